@@ -1,0 +1,58 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Logger } from 'pino';
+import { AppModule } from './app.module.js';
+import type { ServiceConfig } from './config/config.js';
+import { serveDocs } from './docs/docs.js';
+import { answerOptions } from './http/allowed-methods.js';
+import { below } from './http/base-path.js';
+import { jsonBody } from './http/json-body.js';
+import { HTTP_LIMITS } from './http/limits.js';
+import type { HttpLimits } from './http/limits.js';
+import { PlantStoreAdapter } from './http/plant-store.adapter.js';
+import { requestId } from './http/request-id.js';
+import { requestLog } from './http/request-log.js';
+import { securityHeaders } from './http/security-headers.js';
+import { wellFormed } from './http/well-formed.js';
+import { Draining } from './operations/draining.js';
+import { NestLog } from './operations/logger.js';
+import { Metrics } from './operations/metrics.js';
+
+/** Builds the application, complete but for its database connection and its port. */
+export async function createApp(
+  config: ServiceConfig,
+  logger: Logger,
+  limits: HttpLimits = HTTP_LIMITS,
+): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule.forRoot(config, logger),
+    new PlantStoreAdapter(limits, logger),
+    { bodyParser: false, logger: new NestLog(logger), abortOnError: false },
+  );
+  const { basePath, bodyLimit, corsOrigins, docsEnabled, trustProxy } = config.http;
+  if (trustProxy !== undefined) app.set('trust proxy', trustProxy);
+
+  app.use(
+    requestId,
+    app.get(Draining).track,
+    requestLog(logger, app.get(Metrics)),
+    securityHeaders,
+    wellFormed,
+    below(basePath),
+    jsonBody({ bytes: bodyLimit, idleMilliseconds: limits.bodyIdle }),
+  );
+  if (corsOrigins.length > 0) {
+    app.enableCors({
+      origin: [...corsOrigins],
+      allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id'],
+      exposedHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
+      maxAge: 600,
+      preflightContinue: true,
+    });
+  }
+  app.use(answerOptions);
+  if (basePath !== '') app.setGlobalPrefix(basePath);
+  if (docsEnabled) serveDocs(app, config);
+  await app.init();
+  return app;
+}

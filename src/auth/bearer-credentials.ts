@@ -1,0 +1,21 @@
+import type { IncomingMessage } from 'node:http';
+import { PlantStoreError } from '../errors/plant-store.error.js';
+
+/**
+ * The bearer token of a request. Only the Authorization header is looked at (RFC 6750, section 2.1).
+ *
+ * @throws PlantStoreError `no-credentials` without a header or for another scheme, `token-not-valid`
+ * for more than one header and for what cannot be a token
+ */
+export function bearerToken({ headersDistinct }: IncomingMessage): string {
+  const [credentials, ...others] = headersDistinct['authorization'] ?? [];
+  if (others.length > 0) {
+    throw new PlantStoreError('token-not-valid', 'there must be one Authorization header only');
+  }
+  const [, scheme = '', token] = /^(\S*) *(.*)$/.exec(credentials ?? '') ?? [];
+  if (scheme.toLowerCase() !== 'bearer') throw new PlantStoreError('no-credentials');
+  if (token === undefined || !/^[A-Za-z0-9\-._~+/]+=*$/.test(token)) {
+    throw new PlantStoreError('token-not-valid');
+  }
+  return token;
+}

@@ -1,0 +1,241 @@
+import { StartupError } from '../startup.error.js';
+import {
+  bearerToken,
+  boolean,
+  byteSize,
+  databaseUrl,
+  hostName,
+  integerWithin,
+  isLoopback,
+  issuerUrl,
+  oneOf,
+  origins,
+  publicUrl,
+  secureUrl,
+  text,
+  trustedProxies,
+} from './variable-parsers.js';
+
+/** Everything the service is told from outside. Read once, at start; frozen. */
+export interface Config {
+  readonly production: boolean;
+  readonly http: {
+    readonly host: string;
+    readonly port: number;
+    /** Where clients reach the service, when that differs from host and port. */
+    readonly publicBaseUrl: URL | undefined;
+    /** Path of `publicBaseUrl`, under which every public route is served: `''` or `/api`. */
+    readonly basePath: string;
+    /** Longest request body that is read, in bytes. */
+    readonly bodyLimit: number;
+    readonly corsOrigins: readonly string[];
+    readonly docsEnabled: boolean;
+    /** Value of Express's setting `trust proxy`. */
+    readonly trustProxy: number | readonly string[] | undefined;
+  };
+  readonly management: { readonly host: string; readonly port: number };
+  readonly database: {
+    /** Absent: the embedded PostgreSQL. */
+    readonly url: string | undefined;
+    readonly poolMax: number;
+    readonly migrateOnStart: boolean;
+  };
+  readonly auth: {
+    readonly token: string | undefined;
+    readonly jwt: JwtConfig | undefined;
+  };
+  readonly logLevel: LogLevel;
+}
+
+/** A configuration that names its database: what the service itself runs on. */
+export type ServiceConfig = Config & { readonly database: { readonly url: string } };
+
+export interface JwtConfig {
+  readonly issuer: string;
+  readonly audience: string;
+  /** Absent: taken from the issuer's discovery document. */
+  readonly jwksUri: URL | undefined;
+}
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+interface Variable {
+  /** Gives `undefined` for a text that breaks the rule. */
+  readonly parse: (text: string) => unknown;
+  /** Completes the sentence "NAME must be …". */
+  readonly rule: string;
+  /** Parsed when the variable is unset or empty. */
+  readonly fallback?: string;
+}
+
+/** Every variable the service knows. `.env.example` and the README list the same ones. */
+export const VARIABLES = {
+  HOST: { parse: hostName, rule: 'a host name or an IP address', fallback: '127.0.0.1' },
+  PORT: { parse: integerWithin(0, 65_535), rule: 'a port number, 0 to 65535', fallback: '3000' },
+  MANAGEMENT_HOST: {
+    parse: hostName,
+    rule: 'a host name or an IP address',
+    fallback: '127.0.0.1',
+  },
+  MANAGEMENT_PORT: {
+    parse: integerWithin(0, 65_535),
+    rule: 'a port number, 0 to 65535',
+    fallback: '3001',
+  },
+  DATABASE_URL: {
+    parse: databaseUrl,
+    rule: 'a URL such as postgres://user:password@host:5432/database',
+  },
+  DATABASE_POOL_MAX: {
+    parse: integerWithin(1, 1_000),
+    rule: 'an integer, 1 to 1000',
+    fallback: '10',
+  },
+  DATABASE_MIGRATE_ON_START: { parse: boolean, rule: 'true or false', fallback: 'true' },
+  AUTH_TOKEN: {
+    parse: bearerToken,
+    rule: '32 or more of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)',
+  },
+  AUTH_JWT_ISSUER: {
+    parse: issuerUrl,
+    rule: 'an https URL (http on loopback only) without query or fragment',
+  },
+  AUTH_JWT_AUDIENCE: { parse: text, rule: 'a text' },
+  AUTH_JWT_JWKS_URI: {
+    parse: secureUrl,
+    rule: 'an https URL (http on loopback only) without fragment',
+  },
+  PUBLIC_BASE_URL: {
+    parse: publicUrl,
+    rule: 'an http or https URL without query, such as https://shop.example.com/api',
+  },
+  BODY_LIMIT: { parse: byteSize, rule: 'a size from 1kb to 100mb, such as 512kb', fallback: '1mb' },
+  CORS_ORIGINS: {
+    parse: origins,
+    rule: 'origins such as https://app.example.com, separated by commas',
+    fallback: '',
+  },
+  DOCS_ENABLED: { parse: boolean, rule: 'true or false', fallback: 'true' },
+  LOG_LEVEL: {
+    parse: oneOf(LOG_LEVELS),
+    rule: `one of ${LOG_LEVELS.join(', ')}`,
+    fallback: 'info',
+  },
+  TRUST_PROXY: {
+    parse: trustedProxies,
+    rule: 'a number of proxies, or addresses, networks, loopback, linklocal or uniquelocal, separated by commas',
+  },
+} as const satisfies Record<string, Variable>;
+
+type VariableName = keyof typeof VARIABLES;
+
+type ValueOf<V extends Variable> =
+  | Exclude<ReturnType<V['parse']>, undefined>
+  | (V extends { fallback: string } ? never : undefined);
+
+type Values = { readonly [Name in VariableName]: ValueOf<(typeof VARIABLES)[Name]> };
+
+/** Tokens of this kind stand in the documentation, so everybody knows them. */
+const LOCAL_TOKEN_PREFIX = 'plant-store-local-';
+
+/**
+ * Reads and checks the whole environment.
+ *
+ * @throws StartupError with one line for each mistake; none repeats a value, which may be a secret
+ */
+export function readConfig(environment: NodeJS.ProcessEnv): Config {
+  const { values, mistakes } = readVariables(environment);
+  mistakes.push(...contradictions(environment, values));
+  if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
+
+  // Without a mistake every variable has its value.
+  const value = values as Values;
+  return deepFreeze({
+    production: isProduction(environment),
+    http: {
+      host: value.HOST,
+      port: value.PORT,
+      publicBaseUrl: value.PUBLIC_BASE_URL,
+      basePath: value.PUBLIC_BASE_URL?.pathname.replace(/\/$/, '') ?? '',
+      bodyLimit: value.BODY_LIMIT,
+      corsOrigins: value.CORS_ORIGINS,
+      docsEnabled: value.DOCS_ENABLED,
+      trustProxy: value.TRUST_PROXY,
+    },
+    management: { host: value.MANAGEMENT_HOST, port: value.MANAGEMENT_PORT },
+    database: {
+      url: value.DATABASE_URL,
+      poolMax: value.DATABASE_POOL_MAX,
+      migrateOnStart: value.DATABASE_MIGRATE_ON_START,
+    },
+    auth: {
+      token: value.AUTH_TOKEN,
+      jwt:
+        value.AUTH_JWT_ISSUER === undefined || value.AUTH_JWT_AUDIENCE === undefined
+          ? undefined
+          : {
+              issuer: value.AUTH_JWT_ISSUER,
+              audience: value.AUTH_JWT_AUDIENCE,
+              jwksUri: value.AUTH_JWT_JWKS_URI,
+            },
+    },
+    logLevel: value.LOG_LEVEL,
+  });
+}
+
+function readVariables(environment: NodeJS.ProcessEnv) {
+  const values: Record<string, unknown> = {};
+  const mistakes: string[] = [];
+  for (const [name, variable] of Object.entries<Variable>(VARIABLES)) {
+    const raw = environment[name] || variable.fallback;
+    if (raw === undefined) continue;
+    values[name] = variable.parse(raw);
+    if (values[name] === undefined) mistakes.push(`${name} must be ${variable.rule}`);
+  }
+  return { values: values as Partial<Values>, mistakes };
+}
+
+/** What each variable allows on its own, but not together with the others. */
+function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>): string[] {
+  const isSet = (name: VariableName) => Boolean(environment[name]);
+  const production = isProduction(environment);
+  const mistakes: string[] = [];
+  if (production && !isSet('DATABASE_URL')) {
+    mistakes.push('DATABASE_URL must be set when NODE_ENV is production');
+  }
+  if (
+    (production || isSet('DATABASE_URL')) &&
+    !isSet('AUTH_TOKEN') &&
+    !isSet('AUTH_JWT_ISSUER')
+  ) {
+    mistakes.push('AUTH_TOKEN or AUTH_JWT_ISSUER must be set: no request could be authenticated');
+  }
+  if (isSet('AUTH_JWT_ISSUER') && !isSet('AUTH_JWT_AUDIENCE')) {
+    mistakes.push('AUTH_JWT_AUDIENCE must be set when AUTH_JWT_ISSUER is');
+  }
+  for (const name of ['AUTH_JWT_AUDIENCE', 'AUTH_JWT_JWKS_URI'] as const) {
+    if (isSet(name) && !isSet('AUTH_JWT_ISSUER')) mistakes.push(`${name} needs AUTH_JWT_ISSUER`);
+  }
+  if (
+    values.AUTH_TOKEN?.startsWith(LOCAL_TOKEN_PREFIX) &&
+    values.PUBLIC_BASE_URL !== undefined &&
+    !isLoopback(values.PUBLIC_BASE_URL.hostname)
+  ) {
+    mistakes.push(
+      `AUTH_TOKEN must not begin with ${LOCAL_TOKEN_PREFIX} unless PUBLIC_BASE_URL is unset or on loopback: everybody knows that token`,
+    );
+  }
+  return mistakes;
+}
+
+function isProduction(environment: NodeJS.ProcessEnv): boolean {
+  return environment['NODE_ENV'] === 'production';
+}
+
+function deepFreeze<T extends object>(object: T): T {
+  for (const member of Object.values(object)) {
+    if (typeof member === 'object' && member !== null) deepFreeze(member);
+  }
+  return Object.freeze(object);
+}

@@ -1,0 +1,109 @@
+import { BlockList, isIP } from 'node:net';
+
+/* Each parser turns the text of a variable into its value, or into `undefined` when it breaks the rule. */
+
+export function text(raw: string): string | undefined {
+  return raw.trim() === '' ? undefined : raw;
+}
+
+export function boolean(raw: string): boolean | undefined {
+  if (raw === 'true') return true;
+  return raw === 'false' ? false : undefined;
+}
+
+export function integerWithin(least: number, most: number) {
+  return (raw: string): number | undefined => {
+    const value = /^\d{1,9}$/.test(raw) ? Number(raw) : NaN;
+    return value >= least && value <= most ? value : undefined;
+  };
+}
+
+export function oneOf<const T extends string>(allowed: readonly T[]) {
+  return (raw: string): T | undefined => allowed.find((value) => value === raw);
+}
+
+export function hostName(raw: string): string | undefined {
+  return isIP(raw) || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(raw) ? raw : undefined;
+}
+
+/** Size in bytes, from 1 KiB to 100 MiB. */
+export function byteSize(raw: string): number | undefined {
+  const match = /^(\d{1,9})(b|kb|mb)$/i.exec(raw);
+  if (!match) return undefined;
+  const unit = { b: 1, kb: 1024, mb: 1024 ** 2 }[match[2]!.toLowerCase() as 'b' | 'kb' | 'mb'];
+  const bytes = Number(match[1]) * unit;
+  return bytes >= 1024 && bytes <= 100 * 1024 ** 2 ? bytes : undefined;
+}
+
+export function databaseUrl(raw: string): string | undefined {
+  const url = parseUrl(raw);
+  return url && ['postgres:', 'postgresql:'].includes(url.protocol) ? raw : undefined;
+}
+
+/** A token that can be sent as a bearer credential (`b64token`, RFC 6750, section 2.1). */
+export function bearerToken(raw: string): string | undefined {
+  return raw.length >= 32 && /^[A-Za-z0-9\-._~+/]+=*$/.test(raw) ? raw : undefined;
+}
+
+/** Kept as text: issuers are compared character by character (OpenID Connect Discovery, section 4.3). */
+export function issuerUrl(raw: string): string | undefined {
+  return secureUrl(raw)?.search === '' ? raw : undefined;
+}
+
+export function secureUrl(raw: string): URL | undefined {
+  const url = parseUrl(raw);
+  if (!url || raw.includes('#') || url.username || url.password) return undefined;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
+    ? url
+    : undefined;
+}
+
+/** Its path becomes a route prefix, so it holds nothing that a route pattern would read as special. */
+export function publicUrl(raw: string): URL | undefined {
+  const url = parseUrl(raw);
+  if (!url || !['http:', 'https:'].includes(url.protocol)) return undefined;
+  if (/[?#]/.test(raw) || url.username || url.password) return undefined;
+  return /^(\/[A-Za-z0-9._~-]+)*\/?$/.test(url.pathname) ? url : undefined;
+}
+
+export function origins(raw: string): readonly string[] | undefined {
+  const list = listOf(raw);
+  return list.every((origin) => parseUrl(origin)?.origin === origin) ? list : undefined;
+}
+
+/** A number of proxies or a list of those trusted: the values of Express's setting `trust proxy`. */
+export function trustedProxies(raw: string): number | readonly string[] | undefined {
+  const hops = integerWithin(0, 100)(raw);
+  if (hops !== undefined) return hops;
+  const list = listOf(raw);
+  return list.length > 0 && list.every(isProxyAddress) ? list : undefined;
+}
+
+function isProxyAddress(entry: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(entry)) return true;
+  const [address = '', prefix, ...rest] = entry.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return prefix === undefined || integerWithin(0, family === 4 ? 32 : 128)(prefix) !== undefined;
+}
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+export function isLoopback(hostname: string): boolean {
+  const address = hostname.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(address) === 0) return address === 'localhost';
+  return loopback.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+}
+
+function listOf(raw: string): string[] {
+  return raw
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}
+
+function parseUrl(raw: string): URL | undefined {
+  return URL.canParse(raw) ? new URL(raw) : undefined;
+}

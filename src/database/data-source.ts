@@ -1,0 +1,45 @@
+import type { DataSourceOptions } from 'typeorm';
+import { Plant } from '../plants/plant.entity.js';
+import { CreatePlants1763683200000 } from './migrations/1763683200000-create-plants.js';
+
+/** The bounds of everything the database is waited for, in milliseconds. */
+export const DATABASE_LIMITS = {
+  /** For a connection: a new one, or one of the pool. */
+  connection: 2_000,
+  /** For one statement, by the server's clock. */
+  statement: 5_000,
+  /** For one statement, by our own: the server may hang, or be gone without a word. */
+  reply: 6_000,
+  /** For an unused connection to be closed. */
+  idle: 30_000,
+} as const;
+
+export interface DatabaseSettings {
+  readonly url: string;
+  readonly poolMax: number;
+}
+
+/** The one definition of the database, for the service, the migration commands and the tests. */
+export function dataSourceOptions({ url, poolMax }: DatabaseSettings) {
+  return {
+    type: 'postgres',
+    url,
+    entities: [Plant],
+    migrations: [CreatePlants1763683200000],
+    migrationsTableName: 'plant_store_migrations',
+    synchronize: false,
+    logging: false,
+    installExtensions: false,
+    applicationName: 'plant-store',
+    poolSize: poolMax,
+    connectTimeoutMS: DATABASE_LIMITS.connection,
+    extra: {
+      idleTimeoutMillis: DATABASE_LIMITS.idle,
+      keepAlive: true,
+      query_timeout: DATABASE_LIMITS.reply,
+      // In this mode a statement that is not answered in time takes its connection with it, instead
+      // of leaving it to the next user of the pool, who would wait behind that statement.
+      pipeline: true,
+    },
+  } as const satisfies DataSourceOptions;
+}

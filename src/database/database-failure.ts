@@ -1,0 +1,47 @@
+import { DatabaseError } from 'pg';
+import { QueryFailedError, QueryRunnerAlreadyReleasedError, TypeORMError } from 'typeorm';
+
+/**
+ * SQLSTATEs that say "not now": the statement was in order (PostgreSQL manual, appendix A). Two
+ * characters stand for a class, five for one condition.
+ */
+const NOT_NOW = [
+  '08', // connection exception
+  '25006', // read-only transaction: a standby, in the middle of a failover
+  '28', // invalid authorization: the password was changed
+  '3D000', // the database is not there
+  '40', // transaction rollback: serialization failure, deadlock
+  '53', // insufficient resources: disk full, too many connections
+  '55', // object not in prerequisite state: a lock that is not available in time
+  '57', // operator intervention: shutdown, crash recovery, statement timeout
+  '58', // system error
+  'XX', // internal error: a damaged file
+];
+
+/**
+ * Whether a failure says that the database cannot serve now, rather than that we asked for something
+ * wrong. Pool and protocol errors carry neither class nor code, so what remains is told by elimination.
+ */
+export function isOutage(failure: unknown): boolean {
+  const error = failure instanceof QueryFailedError ? failure.driverError : failure;
+  if (error instanceof DatabaseError) {
+    return NOT_NOW.some((state) => error.code?.startsWith(state));
+  }
+  // The connection broke between two statements.
+  if (error instanceof QueryRunnerAlreadyReleasedError) return true;
+  return error instanceof Error && !OURS.some((type) => error instanceof type);
+}
+
+const OURS = [TypeORMError, TypeError, RangeError, ReferenceError, SyntaxError];
+
+/** Whether the server turned us away for who we are or what we asked for; trying again is no use. */
+export function isRefusal(failure: unknown): boolean {
+  return failure instanceof DatabaseError && /^(28|3D)/.test(failure.code ?? '');
+}
+
+/** What went wrong, in words that hold no statement and no value: for the log and for operators. */
+export function describeFailure(failure: unknown): string {
+  const error = failure instanceof QueryFailedError ? failure.driverError : failure;
+  if (error instanceof AggregateError) return error.errors.map(describeFailure).join(', ');
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import type { Pool } from 'pg';
+import { DataSource } from 'typeorm';
+import type { EntityManager } from 'typeorm';
+import { PlantStoreError } from '../errors/plant-store.error.js';
+import { Metrics } from '../operations/metrics.js';
+import type { PoolUse } from '../operations/metrics.js';
+import { isOutage } from './database-failure.js';
+import { DATABASE_LIMITS } from './data-source.js';
+
+/** How many may wait for a connection of the pool. */
+const MAX_WAITING = 1_000;
+
+/** The database as the repositories see it: bounded waits, and failures that mean something. */
+@Injectable()
+export class Database {
+  constructor(
+    @InjectDataSource() private readonly dataSource: DataSource,
+    metrics: Metrics,
+  ) {
+    metrics.observePool(() => this.poolUse());
+  }
+
+  /**
+   * Runs statements, and nothing else, in one transaction.
+   *
+   * @throws PlantStoreError `database-unavailable`, or `overloaded` when all connections are taken
+   */
+  async transaction<T>(statements: (manager: EntityManager) => Promise<T>): Promise<T> {
+    if (this.poolUse().pending >= MAX_WAITING) throw new PlantStoreError('overloaded');
+    try {
+      return await this.dataSource.transaction(async (manager) => {
+        // For this transaction only: behind PgBouncer, a session belongs to many clients.
+        await manager.query(`SET LOCAL statement_timeout = ${DATABASE_LIMITS.statement}`);
+        return await statements(manager);
+      });
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      throw new PlantStoreError('database-unavailable', undefined, { cause: error });
+    }
+  }
+
+  private poolUse(): PoolUse {
+    const pool = this.pool();
+    if (pool === undefined) return { used: 0, idle: 0, pending: 0 };
+    return {
+      used: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      pending: pool.waitingCount,
+    };
+  }
+
+  /** TypeORM's pool; there is none before the first connection. */
+  private pool(): Pool | undefined {
+    return (this.dataSource.driver as unknown as { readonly master?: Pool }).master;
+  }
+}

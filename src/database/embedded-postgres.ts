@@ -1,0 +1,266 @@
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chown, mkdir, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { embeddedBinaries } from './embedded-binaries.js';
+import type { EmbeddedBinaries } from './embedded-binaries.js';
+import { StartupError } from '../startup.error.js';
+import { serverAccount, spawnAs } from './server-account.js';
+import type { ServerAccount } from './server-account.js';
+
+/** A PostgreSQL server that belongs to one folder. */
+export interface EmbeddedPostgres {
+  readonly url: string;
+  /** Process id of the server. */
+  readonly pid: number;
+  /** Stops the server and waits until it is gone. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedPostgresOptions {
+  /** Told what takes long. */
+  readonly log?: (step: string) => void;
+  /** Server settings, such as `{ fsync: 'off' }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+const LIMITS = {
+  /** For the server to accept connections, crash recovery included. */
+  start: 60_000,
+  /** For an orderly shutdown; afterwards the server is told to leave at once. */
+  stop: 10_000,
+  connect: 5_000,
+  poll: 20,
+} as const;
+
+const USER = 'plant_store';
+
+/** Whoever holds this advisory lock is the one instance on the folder. */
+const INSTANCE_LOCK = 7_526_841_014;
+
+/**
+ * Starts the server of a folder, which is created when it is not there. A server that an earlier
+ * instance left behind when it was killed is taken over.
+ *
+ * @throws StartupError also when another instance is using the folder
+ */
+export async function startEmbeddedPostgres(
+  folder: string,
+  { log = () => {}, settings = {} }: EmbeddedPostgresOptions = {},
+): Promise<EmbeddedPostgres> {
+  const binaries = await embeddedBinaries();
+  const cluster = join(folder, 'postgres');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const account = await serverAccount(folder, join(cluster, 'data'));
+  if (!existsSync(cluster)) await createCluster(folder, cluster, binaries, account, log);
+  const password = (await readFile(join(cluster, 'password'), 'utf8')).trim();
+
+  for (let attempt = 1; ; attempt++) {
+    const server =
+      (await runningServer(cluster, password)) ??
+      (await launch(cluster, password, binaries, account, settings, log, attempt === 3));
+    // It lost a race for its port or its folder.
+    if (server === undefined) continue;
+    const { rows } = await server.session.query<{ taken: boolean }>(
+      'SELECT pg_try_advisory_lock($1) AS taken',
+      [INSTANCE_LOCK],
+    );
+    if (!rows[0]?.taken) {
+      await server.session.end();
+      throw new StartupError(
+        `the plant store is already running on ${folder}: stop it first, or set DATABASE_URL`,
+      );
+    }
+    await removeDrafts(folder);
+    return {
+      url: url(server.port, password),
+      pid: server.pid,
+      stop: () => stop(server),
+    };
+  }
+}
+
+interface RunningServer {
+  readonly pid: number;
+  readonly port: number;
+  /** Holds the advisory lock for as long as it is connected. */
+  readonly session: Client;
+}
+
+/* A cluster is made under another name and moved to its place when it is complete, so that a start
+   that is interrupted, or two starts at once, leave either a whole one or none. */
+const DRAFT = 'postgres-new-';
+
+async function createCluster(
+  folder: string,
+  cluster: string,
+  binaries: EmbeddedBinaries,
+  account: ServerAccount,
+  log: (step: string) => void,
+): Promise<void> {
+  log('creating the database, once');
+  const draft = await mkdtemp(join(folder, DRAFT));
+  const passwordFile = join(draft, 'password');
+  await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 });
+  if (account.uid !== undefined) {
+    for (const path of [draft, passwordFile]) await chown(path, account.uid, account.gid ?? -1);
+  }
+  const initdb = spawnAs(
+    account,
+    binaries.initdb,
+    [
+      ...['--pgdata', join(draft, 'data'), '--username', USER, '--pwfile', passwordFile],
+      ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--locale', 'C'],
+      // The same on every system, and with more than ASCII folded in searches.
+      ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--no-instructions'],
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  let complaint = '';
+  initdb.stderr?.setEncoding('utf8').on('data', (text: string) => (complaint += text));
+  const code = await exitOf(initdb);
+  if (code === 0) await rename(draft, cluster).catch(() => undefined);
+  if (existsSync(cluster)) return;
+  await rm(draft, { recursive: true, force: true });
+  throw new StartupError(`the database could not be created: ${complaint.trim()}`);
+}
+
+async function removeDrafts(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (name.startsWith(DRAFT)) await rm(join(folder, name), { recursive: true, force: true });
+  }
+}
+
+/** The server that is running on the cluster, if one is. */
+async function runningServer(
+  cluster: string,
+  password: string,
+): Promise<RunningServer | undefined> {
+  const deadline = performance.now() + LIMITS.start;
+  for (;;) {
+    const file = await postmasterFile(cluster);
+    if (file === undefined || !isAlive(file.pid)) return undefined;
+    // After a crash of the machine, another program can have the process id that stands in the file.
+    if (file.ready) return await connect(file, password).catch(() => undefined);
+    if (performance.now() > deadline) return undefined;
+    await sleep(LIMITS.poll);
+  }
+}
+
+/** Starts a server; `undefined` when it ends at once and that was not the `last` attempt. */
+async function launch(
+  cluster: string,
+  password: string,
+  binaries: EmbeddedBinaries,
+  account: ServerAccount,
+  settings: Readonly<Record<string, string>>,
+  log: (step: string) => void,
+  last: boolean,
+): Promise<RunningServer | undefined> {
+  const serverLog = join(cluster, 'server.log');
+  const output = await open(serverLog, 'w', 0o600);
+  const server = spawnAs(
+    account,
+    binaries.postgres,
+    [
+      ...['-D', join(cluster, 'data'), '-h', '127.0.0.1', '-p', String(await freePort())],
+      ...['-c', 'unix_socket_directories='],
+      ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ],
+    // Detached, because Ctrl-C goes to the whole process group, and the service drains first.
+    { detached: true, stdio: ['ignore', output.fd, output.fd] },
+  );
+  const exited = exitOf(server);
+  await output.close();
+  server.unref();
+
+  const slow = setTimeout(() => log('waiting for the database to recover'), 2_000);
+  const deadline = performance.now() + LIMITS.start;
+  try {
+    while (performance.now() < deadline) {
+      const file = await postmasterFile(cluster);
+      if (file?.ready && file.pid === server.pid) return await connect(file, password);
+      const ended = await Promise.race([exited.then(() => true), sleep(LIMITS.poll, false)]);
+      if (ended) break;
+    }
+  } finally {
+    clearTimeout(slow);
+  }
+  server.kill('SIGQUIT');
+  if (!last) return undefined;
+  const reason = (await readFile(serverLog, 'utf8')).trim().split('\n').slice(-3).join('\n');
+  throw new StartupError(`the database did not start (see ${serverLog}):\n${reason}`);
+}
+
+async function connect(file: PostmasterFile, password: string): Promise<RunningServer> {
+  const session = new Client({
+    connectionString: url(file.port, password),
+    connectionTimeoutMillis: LIMITS.connect,
+    application_name: 'plant-store instance',
+  });
+  // Requests notice a lost database by themselves; this session has nothing to say about it.
+  session.on('error', () => {});
+  await session.connect();
+  return { pid: file.pid, port: file.port, session };
+}
+
+async function stop({ pid, session }: RunningServer): Promise<void> {
+  await session.end().catch(() => undefined);
+  // Fast shutdown, then immediate shutdown (PostgreSQL manual, chapter 18.5).
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
+    if (!isAlive(pid)) return;
+    process.kill(pid, signal);
+    const deadline = performance.now() + LIMITS.stop;
+    while (isAlive(pid) && performance.now() < deadline) await sleep(LIMITS.poll);
+  }
+}
+
+interface PostmasterFile {
+  readonly pid: number;
+  readonly port: number;
+  readonly ready: boolean;
+}
+
+/** The server's own note of its process id, port and state, one to a line (`src/include/utils/pidfile.h`). */
+async function postmasterFile(cluster: string): Promise<PostmasterFile | undefined> {
+  const text = await readFile(join(cluster, 'data', 'postmaster.pid'), 'utf8').catch(() => '');
+  const [pid, , , port, , , , state] = text.split('\n');
+  if (!pid || !port) return undefined;
+  return { pid: Number(pid), port: Number(port), ready: state?.trim() === 'ready' };
+}
+
+function url(port: number, password: string): string {
+  return `postgres://${USER}:${password}@127.0.0.1:${port}/postgres`;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject).listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+/** The exit code; `undefined` when the program could not be started or was ended by a signal. */
+function exitOf(child: ChildProcess): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(undefined));
+    child.once('close', (code) => resolve(code ?? undefined));
+  });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

@@ -1,0 +1,88 @@
+import { spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess, SpawnOptions } from 'node:child_process';
+import { chmod, readFile, stat } from 'node:fs/promises';
+import { StartupError } from '../startup.error.js';
+
+/** As whom the embedded server runs. PostgreSQL refuses to run as root. */
+export interface ServerAccount {
+  /** What the command line of a program begins with. */
+  readonly command: readonly string[];
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/**
+ * An ordinary user is the account itself. Root keeps its files: in a user namespace of its own, the
+ * server merely sees another number for it, so that it also runs below a home that only root may
+ * enter. Where such namespaces are forbidden, an existing system user is taken.
+ *
+ * @param folder holds everything of the instance
+ * @param data the server's data folder, which may not exist yet
+ * @throws StartupError when root finds no account
+ */
+export async function serverAccount(folder: string, data: string): Promise<ServerAccount> {
+  if (process.getuid?.() !== 0) return { command: [] };
+
+  const owner = await stat(data).catch(() => undefined);
+  // Whoever created the files must go on with them.
+  if (owner !== undefined && owner.uid !== 0) {
+    return reachable(folder, { command: [], uid: owner.uid, gid: owner.gid });
+  }
+  const users = await systemUsers();
+  // initdb looks its user up, so the number must be one that has a name.
+  const mapped = users.find(({ uid }) => uid !== 0)?.uid ?? 1000;
+  const namespace = ['--user', `--map-user=${mapped}`, '--'];
+  if (spawnSync('unshare', [...namespace, 'true']).status === 0) {
+    return { command: ['unshare', ...namespace] };
+  }
+
+  const user = users.find(({ name }) => name === 'postgres' || name === 'nobody');
+  if (owner !== undefined || user === undefined) throw noAccount(folder);
+  return reachable(folder, { command: [], uid: user.uid, gid: user.gid });
+}
+
+/** Lets the account through to the folder, as far as that is in our hands. */
+async function reachable(folder: string, account: ServerAccount): Promise<ServerAccount> {
+  // Files in it stay closed to others by their own modes.
+  await chmod(folder, 0o711);
+  const { uid = 0, gid = 0 } = account;
+  if (spawnSync('true', { uid, gid, cwd: folder }).status !== 0) throw noAccount(folder);
+  return account;
+}
+
+function noAccount(folder: string): StartupError {
+  return new StartupError(
+    `PostgreSQL refuses to run as root, and no other account can run it in ${folder}: start as an ordinary user, or set DATABASE_URL`,
+  );
+}
+
+/** Starts a program as the account, with nothing of the service's own environment, which can hold secrets. */
+export function spawnAs(
+  account: ServerAccount,
+  program: string,
+  programArguments: readonly string[],
+  options: Pick<SpawnOptions, 'detached' | 'stdio'>,
+): ChildProcess {
+  const [command = program, ...rest] = [...account.command, program, ...programArguments];
+  const { uid, gid } = account;
+  return spawn(command, rest, {
+    ...options,
+    env: { PATH: process.env['PATH'], LC_ALL: 'C' },
+    ...(uid === undefined ? {} : { uid }),
+    ...(gid === undefined ? {} : { gid }),
+  });
+}
+
+interface SystemUser {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+async function systemUsers(): Promise<SystemUser[]> {
+  const lines = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n');
+  return lines.flatMap((line) => {
+    const [name, , uid, gid] = line.split(':');
+    return name && uid && gid ? [{ name, uid: Number(uid), gid: Number(gid) }] : [];
+  });
+}

@@ -1,0 +1,104 @@
+/** One kind of failure, as callers see it. */
+export interface ErrorDefinition {
+  readonly status: number;
+  /** Value of the member `error`: status × 100 + n. Stable, so never given to another failure. */
+  readonly number: number;
+  /** What the documentation says, and callers read unless the failure has something more precise to tell. */
+  readonly message: string;
+  /** Header fields that belong to every answer with this failure. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/* RFC 6750, section 3: an error attribute only when credentials were sent. */
+const CHALLENGE = 'Bearer realm="plant-store"';
+const INVALID_TOKEN = `${CHALLENGE}, error="invalid_token"`;
+
+/** Every failure that leaves the service. The documentation is generated from it. */
+export const ERROR_TABLE = {
+  'bad-request': { status: 400, number: 40000, message: 'the request is malformed' },
+  'malformed-json': { status: 400, number: 40001, message: 'the body is not valid JSON' },
+  'body-missing': { status: 400, number: 40002, message: 'the request needs a body' },
+  'body-not-valid': { status: 400, number: 40003, message: 'the body is not a valid NewPlant' },
+  'parameter-not-valid': { status: 400, number: 40004, message: 'a parameter is not valid' },
+  'id-taken': {
+    status: 400,
+    number: 40009,
+    message: 'the id belongs to a plant with other content',
+  },
+  'no-credentials': {
+    status: 401,
+    number: 40100,
+    message: 'the request needs a bearer token in its Authorization header',
+    headers: { 'WWW-Authenticate': CHALLENGE },
+  },
+  'token-not-valid': {
+    status: 401,
+    number: 40101,
+    message: 'the bearer token is not valid',
+    headers: {
+      'WWW-Authenticate': `${INVALID_TOKEN}, error_description="the token is not valid"`,
+    },
+  },
+  'token-expired': {
+    status: 401,
+    number: 40102,
+    message: 'the bearer token has expired',
+    headers: { 'WWW-Authenticate': `${INVALID_TOKEN}, error_description="the token has expired"` },
+  },
+  'no-such-path': { status: 404, number: 40400, message: 'there is nothing at this path' },
+  'no-such-plant': { status: 404, number: 40401, message: 'there is no plant with this id' },
+  'method-not-allowed': {
+    status: 405,
+    number: 40500,
+    message: 'the path does not allow this method',
+  },
+  'request-timeout': {
+    status: 408,
+    number: 40800,
+    message: 'the request did not arrive in time',
+  },
+  'body-too-large': { status: 413, number: 41300, message: 'the body is too large' },
+  'unsupported-media-type': {
+    status: 415,
+    number: 41500,
+    message: 'the body must be application/json in UTF-8, without a content coding',
+    headers: { 'Accept-Post': 'application/json', 'Accept-Encoding': 'identity' },
+  },
+  'expectation-failed': {
+    status: 417,
+    number: 41700,
+    message: 'the only expectation that can be met is 100-continue',
+  },
+  'headers-too-large': {
+    status: 431,
+    number: 43100,
+    message: 'the header fields of the request are too large',
+  },
+  internal: { status: 500, number: 50000, message: 'the service failed to handle the request' },
+  'database-unavailable': {
+    status: 503,
+    number: 50300,
+    message: 'the database is out of reach',
+    headers: { 'Retry-After': '1' },
+  },
+  overloaded: {
+    status: 503,
+    number: 50301,
+    message: 'too many requests are waiting for the database',
+    headers: { 'Retry-After': '1' },
+  },
+  'shutting-down': {
+    status: 503,
+    number: 50302,
+    message: 'the service is shutting down',
+    headers: { 'Retry-After': '1' },
+  },
+  'token-issuer-unavailable': {
+    status: 503,
+    number: 50303,
+    message: 'the token issuer is out of reach, so the token cannot be checked',
+    headers: { 'Retry-After': '5' },
+  },
+} as const satisfies Record<string, ErrorDefinition>;
+
+export type ErrorCode = keyof typeof ERROR_TABLE;

@@ -1,0 +1,35 @@
+import { Catch, Inject, NotFoundException } from '@nestjs/common';
+import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { unroutable } from '../http/allowed-methods.js';
+import { sendJson } from '../http/send-json.js';
+import { LOGGER } from '../operations/logger.js';
+import { toAnswer } from './to-answer.js';
+
+/** The one door through which every failure leaves. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(@Inject(LOGGER) private readonly logger: Logger) {}
+
+  catch(exception: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<Request>();
+    const response = http.getResponse<Response>();
+    // A client that went away fails its own request: there is nobody to answer and nothing to mend.
+    if (request.destroyed && !request.complete) return;
+
+    // Nest's router throws this, for an unknown path and for a wrong method alike.
+    const failure = exception instanceof NotFoundException ? unroutable(request) : exception;
+    const { status, headers, body } = toAnswer(failure);
+    if (status >= 500) {
+      this.logger.error({ requestId: request.id, error: body.error, err: failure }, body.message);
+    }
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    response.set(headers);
+    sendJson(response, status, body);
+  }
+}

@@ -1,0 +1,46 @@
+import { HttpException } from '@nestjs/common';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { ERROR_TABLE, type ErrorCode, type ErrorDefinition } from './error-table.js';
+import type { ErrorDto } from './error.dto.js';
+import { MethodNotAllowedError } from './method-not-allowed.error.js';
+import { PlantStoreError } from './plant-store.error.js';
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<OutgoingHttpHeaders>;
+  readonly body: ErrorDto;
+}
+
+/** What a caller is told of a failure, whatever was thrown. */
+export function toAnswer(failure: unknown): ErrorAnswer {
+  const { status, number, message, headers }: ErrorDefinition = ERROR_TABLE[codeOf(failure)];
+  return {
+    status,
+    headers: {
+      ...headers,
+      ...(failure instanceof MethodNotAllowedError ? { Allow: failure.allowed.join(', ') } : {}),
+    },
+    body: {
+      error: number,
+      message: (failure instanceof PlantStoreError && failure.message) || message,
+    },
+  };
+}
+
+function codeOf(failure: unknown): ErrorCode {
+  if (failure instanceof PlantStoreError) return failure.code;
+  switch (statusOf(failure)) {
+    case 400:
+      return 'bad-request';
+    case 404:
+      return 'no-such-path';
+    default:
+      return 'internal';
+  }
+}
+
+/** Nest, Express and the libraries below it (`http-errors`) tell of their refusals by a status. */
+function statusOf(failure: unknown): unknown {
+  if (failure instanceof HttpException) return failure.getStatus();
+  return failure instanceof Error && 'status' in failure ? failure.status : undefined;
+}

@@ -1,0 +1,36 @@
+import type { NextFunction, Request, Response } from 'express';
+import type { ILayer } from 'express-serve-static-core';
+import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
+import { PlantStoreError } from '../errors/plant-store.error.js';
+
+/** Answers OPTIONS with the methods of the path (RFC 9110, section 9.3.7). */
+export function answerOptions(request: Request, response: Response, next: NextFunction): void {
+  const allowed = request.method === 'OPTIONS' ? allowedMethods(request) : [];
+  if (allowed.length === 0) return next();
+  response.setHeader('Allow', allowed.join(', '));
+  response.status(204).end();
+}
+
+/** Why no route took the request. */
+export function unroutable(request: Request): PlantStoreError {
+  const allowed = allowedMethods(request);
+  return allowed.length === 0
+    ? new PlantStoreError('no-such-path')
+    : new MethodNotAllowedError(allowed);
+}
+
+/** A layer of Express's router (package `router`, whose types leave `match` out). */
+type RouterLayer = Pick<ILayer, 'route'> & { match(path: string): boolean };
+
+/** The methods of all routes at the path of the request, as Express would match them. */
+function allowedMethods({ app, path }: Request): readonly string[] {
+  const methods = new Set<string>();
+  for (const layer of app.router.stack as unknown as readonly RouterLayer[]) {
+    if (layer.route && layer.match(path)) {
+      for (const method of layer.route.stack) methods.add(method.method.toUpperCase());
+    }
+  }
+  if (methods.size === 0) return [];
+  if (methods.has('GET')) methods.add('HEAD');
+  return [...methods.add('OPTIONS')].toSorted();
+}

@@ -1,0 +1,13 @@
+/** The bounds of everything the public port waits for, in milliseconds. */
+export const HTTP_LIMITS = {
+  /** All header fields of a request. */
+  headers: 10_000,
+  /** Between two pieces of a request body. */
+  bodyIdle: 10_000,
+  /** A connection on which nothing moves, in either direction, while a request is under way. */
+  socketIdle: 60_000,
+  /** Between two requests. Longer than proxies keep their side (60 s), so that they close first. */
+  keepAlive: 72_000,
+} as const;
+
+export type HttpLimits = Readonly<Record<keyof typeof HTTP_LIMITS, number>>;

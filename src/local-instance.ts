@@ -1,0 +1,53 @@
+import { resolve } from 'node:path';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { localToken } from './auth/local-token.js';
+import type { Config, ServiceConfig } from './config/config.js';
+import { startEmbeddedPostgres } from './database/embedded-postgres.js';
+
+/** What an instance without a `DATABASE_URL` adds: its own database, and a token to begin with. */
+export interface LocalInstance {
+  readonly config: ServiceConfig;
+  /** What a person needs for a first request, as text for the terminal. */
+  welcome(address: AddressInfo): string;
+  /** Stops the database. */
+  stop(): Promise<void>;
+}
+
+/** Everything it keeps lies here, below the folder that the service is started in. */
+const FOLDER = '.data';
+
+/** @throws StartupError */
+export async function startLocalInstance(config: Config, logger: Logger): Promise<LocalInstance> {
+  const folder = resolve(FOLDER);
+  const postgres = await startEmbeddedPostgres(folder, { log: (step) => logger.info(step) });
+  const readyMade = config.auth.token === undefined ? await localToken(folder) : undefined;
+  return {
+    config: {
+      ...config,
+      database: { ...config.database, url: postgres.url },
+      auth: { ...config.auth, token: config.auth.token ?? readyMade },
+    },
+    welcome: (address) => welcome(baseUrl(config, address), config.http.docsEnabled, readyMade),
+    stop: () => postgres.stop(),
+  };
+}
+
+function baseUrl({ http }: Config, { address, port }: AddressInfo): string {
+  const everywhereOrHere = ['127.0.0.1', '0.0.0.0', '::1', '::'].includes(address);
+  const host = everywhereOrHere ? 'localhost' : address.includes(':') ? `[${address}]` : address;
+  return `http://${host}:${port}${http.basePath}`;
+}
+
+function welcome(base: string, docs: boolean, readyMade: string | undefined): string {
+  return `
+  Plant store   ${base}
+  Docs          ${docs ? `${base}/docs` : 'off (DOCS_ENABLED)'}
+  Token         ${readyMade ?? 'the one in AUTH_TOKEN'}
+
+Create a plant:
+
+curl -sS ${base}/plants -H "Authorization: Bearer ${readyMade ?? '$AUTH_TOKEN'}" -H "Content-Type: application/json" -d '{"id":1,"name":"Monstera","tag":"indoor"}'
+
+`;
+}

@@ -1,0 +1,82 @@
+import 'reflect-metadata';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { readConfig } from './config/config.js';
+import type { ServiceConfig } from './config/config.js';
+import { startLocalInstance } from './local-instance.js';
+import { createLogger } from './operations/logger.js';
+import { StartupError } from './startup.error.js';
+
+/** Milliseconds within which npm repeats the signal of the terminal; a person takes longer for a second one. */
+const SAME_SIGNAL = 1_000;
+
+const stopping = onSignals();
+try {
+  await run(stopping);
+  process.exit(0);
+} catch (error) {
+  if (stopping.aborted && error instanceof Error && error.name === 'AbortError') process.exit(0);
+  for (const line of complaint(error).split('\n')) process.stderr.write(`plant-store: ${line}\n`);
+  process.exit(1);
+}
+
+async function run(signal: AbortSignal): Promise<void> {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const config = readConfig(process.env);
+  const logger = await createLogger(config.logLevel);
+  const { url } = config.database;
+  if (url !== undefined) {
+    await serve({ ...config, database: { ...config.database, url } }, logger, signal);
+    return;
+  }
+  // Loading the service takes as long as starting the database: both at once.
+  const [local] = await Promise.all([startLocalInstance(config, logger), import('./service.js')]);
+  try {
+    await serve(local.config, logger, signal, (address) => {
+      process.stdout.write(local.welcome(address));
+    });
+  } finally {
+    await local.stop();
+  }
+}
+
+async function serve(
+  config: ServiceConfig,
+  logger: Logger,
+  signal: AbortSignal,
+  announce?: (address: AddressInfo) => void,
+): Promise<void> {
+  const { startService } = await import('./service.js');
+  const service = await startService(config, logger, signal);
+  const { address, management } = service;
+  logger.info(
+    { address: `${address.address}:${address.port}`, management: `${management.address}:${management.port}` },
+    'listening',
+  );
+  announce?.(address);
+  if (!signal.aborted) await once(signal, 'abort');
+  logger.info('shutting down');
+  await service.stop();
+  logger.info('stopped');
+}
+
+/** Aborts at the first signal; a second one ends the process at once. */
+function onSignals(): AbortSignal {
+  const controller = new AbortController();
+  let first: number | undefined;
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      first ??= performance.now();
+      if (performance.now() - first > SAME_SIGNAL) process.exit(1);
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+function complaint(error: unknown): string {
+  if (error instanceof StartupError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,52 @@
+import type { LoggerService } from '@nestjs/common';
+import { pino, stdSerializers } from 'pino';
+import type { DestinationStream, Logger } from 'pino';
+import type { LogLevel } from '../config/config.js';
+
+/** Injection token of the pino logger. */
+export const LOGGER = Symbol('LOGGER');
+
+/** JSON lines, or readable ones on a terminal where `pino-pretty` is installed (it is no production dependency). */
+export async function createLogger(level: LogLevel): Promise<Logger> {
+  return pino({ level, serializers: { err: describeError } }, await prettyStream());
+}
+
+async function prettyStream(): Promise<DestinationStream | undefined> {
+  if (!process.stdout.isTTY) return undefined;
+  try {
+    const { default: pretty } = await import('pino-pretty');
+    return pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' });
+  } catch {
+    return undefined;
+  }
+}
+
+/** An error and its causes, without the members that libraries add: a failed query carries its parameters. */
+function describeError(error: unknown): object {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const { type, message, stack } = stdSerializers.err(error);
+  return {
+    type,
+    message,
+    stack,
+    ...('code' in error ? { code: error.code } : {}),
+    ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
+  };
+}
+
+/** What Nest itself has to say, in the service's log. */
+export class NestLog implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log(message: unknown, context?: unknown): void {
+    this.logger.debug({ context }, String(message));
+  }
+
+  warn(message: unknown, context?: unknown): void {
+    this.logger.warn({ context }, String(message));
+  }
+
+  error(message: unknown, stack?: unknown, context?: unknown): void {
+    this.logger.error({ context, stack }, String(message));
+  }
+}

@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG } from '../config/config.module.js';
+import type { Config } from '../config/config.js';
+import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
+import { PlantStoreError } from '../errors/plant-store.error.js';
+import { toAnswer } from '../errors/to-answer.js';
+import { sendJson } from '../http/send-json.js';
+import { Metrics } from './metrics.js';
+import { Readiness } from './readiness.js';
+
+/** Health and metrics, on a port of their own that is never published. */
+@Injectable()
+export class ManagementServer {
+  private readonly server: Server = createServer(
+    { requestTimeout: 10_000, headersTimeout: 10_000 },
+    (request, response) => void this.answer(request, response),
+  );
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly readiness: Readiness,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** Begins to listen; fails as `server.listen` does, for instance when the port is taken. */
+  async listen(): Promise<AddressInfo> {
+    const { host, port } = this.config.management;
+    this.server.listen(port, host);
+    await once(this.server, 'listening');
+    return this.server.address() as AddressInfo;
+  }
+
+  async close(): Promise<void> {
+    if (!this.server.listening) return;
+    const closed = once(this.server, 'close');
+    this.server.close();
+    this.server.closeAllConnections();
+    await closed;
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await this.route(request, response);
+    } catch (error) {
+      const { status, headers, body } = toAnswer(error);
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value ?? '');
+      sendJson(response, status, body);
+    }
+  }
+
+  private async route(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url?.split('?', 1)[0];
+    if (!['/health/live', '/health/ready', '/metrics'].includes(path ?? '')) {
+      throw new PlantStoreError('no-such-path');
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      throw new MethodNotAllowedError(['GET', 'HEAD']);
+    }
+    if (path === '/metrics') {
+      const text = await this.metrics.text();
+      response.setHeader('Content-Type', this.metrics.contentType);
+      response.end(text);
+      return;
+    }
+    const reason = path === '/health/ready' ? this.readiness.reason : undefined;
+    if (reason === undefined) sendJson(response, 200, { status: 'ok' });
+    else sendJson(response, 503, { status: 'unavailable', reason });
+  }
+}

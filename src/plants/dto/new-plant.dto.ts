@@ -1,0 +1,9 @@
+import { ApiSchema } from '@nestjs/swagger';
+import { PlantIdField } from './plant-fields.js';
+import { PlantDto } from './plant.dto.js';
+
+@ApiSchema({ name: 'NewPlant', description: 'A plant to be created.' })
+export class NewPlantDto extends PlantDto {
+  @PlantIdField()
+  readonly id!: bigint;
+}

@@ -1,0 +1,66 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { Expose, Transform } from 'class-transformer';
+import { buildMessage, ValidateBy, ValidateIf } from 'class-validator';
+import { toInteger } from '../../http/exact-json.js';
+import { isPlantId, MAX_PLANT_ID, MIN_PLANT_ID, PLANT_ID_DIGITS, PLANT_ID_RULE } from '../plant-id.js';
+
+/* One decorator per member: its rule and its schema are one thing. */
+
+export function PlantIdField(): PropertyDecorator {
+  return applyDecorators(
+    ApiProperty({
+      type: 'integer',
+      format: 'int64',
+      // The document is written with exact digits; the types of the library know numbers only.
+      minimum: MIN_PLANT_ID as unknown as number,
+      maximum: MAX_PLANT_ID as unknown as number,
+      description: 'Identification number of the plant.',
+      example: 7,
+    }),
+    Expose(),
+    Transform(({ value }) => toInteger(value, PLANT_ID_DIGITS)),
+    ValidateBy({
+      name: 'isPlantId',
+      validator: { validate: isPlantId, defaultMessage: () => PLANT_ID_RULE },
+    }),
+  );
+}
+
+export function PlantNameField(): PropertyDecorator {
+  return applyDecorators(
+    ApiProperty({ type: 'string', description: 'The name of the plant.', example: 'Monstera' }),
+    Expose(),
+    IsStorableText(),
+  );
+}
+
+export function PlantTagField(): PropertyDecorator {
+  return applyDecorators(
+    ApiProperty({
+      type: 'string',
+      required: false,
+      description: 'Tag that specifies the type of the plant.',
+      example: 'indoor',
+    }),
+    Expose(),
+    // Not IsOptional(), which would let null pass as well.
+    ValidateIf((_, value) => value !== undefined),
+    IsStorableText(),
+  );
+}
+
+/** Text that PostgreSQL can hold: no U+0000 (manual, chapter 8.3) and nothing that has no UTF-8 form. */
+function IsStorableText(): PropertyDecorator {
+  return ValidateBy({
+    name: 'isStorableText',
+    validator: {
+      validate: (value) =>
+        typeof value === 'string' && value.isWellFormed() && !value.includes('\0'),
+      defaultMessage: buildMessage(
+        (each, args) =>
+          `${each}$property must ${typeof args?.value === 'string' ? 'not contain U+0000 or unpaired surrogates' : 'be a string'}`,
+      ),
+    },
+  });
+}

@@ -1,0 +1,25 @@
+import { PlantStoreError } from '../errors/plant-store.error.js';
+
+/** The range of a plant's id: `integer`, format `int64`. */
+export const MIN_PLANT_ID = -(2n ** 63n);
+export const MAX_PLANT_ID = 2n ** 63n - 1n;
+
+/** Digits of the longest id, without its sign. */
+export const PLANT_ID_DIGITS = 19;
+
+export const PLANT_ID_RULE = `id must be an integer between ${MIN_PLANT_ID} and ${MAX_PLANT_ID}`;
+
+export function isPlantId(value: unknown): value is bigint {
+  return typeof value === 'bigint' && value >= MIN_PLANT_ID && value <= MAX_PLANT_ID;
+}
+
+/**
+ * Reads an id out of a path, where only its canonical decimal form is one: every plant has one path.
+ *
+ * @throws PlantStoreError `parameter-not-valid`
+ */
+export function parsePlantId(text: string): bigint {
+  const id = /^(0|-?[1-9]\d{0,18})$/.test(text) ? BigInt(text) : undefined;
+  if (!isPlantId(id)) throw new PlantStoreError('parameter-not-valid', PLANT_ID_RULE);
+  return id;
+}

@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+import { PlantStoreError } from '../errors/plant-store.error.js';
+import type { NewPlantDto } from './dto/new-plant.dto.js';
+import type { PlantDto } from './dto/plant.dto.js';
+import type { StoredPlantDto } from './dto/stored-plant.dto.js';
+import type { Plant } from './plant.entity.js';
+import { PlantsRepository } from './plants.repository.js';
+
+/** How often a plant that others remove all the time is created anew before the caller is asked to come back. */
+const ATTEMPTS = 5;
+
+@Injectable()
+export class PlantsService {
+  constructor(private readonly plants: PlantsRepository) {}
+
+  /**
+   * Creates a plant. The same plant again changes nothing and succeeds, so a caller may repeat a
+   * request whose answer was lost.
+   *
+   * @throws PlantStoreError `id-taken` when the id belongs to a plant with other content
+   */
+  async create({ id, name, tag }: NewPlantDto): Promise<PlantDto> {
+    const plant: Plant = { id, name, tag: tag ?? null };
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      if (await this.plants.insertIfAbsent(plant)) return toPlantDto(plant);
+      const stored = await this.plants.findById(id);
+      // Removed in between: the id is free again.
+      if (stored === null) continue;
+      if (stored.name === plant.name && stored.tag === plant.tag) return toPlantDto(plant);
+      throw new PlantStoreError('id-taken', `id ${id} belongs to a plant with other content`);
+    }
+    throw new PlantStoreError('overloaded');
+  }
+
+  /** @throws PlantStoreError `no-such-plant` */
+  async get(id: bigint): Promise<StoredPlantDto> {
+    const plant = await this.plants.findById(id);
+    if (plant === null) throw new PlantStoreError('no-such-plant', `there is no plant with id ${id}`);
+    return { id: plant.id, ...toPlantDto(plant) };
+  }
+}
+
+/** The interface leaves an absent tag out; it never sends null. */
+function toPlantDto({ name, tag }: Plant): PlantDto {
+  return tag === null ? { name } : { name, tag };
+}

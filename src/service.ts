@@ -1,0 +1,81 @@
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Logger } from 'pino';
+import { DataSource } from 'typeorm';
+import { createApp } from './app.setup.js';
+import type { ServiceConfig } from './config/config.js';
+import { openDatabase } from './database/open-database.js';
+import { Draining } from './operations/draining.js';
+import { ManagementServer } from './operations/management-server.js';
+import { Readiness } from './operations/readiness.js';
+import { StartupError } from './startup.error.js';
+
+/** The bounds of shutting down, in milliseconds. */
+export const SHUTDOWN_LIMITS = {
+  /** For requests that are under way. */
+  drain: 10_000,
+  /** For everything to be closed afterwards. */
+  close: 5_000,
+} as const;
+
+export type ShutdownLimits = Readonly<Record<keyof typeof SHUTDOWN_LIMITS, number>>;
+
+/** A service that listens. */
+export interface Service {
+  readonly address: AddressInfo;
+  readonly management: AddressInfo;
+  /** Answers what is under way and closes everything, within the bounds. */
+  stop(limits?: ShutdownLimits): Promise<void>;
+}
+
+/**
+ * Brings the service up: the management port first, so that probes are answered from the beginning,
+ * then the database, then the public port.
+ *
+ * @param signal ends the waiting for the database
+ * @throws StartupError
+ */
+export async function startService(
+  config: ServiceConfig,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<Service> {
+  const app = await createApp(config, logger);
+  const managementServer = app.get(ManagementServer);
+  try {
+    const management = await managementServer.listen().catch(explain('MANAGEMENT_PORT'));
+    await openDatabase(app.get(DataSource), {
+      migrate: config.database.migrateOnStart,
+      log: logger,
+      signal,
+    });
+    await app.listen(config.http.port, config.http.host).catch(explain('PORT'));
+    app.get(Readiness).ready();
+    const address = app.getHttpServer().address() as AddressInfo;
+    return { address, management, stop: (limits) => stop(app, limits) };
+  } catch (error) {
+    await Promise.all([app.close(), managementServer.close()]);
+    throw error;
+  }
+}
+
+async function stop(
+  app: NestExpressApplication,
+  limits: ShutdownLimits = SHUTDOWN_LIMITS,
+): Promise<void> {
+  app.get(Readiness).notReady('shutting down');
+  await app.get(Draining).drain(app.getHttpServer(), limits.drain);
+  // A statement that hangs holds its connection, and the pool waits for all of them.
+  await Promise.race([app.close(), sleep(limits.close, undefined, { ref: false })]);
+  await app.get(ManagementServer).close();
+}
+
+function explain(variable: 'PORT' | 'MANAGEMENT_PORT') {
+  return (error: NodeJS.ErrnoException & { port?: number; address?: string }): never => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    throw new StartupError(
+      `${variable}: port ${error.port} on ${error.address} is taken by another program`,
+    );
+  };
+}
