@@ -7,7 +7,6 @@ import { serveDocs } from './docs/docs.js';
 import { answerOptions } from './http/allowed-methods.js';
 import { below } from './http/base-path.js';
 import { jsonBody } from './http/json-body.js';
-import { HTTP_LIMITS } from './http/limits.js';
 import type { HttpLimits } from './http/limits.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { requestId } from './http/request-id.js';
@@ -22,7 +21,7 @@ import { Metrics } from './operations/metrics.js';
 export async function createApp(
   config: ServiceConfig,
   logger: Logger,
-  limits: HttpLimits = HTTP_LIMITS,
+  limits: HttpLimits,
 ): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(config, logger),

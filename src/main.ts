@@ -52,7 +52,10 @@ async function serve(
   const service = await startService(config, logger, signal);
   const { address, management } = service;
   logger.info(
-    { address: `${address.address}:${address.port}`, management: `${management.address}:${management.port}` },
+    {
+      address: `${address.address}:${address.port}`,
+      management: `${management.address}:${management.port}`,
+    },
     'listening',
   );
   announce?.(address);

@@ -5,6 +5,8 @@ import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import { createApp } from './app.setup.js';
 import type { ServiceConfig } from './config/config.js';
+import { HTTP_LIMITS } from './http/limits.js';
+import type { HttpLimits } from './http/limits.js';
 import { openDatabase } from './database/open-database.js';
 import { Draining } from './operations/draining.js';
 import { ManagementServer } from './operations/management-server.js';
@@ -40,8 +42,9 @@ export async function startService(
   config: ServiceConfig,
   logger: Logger,
   signal: AbortSignal,
+  limits: HttpLimits = HTTP_LIMITS,
 ): Promise<Service> {
-  const app = await createApp(config, logger);
+  const app = await createApp(config, logger, limits);
   const managementServer = app.get(ManagementServer);
   try {
     const management = await managementServer.listen().catch(explain('MANAGEMENT_PORT'));
@@ -53,7 +56,7 @@ export async function startService(
     await app.listen(config.http.port, config.http.host).catch(explain('PORT'));
     app.get(Readiness).ready();
     const address = app.getHttpServer().address() as AddressInfo;
-    return { address, management, stop: (limits) => stop(app, limits) };
+    return { address, management, stop: (shutdownLimits) => stop(app, shutdownLimits) };
   } catch (error) {
     await Promise.all([app.close(), managementServer.close()]);
     throw error;

@@ -75,7 +75,8 @@ export class IssuerKeys {
       redirect: 'error',
       signal: AbortSignal.timeout(this.times.timeout),
     });
-    if (!response.ok) throw new Error(`the discovery document was answered with ${response.status}`);
+    if (!response.ok)
+      throw new Error(`the discovery document was answered with ${response.status}`);
     const document: unknown = await response.json();
     const found = document as { readonly issuer?: unknown; readonly jwks_uri?: unknown } | null;
     const jwksUri = typeof found?.jwks_uri === 'string' ? secureUrl(found.jwks_uri) : undefined;

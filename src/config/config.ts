@@ -131,8 +131,7 @@ export const VARIABLES = {
 type VariableName = keyof typeof VARIABLES;
 
 type ValueOf<V extends Variable> =
-  | Exclude<ReturnType<V['parse']>, undefined>
-  | (V extends { fallback: string } ? never : undefined);
+  Exclude<ReturnType<V['parse']>, undefined> | (V extends { fallback: string } ? never : undefined);
 
 type Values = { readonly [Name in VariableName]: ValueOf<(typeof VARIABLES)[Name]> };
 
@@ -204,11 +203,7 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
   if (production && !isSet('DATABASE_URL')) {
     mistakes.push('DATABASE_URL must be set when NODE_ENV is production');
   }
-  if (
-    (production || isSet('DATABASE_URL')) &&
-    !isSet('AUTH_TOKEN') &&
-    !isSet('AUTH_JWT_ISSUER')
-  ) {
+  if ((production || isSet('DATABASE_URL')) && !isSet('AUTH_TOKEN') && !isSet('AUTH_JWT_ISSUER')) {
     mistakes.push('AUTH_TOKEN or AUTH_JWT_ISSUER must be set: no request could be authenticated');
   }
   if (isSet('AUTH_JWT_ISSUER') && !isSet('AUTH_JWT_AUDIENCE')) {

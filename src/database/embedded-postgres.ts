@@ -1,7 +1,17 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chown, mkdir, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import {
+  chown,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -114,10 +124,16 @@ async function createCluster(
     account,
     binaries.initdb,
     [
-      ...['--pgdata', join(draft, 'data'), '--username', USER, '--pwfile', passwordFile],
-      ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--locale', 'C'],
+      `--pgdata=${join(draft, 'data')}`,
+      `--username=${USER}`,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
       // The same on every system, and with more than ASCII folded in searches.
-      ...['--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--no-instructions'],
+      '--locale=C',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      '--no-instructions',
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
@@ -168,9 +184,11 @@ async function launch(
     account,
     binaries.postgres,
     [
-      ...['-D', join(cluster, 'data'), '-h', '127.0.0.1', '-p', String(await freePort())],
-      ...['-c', 'unix_socket_directories='],
-      ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+      `-D${join(cluster, 'data')}`,
+      '--listen_addresses=127.0.0.1',
+      `--port=${await freePort()}`,
+      '--unix_socket_directories=',
+      ...Object.entries(settings).map(([name, value]) => `--${name}=${value}`),
     ],
     // Detached, because Ctrl-C goes to the whole process group, and the service drains first.
     { detached: true, stdio: ['ignore', output.fd, output.fd] },

@@ -61,7 +61,8 @@ async function connect(
           `the database did not answer within ${limits.wait / 1_000} s: ${reason}`,
         );
       }
-      if (attempt === 1) log.info({ reason }, `waiting up to ${limits.wait / 1_000} s for the database`);
+      if (attempt === 1)
+        log.info({ reason }, `waiting up to ${limits.wait / 1_000} s for the database`);
       await sleep(limits.retry, undefined, { signal });
     }
   }
@@ -116,7 +117,8 @@ async function awaitMigrations(
         `migrations are missing, and DATABASE_MIGRATE_ON_START is false: ${pending.join(', ')}`,
       );
     }
-    if (attempt === 1) log.info({ pending }, `waiting up to ${limits.wait / 1_000} s for migrations`);
+    if (attempt === 1)
+      log.info({ pending }, `waiting up to ${limits.wait / 1_000} s for migrations`);
     await sleep(limits.retry, undefined, { signal });
   }
 }

@@ -25,7 +25,7 @@ export function ApiErrors(...codes: readonly ErrorCode[]): MethodDecorator & Cla
   const definitions: readonly (readonly [string, ErrorDefinition])[] = [...codes, ...COMMON].map(
     (code) => [code, ERROR_TABLE[code]],
   );
-  const statuses = [...new Set(definitions.map(([, { status }]) => status))].toSorted();
+  const statuses = [...new Set(definitions.map(([, { status }]) => status))];
   return applyDecorators(
     ApiExtraModels(ErrorDto),
     ...statuses.map((status) => {
@@ -34,7 +34,9 @@ export function ApiErrors(...codes: readonly ErrorCode[]): MethodDecorator & Cla
         .toSorted(([, one], [, other]) => one.number - other.number);
       return ApiResponse({
         status,
-        description: ofStatus.map(([, { number, message }]) => `${number}: ${message}`).join('\n\n'),
+        description: ofStatus
+          .map(([, { number, message }]) => `${number}: ${message}`)
+          .join('\n\n'),
         headers: headersOf(ofStatus.map(([, definition]) => definition)),
         content: {
           'application/json': {
@@ -54,5 +56,7 @@ export function ApiErrors(...codes: readonly ErrorCode[]): MethodDecorator & Cla
 
 function headersOf(definitions: readonly ErrorDefinition[]) {
   const names = new Set(definitions.flatMap(({ headers }) => Object.keys(headers ?? {})));
-  return Object.fromEntries([...names].map((name) => [name, { schema: { type: 'string' as const } }]));
+  return Object.fromEntries(
+    [...names].map((name) => [name, { schema: { type: 'string' as const } }]),
+  );
 }

@@ -11,7 +11,10 @@ import { openApiText } from './openapi.js';
 export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   const { basePath, publicBaseUrl } = http;
   // The path alone comes first: requests then go to wherever the page was loaded from.
-  const servers = [basePath || '/', ...(publicBaseUrl ? [publicBaseUrl.href.replace(/\/$/, '')] : [])];
+  const servers = [
+    basePath || '/',
+    ...(publicBaseUrl ? [publicBaseUrl.href.replace(/\/$/, '')] : []),
+  ];
   const text = openApiText(app, servers);
   const express = app.getHttpAdapter().getInstance();
 
@@ -22,13 +25,18 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
     response.redirect(`${basePath}/docs`);
   });
   app.use(`${basePath}/docs`, docsPolicy(publicBaseUrl));
-  SwaggerModule.setup(`${basePath}/docs`, app, { openapi: '3.1.0', info: { title: '', version: '' }, paths: {} }, {
-    raw: false,
-    // The text above, because the page's own copy would lose digits.
-    swaggerUrl: `${basePath}/openapi.json`,
-    customSiteTitle: 'Plant Store',
-    swaggerOptions: { persistAuthorization: true },
-  });
+  SwaggerModule.setup(
+    `${basePath}/docs`,
+    app,
+    { openapi: '3.1.0', info: { title: '', version: '' }, paths: {} },
+    {
+      raw: false,
+      // The text above, because the page's own copy would lose digits.
+      swaggerUrl: `${basePath}/openapi.json`,
+      customSiteTitle: 'Plant Store',
+      swaggerOptions: { persistAuthorization: true },
+    },
+  );
 }
 
 /** What Swagger UI needs beyond the policy of the API: its own files, inline styles and images. */
@@ -46,6 +54,8 @@ function docsPolicy(publicBaseUrl: URL | undefined) {
   ].join('; ');
   return (_request: Request, response: Response, next: NextFunction): void => {
     response.setHeader('Content-Security-Policy', policy);
+    // Its files are large and have entity tags.
+    response.setHeader('Cache-Control', 'no-cache');
     next();
   };
 }

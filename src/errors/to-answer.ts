@@ -1,5 +1,4 @@
 import { HttpException } from '@nestjs/common';
-import type { OutgoingHttpHeaders } from 'node:http';
 import { ERROR_TABLE, type ErrorCode, type ErrorDefinition } from './error-table.js';
 import type { ErrorDto } from './error.dto.js';
 import { MethodNotAllowedError } from './method-not-allowed.error.js';
@@ -7,7 +6,7 @@ import { PlantStoreError } from './plant-store.error.js';
 
 export interface ErrorAnswer {
   readonly status: number;
-  readonly headers: Readonly<OutgoingHttpHeaders>;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: ErrorDto;
 }
 

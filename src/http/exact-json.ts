@@ -1,8 +1,16 @@
-import { isLosslessNumber, parse, stringify } from 'lossless-json';
+import { parse, stringify } from 'lossless-json';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /** Deeper nesting is refused: it serves no plant, and parsers recurse. */
 const MAX_DEPTH = 64;
+
+/** Digits of the longest integer that is told from other numbers: those of an int64. */
+const MAX_DIGITS = 19;
+
+/** A number that is no integer of at most 19 digits. */
+class OtherNumber {
+  constructor(readonly literal: string) {}
+}
 
 /**
  * Parses JSON (RFC 8259) without losing a digit. Numbers come out in a form that only
@@ -13,21 +21,32 @@ const MAX_DEPTH = 64;
  */
 export function parseExactJson(text: string): unknown {
   if (depthOf(text) > MAX_DEPTH) {
-    throw new PlantStoreError('malformed-json', `the body is nested deeper than ${MAX_DEPTH} levels`);
+    throw new PlantStoreError(
+      'malformed-json',
+      `the body is nested deeper than ${MAX_DEPTH} levels`,
+    );
   }
   try {
     const value: unknown = JSON.parse(text);
     // A text that comes back unchanged has lost no digit and no duplicate member. The library, which
     // is exact but some fifty times slower on long texts, reads what is written in any other way.
-    return JSON.stringify(value) === text ? value : parse(text, undefined, { onDuplicateKey });
+    return JSON.stringify(value) === text
+      ? value
+      : parse(text, undefined, { parseNumber, onDuplicateKey });
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new PlantStoreError('malformed-json', undefined, { cause: error });
   }
 }
 
-function onDuplicateKey(): never {
-  throw new PlantStoreError('malformed-json', 'a member occurs twice, with different values');
+/**
+ * The integer that a number out of {@link parseExactJson} stands for, however it is written (`7`,
+ * `7.0`, `7e0`, `0.7E+1`). `undefined` for anything else, and for more than 19 digits.
+ */
+export function toInteger(value: unknown): bigint | undefined {
+  if (typeof value === 'bigint') return value;
+  // A plain number survived the round trip above, so its shortest form is what was sent.
+  return typeof value === 'number' ? integerOf(String(value)) : undefined;
 }
 
 /** Writes JSON with `bigint`s digit for digit, which `JSON.stringify` refuses to. */
@@ -37,17 +56,15 @@ export function stringifyExactJson(value: unknown): string {
   return text;
 }
 
-/**
- * The integer that a number out of {@link parseExactJson} stands for, however it is written (`7`,
- * `7.0`, `7e0`, `0.7E+1`). `undefined` for anything else, and for more than `maxDigits` digits.
- */
-export function toInteger(value: unknown, maxDigits: number): bigint | undefined {
-  // A plain number survived the round trip above, so its shortest form is what was sent.
-  if (typeof value === 'number') return integerOf(String(value), maxDigits);
-  return isLosslessNumber(value) ? integerOf(value.value, maxDigits) : undefined;
+function parseNumber(literal: string): bigint | OtherNumber {
+  return integerOf(literal) ?? new OtherNumber(literal);
 }
 
-function integerOf(literal: string, maxDigits: number): bigint | undefined {
+function onDuplicateKey(): never {
+  throw new PlantStoreError('malformed-json', 'a member occurs twice, with different values');
+}
+
+function integerOf(literal: string): bigint | undefined {
   const [, sign, whole = '', fraction = '', power = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
   const digits = whole + fraction;
@@ -56,7 +73,7 @@ function integerOf(literal: string, maxDigits: number): bigint | undefined {
   const end = lastNonZero(digits) + 1;
   // The value is digits[start, end) × 10^exponent, so an integer unless the exponent is negative.
   const exponent = Number(power) - fraction.length + (digits.length - end);
-  if (exponent < 0 || end - start + exponent > maxDigits) return undefined;
+  if (exponent < 0 || end - start + exponent > MAX_DIGITS) return undefined;
   return BigInt(`${sign}${digits.slice(start, end)}${'0'.repeat(exponent)}`);
 }
 

@@ -35,7 +35,8 @@ export const JsonBody = createParamDecorator((_: unknown, context: ExecutionCont
 /** Gives every request its `readJson`, which reads nothing before it is called. */
 export function jsonBody(limits: BodyLimits) {
   return (request: Request, response: Response, next: NextFunction): void => {
-    request.readJson = async () => parseExactJson(decode(await readBody(request, response, limits)));
+    request.readJson = async () =>
+      parseExactJson(decode(await readBody(request, response, limits)));
     next();
   };
 }

@@ -44,6 +44,6 @@ export class Draining {
 function refuse(response: ServerResponse): void {
   if (response.headersSent) return;
   const { status, headers, body } = toAnswer(new PlantStoreError('shutting-down'));
-  response.setHeaders(new Headers(headers as Record<string, string>));
+  response.setHeaders(new Headers(headers));
   sendJson(response, status, body);
 }

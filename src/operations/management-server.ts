@@ -47,7 +47,7 @@ export class ManagementServer {
       await this.route(request, response);
     } catch (error) {
       const { status, headers, body } = toAnswer(error);
-      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value ?? '');
+      response.setHeaders(new Headers(headers));
       sendJson(response, status, body);
     }
   }

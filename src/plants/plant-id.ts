@@ -4,9 +4,6 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 export const MIN_PLANT_ID = -(2n ** 63n);
 export const MAX_PLANT_ID = 2n ** 63n - 1n;
 
-/** Digits of the longest id, without its sign. */
-export const PLANT_ID_DIGITS = 19;
-
 export const PLANT_ID_RULE = `id must be an integer between ${MIN_PLANT_ID} and ${MAX_PLANT_ID}`;
 
 export function isPlantId(value: unknown): value is bigint {

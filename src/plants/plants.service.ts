@@ -22,11 +22,11 @@ export class PlantsService {
   async create({ id, name, tag }: NewPlantDto): Promise<PlantDto> {
     const plant: Plant = { id, name, tag: tag ?? null };
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      if (await this.plants.insertIfAbsent(plant)) return toPlantDto(plant);
+      if (await this.plants.insertIfAbsent(plant)) return contentOf(plant);
       const stored = await this.plants.findById(id);
       // Removed in between: the id is free again.
       if (stored === null) continue;
-      if (stored.name === plant.name && stored.tag === plant.tag) return toPlantDto(plant);
+      if (stored.name === plant.name && stored.tag === plant.tag) return contentOf(plant);
       throw new PlantStoreError('id-taken', `id ${id} belongs to a plant with other content`);
     }
     throw new PlantStoreError('overloaded');
@@ -35,12 +35,13 @@ export class PlantsService {
   /** @throws PlantStoreError `no-such-plant` */
   async get(id: bigint): Promise<StoredPlantDto> {
     const plant = await this.plants.findById(id);
-    if (plant === null) throw new PlantStoreError('no-such-plant', `there is no plant with id ${id}`);
-    return { id: plant.id, ...toPlantDto(plant) };
+    if (plant === null)
+      throw new PlantStoreError('no-such-plant', `there is no plant with id ${id}`);
+    return { id: plant.id, ...contentOf(plant) };
   }
 }
 
 /** The interface leaves an absent tag out; it never sends null. */
-function toPlantDto({ name, tag }: Plant): PlantDto {
+function contentOf({ name, tag }: Plant): Pick<PlantDto, 'name' | 'tag'> {
   return tag === null ? { name } : { name, tag };
 }

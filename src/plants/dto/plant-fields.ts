@@ -3,7 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Expose, Transform } from 'class-transformer';
 import { buildMessage, ValidateBy, ValidateIf } from 'class-validator';
 import { toInteger } from '../../http/exact-json.js';
-import { isPlantId, MAX_PLANT_ID, MIN_PLANT_ID, PLANT_ID_DIGITS, PLANT_ID_RULE } from '../plant-id.js';
+import { isPlantId, MAX_PLANT_ID, MIN_PLANT_ID, PLANT_ID_RULE } from '../plant-id.js';
 
 /* One decorator per member: its rule and its schema are one thing. */
 
@@ -19,7 +19,7 @@ export function PlantIdField(): PropertyDecorator {
       example: 7,
     }),
     Expose(),
-    Transform(({ value }) => toInteger(value, PLANT_ID_DIGITS)),
+    Transform(({ value }) => toInteger(value)),
     ValidateBy({
       name: 'isPlantId',
       validator: { validate: isPlantId, defaultMessage: () => PLANT_ID_RULE },

@@ -1,0 +1,30 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { startEmbeddedPostgres } from '../../src/database/embedded-postgres.js';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** URL of the PostgreSQL server that all test files share, each with databases of its own. */
+    postgresUrl: string;
+  }
+}
+
+/** Nothing that a test stores has to survive. */
+export const NOT_DURABLE = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '300',
+};
+
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
+  const postgres = await startEmbeddedPostgres(folder, { settings: NOT_DURABLE });
+  project.provide('postgresUrl', postgres.url);
+  return async () => {
+    await postgres.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+}

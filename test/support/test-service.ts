@@ -1,0 +1,112 @@
+import { pino } from 'pino';
+import { readConfig } from '../../src/config/config.js';
+import type { ServiceConfig } from '../../src/config/config.js';
+import { HTTP_LIMITS } from '../../src/http/limits.js';
+import type { HttpLimits } from '../../src/http/limits.js';
+import { startService } from '../../src/service.js';
+import type { ShutdownLimits } from '../../src/service.js';
+import { createTestDatabase } from './test-database.js';
+import type { TestDatabase } from './test-database.js';
+
+export const TOKEN = 'a-token-for-tests-of-forty-two-characters.';
+
+/** The whole service, in this process, on ports and a database of its own. */
+export interface TestService {
+  /** Address of the public port with the base path, such as `http://127.0.0.1:40123/api`. */
+  readonly url: string;
+  readonly port: number;
+  readonly managementUrl: string;
+  readonly database: TestDatabase;
+  /** Every line of the log so far. */
+  readonly log: readonly Record<string, unknown>[];
+  /** Sends a request with the token; headers given here replace those set by default. */
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
+  /** Sends a `POST /plants` with the token; a body that is no string is sent as JSON. */
+  post(body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  stop(limits?: ShutdownLimits): Promise<void>;
+}
+
+export interface RequestOptions {
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array | ReadableStream;
+  /** Without the Authorization header. */
+  readonly anonymous?: boolean;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body, parsed by `JSON.parse`. */
+  readonly json: Record<string, unknown>;
+}
+
+export interface TestServiceOptions {
+  readonly environment?: Record<string, string>;
+  readonly limits?: Partial<HttpLimits>;
+  readonly database?: TestDatabase;
+  readonly signal?: AbortSignal;
+}
+
+export async function startTestService({
+  environment = {},
+  limits = {},
+  database: given,
+  signal = new AbortController().signal,
+}: TestServiceOptions = {}): Promise<TestService> {
+  const database = given ?? (await createTestDatabase());
+  const log: Record<string, unknown>[] = [];
+  const config = readConfig({
+    PORT: '0',
+    MANAGEMENT_PORT: '0',
+    DATABASE_URL: database.url,
+    AUTH_TOKEN: TOKEN,
+    ...environment,
+  }) as ServiceConfig;
+  const logger = pino(
+    { level: 'debug' },
+    { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
+  );
+  const service = await startService(config, logger, signal, { ...HTTP_LIMITS, ...limits });
+  const url = `http://127.0.0.1:${service.address.port}${config.http.basePath}`;
+
+  const request = async (
+    method: string,
+    path: string,
+    { headers = {}, body, anonymous = false }: RequestOptions = {},
+  ): Promise<Answer> => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { ...(anonymous ? {} : { Authorization: `Bearer ${TOKEN}` }), ...headers },
+      redirect: 'manual',
+      ...(body === undefined ? {} : { body, duplex: 'half' }),
+    } as RequestInit);
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      get json() {
+        return JSON.parse(text) as Record<string, unknown>;
+      },
+    };
+  };
+
+  return {
+    url,
+    port: service.address.port,
+    managementUrl: `http://127.0.0.1:${service.management.port}`,
+    database,
+    log,
+    request,
+    post: (body, headers = {}) =>
+      request('POST', '/plants', {
+        headers: { 'Content-Type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    stop: async (shutdownLimits) => {
+      await service.stop(shutdownLimits);
+      if (given === undefined) await database.drop();
+    },
+  };
+}

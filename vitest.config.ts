@@ -1,0 +1,18 @@
+import { defineConfig } from 'vitest/config';
+
+// Vite, which reads this file, wants a default export.
+// oxlint-disable-next-line import/no-default-export
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['reflect-metadata'],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    coverage: {
+      include: ['src/**/*.ts'],
+      thresholds: { lines: 95, branches: 95 },
+      reporter: ['text', 'html'],
+    },
+  },
+});
