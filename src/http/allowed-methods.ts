@@ -23,7 +23,9 @@ export function unroutable(request: Request): PlantStoreError {
 type RouterLayer = Pick<ILayer, 'route'> & { match(path: string): boolean };
 
 /** The methods of all routes at the path of the request, as Express would match them. */
-function allowedMethods({ app, path }: Request): readonly string[] {
+function allowedMethods({ app, originalUrl }: Request): readonly string[] {
+  // Not `request.path`, from which the base path is gone where a router is mounted below it.
+  const path = originalUrl.replace(/^https?:\/\/[^/]*/i, '').split('?', 1)[0] || '/';
   const methods = new Set<string>();
   for (const layer of app.router.stack as unknown as readonly RouterLayer[]) {
     if (layer.route && layer.match(path)) {

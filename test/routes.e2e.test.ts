@@ -1,0 +1,287 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestService, TOKEN } from './support/test-service.js';
+import type { TestService } from './support/test-service.js';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+afterAll(() => service.stop());
+
+describe('credentials', () => {
+  it('that are missing are asked for, without an error code in the challenge', async () => {
+    const answer = await service.request('POST', '/plants', { anonymous: true });
+    expect(answer).toMatchObject({ status: 401, json: { error: 40100 } });
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="plant-store"');
+  });
+
+  it.each([
+    ['another scheme', 'Basic dXNlcjpwYXNz', 40100],
+    ['no token', 'Bearer', 40101],
+    ['a wrong token', 'Bearer wrong', 40101],
+    ['a token and a space more', `Bearer ${TOKEN} x`, 40101],
+    ['two tokens in one header', `Bearer ${TOKEN}, Bearer ${TOKEN}`, 40101],
+    ['the token without its last character', `Bearer ${TOKEN.slice(0, -1)}`, 40101],
+    ['the token and a character more', `Bearer ${TOKEN}x`, 40101],
+    ['the token in another case', `Bearer ${TOKEN.toUpperCase()}`, 40101],
+    ['the token in quotes', `Bearer "${TOKEN}"`, 40101],
+    ['the token alone', TOKEN, 40100],
+    ['what only looks like the scheme', `Bearer${TOKEN}`, 40100],
+    ['an empty header', '', 40100],
+  ])('with %s are refused', async (_, header, error) => {
+    const answer = await service.request('GET', '/plants/1', {
+      headers: { Authorization: header },
+    });
+    expect(answer).toMatchObject({ status: 401, json: { error } });
+    expect(answer.headers.get('www-authenticate')?.includes('error="invalid_token"')).toBe(
+      error === 40101,
+    );
+  });
+
+  it.each(['bearer', 'BEARER', 'bEaReR'])('may name the scheme %s', async (scheme) => {
+    const answer = await service.request('GET', '/plants/1', {
+      headers: { Authorization: `${scheme} ${TOKEN}` },
+    });
+    expect(answer.status).toBe(404);
+  });
+
+  it('are looked for in the header only', async () => {
+    const anonymous = true;
+    for (const answer of [
+      await service.request('GET', `/plants/1?access_token=${TOKEN}`, { anonymous }),
+      await service.request('GET', '/plants/1', {
+        anonymous,
+        headers: { Cookie: `token=${TOKEN}` },
+      }),
+      await service.request('POST', '/plants', {
+        anonymous,
+        headers: { 'Content-Type': 'application/json' },
+        body: `{"id":1,"name":"a","access_token":"${TOKEN}"}`,
+      }),
+    ]) {
+      expect(answer).toMatchObject({ status: 401, json: { error: 40100 } });
+    }
+  });
+});
+
+describe('paths', () => {
+  it.each(['/', '/docs', '/openapi.json'])('%s is open to everybody', async (path) => {
+    const answer = await service.request('GET', path, { anonymous: true });
+    expect(answer.status).toBeLessThan(400);
+  });
+
+  it.each([
+    '/plants/',
+    '/Plants',
+    '/PLANTS/1',
+    '/plants/1/',
+    '/plants/1/2',
+    '//plants',
+    '/api/plants',
+    '/health/live',
+    '/metrics',
+    '/docs/../plantsx',
+    '/docs/nothing.js',
+    '/favicon.ico',
+    '/.env',
+    '/%2e%2e/%2e%2e/etc/passwd',
+  ])('%s is not there, and that needs no token', async (path) => {
+    const answer = await service.request('GET', path, { anonymous: true });
+    expect(answer).toMatchObject({ status: 404, json: { error: 40400 } });
+    expect(answer.headers.get('content-type')).toBe('application/json');
+  });
+
+  it.each([
+    ['GET', '/plants', 'OPTIONS, POST'],
+    ['PUT', '/plants', 'OPTIONS, POST'],
+    ['DELETE', '/plants', 'OPTIONS, POST'],
+    ['PATCH', '/plants', 'OPTIONS, POST'],
+    ['HEAD', '/plants', 'OPTIONS, POST'],
+    ['POST', '/plants/1', 'GET, HEAD, OPTIONS'],
+    ['DELETE', '/plants/1', 'GET, HEAD, OPTIONS'],
+    ['POST', '/docs', 'GET, HEAD, OPTIONS'],
+    ['POST', '/', 'GET, HEAD, OPTIONS'],
+  ])('refuse %s %s with 405 and the methods they allow', async (method, path, allow) => {
+    const answer = await service.request(method, path, { anonymous: true });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe(allow);
+    if (method !== 'HEAD') expect(answer.json['error']).toBe(40500);
+  });
+
+  it.each([
+    ['/plants', 'OPTIONS, POST'],
+    ['/plants/1', 'GET, HEAD, OPTIONS'],
+  ])('answer OPTIONS %s with 204 and their methods, without a token', async (path, allow) => {
+    const answer = await service.request('OPTIONS', path, { anonymous: true });
+    expect(answer).toMatchObject({ status: 204, text: '' });
+    expect(answer.headers.get('allow')).toBe(allow);
+  });
+
+  it('answer OPTIONS with 404 where there is nothing', async () => {
+    expect((await service.request('OPTIONS', '/nothing')).json['error']).toBe(40400);
+  });
+
+  it.each(['/plants/%zz', '/plants/%', '/plants/%c0%af'])(
+    'refuse the malformed encoding of %s with 40000',
+    async (path) => {
+      const answer = await service.request('GET', path);
+      expect(answer).toMatchObject({ status: 400, json: { error: 40000 } });
+    },
+  );
+
+  it('lead from the root to the docs page', async () => {
+    const answer = await service.request('GET', '/', { anonymous: true });
+    expect(answer.status).toBe(302);
+    expect(answer.headers.get('location')).toBe('/docs');
+  });
+});
+
+describe('every answer', () => {
+  it.each([
+    ['POST', '/plants', 401],
+    ['GET', '/nothing', 404],
+    ['PUT', '/plants', 405],
+    ['GET', '/docs', 200],
+  ])('to %s %s carries the security headers', async (method, path, status) => {
+    const answer = await service.request(method, path, { anonymous: true });
+    expect(answer.status).toBe(status);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-security-policy': expect.stringContaining("default-src 'none'"),
+      'strict-transport-security': 'max-age=31536000',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+    });
+    expect(answer.headers.has('x-powered-by')).toBe(false);
+  });
+
+  it('repeats a sane request id and replaces any other', async () => {
+    const idOf = async (id: string) =>
+      (await service.request('GET', '/x', { headers: { 'X-Request-Id': id } })).headers.get(
+        'x-request-id',
+      );
+    expect(await idOf('01J-abc.DEF:1+2/3=4@5')).toBe('01J-abc.DEF:1+2/3=4@5');
+    for (const insane of ['a b', '"x"', '<x>', 'é', 'x'.repeat(129), '']) {
+      expect(await idOf(insane)).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+});
+
+describe('the log', () => {
+  it('has one line for each request, with route, status, duration and request id', async () => {
+    const headers = { 'X-Request-Id': 'log-test' };
+    await service.post({ id: 50, name: 'secret name' }, headers);
+    await service.request('GET', '/plants/50?access_token=hidden', { headers });
+    await service.request('GET', '/nothing', { headers });
+    const lines = service.log.filter(({ requestId }) => requestId === 'log-test');
+    expect(lines).toMatchObject([
+      { method: 'POST', route: '/plants', status: 200, durationMs: expect.any(Number) },
+      { method: 'GET', route: '/plants/:id', status: 200, durationMs: expect.any(Number) },
+      { method: 'GET', status: 404, durationMs: expect.any(Number) },
+    ]);
+    const text = JSON.stringify(service.log);
+    for (const secret of [TOKEN, 'secret name', 'hidden']) expect(text).not.toContain(secret);
+  });
+});
+
+describe('CORS', () => {
+  let open: TestService;
+
+  beforeAll(async () => {
+    open = await startTestService({
+      environment: { CORS_ORIGINS: 'https://a.example, https://b.example' },
+    });
+  });
+
+  afterAll(() => open.stop());
+
+  it('is off unless origins are named', async () => {
+    const answer = await service.request('OPTIONS', '/plants', {
+      headers: { Origin: 'https://a.example', 'Access-Control-Request-Method': 'POST' },
+    });
+    expect(answer.headers.has('access-control-allow-origin')).toBe(false);
+  });
+
+  it('lets the named origins in, preflight included', async () => {
+    const preflight = await open.request('OPTIONS', '/plants', {
+      anonymous: true,
+      headers: {
+        Origin: 'https://b.example',
+        'Access-Control-Request-Method': 'POST',
+        'Access-Control-Request-Headers': 'authorization,content-type',
+      },
+    });
+    expect(preflight.status).toBe(204);
+    expect(Object.fromEntries(preflight.headers)).toMatchObject({
+      allow: 'OPTIONS, POST',
+      'access-control-allow-origin': 'https://b.example',
+      'access-control-allow-headers': expect.stringContaining('Authorization'),
+    });
+    const answer = await open.post({ id: 1, name: 'a' }, { Origin: 'https://a.example' });
+    expect(answer.headers.get('access-control-allow-origin')).toBe('https://a.example');
+  });
+
+  it('lets no other origin in', async () => {
+    const answer = await open.post({ id: 1, name: 'a' }, { Origin: 'https://evil.example' });
+    expect(answer.headers.has('access-control-allow-origin')).toBe(false);
+  });
+});
+
+describe('a base path', () => {
+  let below: TestService;
+
+  beforeAll(async () => {
+    below = await startTestService({
+      environment: { PUBLIC_BASE_URL: 'https://shop.example.com/api/v1/' },
+    });
+  });
+
+  afterAll(() => below.stop());
+
+  it('carries all public routes', async () => {
+    expect(below.url.endsWith('/api/v1')).toBe(true);
+    expect((await below.post({ id: 1, name: 'a' })).status).toBe(200);
+    expect((await below.request('GET', '/plants/1')).status).toBe(200);
+    const root = await below.request('GET', '');
+    expect(root.headers.get('location')).toBe('/api/v1/docs');
+    expect((await below.request('GET', '/docs')).status).toBe(200);
+    const { servers } = (await below.request('GET', '/openapi.json')).json;
+    expect(servers).toEqual([{ url: '/api/v1' }, { url: 'https://shop.example.com/api/v1' }]);
+  });
+
+  it.each(['/', '/plants', '/api', '/api/v1x/plants', '/docs', '/openapi.json'])(
+    'leaves nothing at %s',
+    async (path) => {
+      const response = await fetch(`http://127.0.0.1:${below.port}${path}`);
+      expect(response.status).toBe(404);
+      expect(response.headers.get('content-type')).toBe('application/json');
+      expect(await response.json()).toMatchObject({ error: 40400 });
+    },
+  );
+
+  it.each([
+    ['GET', '/plants', 405],
+    ['GET', '/nothing', 404],
+    ['OPTIONS', '/plants', 204],
+  ])('answers %s %s like a service without one', async (method, path, status) => {
+    expect((await below.request(method, path)).status).toBe(status);
+  });
+});
+
+describe('the docs', () => {
+  it('can be switched off, the API stays', async () => {
+    const quiet = await startTestService({ environment: { DOCS_ENABLED: 'false' } });
+    try {
+      for (const path of ['/', '/docs', '/docs/swagger-ui.css', '/openapi.json']) {
+        expect((await quiet.request('GET', path)).json['error']).toBe(40400);
+      }
+      expect((await quiet.post({ id: 1, name: 'a' })).status).toBe(200);
+    } finally {
+      await quiet.stop();
+    }
+  });
+});
