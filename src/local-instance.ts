@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { localToken } from './auth/local-token.js';
+import { withDatabase } from './config/config.js';
 import type { Config, ServiceConfig } from './config/config.js';
 import { startEmbeddedPostgres } from './database/embedded-postgres.js';
 
@@ -15,17 +16,16 @@ export interface LocalInstance {
 }
 
 /** Everything it keeps lies here, below the folder that the service is started in. */
-const FOLDER = '.data';
+export const LOCAL_FOLDER = '.data';
 
 /** @throws StartupError */
 export async function startLocalInstance(config: Config, logger: Logger): Promise<LocalInstance> {
-  const folder = resolve(FOLDER);
+  const folder = resolve(LOCAL_FOLDER);
   const postgres = await startEmbeddedPostgres(folder, { log: (step) => logger.info(step) });
   const readyMade = config.auth.token === undefined ? await localToken(folder) : undefined;
   return {
     config: {
-      ...config,
-      database: { ...config.database, url: postgres.url },
+      ...withDatabase(config, postgres.url),
       auth: { ...config.auth, token: config.auth.token ?? readyMade },
     },
     welcome: (address) => welcome(baseUrl(config, address), config.http.docsEnabled, readyMade),

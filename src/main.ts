@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { readConfig } from './config/config.js';
+import { readConfig, withDatabase } from './config/config.js';
 import type { ServiceConfig } from './config/config.js';
 import { startLocalInstance } from './local-instance.js';
 import { createLogger } from './operations/logger.js';
@@ -28,7 +28,7 @@ async function run(signal: AbortSignal): Promise<void> {
   const logger = await createLogger(config.logLevel);
   const { url } = config.database;
   if (url !== undefined) {
-    await serve({ ...config, database: { ...config.database, url } }, logger, signal);
+    await serve(withDatabase(config, url), logger, signal);
     return;
   }
   // Loading the service takes as long as starting the database: both at once.

@@ -7,7 +7,8 @@ import { createApp } from './app.setup.js';
 import type { ServiceConfig } from './config/config.js';
 import { HTTP_LIMITS } from './http/limits.js';
 import type { HttpLimits } from './http/limits.js';
-import { openDatabase } from './database/open-database.js';
+import { connect } from './database/connect.js';
+import { applyMigrations, awaitMigrations } from './database/migrate.js';
 import { Draining } from './operations/draining.js';
 import { ManagementServer } from './operations/management-server.js';
 import { Readiness } from './operations/readiness.js';
@@ -48,11 +49,11 @@ export async function startService(
   const managementServer = app.get(ManagementServer);
   try {
     const management = await managementServer.listen().catch(explain('MANAGEMENT_PORT'));
-    await openDatabase(app.get(DataSource), {
-      migrate: config.database.migrateOnStart,
-      log: logger,
-      signal,
-    });
+    const dataSource = app.get(DataSource);
+    const waiting = { log: logger, signal };
+    await connect(dataSource, waiting);
+    if (config.database.migrateOnStart) await applyMigrations(dataSource, logger);
+    else await awaitMigrations(dataSource, waiting);
     await app.listen(config.http.port, config.http.host).catch(explain('PORT'));
     app.get(Readiness).ready();
     const address = app.getHttpServer().address() as AddressInfo;

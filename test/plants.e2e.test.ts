@@ -227,7 +227,8 @@ describe('ids', () => {
         fc.nat(25),
         fc.constantFrom('e', 'E'),
         async (id, shift, e) => {
-          const name = `plant ${id}`;
+          const name = `notation ${id}`;
+          await service.database.query('DELETE FROM plants WHERE id = $1', [id.toString()]);
           const digits = (id < 0n ? -id : id).toString().padStart(shift + 1, '0');
           const point = digits.length - shift;
           const literal = `${id < 0n ? '-' : ''}${digits.slice(0, point)}.${digits.slice(point)}0${e}+${shift}`;

@@ -183,6 +183,22 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   });
 }
 
+/**
+ * Reads `DATABASE_URL` alone, for commands that serve nothing.
+ *
+ * @throws StartupError
+ */
+export function readDatabaseUrl(environment: NodeJS.ProcessEnv): string | undefined {
+  const { values, mistakes } = readVariables({ DATABASE_URL: environment['DATABASE_URL'] });
+  if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
+  return values.DATABASE_URL;
+}
+
+/** The configuration with a database, for a service that is to run on it. */
+export function withDatabase(config: Config, url: string): ServiceConfig {
+  return { ...config, database: { ...config.database, url } };
+}
+
 function readVariables(environment: NodeJS.ProcessEnv) {
   const values: Record<string, unknown> = {};
   const mistakes: string[] = [];

@@ -1,4 +1,4 @@
-import type { DataSourceOptions } from 'typeorm';
+import type { DataSourceOptions, Logger } from 'typeorm';
 import { Plant } from '../plants/plant.entity.js';
 import { CreatePlants1763683200000 } from './migrations/1763683200000-create-plants.js';
 
@@ -14,6 +14,16 @@ export const DATABASE_LIMITS = {
   idle: 30_000,
 } as const;
 
+/** TypeORM prints some failures even with `logging: false`. They are reported where they are handled. */
+const SILENT: Logger = {
+  log: () => {},
+  logMigration: () => {},
+  logQuery: () => {},
+  logQueryError: () => {},
+  logQuerySlow: () => {},
+  logSchemaBuild: () => {},
+};
+
 export interface DatabaseSettings {
   readonly url: string;
   readonly poolMax: number;
@@ -28,7 +38,7 @@ export function dataSourceOptions({ url, poolMax }: DatabaseSettings) {
     migrations: [CreatePlants1763683200000],
     migrationsTableName: 'plant_store_migrations',
     synchronize: false,
-    logging: false,
+    logger: SILENT,
     installExtensions: false,
     applicationName: 'plant-store',
     poolSize: poolMax,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { Pool } from 'pg';
-import { DataSource } from 'typeorm';
+import { DataSource, QueryFailedError } from 'typeorm';
 import type { EntityManager } from 'typeorm';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { Metrics } from '../operations/metrics.js';
@@ -37,8 +37,19 @@ export class Database {
       });
     } catch (error) {
       if (!isOutage(error)) throw error;
-      throw new PlantStoreError('database-unavailable', undefined, { cause: error });
+      const code = this.isExhausted(error) ? 'overloaded' : 'database-unavailable';
+      throw new PlantStoreError(code, undefined, { cause: error });
     }
+  }
+
+  /**
+   * Whether the failure is that no connection became free in time. The pool gives it no code: it is
+   * the plain error from before any statement, at a time when all connections are taken.
+   */
+  private isExhausted(error: unknown): boolean {
+    const plain =
+      !(error instanceof QueryFailedError) && error instanceof Error && !('code' in error);
+    return plain && this.poolUse().used >= (this.pool()?.options.max ?? 0);
   }
 
   private poolUse(): PoolUse {

@@ -31,10 +31,11 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
     { openapi: '3.1.0', info: { title: '', version: '' }, paths: {} },
     {
       raw: false,
-      // The text above, because the page's own copy would lose digits.
+      // The page reads the text above. A document of its own would lose digits, so it gets none:
+      // an empty `spec` makes Swagger UI look at the address.
       swaggerUrl: `${basePath}/openapi.json`,
+      swaggerOptions: { spec: {}, persistAuthorization: true },
       customSiteTitle: 'Plant Store',
-      swaggerOptions: { persistAuthorization: true },
     },
   );
 }

@@ -1,10 +1,18 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { stringify } from 'lossless-json';
+import { ERROR_TABLE } from '../errors/error-table.js';
+import type { ErrorDefinition } from '../errors/error-table.js';
 
 const DESCRIPTION = `A plant store: add plants and look at them.
 
-Every operation needs a bearer token. Failures are answered with an Error, whose number tells them apart.`;
+Every operation needs a bearer token. Failures are answered with an Error, whose number tells them apart:
+
+| error | status | meaning |
+| --- | --- | --- |
+${Object.values<ErrorDefinition>(ERROR_TABLE)
+  .map(({ number, status, message }) => `| ${number} | ${status} | ${message} |`)
+  .join('\n')}`;
 
 /**
  * Writes the OpenAPI 3.1 document of the service. JSON, with exact digits and sorted keys, so that

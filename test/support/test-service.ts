@@ -1,6 +1,5 @@
 import { pino } from 'pino';
-import { readConfig } from '../../src/config/config.js';
-import type { ServiceConfig } from '../../src/config/config.js';
+import { readConfig, withDatabase } from '../../src/config/config.js';
 import { HTTP_LIMITS } from '../../src/http/limits.js';
 import type { HttpLimits } from '../../src/http/limits.js';
 import { startService } from '../../src/service.js';
@@ -56,13 +55,16 @@ export async function startTestService({
 }: TestServiceOptions = {}): Promise<TestService> {
   const database = given ?? (await createTestDatabase());
   const log: Record<string, unknown>[] = [];
-  const config = readConfig({
-    PORT: '0',
-    MANAGEMENT_PORT: '0',
-    DATABASE_URL: database.url,
-    AUTH_TOKEN: TOKEN,
-    ...environment,
-  }) as ServiceConfig;
+  const config = withDatabase(
+    readConfig({
+      PORT: '0',
+      MANAGEMENT_PORT: '0',
+      DATABASE_URL: database.url,
+      AUTH_TOKEN: TOKEN,
+      ...environment,
+    }),
+    database.url,
+  );
   const logger = pino(
     { level: 'debug' },
     { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },

@@ -1,0 +1,68 @@
+import 'reflect-metadata';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { DataSource } from 'typeorm';
+import { readDatabaseUrl } from '../config/config.js';
+import { connect } from '../database/connect.js';
+import { dataSourceOptions } from '../database/data-source.js';
+import { startEmbeddedPostgres } from '../database/embedded-postgres.js';
+import { generateMigration } from '../database/migration-file.js';
+import { applyMigrations, revertMigration } from '../database/migrate.js';
+import { LOCAL_FOLDER } from '../local-instance.js';
+import { createLogger } from '../operations/logger.js';
+import { StartupError } from '../startup.error.js';
+
+/* `npm run migration:generate -- Name`, `migration:run` and `migration:revert`, on DATABASE_URL or on
+   the database of the local instance. */
+
+const FOLDER = join('src', 'database', 'migrations');
+
+const [command, name = ''] = process.argv.slice(2);
+const log = await createLogger('debug');
+
+try {
+  if (!['generate', 'run', 'revert'].includes(command ?? '')) {
+    throw new StartupError('usage: migration generate NAME | run | revert');
+  }
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const url = readDatabaseUrl(process.env);
+  if (url !== undefined) {
+    await perform(url);
+  } else {
+    const local = await startEmbeddedPostgres(resolve(LOCAL_FOLDER), {
+      log: (step) => log.info(step),
+    });
+    await perform(local.url).finally(() => local.stop());
+  }
+} catch (error) {
+  log.fatal(error instanceof StartupError ? error.message : { err: error });
+  process.exitCode = 1;
+}
+
+async function perform(url: string): Promise<void> {
+  const dataSource = new DataSource(dataSourceOptions({ url, poolMax: 2 }));
+  try {
+    const { signal } = new AbortController();
+    await connect(dataSource, { log, signal });
+    if (command === 'revert') await revertMigration(dataSource, log);
+    else await applyMigrations(dataSource, log);
+    if (command === 'generate') await generate(dataSource);
+  } finally {
+    if (dataSource.isInitialized) await dataSource.destroy();
+  }
+}
+
+async function generate(dataSource: DataSource): Promise<void> {
+  if (!/^([A-Z][a-z0-9]*)+$/.test(name)) {
+    throw new StartupError('a migration needs a name in Pascal case, such as AddColour');
+  }
+  const migration = await generateMigration(dataSource, name, Date.now());
+  if (migration === undefined) {
+    log.info('the database is what the entities say: there is nothing to migrate');
+    return;
+  }
+  const file = join(FOLDER, migration.fileName);
+  await writeFile(file, migration.source);
+  log.info(`wrote ${file}: now list ${migration.className} in src/database/data-source.ts`);
+}

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { DataSource } from 'typeorm';
+import { StartupError } from '../startup.error.js';
+import { describeFailure, isOutage, isRefusal } from './database-failure.js';
+
+/** How long the start waits for others, in milliseconds. */
+export const STARTUP_LIMITS = {
+  /** For the database to accept connections, and for somebody else to migrate it. */
+  wait: 30_000,
+  /** Between two looks. */
+  retry: 500,
+  /** For another instance that is migrating. */
+  migrationLock: 60_000,
+} as const;
+
+export type StartupLimits = Readonly<Record<keyof typeof STARTUP_LIMITS, number>>;
+
+export interface Waiting {
+  readonly log: Logger;
+  /** Ends the waiting. */
+  readonly signal: AbortSignal;
+  readonly limits?: StartupLimits;
+}
+
+/**
+ * Connects, waiting a bounded time for a server that is not there yet.
+ *
+ * @throws StartupError
+ * @throws AbortError when `signal` ends the waiting
+ */
+export async function connect(
+  dataSource: DataSource,
+  { log, signal, limits = STARTUP_LIMITS }: Waiting,
+): Promise<void> {
+  const seconds = limits.wait / 1_000;
+  const deadline = performance.now() + limits.wait;
+  let told = false;
+  while (!dataSource.isInitialized) {
+    try {
+      await dataSource.initialize();
+    } catch (error) {
+      const reason = describeFailure(error);
+      if (!isOutage(error) || isRefusal(error)) {
+        throw new StartupError(`the database refuses the connection: ${reason}`);
+      }
+      if (performance.now() > deadline) {
+        throw new StartupError(`the database did not answer within ${seconds} s: ${reason}`);
+      }
+      if (!told) log.info({ reason }, `waiting up to ${seconds} s for the database`);
+      told = true;
+      await sleep(limits.retry, undefined, { signal });
+    }
+  }
+  await requireUtf8(dataSource);
+}
+
+/** Text must come back byte for byte, which other encodings cannot promise. */
+async function requireUtf8(dataSource: DataSource): Promise<void> {
+  const [row] = await dataSource.query<{ server_encoding: string }[]>('SHOW server_encoding');
+  if (row?.server_encoding !== 'UTF8') {
+    throw new StartupError(
+      `the database must have the encoding UTF8, but has ${row?.server_encoding}`,
+    );
+  }
+}

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { DataSource, MigrationExecutor } from 'typeorm';
+import type { DataSourceOptions } from 'typeorm';
+import { StartupError } from '../startup.error.js';
+import { STARTUP_LIMITS } from './connect.js';
+import type { StartupLimits, Waiting } from './connect.js';
+import { describeFailure } from './database-failure.js';
+
+/** Any number; what matters is that all instances take the same advisory lock (PostgreSQL manual, chapter 13.3.5). */
+const MIGRATION_LOCK = 7_526_841_013;
+
+/**
+ * Applies what is pending, all of it or nothing. Of several instances that start at once, one does it.
+ *
+ * @throws StartupError
+ */
+export async function applyMigrations(
+  dataSource: DataSource,
+  log: Logger,
+  limits: StartupLimits = STARTUP_LIMITS,
+): Promise<void> {
+  if ((await pendingMigrations(dataSource)).length === 0) {
+    log.debug('the database is up to date');
+    return;
+  }
+  log.info('applying the migrations');
+  // Connections of its own: those of requests break off what takes longer than a request may.
+  const unhurried = new DataSource({
+    ...dataSource.options,
+    poolSize: 1,
+    extra: { keepAlive: true },
+  } as DataSourceOptions);
+  try {
+    await unhurried.initialize();
+    const applied = await unhurried.transaction(async ({ queryRunner }) => {
+      if (queryRunner === undefined) throw new TypeError('a transaction has a query runner');
+      // The lock is one of the transaction, because a session behind PgBouncer belongs to many clients.
+      await queryRunner.query('SET LOCAL statement_timeout = 0');
+      await queryRunner.query(`SET LOCAL lock_timeout = ${limits.migrationLock}`);
+      await queryRunner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+      return await new MigrationExecutor(unhurried, queryRunner).executePendingMigrations();
+    });
+    log.info({ applied: applied.map(({ name }) => name) }, 'the database is up to date');
+  } catch (error) {
+    throw new StartupError(`the migrations failed: ${describeFailure(error)}`, { cause: error });
+  } finally {
+    if (unhurried.isInitialized) await unhurried.destroy();
+  }
+}
+
+/**
+ * Waits a bounded time until somebody else has applied the migrations.
+ *
+ * @throws StartupError
+ * @throws AbortError when `signal` ends the waiting
+ */
+export async function awaitMigrations(
+  dataSource: DataSource,
+  { log, signal, limits = STARTUP_LIMITS }: Waiting,
+): Promise<void> {
+  const deadline = performance.now() + limits.wait;
+  let told = false;
+  for (;;) {
+    const pending = await pendingMigrations(dataSource);
+    if (pending.length === 0) return;
+    if (performance.now() > deadline) {
+      throw new StartupError(
+        `the database lacks migrations, and DATABASE_MIGRATE_ON_START is false: ${pending.join(', ')}`,
+      );
+    }
+    if (!told) log.info({ pending }, `waiting up to ${limits.wait / 1_000} s for the migrations`);
+    told = true;
+    await sleep(limits.retry, undefined, { signal });
+  }
+}
+
+/** Takes the last migration back. */
+export async function revertMigration(dataSource: DataSource, log: Logger): Promise<void> {
+  await dataSource.undoLastMigration({ transaction: 'all' });
+  log.info({ pending: await pendingMigrations(dataSource) }, 'the last migration is reverted');
+}
+
+/** Names of the migrations that the database has not seen. Only reads, unlike TypeORM's own look. */
+async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
+  const table = dataSource.options.migrationsTableName;
+  const [row] = await dataSource.query<{ exists: boolean }[]>(
+    'SELECT to_regclass($1) IS NOT NULL AS exists',
+    [table],
+  );
+  const applied = row?.exists
+    ? await dataSource.query<{ name: string }[]>(`SELECT name FROM "${table}"`)
+    : [];
+  const names = new Set(applied.map(({ name }) => name));
+  return dataSource.migrations.flatMap(({ name }) =>
+    name === undefined || names.has(name) ? [] : [name],
+  );
+}

@@ -1,0 +1,49 @@
+import type { DataSource } from 'typeorm';
+
+export interface MigrationFile {
+  /** Such as `1763683200000-create-plants.ts`. */
+  readonly fileName: string;
+  /** Such as `CreatePlants1763683200000`. */
+  readonly className: string;
+  readonly source: string;
+}
+
+/**
+ * Writes the migration that takes the database to what the entities say; `undefined` when it is there.
+ *
+ * @param name in Pascal case, such as `CreatePlants`
+ */
+export async function generateMigration(
+  dataSource: DataSource,
+  name: string,
+  timestamp: number,
+): Promise<MigrationFile | undefined> {
+  const { upQueries, downQueries } = await dataSource.driver.createSchemaBuilder().log();
+  if (upQueries.length === 0) return undefined;
+  const className = `${name}${timestamp}`;
+  const kebab = name.replaceAll(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
+  return {
+    fileName: `${timestamp}-${kebab}.ts`,
+    className,
+    source: `import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+export class ${className} implements MigrationInterface {
+  readonly name = '${className}';
+
+  async up(queryRunner: QueryRunner): Promise<void> {
+${statements(upQueries.map(({ query }) => query))}
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+${statements(downQueries.toReversed().map(({ query }) => query))}
+  }
+}
+`,
+  };
+}
+
+function statements(queries: readonly string[]): string {
+  return queries
+    .map((query) => `    await queryRunner.query(${JSON.stringify(query)});`)
+    .join('\n');
+}

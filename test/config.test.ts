@@ -1,0 +1,194 @@
+import { readFile } from 'node:fs/promises';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readConfig, VARIABLES } from '../src/config/config.js';
+import { StartupError } from '../src/startup.error.js';
+
+const TOKEN = 'x'.repeat(32);
+const DATABASE_URL = 'postgres://user:password@db.example:5432/plants';
+
+function mistakesOf(environment: Record<string, string>): string[] {
+  try {
+    readConfig(environment);
+    return [];
+  } catch (error) {
+    if (!(error instanceof StartupError)) throw error;
+    return error.message.split('\n');
+  }
+}
+
+describe('the configuration', () => {
+  it('has the documented defaults', () => {
+    expect(readConfig({})).toEqual({
+      production: false,
+      http: {
+        host: '127.0.0.1',
+        port: 3000,
+        publicBaseUrl: undefined,
+        basePath: '',
+        bodyLimit: 1024 ** 2,
+        corsOrigins: [],
+        docsEnabled: true,
+        trustProxy: undefined,
+      },
+      management: { host: '127.0.0.1', port: 3001 },
+      database: { url: undefined, poolMax: 10, migrateOnStart: true },
+      auth: { token: undefined, jwt: undefined },
+      logLevel: 'info',
+    });
+  });
+
+  it('takes an empty variable for one that is not set', () => {
+    const empty = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, '']));
+    expect(readConfig(empty)).toEqual(readConfig({}));
+  });
+
+  it('cannot be changed afterwards', () => {
+    const config = readConfig({ CORS_ORIGINS: 'https://a.example' });
+    expect(Object.isFrozen(config)).toBe(true);
+    expect(Object.isFrozen(config.http)).toBe(true);
+    expect(Object.isFrozen(config.http.corsOrigins)).toBe(true);
+  });
+
+  it.each([
+    ['HOST', ['::1', '0.0.0.0', 'plants.internal'], ['a b', 'http://x', '-x', 'x-']],
+    ['PORT', ['0', '80', '65535'], ['65536', '-1', '3000.5', '0x10', 'http', ' 3000']],
+    ['MANAGEMENT_HOST', ['localhost'], ['*']],
+    ['MANAGEMENT_PORT', ['9000'], ['99999']],
+    ['DATABASE_URL', ['postgresql://h/d', DATABASE_URL], ['mysql://h/d', 'plants', '://']],
+    ['DATABASE_POOL_MAX', ['1', '1000'], ['0', '1001', 'ten']],
+    ['DATABASE_MIGRATE_ON_START', ['true', 'false'], ['yes', '1', 'TRUE']],
+    [
+      'AUTH_TOKEN',
+      [TOKEN, `${TOKEN}~+/.-_==`],
+      ['x'.repeat(31), `${TOKEN} `, `${TOKEN}=x`, `${TOKEN}é`],
+    ],
+    [
+      'AUTH_JWT_ISSUER',
+      ['https://id.example/', 'http://localhost:9', 'http://[::1]:9/x'],
+      [
+        'http://id.example',
+        'id.example',
+        'https://id.example?x=1',
+        'https://id.example#',
+        'https://u:p@id.example',
+        'ftp://id.example',
+      ],
+    ],
+    ['AUTH_JWT_AUDIENCE', ['plants'], ['  ']],
+    [
+      'AUTH_JWT_JWKS_URI',
+      ['https://id.example/keys?v=1', 'http://127.9.9.9/keys'],
+      ['http://id.example/keys', 'keys'],
+    ],
+    [
+      'PUBLIC_BASE_URL',
+      ['https://shop.example.com/api', 'http://localhost:3000/'],
+      [
+        'ftp://x',
+        '/api',
+        'https://x/?a',
+        'https://x/#a',
+        'https://x/a:b',
+        'https://x/a//b',
+        'https://u@x',
+      ],
+    ],
+    [
+      'BODY_LIMIT',
+      ['1kb', '100MB', '2048b'],
+      ['1', '0kb', '512b', '101mb', '1gb', '-1kb', '1.5mb'],
+    ],
+    [
+      'CORS_ORIGINS',
+      ['https://a.example', 'https://a.example, http://localhost:8080'],
+      ['*', 'a.example', 'https://a.example/', 'https://a.example/x'],
+    ],
+    ['DOCS_ENABLED', ['false'], ['off']],
+    ['LOG_LEVEL', ['silent', 'trace'], ['verbose', 'INFO']],
+    [
+      'TRUST_PROXY',
+      ['0', '2', 'loopback', '10.0.0.0/8, ::1', 'fd00::/8'],
+      ['true', '101', '10.0.0.0/33', '::/129', '1.2.3.4/8/8', 'proxy', ','],
+    ],
+  ] as const)('checks %s, naming the variable and the rule, never the value', (name, good, bad) => {
+    const others = name.startsWith('AUTH_JWT')
+      ? { AUTH_JWT_ISSUER: 'https://id.example', AUTH_JWT_AUDIENCE: 'plants' }
+      : {};
+    for (const value of good) {
+      expect(mistakesOf({ AUTH_TOKEN: TOKEN, ...others, [name]: value })).toEqual([]);
+    }
+    for (const value of bad) {
+      expect(mistakesOf({ AUTH_TOKEN: TOKEN, ...others, [name]: value })).toEqual([
+        `${name} must be ${VARIABLES[name].rule}`,
+      ]);
+    }
+  });
+
+  it('reports all mistakes at once', () => {
+    expect(mistakesOf({ PORT: 'x', LOG_LEVEL: 'x', BODY_LIMIT: 'x' })).toHaveLength(3);
+  });
+
+  it('never repeats a value', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...Object.keys(VARIABLES)),
+        fc.stringMatching(/^[!-~]{12,40}$/),
+        (name, value) => {
+          expect(mistakesOf({ [name]: value }).join('\n')).not.toContain(value);
+        },
+      ),
+    );
+  });
+
+  it.each([
+    [{ NODE_ENV: 'production', AUTH_TOKEN: TOKEN }, /^DATABASE_URL must be set/],
+    [{ NODE_ENV: 'production', DATABASE_URL }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
+    [{ DATABASE_URL }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
+    [{ AUTH_JWT_ISSUER: 'https://id.example' }, /^AUTH_JWT_AUDIENCE must be set/],
+    [{ AUTH_JWT_AUDIENCE: 'plants' }, /^AUTH_JWT_AUDIENCE needs AUTH_JWT_ISSUER/],
+    [{ AUTH_JWT_JWKS_URI: 'https://id.example/k' }, /^AUTH_JWT_JWKS_URI needs AUTH_JWT_ISSUER/],
+  ])('refuses what does not go together: %j', (environment, mistake) => {
+    expect(mistakesOf(environment)).toEqual([expect.stringMatching(mistake)]);
+  });
+
+  it('refuses the documented local token where others could reach it', () => {
+    const AUTH_TOKEN = `plant-store-local-${TOKEN}`;
+    expect(mistakesOf({ AUTH_TOKEN })).toEqual([]);
+    for (const host of ['localhost:3000', '127.0.0.1', '[::1]:3000']) {
+      expect(mistakesOf({ AUTH_TOKEN, PUBLIC_BASE_URL: `http://${host}/` })).toEqual([]);
+    }
+    for (const host of ['shop.example.com', '10.0.0.1', 'localhost.example.com']) {
+      expect(mistakesOf({ AUTH_TOKEN, PUBLIC_BASE_URL: `https://${host}/` })).toHaveLength(1);
+    }
+  });
+
+  it('accepts JWTs as the only way to authenticate', () => {
+    const config = readConfig({
+      NODE_ENV: 'production',
+      DATABASE_URL,
+      AUTH_JWT_ISSUER: 'https://id.example/',
+      AUTH_JWT_AUDIENCE: 'plants',
+    });
+    expect(config.production).toBe(true);
+    expect(config.auth).toEqual({
+      token: undefined,
+      jwt: { issuer: 'https://id.example/', audience: 'plants', jwksUri: undefined },
+    });
+  });
+});
+
+describe('the documentation of the configuration', () => {
+  it.each(['.env.example', 'README.md'])('lists every variable in %s', async (file) => {
+    const text = await readFile(file, 'utf8');
+    for (const name of Object.keys(VARIABLES)) expect(text).toMatch(new RegExp(`\\b${name}\\b`));
+  });
+
+  it('gives the defaults in .env.example', async () => {
+    const text = await readFile('.env.example', 'utf8');
+    for (const [name, variable] of Object.entries(VARIABLES)) {
+      const fallback = 'fallback' in variable ? variable.fallback : '';
+      expect(text.split('\n')).toContain(`# ${name}=${fallback}`);
+    }
+  });
+});

@@ -1,0 +1,192 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startEmbeddedPostgres } from '../src/database/embedded-postgres.js';
+import type { EmbeddedPostgres } from '../src/database/embedded-postgres.js';
+import { createTestDatabase } from './support/test-database.js';
+import { startTestService } from './support/test-service.js';
+import type { Answer, TestService } from './support/test-service.js';
+
+function expectUnavailable(answer: Answer, error = 50300): void {
+  expect(answer.status).toBe(503);
+  expect(answer.json).toEqual({ error, message: expect.any(String) });
+  expect(answer.headers.get('content-type')).toBe('application/json');
+  expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+  expect(answer.text).not.toMatch(/sql|select|insert|127\.0\.0\.1|timeout|terminat/i);
+}
+
+describe('a database server that dies', () => {
+  let folder: string;
+  let server: EmbeddedPostgres;
+  let service: TestService;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-fault-'));
+    server = await startEmbeddedPostgres(folder);
+    service = await startTestService({
+      database: { url: server.url, query: () => Promise.reject(), drop: () => Promise.resolve() },
+    });
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('is answered with 503 at once, and with 200 again once it is back', async () => {
+    expect((await service.post({ id: 1, name: 'before' })).status).toBe(200);
+    process.kill(server.pid, 'SIGKILL');
+    await vi.waitFor(
+      async () => expect((await service.post({ id: 1, name: 'before' })).status).toBe(503),
+      {
+        timeout: 10_000,
+      },
+    );
+    const start = performance.now();
+    expectUnavailable(await service.post({ id: 2, name: 'during' }));
+    expectUnavailable(await service.request('GET', '/plants/1'));
+    expect(performance.now() - start).toBeLessThan(2_000);
+    // All replicas would vanish behind the ingress at once otherwise.
+    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+    expect((await service.request('GET', '/nothing')).status).toBe(404);
+
+    const { port } = new URL(server.url);
+    server = await startEmbeddedPostgres(folder, { settings: { port } });
+    await vi.waitFor(
+      async () => expect((await service.request('GET', '/plants/1')).status).toBe(200),
+      {
+        timeout: 10_000,
+      },
+    );
+    expect((await service.post({ id: 2, name: 'after' })).status).toBe(200);
+    expect((await service.request('GET', '/plants/1')).json['name']).toBe('before');
+  });
+
+  it('that hangs is answered with 503 in bounded time, and with 200 once it goes on', async () => {
+    expect((await service.post({ id: 3, name: 'before' })).status).toBe(200);
+    const admin = new Client({ connectionString: server.url });
+    await admin.connect();
+    const { rows } = await admin.query<{ pid: number }>(
+      "SELECT pid FROM pg_stat_activity WHERE application_name = 'plant-store'",
+    );
+    const stopped = [server.pid, ...rows.map(({ pid }) => pid)];
+    for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+    try {
+      const start = performance.now();
+      const answers = await Promise.all(
+        [4, 5, 6].map((id) => service.post({ id, name: 'during' })),
+      );
+      for (const answer of answers) expectUnavailable(answer);
+      expect(performance.now() - start).toBeLessThan(15_000);
+    } finally {
+      for (const pid of stopped) process.kill(pid, 'SIGCONT');
+    }
+    await admin.end();
+    await vi.waitFor(
+      async () => expect((await service.post({ id: 7, name: 'after' })).status).toBe(200),
+      {
+        timeout: 10_000,
+      },
+    );
+  });
+});
+
+describe('a database that is busy', () => {
+  let service: TestService;
+  let locker: Client | undefined;
+
+  beforeAll(async () => {
+    service = await startTestService({ environment: { DATABASE_POOL_MAX: '2' } });
+  });
+
+  afterEach(() => locker?.end());
+  afterAll(() => service.stop());
+
+  async function lock(statement: string): Promise<Client> {
+    locker = new Client({ connectionString: service.database.url });
+    await locker.connect();
+    await locker.query(`BEGIN; ${statement}`);
+    return locker;
+  }
+
+  it('loses its connections and gets new ones', async () => {
+    await service.post({ id: 1, name: 'a' });
+    await service.database.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store' AND datname = current_database()",
+    );
+    await vi.waitFor(
+      async () => expect((await service.post({ id: 1, name: 'a' })).status).toBe(200),
+      {
+        timeout: 5_000,
+      },
+    );
+  });
+
+  it('answers 503 when a statement takes too long, and when no connection is free', async () => {
+    const client = await lock('LOCK TABLE plants');
+    const held = [10, 11].map((id) => service.post({ id, name: 'held' }));
+    await vi.waitFor(async () => {
+      const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
+      expect(metrics).toContain('db_client_connection_count{db_client_connection_state="used"} 2');
+    });
+    const waiting = service.post({ id: 12, name: 'waiting' });
+    expectUnavailable(await waiting, 50301);
+    for (const answer of await Promise.all(held)) expectUnavailable(answer);
+    // The server gave the statements up as well: nothing of them happens afterwards.
+    const left = await service.database.query(
+      "SELECT 1 FROM pg_stat_activity WHERE application_name = 'plant-store' AND state = 'active' AND datname = current_database()",
+    );
+    expect(left).toEqual([]);
+    await client.query('COMMIT');
+    for (const id of [10, 11, 12]) {
+      expect((await service.request('GET', `/plants/${id}`)).status).toBe(404);
+    }
+    expect((await service.post({ id: 10, name: 'free' })).status).toBe(200);
+  });
+
+  it('answers 503 at once when too many are waiting', async () => {
+    const client = await lock('LOCK TABLE plants');
+    const answers = Array.from({ length: 1_050 }, (_, index) =>
+      service.post({ id: 100 + index, name: 'crowd' }),
+    );
+    expectUnavailable(await Promise.race(answers), 50301);
+    await client.query('COMMIT');
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+    const stored = await service.database.query(
+      "SELECT count(*)::int AS n FROM plants WHERE name = 'crowd'",
+    );
+    expect(stored).toEqual([{ n: statuses.filter((status) => status === 200).length }]);
+  });
+
+  it('answers 500 without a word about the cause when the schema is not ours', async () => {
+    const broken = await startTestService();
+    try {
+      await broken.database.query('ALTER TABLE plants RENAME COLUMN tag TO tags');
+      const answer = await broken.post({ id: 1, name: 'a' });
+      expect(answer.status).toBe(500);
+      expect(answer.json).toEqual({
+        error: 50000,
+        message: 'the service failed to handle the request',
+      });
+      expect(broken.log).toContainEqual(
+        expect.objectContaining({ level: 50, err: expect.objectContaining({ code: '42703' }) }),
+      );
+    } finally {
+      await broken.stop();
+    }
+  });
+});
+
+describe('a start', () => {
+  it('refuses a database whose encoding cannot hold every text', async () => {
+    const database = await createTestDatabase(
+      "ENCODING 'LATIN1' LOCALE 'C' LOCALE_PROVIDER libc TEMPLATE template0",
+    );
+    await expect(startTestService({ database })).rejects.toThrow(/encoding UTF8, but has LATIN1/);
+    await database.drop();
+  });
+});

@@ -1,0 +1,161 @@
+import { pino } from 'pino';
+import { DataSource } from 'typeorm';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
+import { dataSourceOptions } from '../src/database/data-source.js';
+import { generateMigration } from '../src/database/migration-file.js';
+import { applyMigrations, awaitMigrations, revertMigration } from '../src/database/migrate.js';
+import { createTestDatabase } from './support/test-database.js';
+import type { TestDatabase } from './support/test-database.js';
+import { startTestService } from './support/test-service.js';
+
+const log = pino({ level: 'silent' });
+const { signal } = new AbortController();
+const HURRIED = { wait: 300, retry: 20, migrationLock: 200 };
+
+let database: TestDatabase;
+let dataSource: DataSource;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  dataSource = new DataSource(dataSourceOptions({ url: database.url, poolMax: 3 }));
+  await connect(dataSource, { log, signal });
+});
+
+afterEach(async () => {
+  if (dataSource.isInitialized) await dataSource.destroy();
+  await database.drop();
+});
+
+describe('migrations', () => {
+  it('make the table as it is documented', async () => {
+    await applyMigrations(dataSource, log);
+    const columns = await database.query(
+      "SELECT column_name AS name, data_type AS type, is_nullable AS nullable FROM information_schema.columns WHERE table_name = 'plants' ORDER BY ordinal_position",
+    );
+    expect(columns).toEqual([
+      { name: 'id', type: 'bigint', nullable: 'NO' },
+      { name: 'name', type: 'text', nullable: 'NO' },
+      { name: 'tag', type: 'text', nullable: 'YES' },
+    ]);
+  });
+
+  it('leave nothing to generate: run `npm run migration:generate` when this fails', async () => {
+    await applyMigrations(dataSource, log);
+    expect(await generateMigration(dataSource, 'Drift', 1)).toBeUndefined();
+  });
+
+  it('can be generated from the entities, and come out like those in the repository', async () => {
+    const migration = await generateMigration(dataSource, 'CreatePlants', 1763683200000);
+    expect(migration).toMatchObject({
+      fileName: '1763683200000-create-plants.ts',
+      className: 'CreatePlants1763683200000',
+    });
+    expect(migration?.source).toContain('CREATE TABLE \\"plants\\"');
+    expect(migration?.source).toContain('DROP TABLE \\"plants\\"');
+  });
+
+  it('can be taken back', async () => {
+    await applyMigrations(dataSource, log);
+    await revertMigration(dataSource, log);
+    expect(await database.query("SELECT to_regclass('plants') AS found")).toEqual([
+      { found: null },
+    ]);
+    await applyMigrations(dataSource, log);
+    await applyMigrations(dataSource, log);
+    expect(await database.query('SELECT * FROM plants')).toEqual([]);
+  });
+
+  it('are applied once when many instances start at once', async () => {
+    const services = await Promise.all([1, 2, 3, 4].map(() => startTestService({ database })));
+    const applied = services.flatMap((service) =>
+      service.log.filter(({ applied: names }) => (names as string[] | undefined)?.length),
+    );
+    expect(applied).toHaveLength(1);
+    expect(await database.query('SELECT name FROM plant_store_migrations')).toHaveLength(1);
+    await Promise.all(services.map((service) => service.stop()));
+  });
+
+  it('wait a bounded time for another instance that is migrating', async () => {
+    await dataSource.transaction(async (manager) => {
+      await manager.query('SELECT pg_advisory_xact_lock(7526841013)');
+      await expect(applyMigrations(dataSource, log, HURRIED)).rejects.toThrow(
+        /^the migrations failed: canceling statement due to lock timeout$/,
+      );
+    });
+    await applyMigrations(dataSource, log, HURRIED);
+  });
+
+  it('are all or nothing', async () => {
+    await database.query('CREATE TABLE plants (id int)');
+    await expect(applyMigrations(dataSource, log)).rejects.toThrow(/^the migrations failed: /);
+    expect(await database.query("SELECT to_regclass('plant_store_migrations') AS found")).toEqual([
+      { found: null },
+    ]);
+  });
+});
+
+describe('a service that must not migrate', () => {
+  const environment = { DATABASE_MIGRATE_ON_START: 'false' };
+
+  it('starts when somebody else has', async () => {
+    await applyMigrations(dataSource, log);
+    const service = await startTestService({ database, environment });
+    expect((await service.post({ id: 1, name: 'a' })).status).toBe(200);
+    await service.stop();
+  });
+
+  it('waits for somebody else, and is not ready before', async () => {
+    const starting = startTestService({ database, environment });
+    await applyMigrations(dataSource, log);
+    const service = await starting;
+    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+    await service.stop();
+  });
+
+  it('gives up after a bounded time, and says why', async () => {
+    await expect(awaitMigrations(dataSource, { log, signal, limits: HURRIED })).rejects.toThrow(
+      /lacks migrations, .*CreatePlants1763683200000/,
+    );
+    expect(await database.query("SELECT to_regclass('plants') AS found")).toEqual([
+      { found: null },
+    ]);
+  });
+
+  it('can be told to stop waiting', async () => {
+    const controller = new AbortController();
+    const waiting = awaitMigrations(dataSource, { log, signal: controller.signal });
+    controller.abort();
+    await expect(waiting).rejects.toThrow(/aborted/);
+  });
+});
+
+describe('connecting', () => {
+  function to(url: string): DataSource {
+    return new DataSource(dataSourceOptions({ url, poolMax: 1 }));
+  }
+
+  it('waits a bounded time for the server, and says so', async () => {
+    const start = performance.now();
+    await expect(
+      connect(to('postgres://u:secret@127.0.0.1:1/d'), { log, signal, limits: HURRIED }),
+    ).rejects.toThrow(/^the database did not answer within 0.3 s: connect ECONNREFUSED/);
+    expect(performance.now() - start).toBeLessThan(STARTUP_LIMITS.wait);
+  });
+
+  it.each([
+    [
+      'a wrong password',
+      (url: URL) => (url.password = 'wrong-secret'),
+      /password authentication failed/,
+    ],
+    ['a database that is not there', (url: URL) => (url.pathname = '/nothing'), /does not exist/],
+  ])('does not wait when the server refuses %s', async (_, change, reason) => {
+    const url = new URL(database.url);
+    change(url);
+    const failure = connect(to(url.href), { log, signal });
+    await expect(failure).rejects.toThrow(/^the database refuses the connection: /);
+    await expect(failure).rejects.toThrow(reason);
+    await expect(failure).rejects.not.toThrow(/wrong-secret/);
+  });
+});

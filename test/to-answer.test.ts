@@ -1,0 +1,118 @@
+import { BadRequestException, NotFoundException, ImATeapotException } from '@nestjs/common';
+import { DatabaseError } from 'pg';
+import { QueryFailedError } from 'typeorm';
+import { describe, expect, it } from 'vitest';
+import { describeFailure, isOutage } from '../src/database/database-failure.js';
+import { ERROR_TABLE } from '../src/errors/error-table.js';
+import type { ErrorCode } from '../src/errors/error-table.js';
+import { MethodNotAllowedError } from '../src/errors/method-not-allowed.error.js';
+import { PlantStoreError } from '../src/errors/plant-store.error.js';
+import { toAnswer } from '../src/errors/to-answer.js';
+
+const INTERNAL = {
+  status: 500,
+  headers: {},
+  body: { error: 50000, message: 'the service failed to handle the request' },
+};
+
+describe('what a caller is told', () => {
+  it.each(Object.keys(ERROR_TABLE) as ErrorCode[])('of %s is what the table says', (code) => {
+    const { status, number, message } = ERROR_TABLE[code];
+    expect(toAnswer(new PlantStoreError(code))).toMatchObject({
+      status,
+      body: { error: number, message },
+    });
+    expect(toAnswer(new PlantStoreError(code, 'something precise')).body).toEqual({
+      error: number,
+      message: 'something precise',
+    });
+  });
+
+  it.each([
+    ['a string', 'secret'],
+    ['nothing', undefined],
+    ['null', null],
+    ['a number', 400],
+    ['an object with a status', { status: 400, message: 'secret' }],
+    ['an error', new Error('secret')],
+    ['an error with a strange status', Object.assign(new Error('secret'), { status: 200 })],
+    ['a framework error that has no place here', new ImATeapotException('secret')],
+  ])('of %s thrown is nothing but that the service failed', (_, thrown) => {
+    expect(toAnswer(thrown)).toEqual(INTERNAL);
+  });
+
+  it.each([
+    [new BadRequestException('secret'), 40000],
+    [Object.assign(new URIError('secret'), { status: 400 }), 40000],
+    [new NotFoundException('secret'), 40400],
+  ])('of what the framework throws is the number for its status', (thrown, error) => {
+    const { body } = toAnswer(thrown);
+    expect(body.error).toBe(error);
+    expect(body.message).not.toContain('secret');
+  });
+
+  it('of a wrong method are the right ones', () => {
+    expect(toAnswer(new MethodNotAllowedError(['GET', 'HEAD'])).headers).toEqual({
+      Allow: 'GET, HEAD',
+    });
+  });
+});
+
+function databaseError(code: string): QueryFailedError {
+  const error = Object.assign(new DatabaseError('message text decides nothing', 1, 'error'), {
+    code,
+  });
+  return new QueryFailedError('SELECT secret', ['secret'], error);
+}
+
+describe('a failure of the database', () => {
+  it.each([
+    '08006',
+    '25006',
+    '28P01',
+    '3D000',
+    '40001',
+    '40P01',
+    '53100',
+    '53300',
+    '55P03',
+    '57014',
+    '57P01',
+    '57P02',
+    '57P03',
+    '58030',
+    'XX001',
+  ])('with SQLSTATE %s means: not now', (code) => {
+    expect(isOutage(databaseError(code))).toBe(true);
+  });
+
+  it.each(['22021', '23505', '42703', '42P01', '42501'])(
+    'with SQLSTATE %s is our fault',
+    (code) => {
+      expect(isOutage(databaseError(code))).toBe(false);
+    },
+  );
+
+  it('without a SQLSTATE is one of the connection, unless our code is wrong', () => {
+    expect(isOutage(new Error('timeout exceeded when trying to connect'))).toBe(true);
+    expect(isOutage(new AggregateError([new Error('connect ECONNREFUSED')]))).toBe(true);
+    expect(isOutage(new QueryFailedError('SELECT 1', [], new Error('Connection terminated')))).toBe(
+      true,
+    );
+    for (const bug of [
+      new TypeError('x'),
+      new RangeError('x'),
+      new ReferenceError('x'),
+      'x',
+      null,
+    ]) {
+      expect(isOutage(bug)).toBe(false);
+    }
+  });
+
+  it('is described without statement and values', () => {
+    expect(describeFailure(databaseError('42703'))).toBe('message text decides nothing');
+    expect(describeFailure(new AggregateError([new Error('a'), new Error('b')]))).toBe('a, b');
+    expect(describeFailure('text')).toBe('text');
+  });
+});
