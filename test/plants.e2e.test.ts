@@ -364,9 +364,12 @@ describe('the same create again', () => {
 
 describe('getting a plant', () => {
   it('answers 404 with 40401 for an id that no plant has', async () => {
-    const answer = await service.request('GET', '/plants/-5');
+    const answer = await service.request('GET', '/plants/-987654321987');
     expect(answer.status).toBe(404);
-    expect(answer.json).toEqual({ error: 40401, message: 'there is no plant with id -5' });
+    expect(answer.json).toEqual({
+      error: 40401,
+      message: 'there is no plant with id -987654321987',
+    });
   });
 
   it.each([

@@ -29,6 +29,8 @@ export class JwtVerifier implements TokenVerifier {
   ) {}
 
   async verify(token: string): Promise<boolean> {
+    // Base64url without padding (RFC 7515, section 2), which the library does not insist on.
+    if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return false;
     try {
       const { protectedHeader } = await jwtVerify(token, this.keys.resolve, {
         issuer: this.expected.issuer,
@@ -36,7 +38,8 @@ export class JwtVerifier implements TokenVerifier {
         algorithms: ALGORITHMS,
         requiredClaims: ['exp'],
       });
-      return TYPES.has((protectedHeader.typ ?? 'jwt').toLowerCase());
+      const { typ } = protectedHeader;
+      return typ === undefined || (typeof typ === 'string' && TYPES.has(typ.toLowerCase()));
     } catch (error) {
       if (error instanceof PlantStoreError) throw error;
       if (error instanceof errors.JWTExpired) throw new PlantStoreError('token-expired');

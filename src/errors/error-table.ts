@@ -97,7 +97,7 @@ export const ERROR_TABLE = {
     status: 503,
     number: 50303,
     message: 'the token issuer is out of reach, so the token cannot be checked',
-    headers: { 'Retry-After': '5' },
+    headers: { 'Retry-After': '1' },
   },
 } as const satisfies Record<string, ErrorDefinition>;
 

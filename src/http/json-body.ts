@@ -5,7 +5,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { parseExactJson } from './exact-json.js';
-import { declaresBody } from './send-json.js';
+import { declaresBody } from './unread-body.js';
 
 export interface BodyLimits {
   /** Longest body, in bytes. */

@@ -1,14 +1,13 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import type { Metrics } from '../operations/metrics.js';
-import { ANSWERED } from './send-json.js';
 
 /** One line and one measurement for each request. Neither holds a path, a query or a header: they can hold secrets. */
 export function requestLog(log: Logger, metrics: Metrics) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const start = performance.now();
     const record = (answered: boolean): void => {
-      response.off(ANSWERED, onAnswer).off('finish', onAnswer).off('close', onClose);
+      response.off('finish', onAnswer).off('close', onClose);
       const seconds = (performance.now() - start) / 1_000;
       // Set by Express; a request that no route took has none.
       const route: unknown = request.route?.path;
@@ -30,7 +29,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
     };
     const onAnswer = () => record(true);
     const onClose = () => record(false);
-    response.on(ANSWERED, onAnswer).on('finish', onAnswer).on('close', onClose);
+    response.on('finish', onAnswer).on('close', onClose);
     next();
   };
 }

@@ -1,3 +1,4 @@
+import { subscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -10,15 +11,31 @@ export interface RawAnswer {
   readonly body: string;
 }
 
+/** After each of these, a wait may be over. */
+const EVENTS = ['data', 'drain', 'end', 'close'] as const;
+
+/** How long is waited by default, in milliseconds. */
+const PATIENCE = 10_000;
+
+/** The other ends of connections within this process, by the port of the client. */
+const accepted = new Map<number | undefined, Socket>();
+
+subscribe('net.server.socket', (message) => {
+  const { socket } = message as { socket: Socket };
+  accepted.set(socket.remotePort, socket);
+});
+
 /** A connection on which a test decides every byte. */
 export class RawSocket {
   private received = Buffer.alloc(0);
-  private closedAt: number | undefined;
+  private readonly localPort: number | undefined;
 
   private constructor(private readonly socket: Socket) {
+    this.localPort = socket.localPort;
+    socket.setNoDelay();
     socket.on('data', (chunk: Buffer) => (this.received = Buffer.concat([this.received, chunk])));
+    // Being cut off is what many tests wait for; `close` tells of it.
     socket.on('error', () => {});
-    socket.on('close', () => (this.closedAt = performance.now()));
   }
 
   static async open(port: number): Promise<RawSocket> {
@@ -27,8 +44,9 @@ export class RawSocket {
     return new RawSocket(socket);
   }
 
-  send(bytes: string | Uint8Array): void {
-    this.socket.write(bytes);
+  /** The end of the service, which runs in this process; tells what it has really read. */
+  get peer(): Socket | undefined {
+    return accepted.get(this.localPort);
   }
 
   /** What arrived and was not taken by {@link answer} yet. */
@@ -36,52 +54,78 @@ export class RawSocket {
     return this.received.toString('latin1');
   }
 
-  get closed(): boolean {
-    return this.closedAt !== undefined;
+  /** Whether the service has ended the connection, in an orderly way or not. */
+  get ended(): boolean {
+    return this.socket.readableEnded || this.socket.closed;
   }
 
-  /** Takes the next answer off the line, interim ones (1xx) included; fails when none is complete in time. */
-  async answer(milliseconds = 10_000): Promise<RawAnswer> {
-    const deadline = performance.now() + milliseconds;
-    for (;;) {
-      const answer = this.take();
-      if (answer !== undefined) return answer;
-      const left = deadline - performance.now();
-      if (left <= 0 || this.closed) {
-        throw new Error(`no whole answer, but: ${JSON.stringify(this.rest)}`);
+  send(bytes: string | Uint8Array): void {
+    this.socket.write(bytes);
+  }
+
+  /** Says that nothing more will be sent, and goes on listening. */
+  sendEnd(): void {
+    this.socket.end();
+  }
+
+  /** Sends as fast as the service takes it, to the end or until cut off; says how many bytes it was. */
+  async flood(bytes: number): Promise<number> {
+    const piece = Buffer.alloc(64 * 1024, 'x');
+    let sent = 0;
+    while (sent < bytes && this.socket.writable) {
+      sent += piece.length;
+      if (!this.socket.write(piece)) {
+        await this.until(() => !this.socket.writable || !this.socket.writableNeedDrain);
       }
-      await this.next(left);
     }
+    return sent;
   }
 
-  /** Waits until the other side has ended the connection; says after how many milliseconds. */
-  async end(milliseconds = 10_000): Promise<number> {
-    const start = performance.now();
-    if (!this.socket.readableEnded && !this.closed) {
-      await Promise.race([
-        once(this.socket, 'end'),
-        once(this.socket, 'close'),
-        once(this.socket, 'error').then(() => once(this.socket, 'close')),
-        after(milliseconds),
-      ]);
-    }
-    return performance.now() - start;
+  /**
+   * Takes the next answer off the line, interim ones (1xx) included; fails when none is complete in time.
+   *
+   * @param options.toHead the answer is one to HEAD, which has the length of a body but no body
+   */
+  async answer({ toHead = false, within = PATIENCE } = {}): Promise<RawAnswer> {
+    let answer: RawAnswer | undefined;
+    await this.until(() => (answer ??= this.take(toHead)) !== undefined || this.ended, within);
+    if (answer === undefined) throw new Error(`no whole answer, but ${JSON.stringify(this.rest)}`);
+    return answer;
   }
 
+  /** Waits until the service has ended the connection; fails when it does not in time. */
+  async end(within = PATIENCE): Promise<void> {
+    await this.until(() => this.ended, within);
+  }
+
+  /** Leaves in an orderly way. */
   destroy(): void {
     this.socket.destroy();
   }
 
-  private async next(milliseconds: number): Promise<void> {
-    const timer = new AbortController();
-    await Promise.race([
-      once(this.socket, 'data', { signal: timer.signal }),
-      once(this.socket, 'close', { signal: timer.signal }),
-      new Promise((resolve) => setTimeout(resolve, milliseconds).unref()),
-    ]).finally(() => timer.abort());
+  /** Leaves as a client that crashes, or whose network does. */
+  reset(): void {
+    this.socket.resetAndDestroy();
   }
 
-  private take(): RawAnswer | undefined {
+  private until(reached: () => boolean, within = PATIENCE): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (outcome: () => void) => {
+        clearTimeout(timer);
+        for (const event of EVENTS) this.socket.off(event, look);
+        outcome();
+      };
+      const look = () => reached() && settle(resolve);
+      const timer = setTimeout(
+        () => settle(() => reject(new Error(`still open, with ${JSON.stringify(this.rest)}`))),
+        within,
+      );
+      for (const event of EVENTS) this.socket.on(event, look);
+      look();
+    });
+  }
+
+  private take(toHead: boolean): RawAnswer | undefined {
     const end = this.received.indexOf('\r\n\r\n');
     if (end === -1) return undefined;
     const [statusLine = '', ...lines] = this.received
@@ -94,17 +138,11 @@ export class RawSocket {
       const key = name.toLowerCase();
       headers[key] = key in headers ? `${headers[key]}, ${value}` : value;
     }
-    const length = Number(headers['content-length'] ?? 0);
     const start = end + 4;
+    const length = toHead ? 0 : Number(headers['content-length'] ?? 0);
     if (this.received.length < start + length) return undefined;
     const body = this.received.subarray(start, start + length).toString('utf8');
     this.received = this.received.subarray(start + length);
     return { status: Number(statusLine.split(' ')[1]), headers, body };
   }
-}
-
-function after(milliseconds: number): Promise<never> {
-  return new Promise((_, reject) => {
-    setTimeout(() => reject(new Error('the connection is still open')), milliseconds).unref();
-  });
 }

@@ -1,0 +1,43 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** How much of a body that nobody reads is still taken off the line, so that the answer arrives. */
+const DRAIN = { bytes: 64 * 1024, milliseconds: 1_000 };
+
+/** Whether a request announces content (RFC 9112, section 6.3). */
+export function declaresBody({ headers }: IncomingMessage): boolean {
+  return (
+    headers['transfer-encoding'] !== undefined || !/^0*$/.test(headers['content-length'] ?? '')
+  );
+}
+
+/**
+ * Sees to it that a connection is kept only when the body of its request was read to the end. It is
+ * closed otherwise, in two steps (RFC 9112, section 9.6), because a reset could cost the client the
+ * answer. Node by itself would read the rest of the body, however long.
+ */
+export function closeAfterUnreadBody(request: IncomingMessage, response: ServerResponse): void {
+  if (!declaresBody(request)) return;
+  const { shouldKeepAlive } = response;
+  response.shouldKeepAlive = false;
+  request.once('end', () => {
+    if (!response.headersSent) response.shouldKeepAlive = shouldKeepAlive;
+  });
+  response.once('prefinish', () => {
+    if (!request.readableEnded) drain(request);
+  });
+}
+
+function drain(request: IncomingMessage): void {
+  const { socket } = request;
+  // What Node calls after the last answer of a connection; its own version destroys the socket.
+  socket.destroySoon = () => socket.end();
+  const deadline = setTimeout(() => socket.destroy(), DRAIN.milliseconds);
+  socket.once('close', () => clearTimeout(deadline));
+  let left = DRAIN.bytes;
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) socket.destroy();
+  });
+  request.on('error', () => {});
+  request.resume();
+}

@@ -1,0 +1,294 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ISSUER_TIMES, IssuerKeys } from '../src/auth/issuer-keys.js';
+import type { IssuerTimes } from '../src/auth/issuer-keys.js';
+import { JwtVerifier } from '../src/auth/jwt.verifier.js';
+import {
+  AUDIENCE,
+  ISSUER_FAULTS,
+  ISSUER_HANGS,
+  newKey,
+  secondsFromNow,
+  TestIssuer,
+} from './support/test-issuer.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+const UNAVAILABLE = { code: 'token-issuer-unavailable' };
+
+/** Longer than any test takes. */
+const FOR_EVER = 600_000;
+
+const DOCUMENTS = ['discovery', 'keys'] as const;
+
+let issuer: TestIssuer;
+
+beforeEach(async () => {
+  issuer = await TestIssuer.start();
+});
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await issuer.close();
+});
+
+/** Trusts the issuer, and treats it as usual but for the times given here. */
+function verifierWith(times: Partial<IssuerTimes> = {}): JwtVerifier {
+  const keys = new IssuerKeys(
+    { issuer: issuer.url, jwksUri: undefined },
+    { ...ISSUER_TIMES, ...times },
+  );
+  return new JwtVerifier({ issuer: issuer.url, audience: AUDIENCE }, keys);
+}
+
+function hundred<T>(make: (index: number) => T): T[] {
+  return Array.from({ length: 100 }, (_, index) => make(index));
+}
+
+/** Tokens that name keys which the issuer does not have. */
+async function strangers(): Promise<string[]> {
+  const key = await newKey('ES256');
+  return Promise.all(
+    hundred((index) => issuer.token({}, { key, header: { kid: `made-up-${index}` } })),
+  );
+}
+
+/** Moves the clock of the day, and lets everything else run as before. */
+function letPass(milliseconds: number): void {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds });
+}
+
+/** A token that outlives every test that moves the clock. */
+function lastingToken(): Promise<string> {
+  return issuer.token({ exp: secondsFromNow(86_400) });
+}
+
+/** Fails when the promise is not settled in time, so that a hang fails one assertion and not the whole file. */
+async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not within ${milliseconds} ms`)), milliseconds);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+describe.each(DOCUMENTS)('an issuer that, asked for its %s,', (document) => {
+  it.each(Object.entries(ISSUER_FAULTS))('%s is unavailable until it is well', async (_, fault) => {
+    const verifier = verifierWith({ afterFailure: 0 });
+    const token = await issuer.token();
+    issuer.behave(document, fault);
+    await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
+    await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
+    expect(issuer.asked(document)).toBe(2);
+    expect(issuer.requests.filter((path) => path.startsWith('/'))).toEqual([]);
+    issuer.recover();
+    expect(await verifier.verify(token)).toBe(true);
+  });
+
+  it.each(Object.entries(ISSUER_HANGS))('%s is given up in time', async (_, hang) => {
+    const verifier = verifierWith({ timeout: 200, afterFailure: 0 });
+    const token = await issuer.token();
+    issuer.behave(document, hang);
+    // Node forgets the time limit of a request when it collects garbage at the wrong moment.
+    const collecting = setInterval(collectGarbage, 20);
+    try {
+      const start = performance.now();
+      const attempt = verifier.verify(token);
+      await expect(within(2_000, attempt)).rejects.toMatchObject(UNAVAILABLE);
+      expect(performance.now() - start).toBeGreaterThan(190);
+    } finally {
+      clearInterval(collecting);
+    }
+    issuer.recover();
+    expect(await within(2_000, verifier.verify(token))).toBe(true);
+  });
+
+  it('fails is left alone for a while, however many tokens come', async () => {
+    const verifier = verifierWith({ afterFailure: FOR_EVER });
+    const token = await issuer.token();
+    issuer.behave(document, ISSUER_FAULTS['answers with status 500']!);
+    for (const attempts of [hundred(() => token), hundred(() => token)]) {
+      const results = await Promise.allSettled(attempts.map((again) => verifier.verify(again)));
+      expect(results).toEqual(
+        hundred(() => ({ status: 'rejected', reason: expect.objectContaining(UNAVAILABLE) })),
+      );
+    }
+    expect(issuer.asked(document)).toBe(1);
+  });
+});
+
+describe('a discovery document', () => {
+  it.each<[string, (good: TestIssuer) => Record<string, unknown>]>([
+    ['names another issuer', () => ({ issuer: 'https://issuer.example' })],
+    ['names the issuer with a slash too many', ({ url }) => ({ issuer: `${url}/` })],
+    ['names no issuer', () => ({ issuer: undefined })],
+    ['names a list of issuers', ({ url }) => ({ issuer: [url] })],
+    ['names no keys', () => ({ jwks_uri: undefined })],
+    ['names a list of keys', ({ jwksUri }) => ({ jwks_uri: [jwksUri] })],
+    ['names keys by a relative address', () => ({ jwks_uri: '/keys' })],
+    // Reaches the same server, but is no address of the loopback network.
+    [
+      'names keys on an insecure line',
+      ({ jwksUri }) => ({ jwks_uri: jwksUri.replace('127.0.0.1', '0.0.0.0') }),
+    ],
+    [
+      'names keys with a password',
+      ({ jwksUri }) => ({ jwks_uri: jwksUri.replace('//', '//user:password@') }),
+    ],
+    ['names keys in a file', () => ({ jwks_uri: 'file:///etc/keys.json' })],
+    [
+      'brings the keys along',
+      ({ keys }) => ({
+        jwks_uri: `data:application/json,${encodeURIComponent(JSON.stringify({ keys }))}`,
+      }),
+    ],
+  ])('that %s is of no use, until it is put right', async (_, members) => {
+    const verifier = verifierWith({ afterFailure: 0 });
+    const token = await issuer.token();
+    issuer.discovery = members(issuer);
+    await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
+    expect(issuer.asked('keys')).toBe(0);
+    issuer.discovery = {};
+    expect(await verifier.verify(token)).toBe(true);
+  });
+
+  it('is read again when the keys are no longer where it said', async () => {
+    const verifier = verifierWith({ afterFailure: 0 });
+    const token = await lastingToken();
+    expect(await verifier.verify(token)).toBe(true);
+    issuer.behave('keys', ISSUER_FAULTS['answers with status 404']!);
+    issuer.discovery = { jwks_uri: issuer.jwksUri.replace('/keys', '/moved/keys') };
+    letPass(ISSUER_TIMES.maxAge + 1_000);
+    await verifier.verify(token).catch(() => false);
+    expect(await verifier.verify(token)).toBe(true);
+  });
+});
+
+describe('the keys of an issuer', () => {
+  it('are fetched once for a hundred first tokens', async () => {
+    const verifier = verifierWith();
+    const token = await issuer.token();
+    const results = await Promise.all(hundred(() => verifier.verify(token)));
+    expect(results).toEqual(hundred(() => true));
+    expect(issuer.requests).toEqual(['discovery', 'keys']);
+  });
+
+  it('are fetched once more for a hundred first tokens of a new key', async () => {
+    const verifier = verifierWith();
+    expect(await verifier.verify(await issuer.token())).toBe(true);
+    await issuer.rotate();
+    const token = await issuer.token();
+    const results = await Promise.all(hundred(() => verifier.verify(token)));
+    expect(results).toEqual(hundred(() => true));
+    expect(issuer.requests).toEqual(['discovery', 'keys', 'keys']);
+  });
+
+  it('are fetched once more for a hundred made-up key ids', async () => {
+    const verifier = verifierWith({ betweenLooks: FOR_EVER });
+    const tokens = await strangers();
+    expect(await verifier.verify(await issuer.token())).toBe(true);
+    const atOnce = await Promise.all(tokens.map((token) => verifier.verify(token)));
+    expect(atOnce).toEqual(hundred(() => false));
+    for (const token of tokens) expect(await verifier.verify(token)).toBe(false);
+    expect(issuer.requests).toEqual(['discovery', 'keys', 'keys']);
+  });
+
+  it('are found by a good token that comes while they are fetched for a stranger', async () => {
+    const verifier = verifierWith({ betweenLooks: FOR_EVER });
+    const [stranger = ''] = await strangers();
+    expect(await verifier.verify(await issuer.token())).toBe(true);
+    await issuer.rotate();
+    let answer: (() => void) | undefined;
+    issuer.behave('keys', (_, well) => {
+      answer = well;
+    });
+    const refused = verifier.verify(stranger);
+    await vi.waitFor(() => expect(issuer.asked('keys')).toBe(2));
+    const accepted = verifier.verify(await issuer.token());
+    answer?.();
+    expect(await Promise.all([refused, accepted])).toEqual([false, true]);
+    expect(issuer.asked('keys')).toBe(2);
+  });
+
+  it('are found a moment later when strangers have used up the look', async () => {
+    const verifier = verifierWith({ betweenLooks: 100 });
+    const [stranger = ''] = await strangers();
+    expect(await verifier.verify(stranger)).toBe(false);
+    await issuer.rotate();
+    const token = await issuer.token();
+    await vi.waitFor(async () => expect(await verifier.verify(token)).toBe(true), {
+      timeout: 5_000,
+      interval: 10,
+    });
+  });
+
+  it('are fetched again when they have grown old, so that a withdrawn one ends', async () => {
+    const verifier = verifierWith();
+    const token = await lastingToken();
+    expect(await verifier.verify(token)).toBe(true);
+    await issuer.rotate();
+    expect(await verifier.verify(token)).toBe(true);
+    letPass(ISSUER_TIMES.maxAge + 1_000);
+    expect(await verifier.verify(token)).toBe(false);
+  });
+});
+
+describe('while an issuer fails', () => {
+  it('its keys are trusted until they have grown old, and again when it is back', async () => {
+    const verifier = verifierWith({ afterFailure: 0 });
+    const token = await lastingToken();
+    expect(await verifier.verify(token)).toBe(true);
+    issuer.behave('keys', ISSUER_FAULTS['hangs up']!);
+    letPass(ISSUER_TIMES.maxAge - 1_000);
+    expect(await verifier.verify(token)).toBe(true);
+    expect(issuer.asked('keys')).toBe(1);
+    letPass(2_000);
+    await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
+    issuer.recover();
+    expect(await verifier.verify(token)).toBe(true);
+  });
+
+  it.each([0, FOR_EVER])(
+    'a token of a new key is never called bad, with a pause of %i ms after a failure',
+    async (afterFailure) => {
+      const verifier = verifierWith({ afterFailure });
+      const known = await issuer.token();
+      expect(await verifier.verify(known)).toBe(true);
+      await issuer.rotate();
+      const token = await issuer.token();
+      issuer.behave('keys', ISSUER_FAULTS['hangs up']!);
+      await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
+      await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
+      expect(await verifier.verify(known)).toBe(true);
+    },
+  );
+
+  it('a token of a new key is known as soon as the issuer is back', async () => {
+    const verifier = verifierWith({ afterFailure: 0 });
+    expect(await verifier.verify(await issuer.token())).toBe(true);
+    await issuer.rotate();
+    const token = await issuer.token();
+    issuer.behave('keys', ISSUER_FAULTS['hangs up']!);
+    await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
+    issuer.recover();
+    expect(await verifier.verify(token)).toBe(true);
+  });
+
+  it('a hundred made-up key ids make one request', async () => {
+    const verifier = verifierWith({ afterFailure: FOR_EVER });
+    const known = await issuer.token();
+    expect(await verifier.verify(known)).toBe(true);
+    issuer.behave('keys', ISSUER_FAULTS['answers with status 500']!);
+    const tokens = await strangers();
+    await Promise.allSettled(tokens.map((token) => verifier.verify(token)));
+    for (const token of tokens) await verifier.verify(token).catch(() => false);
+    expect(issuer.asked('keys')).toBe(2);
+    expect(await verifier.verify(known)).toBe(true);
+  });
+});
