@@ -10,9 +10,9 @@ import type { HttpLimits } from './http/limits.js';
 import { connect } from './database/connect.js';
 import { applyMigrations, awaitMigrations } from './database/migrate.js';
 import { Draining } from './operations/draining.js';
+import { listen } from './operations/listen.js';
 import { ManagementServer } from './operations/management-server.js';
 import { Readiness } from './operations/readiness.js';
-import { StartupError } from './startup.error.js';
 
 /** The bounds of shutting down, in milliseconds. */
 export const SHUTDOWN_LIMITS = {
@@ -48,15 +48,18 @@ export async function startService(
   const app = await createApp(config, logger, limits);
   const managementServer = app.get(ManagementServer);
   try {
-    const management = await managementServer.listen().catch(explain('MANAGEMENT_PORT'));
+    const management = await managementServer.listen();
     const dataSource = app.get(DataSource);
     const waiting = { log: logger, signal };
     await connect(dataSource, waiting);
     if (config.database.migrateOnStart) await applyMigrations(dataSource, logger);
     else await awaitMigrations(dataSource, waiting);
-    await app.listen(config.http.port, config.http.host).catch(explain('PORT'));
+    // Not `app.listen()`, which logs a failure as well.
+    const address = await listen(app.getHttpServer(), {
+      ...config.http,
+      variables: { host: 'HOST', port: 'PORT' },
+    });
     app.get(Readiness).ready();
-    const address = app.getHttpServer().address() as AddressInfo;
     return { address, management, stop: (shutdownLimits) => stop(app, shutdownLimits) };
   } catch (error) {
     await Promise.all([app.close(), managementServer.close()]);
@@ -73,13 +76,4 @@ async function stop(
   // A statement that hangs holds its connection, and the pool waits for all of them.
   await Promise.race([app.close(), sleep(limits.close, undefined, { ref: false })]);
   await app.get(ManagementServer).close();
-}
-
-function explain(variable: 'PORT' | 'MANAGEMENT_PORT') {
-  return (error: NodeJS.ErrnoException & { port?: number; address?: string }): never => {
-    if (error.code !== 'EADDRINUSE') throw error;
-    throw new StartupError(
-      `${variable}: port ${error.port} on ${error.address} is taken by another program`,
-    );
-  };
 }

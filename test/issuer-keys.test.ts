@@ -179,6 +179,15 @@ describe('the keys of an issuer', () => {
     expect(issuer.requests).toEqual(['discovery', 'keys']);
   });
 
+  it('are fetched from an issuer that closes each connection without a word', async () => {
+    issuer.behave('discovery', (response, well) => {
+      const { socket } = response;
+      response.once('finish', () => setImmediate(() => socket?.destroy()));
+      well();
+    });
+    expect(await verifierWith().verify(await issuer.token())).toBe(true);
+  });
+
   it('are fetched once more for a hundred first tokens of a new key', async () => {
     const verifier = verifierWith();
     expect(await verifier.verify(await issuer.token())).toBe(true);

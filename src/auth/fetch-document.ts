@@ -16,11 +16,12 @@ const MAX_BYTES = 1024 ** 2;
 export function fetchDocument(
   url: URL,
   timeout: number,
-  headers: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>> = { Accept: 'application/json' },
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
     const get = url.protocol === 'https:' ? getOverHttps : getOverHttp;
-    const request = get(url, { headers }, (response) => {
+    // A kept connection could be closed by the other side just when it is used again.
+    const request = get(url, { headers, agent: false }, (response) => {
       read(response).then(resolve, reject);
     });
     const timer = setTimeout(() => request.destroy(new Error('no answer in time')), timeout);

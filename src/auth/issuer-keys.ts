@@ -12,7 +12,7 @@ export const ISSUER_TIMES = {
   /** Until keys are fetched again although they look complete. */
   maxAge: 600_000,
   /** Between two fetches for keys that were not there: strangers choose those, and must not hammer the issuer. */
-  betweenLooks: 10_000,
+  betweenLooks: 5_000,
   /** Between two fetches after one failed. */
   afterFailure: 1_000,
 } as const;

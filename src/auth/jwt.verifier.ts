@@ -19,7 +19,7 @@ const ALGORITHMS = [
 ];
 
 /** Types of JWTs that are access tokens (RFC 9068, section 2.1); other kinds must not pass as one (RFC 8725, section 3.11). */
-const TYPES = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
+const TYPES = new Set(['jwt', 'application/jwt', 'at+jwt', 'application/at+jwt']);
 
 /** Knows the JWTs that one issuer has signed for one audience. */
 export class JwtVerifier implements TokenVerifier {

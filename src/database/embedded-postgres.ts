@@ -87,10 +87,16 @@ export async function startEmbeddedPostgres(
       );
     }
     await removeDrafts(folder);
+    // However the process ends, short of being killed, its database does not stay behind.
+    const onExit = () => isAlive(server.pid) && process.kill(server.pid, 'SIGQUIT');
+    process.once('exit', onExit);
     return {
       url: url(server.port, password),
       pid: server.pid,
-      stop: () => stop(server),
+      stop: async () => {
+        await stop(server);
+        process.off('exit', onExit);
+      },
     };
   }
 }
@@ -135,7 +141,8 @@ async function createCluster(
       '--builtin-locale=C.UTF-8',
       '--no-instructions',
     ],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
+    // Detached like the server: an interrupted start ends by itself, and in good order.
+    { detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
   );
   let complaint = '';
   initdb.stderr?.setEncoding('utf8').on('data', (text: string) => (complaint += text));
@@ -202,7 +209,10 @@ async function launch(
   try {
     while (performance.now() < deadline) {
       const file = await postmasterFile(cluster);
-      if (file?.ready && file.pid === server.pid) return await connect(file, password);
+      if (file?.ready && file.pid === server.pid) {
+        const running = await connect(file, password).catch(() => undefined);
+        if (running !== undefined) return running;
+      }
       const ended = await Promise.race([exited.then(() => true), sleep(LIMITS.poll, false)]);
       if (ended) break;
     }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** How much of a body that nobody reads is still taken off the line, so that the answer arrives. */
-const DRAIN = { bytes: 64 * 1024, milliseconds: 1_000 };
+/** How much is still taken off the line of a refused connection, so that the answer arrives. */
+export const DRAIN = { bytes: 64 * 1024, milliseconds: 1_000 };
 
 /** Whether a request announces content (RFC 9112, section 6.3). */
 export function declaresBody({ headers }: IncomingMessage): boolean {

@@ -1,21 +1,29 @@
 import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
 import { sendJson } from '../http/send-json.js';
 
+/** For connections on which a request may still be on its way, in milliseconds. */
+const LAST_CALL = 1_000;
+
 /** Knows which requests are under way, and sees them off when the service stops. */
 @Injectable()
 export class Draining {
   private readonly underWay = new Set<ServerResponse>();
   private draining = false;
+  private onIdle = (): void => {};
 
   /** Middleware that must see every request. */
   readonly track = (_request: Request, response: Response, next: NextFunction): void => {
     this.underWay.add(response);
-    response.once('close', () => this.underWay.delete(response));
+    response.once('close', () => {
+      this.underWay.delete(response);
+      if (this.underWay.size === 0) this.onIdle();
+    });
     if (this.draining) response.setHeader('Connection', 'close');
     next();
   };
@@ -31,14 +39,23 @@ export class Draining {
     for (const response of this.underWay) {
       if (!response.headersSent) response.setHeader('Connection', 'close');
     }
-    const deadline = setTimeout(() => {
-      for (const response of this.underWay) refuse(response);
-      // Node writes an answer in the next tick.
-      setImmediate(() => server.closeAllConnections());
-    }, bound);
+    await Promise.race([this.idle(), after(bound)]);
+    for (const response of this.underWay) refuse(response);
+    await Promise.race([closed, after(LAST_CALL)]);
+    server.closeAllConnections();
     await closed;
-    clearTimeout(deadline);
   }
+
+  private idle(): Promise<void> {
+    if (this.underWay.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.onIdle = resolve;
+    });
+  }
+}
+
+function after(milliseconds: number): Promise<void> {
+  return sleep(milliseconds, undefined, { ref: false });
 }
 
 function refuse(response: ServerResponse): void {

@@ -9,6 +9,7 @@ import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
 import { sendJson } from '../http/send-json.js';
+import { listen } from './listen.js';
 import { Metrics } from './metrics.js';
 import { Readiness } from './readiness.js';
 
@@ -26,12 +27,12 @@ export class ManagementServer {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Begins to listen; fails as `server.listen` does, for instance when the port is taken. */
-  async listen(): Promise<AddressInfo> {
-    const { host, port } = this.config.management;
-    this.server.listen(port, host);
-    await once(this.server, 'listening');
-    return this.server.address() as AddressInfo;
+  /** @throws StartupError */
+  listen(): Promise<AddressInfo> {
+    return listen(this.server, {
+      ...this.config.management,
+      variables: { host: 'MANAGEMENT_HOST', port: 'MANAGEMENT_PORT' },
+    });
   }
 
   async close(): Promise<void> {

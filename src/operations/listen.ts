@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { StartupError } from '../startup.error.js';
+
+/** Where to listen, and the variables that said so. */
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly variables: { readonly host: string; readonly port: string };
+}
+
+/**
+ * Begins to listen.
+ *
+ * @throws StartupError when the address cannot be had
+ */
+export async function listen(server: Server, options: ListenOptions): Promise<AddressInfo> {
+  const { host, port } = options;
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new StartupError(explain(error as NodeJS.ErrnoException, options), { cause: error });
+  }
+  return server.address() as AddressInfo;
+}
+
+function explain(
+  { code }: NodeJS.ErrnoException,
+  { host, port, variables }: ListenOptions,
+): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${variables.port}: port ${port} on ${host} is taken by another program`;
+    case 'EACCES':
+      return `${variables.port}: this account may not listen on port ${port}`;
+    default:
+      return `${variables.host}: this machine cannot listen on ${host} (${code})`;
+  }
+}
