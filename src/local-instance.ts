@@ -24,10 +24,10 @@ export async function startLocalInstance(config: Config, logger: Logger): Promis
   const postgres = await startEmbeddedPostgres(folder, { log: (step) => logger.info(step) });
   const readyMade = config.auth.token === undefined ? await localToken(folder) : undefined;
   return {
-    config: {
-      ...withDatabase(config, postgres.url),
-      auth: { ...config.auth, token: config.auth.token ?? readyMade },
-    },
+    config: withDatabase(
+      { ...config, auth: { ...config.auth, token: config.auth.token ?? readyMade } },
+      postgres.url,
+    ),
     welcome: (address) => welcome(baseUrl(config, address), config.http.docsEnabled, readyMade),
     stop: () => postgres.stop(),
   };

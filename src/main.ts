@@ -10,7 +10,7 @@ import { createLogger } from './operations/logger.js';
 import { StartupError } from './startup.error.js';
 
 /** Milliseconds within which npm repeats the signal of the terminal; a person takes longer for a second one. */
-const SAME_SIGNAL = 1_000;
+const REPETITION = 1_000;
 
 const stopping = onSignals();
 try {
@@ -65,14 +65,14 @@ async function serve(
   logger.info('stopped');
 }
 
-/** Aborts at the first signal; a second one ends the process at once. */
+/** Aborts at the first signal; one that comes later than its repetition ends the process at once. */
 function onSignals(): AbortSignal {
   const controller = new AbortController();
   let first: number | undefined;
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
       first ??= performance.now();
-      if (performance.now() - first > SAME_SIGNAL) process.exit(1);
+      if (performance.now() - first > REPETITION) process.exit(1);
       controller.abort();
     });
   }

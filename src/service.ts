@@ -52,7 +52,7 @@ export async function startService(
     const dataSource = app.get(DataSource);
     const waiting = { log: logger, signal };
     await connect(dataSource, waiting);
-    if (config.database.migrateOnStart) await applyMigrations(dataSource, logger);
+    if (config.database.migrateOnStart) await applyMigrations(dataSource, waiting);
     else await awaitMigrations(dataSource, waiting);
     // Not `app.listen()`, which logs a failure as well.
     const address = await listen(app.getHttpServer(), {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readConfig, VARIABLES } from '../src/config/config.js';
+import { readConfig, readDatabaseUrl, VARIABLES, withDatabase } from '../src/config/config.js';
 import { StartupError } from '../src/startup.error.js';
 
 const TOKEN = 'x'.repeat(32);
@@ -20,7 +20,6 @@ function mistakesOf(environment: Record<string, string>): string[] {
 describe('the configuration', () => {
   it('has the documented defaults', () => {
     expect(readConfig({})).toEqual({
-      production: false,
       http: {
         host: '127.0.0.1',
         port: 3000,
@@ -43,7 +42,16 @@ describe('the configuration', () => {
     expect(readConfig(empty)).toEqual(readConfig({}));
   });
 
+  it('names the database alone, for commands that serve nothing', () => {
+    expect(readDatabaseUrl({ DATABASE_URL })).toBe(DATABASE_URL);
+    expect(readDatabaseUrl({})).toBeUndefined();
+    expect(() => readDatabaseUrl({ DATABASE_URL: 'x' })).toThrow(/^DATABASE_URL must be/);
+  });
+
   it('cannot be changed afterwards', () => {
+    const withUrl = withDatabase(readConfig({}), DATABASE_URL);
+    expect(Object.isFrozen(withUrl)).toBe(true);
+    expect(Object.isFrozen(withUrl.database)).toBe(true);
     const config = readConfig({ CORS_ORIGINS: 'https://a.example' });
     expect(Object.isFrozen(config)).toBe(true);
     expect(Object.isFrozen(config.http)).toBe(true);
@@ -109,7 +117,7 @@ describe('the configuration', () => {
     [
       'TRUST_PROXY',
       ['0', '2', 'loopback', '10.0.0.0/8, ::1', 'fd00::/8'],
-      ['true', '101', '10.0.0.0/33', '::/129', '1.2.3.4/8/8', 'proxy', ','],
+      ['true', '101', '10.0.0.0/33', '0.0.0.0/0', '::/129', '1.2.3.4/8/8', 'proxy', ','],
     ],
   ] as const)('checks %s, naming the variable and the rule, never the value', (name, good, bad) => {
     const others = name.startsWith('AUTH_JWT')
@@ -146,6 +154,7 @@ describe('the configuration', () => {
     [{ NODE_ENV: 'production', DATABASE_URL }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
     [{ DATABASE_URL }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
     [{ AUTH_JWT_ISSUER: 'https://id.example' }, /^AUTH_JWT_AUDIENCE must be set/],
+    [{ PORT: '3001' }, /^MANAGEMENT_PORT must not be PORT/],
     [{ AUTH_JWT_AUDIENCE: 'plants' }, /^AUTH_JWT_AUDIENCE needs AUTH_JWT_ISSUER/],
     [{ AUTH_JWT_JWKS_URI: 'https://id.example/k' }, /^AUTH_JWT_JWKS_URI needs AUTH_JWT_ISSUER/],
   ])('refuses what does not go together: %j', (environment, mistake) => {
@@ -170,7 +179,6 @@ describe('the configuration', () => {
       AUTH_JWT_ISSUER: 'https://id.example/',
       AUTH_JWT_AUDIENCE: 'plants',
     });
-    expect(config.production).toBe(true);
     expect(config.auth).toEqual({
       token: undefined,
       jwt: { issuer: 'https://id.example/', audience: 'plants', jwksUri: undefined },

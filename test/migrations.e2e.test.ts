@@ -29,7 +29,7 @@ afterEach(async () => {
 
 describe('migrations', () => {
   it('make the table as it is documented', async () => {
-    await applyMigrations(dataSource, log);
+    await applyMigrations(dataSource, { log, signal });
     const columns = await database.query(
       "SELECT column_name AS name, data_type AS type, is_nullable AS nullable FROM information_schema.columns WHERE table_name = 'plants' ORDER BY ordinal_position",
     );
@@ -41,7 +41,7 @@ describe('migrations', () => {
   });
 
   it('leave nothing to generate: run `npm run migration:generate` when this fails', async () => {
-    await applyMigrations(dataSource, log);
+    await applyMigrations(dataSource, { log, signal });
     expect(await generateMigration(dataSource, 'Drift', 1)).toBeUndefined();
   });
 
@@ -51,18 +51,18 @@ describe('migrations', () => {
       fileName: '1763683200000-create-plants.ts',
       className: 'CreatePlants1763683200000',
     });
-    expect(migration?.source).toContain('CREATE TABLE \\"plants\\"');
-    expect(migration?.source).toContain('DROP TABLE \\"plants\\"');
+    expect(migration?.source).toContain('`CREATE TABLE "plants"');
+    expect(migration?.source).toContain('`DROP TABLE "plants"`');
   });
 
   it('can be taken back', async () => {
-    await applyMigrations(dataSource, log);
+    await applyMigrations(dataSource, { log, signal });
     await revertMigration(dataSource, log);
     expect(await database.query("SELECT to_regclass('plants') AS found")).toEqual([
       { found: null },
     ]);
-    await applyMigrations(dataSource, log);
-    await applyMigrations(dataSource, log);
+    await applyMigrations(dataSource, { log, signal });
+    await applyMigrations(dataSource, { log, signal });
     expect(await database.query('SELECT * FROM plants')).toEqual([]);
   });
 
@@ -79,16 +79,28 @@ describe('migrations', () => {
   it('wait a bounded time for another instance that is migrating', async () => {
     await dataSource.transaction(async (manager) => {
       await manager.query('SELECT pg_advisory_xact_lock(7526841013)');
-      await expect(applyMigrations(dataSource, log, HURRIED)).rejects.toThrow(
-        /^the migrations failed: canceling statement due to lock timeout$/,
+      await expect(applyMigrations(dataSource, { log, signal, limits: HURRIED })).rejects.toThrow(
+        /^the migrations failed: another instance is migrating, and does not end$/,
       );
     });
-    await applyMigrations(dataSource, log, HURRIED);
+    await applyMigrations(dataSource, { log, signal, limits: HURRIED });
+  });
+
+  it('stop waiting for another instance when the start is called off', async () => {
+    await dataSource.transaction(async (manager) => {
+      await manager.query('SELECT pg_advisory_xact_lock(7526841013)');
+      const controller = new AbortController();
+      const waiting = applyMigrations(dataSource, { log, signal: controller.signal });
+      setTimeout(() => controller.abort(), 50);
+      await expect(waiting).rejects.toThrow(/aborted/);
+    });
   });
 
   it('are all or nothing', async () => {
     await database.query('CREATE TABLE plants (id int)');
-    await expect(applyMigrations(dataSource, log)).rejects.toThrow(/^the migrations failed: /);
+    await expect(applyMigrations(dataSource, { log, signal })).rejects.toThrow(
+      /^the migrations failed: /,
+    );
     expect(await database.query("SELECT to_regclass('plant_store_migrations') AS found")).toEqual([
       { found: null },
     ]);
@@ -99,7 +111,7 @@ describe('a service that must not migrate', () => {
   const environment = { DATABASE_MIGRATE_ON_START: 'false' };
 
   it('starts when somebody else has', async () => {
-    await applyMigrations(dataSource, log);
+    await applyMigrations(dataSource, { log, signal });
     const service = await startTestService({ database, environment });
     expect((await service.post({ id: 1, name: 'a' })).status).toBe(200);
     await service.stop();
@@ -107,7 +119,7 @@ describe('a service that must not migrate', () => {
 
   it('waits for somebody else, and is not ready before', async () => {
     const starting = startTestService({ database, environment });
-    await applyMigrations(dataSource, log);
+    await applyMigrations(dataSource, { log, signal });
     const service = await starting;
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
     await service.stop();

@@ -1,4 +1,9 @@
-import { BadRequestException, NotFoundException, ImATeapotException } from '@nestjs/common';
+import {
+  BadGatewayException,
+  BadRequestException,
+  NotFoundException,
+  ImATeapotException,
+} from '@nestjs/common';
 import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 import { describe, expect, it } from 'vitest';
@@ -36,13 +41,14 @@ describe('what a caller is told', () => {
     ['an object with a status', { status: 400, message: 'secret' }],
     ['an error', new Error('secret')],
     ['an error with a strange status', Object.assign(new Error('secret'), { status: 200 })],
-    ['a framework error that has no place here', new ImATeapotException('secret')],
+    ['a framework error of the server', new BadGatewayException('secret')],
   ])('of %s thrown is nothing but that the service failed', (_, thrown) => {
     expect(toAnswer(thrown)).toEqual(INTERNAL);
   });
 
   it.each([
     [new BadRequestException('secret'), 40000],
+    [new ImATeapotException('secret'), 40000],
     [Object.assign(new URIError('secret'), { status: 400 }), 40000],
     [new NotFoundException('secret'), 40400],
   ])('of what the framework throws is the number for its status', (thrown, error) => {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { B64TOKEN } from '../config/variable-parsers.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /**
@@ -7,14 +8,14 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
  * @throws PlantStoreError `no-credentials` without a header or for another scheme, `token-not-valid`
  * for more than one header and for what cannot be a token
  */
-export function bearerToken({ headersDistinct }: IncomingMessage): string {
+export function readBearerToken({ headersDistinct }: IncomingMessage): string {
   const [credentials, ...others] = headersDistinct['authorization'] ?? [];
   if (others.length > 0) {
     throw new PlantStoreError('token-not-valid', 'there must be one Authorization header only');
   }
   const [, scheme = '', token] = /^(\S*) *(.*)$/.exec(credentials ?? '') ?? [];
   if (scheme.toLowerCase() !== 'bearer') throw new PlantStoreError('no-credentials');
-  if (token === undefined || !/^[A-Za-z0-9\-._~+/]+=*$/.test(token)) {
+  if (token === undefined || !B64TOKEN.test(token)) {
     throw new PlantStoreError('token-not-valid');
   }
   return token;

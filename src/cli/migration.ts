@@ -21,32 +21,45 @@ const FOLDER = join('src', 'database', 'migrations');
 const [command, name = ''] = process.argv.slice(2);
 const log = await createLogger('debug');
 
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => stopping.abort());
+}
+
 try {
   if (!['generate', 'run', 'revert'].includes(command ?? '')) {
     throw new StartupError('usage: migration generate NAME | run | revert');
   }
+  if (command === 'generate' && !/^([A-Z][a-z0-9]*)+$/.test(name)) {
+    throw new StartupError('a migration needs a name in Pascal case, such as AddColour');
+  }
   if (existsSync('.env')) process.loadEnvFile('.env');
   const url = readDatabaseUrl(process.env);
-  if (url !== undefined) {
-    await perform(url);
-  } else {
-    const local = await startEmbeddedPostgres(resolve(LOCAL_FOLDER), {
-      log: (step) => log.info(step),
-    });
-    await perform(local.url).finally(() => local.stop());
-  }
+  if (url === undefined) await performLocally();
+  else await perform(url);
 } catch (error) {
   log.fatal(error instanceof StartupError ? error.message : { err: error });
   process.exitCode = 1;
 }
 
+async function performLocally(): Promise<void> {
+  const local = await startEmbeddedPostgres(resolve(LOCAL_FOLDER), {
+    log: (step) => log.info(step),
+  });
+  try {
+    await perform(local.url);
+  } finally {
+    await local.stop();
+  }
+}
+
 async function perform(url: string): Promise<void> {
   const dataSource = new DataSource(dataSourceOptions({ url, poolMax: 2 }));
   try {
-    const { signal } = new AbortController();
-    await connect(dataSource, { log, signal });
+    const waiting = { log, signal: stopping.signal };
+    await connect(dataSource, waiting);
     if (command === 'revert') await revertMigration(dataSource, log);
-    else await applyMigrations(dataSource, log);
+    else await applyMigrations(dataSource, waiting);
     if (command === 'generate') await generate(dataSource);
   } finally {
     if (dataSource.isInitialized) await dataSource.destroy();
@@ -54,9 +67,6 @@ async function perform(url: string): Promise<void> {
 }
 
 async function generate(dataSource: DataSource): Promise<void> {
-  if (!/^([A-Z][a-z0-9]*)+$/.test(name)) {
-    throw new StartupError('a migration needs a name in Pascal case, such as AddColour');
-  }
   const migration = await generateMigration(dataSource, name, Date.now());
   if (migration === undefined) {
     log.info('the database is what the entities say: there is nothing to migrate');

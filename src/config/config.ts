@@ -1,6 +1,6 @@
 import { StartupError } from '../startup.error.js';
 import {
-  bearerToken,
+  staticToken,
   boolean,
   byteSize,
   databaseUrl,
@@ -18,7 +18,6 @@ import {
 
 /** Everything the service is told from outside. Read once, at start; frozen. */
 export interface Config {
-  readonly production: boolean;
   readonly http: {
     readonly host: string;
     readonly port: number;
@@ -94,7 +93,7 @@ export const VARIABLES = {
   },
   DATABASE_MIGRATE_ON_START: { parse: boolean, rule: 'true or false', fallback: 'true' },
   AUTH_TOKEN: {
-    parse: bearerToken,
+    parse: staticToken,
     rule: '32 or more of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)',
   },
   AUTH_JWT_ISSUER: {
@@ -151,7 +150,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   // Without a mistake every variable has its value.
   const value = values as Values;
   return deepFreeze({
-    production: isProduction(environment),
     http: {
       host: value.HOST,
       port: value.PORT,
@@ -196,7 +194,7 @@ export function readDatabaseUrl(environment: NodeJS.ProcessEnv): string | undefi
 
 /** The configuration with a database, for a service that is to run on it. */
 export function withDatabase(config: Config, url: string): ServiceConfig {
-  return { ...config, database: { ...config.database, url } };
+  return deepFreeze({ ...config, database: { ...config.database, url } });
 }
 
 function readVariables(environment: NodeJS.ProcessEnv) {
@@ -214,13 +212,20 @@ function readVariables(environment: NodeJS.ProcessEnv) {
 /** What each variable allows on its own, but not together with the others. */
 function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>): string[] {
   const isSet = (name: VariableName) => Boolean(environment[name]);
-  const production = isProduction(environment);
+  const production = environment['NODE_ENV'] === 'production';
   const mistakes: string[] = [];
   if (production && !isSet('DATABASE_URL')) {
     mistakes.push('DATABASE_URL must be set when NODE_ENV is production');
   }
   if ((production || isSet('DATABASE_URL')) && !isSet('AUTH_TOKEN') && !isSet('AUTH_JWT_ISSUER')) {
     mistakes.push('AUTH_TOKEN or AUTH_JWT_ISSUER must be set: no request could be authenticated');
+  }
+  if (
+    values.PORT !== 0 &&
+    values.PORT === values.MANAGEMENT_PORT &&
+    values.HOST === values.MANAGEMENT_HOST
+  ) {
+    mistakes.push('MANAGEMENT_PORT must not be PORT: the two serve different things');
   }
   if (isSet('AUTH_JWT_ISSUER') && !isSet('AUTH_JWT_AUDIENCE')) {
     mistakes.push('AUTH_JWT_AUDIENCE must be set when AUTH_JWT_ISSUER is');
@@ -240,11 +245,7 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
   return mistakes;
 }
 
-function isProduction(environment: NodeJS.ProcessEnv): boolean {
-  return environment['NODE_ENV'] === 'production';
-}
-
-function deepFreeze<T extends object>(object: T): T {
+export function deepFreeze<T extends object>(object: T): T {
   for (const member of Object.values(object)) {
     if (typeof member === 'object' && member !== null) deepFreeze(member);
   }

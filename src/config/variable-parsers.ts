@@ -40,9 +40,11 @@ export function databaseUrl(raw: string): string | undefined {
   return url && ['postgres:', 'postgresql:'].includes(url.protocol) ? raw : undefined;
 }
 
-/** A token that can be sent as a bearer credential (`b64token`, RFC 6750, section 2.1). */
-export function bearerToken(raw: string): string | undefined {
-  return raw.length >= 32 && /^[A-Za-z0-9\-._~+/]+=*$/.test(raw) ? raw : undefined;
+/** What can be sent as a bearer credential (`b64token`, RFC 6750, section 2.1). */
+export const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
+
+export function staticToken(raw: string): string | undefined {
+  return raw.length >= 32 && B64TOKEN.test(raw) ? raw : undefined;
 }
 
 /** Kept as text: issuers are compared character by character (OpenID Connect Discovery, section 4.3). */
@@ -84,7 +86,7 @@ function isProxyAddress(entry: string): boolean {
   const [address = '', prefix, ...rest] = entry.split('/');
   const family = isIP(address);
   if (family === 0 || rest.length > 0) return false;
-  return prefix === undefined || integerWithin(0, family === 4 ? 32 : 128)(prefix) !== undefined;
+  return prefix === undefined || integerWithin(1, family === 4 ? 32 : 128)(prefix) !== undefined;
 }
 
 const loopback = new BlockList();

@@ -10,7 +10,7 @@ import { dataSourceOptions } from './data-source.js';
   imports: [
     TypeOrmModule.forRootAsync({
       inject: [CONFIG],
-      // The start connects, see openDatabase(): with a bound, and with the health port open.
+      // The start connects, see connect(): with a bound, and with the health port open.
       useFactory: ({ database }: ServiceConfig) => ({
         ...dataSourceOptions(database),
         manualInitialization: true,

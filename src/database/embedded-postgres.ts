@@ -8,6 +8,8 @@ import {
   open,
   readdir,
   readFile,
+  readlink,
+  realpath,
   rename,
   rm,
   writeFile,
@@ -76,25 +78,21 @@ export async function startEmbeddedPostgres(
       (await launch(cluster, password, binaries, account, settings, log, attempt === 3));
     // It lost a race for its port or its folder.
     if (server === undefined) continue;
-    const { rows } = await server.session.query<{ taken: boolean }>(
-      'SELECT pg_try_advisory_lock($1) AS taken',
-      [INSTANCE_LOCK],
-    );
-    if (!rows[0]?.taken) {
+    if (!(await isOurs(server))) {
       await server.session.end();
       throw new StartupError(
         `the plant store is already running on ${folder}: stop it first, or set DATABASE_URL`,
       );
     }
-    await removeDrafts(folder);
     // However the process ends, short of being killed, its database does not stay behind.
     const onExit = () => isAlive(server.pid) && process.kill(server.pid, 'SIGQUIT');
     process.once('exit', onExit);
+    await removeDrafts(folder);
     return {
       url: url(server.port, password),
       pid: server.pid,
       stop: async () => {
-        await stop(server);
+        await stop(server, cluster);
         process.off('exit', onExit);
       },
     };
@@ -106,6 +104,17 @@ interface RunningServer {
   readonly port: number;
   /** Holds the advisory lock for as long as it is connected. */
   readonly session: Client;
+  /** Settled when a server that is our child has ended. */
+  readonly exited?: Promise<unknown>;
+}
+
+/** Takes the lock of the one instance on the folder; whether nobody else has it. */
+async function isOurs({ session }: RunningServer): Promise<boolean> {
+  const { rows } = await session.query<{ taken: boolean }>(
+    'SELECT pg_try_advisory_lock($1) AS taken',
+    [INSTANCE_LOCK],
+  );
+  return rows[0]?.taken === true;
 }
 
 /* A cluster is made under another name and moved to its place when it is complete, so that a start
@@ -168,11 +177,24 @@ async function runningServer(
   for (;;) {
     const file = await postmasterFile(cluster);
     if (file === undefined || !isAlive(file.pid)) return undefined;
-    // After a crash of the machine, another program can have the process id that stands in the file.
+    if (await isAnotherProgram(file.pid, cluster)) {
+      await rm(join(cluster, 'data', 'postmaster.pid'), { force: true });
+      return undefined;
+    }
     if (file.ready) return await connect(file, password).catch(() => undefined);
     if (performance.now() > deadline) return undefined;
     await sleep(LIMITS.poll);
   }
+}
+
+/**
+ * Whether a process id that a server noted went to another program, as can happen when the machine
+ * crashed; the server would not start then. Told by the working directory, which is a server's data.
+ */
+async function isAnotherProgram(pid: number, cluster: string): Promise<boolean> {
+  if (process.platform !== 'linux') return false;
+  const directory = await readlink(`/proc/${pid}/cwd`).catch(() => undefined);
+  return directory !== undefined && directory !== (await realpath(join(cluster, 'data')));
 }
 
 /** Starts a server; `undefined` when it ends at once and that was not the `last` attempt. */
@@ -204,14 +226,14 @@ async function launch(
   await output.close();
   server.unref();
 
-  const slow = setTimeout(() => log('waiting for the database to recover'), 2_000);
+  const slow = setTimeout(() => log('waiting for the database'), 2_000);
   const deadline = performance.now() + LIMITS.start;
   try {
     while (performance.now() < deadline) {
       const file = await postmasterFile(cluster);
       if (file?.ready && file.pid === server.pid) {
         const running = await connect(file, password).catch(() => undefined);
-        if (running !== undefined) return running;
+        if (running !== undefined) return { ...running, exited };
       }
       const ended = await Promise.race([exited.then(() => true), sleep(LIMITS.poll, false)]);
       if (ended) break;
@@ -229,6 +251,7 @@ async function connect(file: PostmasterFile, password: string): Promise<RunningS
   const session = new Client({
     connectionString: url(file.port, password),
     connectionTimeoutMillis: LIMITS.connect,
+    query_timeout: LIMITS.connect,
     application_name: 'plant-store instance',
   });
   // Requests notice a lost database by themselves; this session has nothing to say about it.
@@ -237,15 +260,20 @@ async function connect(file: PostmasterFile, password: string): Promise<RunningS
   return { pid: file.pid, port: file.port, session };
 }
 
-async function stop({ pid, session }: RunningServer): Promise<void> {
-  await session.end().catch(() => undefined);
+async function stop({ pid, session, exited }: RunningServer, cluster: string): Promise<void> {
   // Fast shutdown, then immediate shutdown (PostgreSQL manual, chapter 18.5).
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
-    if (!isAlive(pid)) return;
+    if (!isAlive(pid)) break;
     process.kill(pid, signal);
     const deadline = performance.now() + LIMITS.stop;
-    while (isAlive(pid) && performance.now() < deadline) await sleep(LIMITS.poll);
+    // A server that is not our child can stay in the list of processes after its end.
+    while (isAlive(pid) && (await postmasterFile(cluster))?.pid === pid) {
+      if (performance.now() > deadline) break;
+      await sleep(LIMITS.poll);
+    }
   }
+  await Promise.race([exited, sleep(LIMITS.poll * 10)]);
+  void session.end().catch(() => {});
 }
 
 interface PostmasterFile {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { DataSource, MigrationExecutor } from 'typeorm';
-import type { DataSourceOptions } from 'typeorm';
+import type { DataSourceOptions, EntityManager } from 'typeorm';
 import { StartupError } from '../startup.error.js';
 import { STARTUP_LIMITS } from './connect.js';
 import type { StartupLimits, Waiting } from './connect.js';
@@ -14,11 +14,11 @@ const MIGRATION_LOCK = 7_526_841_013;
  * Applies what is pending, all of it or nothing. Of several instances that start at once, one does it.
  *
  * @throws StartupError
+ * @throws AbortError when `signal` ends the waiting for another instance
  */
 export async function applyMigrations(
   dataSource: DataSource,
-  log: Logger,
-  limits: StartupLimits = STARTUP_LIMITS,
+  { log, signal, limits = STARTUP_LIMITS }: Waiting,
 ): Promise<void> {
   if ((await pendingMigrations(dataSource)).length === 0) {
     log.debug('the database is up to date');
@@ -33,19 +33,36 @@ export async function applyMigrations(
   } as DataSourceOptions);
   try {
     await unhurried.initialize();
-    const applied = await unhurried.transaction(async ({ queryRunner }) => {
-      if (queryRunner === undefined) throw new TypeError('a transaction has a query runner');
-      // The lock is one of the transaction, because a session behind PgBouncer belongs to many clients.
-      await queryRunner.query('SET LOCAL statement_timeout = 0');
-      await queryRunner.query(`SET LOCAL lock_timeout = ${limits.migrationLock}`);
-      await queryRunner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-      return await new MigrationExecutor(unhurried, queryRunner).executePendingMigrations();
+    const applied = await unhurried.transaction(async (manager) => {
+      await manager.query('SET LOCAL statement_timeout = 0');
+      await lock(manager, signal, limits);
+      return await new MigrationExecutor(unhurried, manager.queryRunner).executePendingMigrations();
     });
     log.info({ applied: applied.map(({ name }) => name) }, 'the database is up to date');
   } catch (error) {
+    if (signal.aborted) throw error;
     throw new StartupError(`the migrations failed: ${describeFailure(error)}`, { cause: error });
   } finally {
     if (unhurried.isInitialized) await unhurried.destroy();
+  }
+}
+
+/** The lock is one of the transaction, because a session behind PgBouncer belongs to many clients. */
+async function lock(
+  manager: EntityManager,
+  signal: AbortSignal,
+  limits: StartupLimits,
+): Promise<void> {
+  const deadline = performance.now() + limits.migrationLock;
+  for (;;) {
+    const [row] = await manager.query<{ locked: boolean }[]>(
+      'SELECT pg_try_advisory_xact_lock($1) AS locked',
+      [MIGRATION_LOCK],
+    );
+    if (row?.locked) return;
+    if (performance.now() > deadline)
+      throw new Error('another instance is migrating, and does not end');
+    await sleep(limits.retry, undefined, { signal });
   }
 }
 

@@ -44,6 +44,10 @@ ${statements(downQueries.toReversed().map(({ query }) => query))}
 
 function statements(queries: readonly string[]): string {
   return queries
-    .map((query) => `    await queryRunner.query(${JSON.stringify(query)});`)
+    .map(
+      (query) => `    await queryRunner.query(
+      \`${query.replaceAll(/[\\`$]/g, '\\$&')}\`,
+    );`,
+    )
     .join('\n');
 }

@@ -18,10 +18,15 @@ export interface ServerAccount {
  *
  * @param folder holds everything of the instance
  * @param data the server's data folder, which may not exist yet
+ * @param uid who is asking; absent on systems without such numbers
  * @throws StartupError when root finds no account
  */
-export async function serverAccount(folder: string, data: string): Promise<ServerAccount> {
-  if (process.getuid?.() !== 0) return { command: [] };
+export async function serverAccount(
+  folder: string,
+  data: string,
+  uid: number | undefined = process.getuid?.(),
+): Promise<ServerAccount> {
+  if (uid !== 0) return { command: [] };
 
   const owner = await stat(data).catch(() => undefined);
   // Whoever created the files must go on with them.
@@ -30,7 +35,7 @@ export async function serverAccount(folder: string, data: string): Promise<Serve
   }
   const users = await systemUsers();
   // initdb looks its user up, so the number must be one that has a name.
-  const mapped = users.find(({ uid }) => uid !== 0)?.uid ?? 1000;
+  const mapped = users.find((user) => user.uid !== 0)?.uid ?? 1000;
   const namespace = ['--user', `--map-user=${mapped}`, '--'];
   if (spawnSync('unshare', [...namespace, 'true']).status === 0) {
     return { command: ['unshare', ...namespace] };

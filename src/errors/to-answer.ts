@@ -28,18 +28,15 @@ export function toAnswer(failure: unknown): ErrorAnswer {
 
 function codeOf(failure: unknown): ErrorCode {
   if (failure instanceof PlantStoreError) return failure.code;
-  switch (statusOf(failure)) {
-    case 400:
-      return 'bad-request';
-    case 404:
-      return 'no-such-path';
-    default:
-      return 'internal';
-  }
+  const status = statusOf(failure);
+  if (status === 404) return 'no-such-path';
+  return status !== undefined && status >= 400 && status < 500 ? 'bad-request' : 'internal';
 }
 
 /** Nest, Express and the libraries below it (`http-errors`) tell of their refusals by a status. */
-function statusOf(failure: unknown): unknown {
+function statusOf(failure: unknown): number | undefined {
   if (failure instanceof HttpException) return failure.getStatus();
-  return failure instanceof Error && 'status' in failure ? failure.status : undefined;
+  return failure instanceof Error && 'status' in failure && typeof failure.status === 'number'
+    ? failure.status
+    : undefined;
 }

@@ -1,5 +1,4 @@
-import type { NextFunction, Request, Response } from 'express';
-import type { ILayer } from 'express-serve-static-core';
+import type { Express, NextFunction, Request, Response } from 'express';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
@@ -20,7 +19,9 @@ export function unroutable(request: Request): PlantStoreError {
 }
 
 /** A layer of Express's router (package `router`, whose types leave `match` out). */
-type RouterLayer = Pick<ILayer, 'route'> & { match(path: string): boolean };
+type RouterLayer = Pick<Express['router']['stack'][number], 'route'> & {
+  match(path: string): boolean;
+};
 
 /** The methods of all routes at the path of the request, as Express would match them. */
 function allowedMethods({ app, originalUrl }: Request): readonly string[] {

@@ -16,6 +16,9 @@ import { isTarget } from './well-formed.js';
 /** How often Node looks for connections whose header fields are late, in milliseconds. */
 const CHECK_INTERVAL = 1_000;
 
+/** How many requests may be sent on one connection before the first of them is answered. */
+const MAX_PIPELINED = 100;
+
 /** What Node's error codes mean to the caller (Node.js documentation, http, event `clientError`). */
 const CLIENT_ERRORS: Partial<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'headers-too-large',
@@ -77,6 +80,10 @@ class Connections {
   receive(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     const open = this.openResponses.get(socket) ?? [];
+    if (open.length >= MAX_PIPELINED || this.refused.has(socket)) {
+      this.refuse(socket, new PlantStoreError('overloaded', 'too many requests without an answer'));
+      return;
+    }
     const before = open.at(-1);
     this.openResponses.set(socket, open);
     open.push(response);
@@ -88,7 +95,7 @@ class Connections {
 
   /** Answers what never became a request, or what broke in the middle of one. */
   refuse(socket: Socket, failure: PlantStoreError): void {
-    // Whatever else arrives on a refused connection fails to parse as well.
+    // Whatever else arrives on a refused connection leads here again.
     const bytesBefore = this.refused.get(socket);
     if (bytesBefore !== undefined) {
       if (socket.bytesRead - bytesBefore > DRAIN.bytes) socket.destroy();

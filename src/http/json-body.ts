@@ -15,7 +15,6 @@ export interface BodyLimits {
 }
 
 declare global {
-  // eslint-disable-next-line -- Express is extended through its global namespace
   namespace Express {
     interface Request {
       /** Reads the body; called once, after the guard has let the request in. */

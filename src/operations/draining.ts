@@ -7,7 +7,7 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
 import { sendJson } from '../http/send-json.js';
 
-/** For connections on which a request may still be on its way, in milliseconds. */
+/** For requests and answers that are on their way, in milliseconds. */
 const LAST_CALL = 1_000;
 
 /** Knows which requests are under way, and sees them off when the service stops. */
@@ -39,6 +39,8 @@ export class Draining {
     for (const response of this.underWay) {
       if (!response.headersSent) response.setHeader('Connection', 'close');
     }
+    // What is on its way comes in, what is under way is answered, the answers leave.
+    await Promise.race([closed, after(LAST_CALL)]);
     await Promise.race([this.idle(), after(bound)]);
     for (const response of this.underWay) refuse(response);
     await Promise.race([closed, after(LAST_CALL)]);

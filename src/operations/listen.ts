@@ -30,12 +30,11 @@ function explain(
   { code }: NodeJS.ErrnoException,
   { host, port, variables }: ListenOptions,
 ): string {
-  switch (code) {
-    case 'EADDRINUSE':
-      return `${variables.port}: port ${port} on ${host} is taken by another program`;
-    case 'EACCES':
-      return `${variables.port}: this account may not listen on port ${port}`;
-    default:
-      return `${variables.host}: this machine cannot listen on ${host} (${code})`;
+  if (code === 'EADDRINUSE') {
+    return `${variables.port}: port ${port} on ${host} is taken by another program`;
   }
+  if (code === 'EACCES') {
+    return `${variables.port}: this account may not listen on port ${port}`;
+  }
+  return `${variables.host}: this machine cannot listen on ${host} (${code})`;
 }

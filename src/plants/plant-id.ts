@@ -6,6 +6,14 @@ export const MAX_PLANT_ID = 2n ** 63n - 1n;
 
 export const PLANT_ID_RULE = `id must be an integer between ${MIN_PLANT_ID} and ${MAX_PLANT_ID}`;
 
+/** Its schema. The document is written with exact digits; the types of the library know numbers only. */
+export const PLANT_ID_SCHEMA = {
+  type: 'integer',
+  format: 'int64',
+  minimum: MIN_PLANT_ID as unknown as number,
+  maximum: MAX_PLANT_ID as unknown as number,
+} as const;
+
 export function isPlantId(value: unknown): value is bigint {
   return typeof value === 'bigint' && value >= MIN_PLANT_ID && value <= MAX_PLANT_ID;
 }

@@ -4,7 +4,7 @@ import { ApiErrors } from '../docs/api-errors.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import { StoredPlantDto } from './dto/stored-plant.dto.js';
-import { MAX_PLANT_ID, MIN_PLANT_ID } from './plant-id.js';
+import { PLANT_ID_SCHEMA } from './plant-id.js';
 
 /* What the document says of each operation, apart from the controller that performs it. */
 
@@ -35,13 +35,7 @@ export function ApiGetPlant(): MethodDecorator {
     ApiParam({
       name: 'id',
       description: 'Identification number of the plant, in canonical decimal form.',
-      schema: {
-        type: 'integer',
-        format: 'int64',
-        // The document is written with exact digits; the types of the library know numbers only.
-        minimum: MIN_PLANT_ID as unknown as number,
-        maximum: MAX_PLANT_ID as unknown as number,
-      },
+      schema: PLANT_ID_SCHEMA,
       example: 7,
     }),
     ApiOkResponse({ type: StoredPlantDto, description: 'The plant with this id.' }),

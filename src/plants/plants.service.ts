@@ -29,7 +29,10 @@ export class PlantsService {
       if (stored.name === plant.name && stored.tag === plant.tag) return contentOf(plant);
       throw new PlantStoreError('id-taken', `id ${id} belongs to a plant with other content`);
     }
-    throw new PlantStoreError('overloaded');
+    throw new PlantStoreError(
+      'overloaded',
+      `id ${id} is created and removed by others all the time`,
+    );
   }
 
   /** @throws PlantStoreError `no-such-plant` */

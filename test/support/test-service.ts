@@ -82,7 +82,7 @@ export async function startTestService({
       headers: { ...(anonymous ? {} : { Authorization: `Bearer ${TOKEN}` }), ...headers },
       redirect: 'manual',
       ...(body === undefined ? {} : { body, duplex: 'half' }),
-    } as RequestInit);
+    });
     const text = await response.text();
     return {
       status: response.status,

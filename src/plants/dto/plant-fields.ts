@@ -3,18 +3,14 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Expose, Transform } from 'class-transformer';
 import { buildMessage, ValidateBy, ValidateIf } from 'class-validator';
 import { toInteger } from '../../http/exact-json.js';
-import { isPlantId, MAX_PLANT_ID, MIN_PLANT_ID, PLANT_ID_RULE } from '../plant-id.js';
+import { isPlantId, PLANT_ID_RULE, PLANT_ID_SCHEMA } from '../plant-id.js';
 
 /* One decorator per member: its rule and its schema are one thing. */
 
 export function PlantIdField(): PropertyDecorator {
   return applyDecorators(
     ApiProperty({
-      type: 'integer',
-      format: 'int64',
-      // The document is written with exact digits; the types of the library know numbers only.
-      minimum: MIN_PLANT_ID as unknown as number,
-      maximum: MAX_PLANT_ID as unknown as number,
+      ...PLANT_ID_SCHEMA,
       description: 'Identification number of the plant.',
       example: 7,
     }),

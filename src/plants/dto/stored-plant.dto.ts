@@ -1,14 +1,9 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { PlantIdField, PlantNameField, PlantTagField } from './plant-fields.js';
+import { PlantIdField } from './plant-fields.js';
+import { PlantDto } from './plant.dto.js';
 
 @ApiSchema({ name: 'StoredPlant', description: 'A plant, as it is stored.' })
-export class StoredPlantDto {
+export class StoredPlantDto extends PlantDto {
   @PlantIdField()
   readonly id!: bigint;
-
-  @PlantNameField()
-  readonly name!: string;
-
-  @PlantTagField()
-  readonly tag?: string;
 }

@@ -1,0 +1,278 @@
+import { randomUUID } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { describe, expect, it as base, vi } from 'vitest';
+import { until, Workspace } from './support/process.js';
+import type { Listening, ServiceProcess } from './support/process.js';
+import { RawSocket } from './support/raw-socket.js';
+import { createTestDatabase } from './support/test-database.js';
+import type { TestDatabase } from './support/test-database.js';
+import { TOKEN } from './support/test-service.js';
+
+// One of them takes as long as the service may take to end, on a machine that can be busy.
+vi.setConfig({ testTimeout: 60_000 });
+
+/** A service that runs as it does in a cluster. */
+interface Running extends Listening {
+  readonly service: ServiceProcess;
+  readonly database: TestDatabase;
+}
+
+/* oxlint-disable no-empty-pattern -- Vitest reads from the pattern which other fixtures one needs. */
+const it = base.extend<{ readonly running: Running }>({
+  running: async ({}, use) => {
+    const [workspace, database] = await Promise.all([Workspace.create(), createTestDatabase()]);
+    try {
+      const service = workspace.start({ DATABASE_URL: database.url, AUTH_TOKEN: TOKEN });
+      await use({ service, database, ...(await service.listening()) });
+    } finally {
+      await workspace.remove();
+      await database.drop();
+    }
+  },
+});
+/* oxlint-enable no-empty-pattern */
+
+describe.concurrent('SIGTERM', () => {
+  it('loses no acknowledged plant of clients that keep on sending', async ({ running }) => {
+    const { service, database, port } = running;
+    const clients = Array.from({ length: 8 }, () => new KeepAliveClient(running));
+    const sending = clients.map((client) => client.sendWhileRunning());
+    const answers = () => clients.flatMap((client) => client.answers);
+    await until(() => answers().length >= 300);
+
+    service.kill('SIGTERM');
+    expect(await service.exit()).toEqual({ code: 0, signal: null });
+    await Promise.all(sending);
+    await expect(RawSocket.open(port)).rejects.toThrow('ECONNREFUSED');
+
+    expect(answers().length).toBeGreaterThanOrEqual(300);
+    expect(answers().filter(({ status }) => status !== 200)).toEqual([]);
+    const late = answers().filter(({ sentLate }) => sentLate);
+    expect(late.filter(({ connection }) => connection !== 'close')).toEqual([]);
+    const acknowledged = answers().map(({ plant }) => plant);
+    expect(await storedAmong(database, acknowledged)).toEqual(acknowledged);
+    expectNoSecrets(service);
+  });
+
+  it('has everything answered that is under way, as the last of its connection', async ({
+    running,
+  }) => {
+    const { service, database, port, managementUrl } = running;
+    const idle = await RawSocket.open(port);
+    idle.send(requestFor({ id: 1, name: 'Monstera' }));
+    expect((await idle.answer()).headers['connection']).toBe('keep-alive');
+    const headersUnderWay = await RawSocket.open(port);
+    const bodyUnderWay = await RawSocket.open(port);
+    const [headers, body] = [2, 3].map((id) => requestFor({ id, name: 'Ficus' }));
+    headersUnderWay.send(headers!.slice(0, 40));
+    bodyUnderWay.send(body!.slice(0, -5));
+    const lock = await lockPlants(database);
+    const held = [4, 5, 6, 7].map((id) => ({ id, name: 'Calathea', tag: 'slow' }));
+    const client = new KeepAliveClient(running);
+    const answers = Promise.allSettled(held.map((plant) => client.send(plant)));
+    await lock.waiting(held.length);
+
+    service.kill('SIGTERM');
+    await service.logged('shutting down');
+    expect(await health(managementUrl, 'ready')).toEqual([
+      503,
+      { status: 'unavailable', reason: 'shutting down' },
+    ]);
+    expect(await health(managementUrl, 'live')).toEqual([200, { status: 'ok' }]);
+    await expect(RawSocket.open(port)).rejects.toThrow('ECONNREFUSED');
+    await idle.end(2_000);
+    expect(idle.rest).toBe('');
+
+    await lock.release();
+    const answered = expect.objectContaining({ status: 200, connection: 'close' });
+    expect(await answers).toEqual(held.map(() => ({ status: 'fulfilled', value: answered })));
+    headersUnderWay.send(headers!.slice(40));
+    bodyUnderWay.send(body!.slice(-5));
+    for (const socket of [headersUnderWay, bodyUnderWay]) {
+      const answer = await socket.answer();
+      expect([answer.status, answer.headers['connection']]).toEqual([200, 'close']);
+      await socket.end(2_000);
+    }
+    expect(await service.exit(5_000)).toEqual({ code: 0, signal: null });
+    expect(await database.query('SELECT id::int FROM plants ORDER BY id')).toEqual(
+      [1, 2, 3, 4, 5, 6, 7].map((id) => ({ id })),
+    );
+    expectNoSecrets(service);
+    for (const socket of [idle, headersUnderWay, bodyUnderWay]) socket.destroy();
+  });
+
+  it('ends the service in bounded time, whatever its clients and its database do', async ({
+    running,
+  }) => {
+    const { service, database, port } = running;
+    const lock = await lockPlants(database);
+    const held = Promise.allSettled([
+      new KeepAliveClient(running).send({ id: 1, name: 'Monstera' }),
+    ]);
+    await lock.waiting(1);
+    // One whose body never ends, and one that does not listen and goes on asking.
+    const endless = await RawSocket.open(port);
+    endless.send(requestFor({ id: 2, name: 'x'.repeat(10_000) }).slice(0, -9_000));
+    const deaf = await RawSocket.open(port);
+    let sent = 0;
+    const nuisance = (async () => {
+      while (service.running) {
+        endless.send('x');
+        deaf.send('GET /plants/1 HTTP/1.1\r\nHost: localhost\r\n\r\n');
+        sent++;
+        await sleep(20);
+      }
+    })();
+    await until(() => sent > 5);
+
+    service.kill('SIGTERM');
+    const start = performance.now();
+    expect(await held).toEqual([
+      { status: 'fulfilled', value: expect.objectContaining({ status: 503 }) },
+    ]);
+    const refusal = await endless.answer({ within: 20_000 });
+    expect([refusal.status, refusal.headers['connection']]).toEqual([503, 'close']);
+    expect(JSON.parse(refusal.body)).toMatchObject({ error: 50302 });
+    expect(await service.exit()).toEqual({ code: 0, signal: null });
+    // Clusters and init systems kill after 30 s or more, unless told otherwise.
+    expect(performance.now() - start).toBeLessThan(20_000);
+    await nuisance;
+    await lock.release();
+    expect(await database.query('SELECT id FROM plants')).toEqual([]);
+    expectNoSecrets(service);
+    for (const socket of [endless, deaf]) socket.destroy();
+  });
+
+  it('is not held up by connections that were opened and never used', async ({ running }) => {
+    const { service, port } = running;
+    // As browsers open them in advance.
+    const silent = await RawSocket.open(port);
+    service.kill('SIGTERM');
+    expect(await service.exit(5_000)).toEqual({ code: 0, signal: null });
+    silent.destroy();
+  });
+});
+
+interface SentPlant {
+  readonly id: number;
+  readonly name: string;
+  readonly tag?: string;
+}
+
+interface Answered {
+  readonly plant: SentPlant;
+  readonly status: number | undefined;
+  readonly connection: string | undefined;
+  /** Whether it was sent when the service was known to be shutting down. */
+  readonly sentLate: boolean;
+}
+
+/** A client that keeps its connections as long as it is let, and takes a new one where it must. */
+class KeepAliveClient {
+  readonly answers: Answered[] = [];
+  private readonly agent = new Agent({ keepAlive: true });
+
+  constructor(private readonly running: Running) {}
+
+  async sendWhileRunning(): Promise<void> {
+    const { service } = this.running;
+    while (service.running) {
+      const name = `${randomUUID()} "é" 🌱`;
+      const plant = { id: ids++, name, ...(ids % 2 ? { tag: `\u{1F33F}\n${ids}` } : {}) };
+      // Without an answer, a client cannot know; a refused connection is worth another try.
+      const answer = await this.send(plant).catch(() => undefined);
+      if (answer === undefined) await sleep(5);
+      else this.answers.push(answer);
+    }
+    this.agent.destroy();
+  }
+
+  send(plant: SentPlant): Promise<Answered> {
+    const { service, port } = this.running;
+    const sentLate = service.log.some(({ msg }) => msg === 'shutting down');
+    return new Promise((resolve, reject) => {
+      const options = {
+        agent: this.agent,
+        host: '127.0.0.1',
+        port,
+        path: '/plants',
+        method: 'POST',
+        headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+      };
+      request(options, (response) => {
+        const { statusCode: status, headers } = response;
+        const answered = { plant, status, connection: headers.connection, sentLate };
+        json(response).then(() => resolve(answered), reject);
+      })
+        .once('error', reject)
+        .end(JSON.stringify(plant));
+    });
+  }
+}
+
+let ids = 1;
+
+function requestFor(plant: SentPlant): string {
+  const body = JSON.stringify(plant);
+  return [
+    'POST /plants HTTP/1.1',
+    'Host: localhost',
+    `Authorization: Bearer ${TOKEN}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    '',
+    body,
+  ].join('\r\n');
+}
+
+/** Those of the plants that the database holds exactly as they were sent, in the same order. */
+async function storedAmong(
+  database: TestDatabase,
+  plants: readonly SentPlant[],
+): Promise<SentPlant[]> {
+  const rows = await database.query('SELECT id::int, name, tag FROM plants');
+  const stored = new Map(rows.map((row) => [row['id'], row]));
+  return plants.filter(({ id, name, tag = null }) => {
+    const row = stored.get(id);
+    return row?.['name'] === name && row['tag'] === tag;
+  });
+}
+
+/** Holds up everything that is to be written or read. */
+async function lockPlants(database: TestDatabase) {
+  const client = new Client({ connectionString: database.url });
+  // A test that failed drops its database under the lock.
+  client.on('error', () => {});
+  await client.connect();
+  await client.query('BEGIN');
+  await client.query('LOCK TABLE plants');
+  return {
+    /** Waits until so many statements are held up. */
+    waiting: async (count: number): Promise<void> => {
+      for (let held = -1; held < count; await sleep(10)) {
+        const { rows } = await client.query<{ held: number }>(
+          `SELECT count(*)::int AS held FROM pg_locks WHERE NOT granted AND relation = 'plants'::regclass`,
+        );
+        held = rows[0]?.held ?? 0;
+      }
+    },
+    release: async (): Promise<void> => {
+      await client.query('ROLLBACK');
+      await client.end();
+    },
+  };
+}
+
+async function health(managementUrl: string, kind: 'live' | 'ready'): Promise<[number, unknown]> {
+  const response = await fetch(`${managementUrl}/health/${kind}`);
+  return [response.status, await response.json()];
+}
+
+function expectNoSecrets({ stdout, stderr }: ServiceProcess): void {
+  expect(stderr).toBe('');
+  expect(stdout).not.toContain(TOKEN);
+  expect(stdout).not.toMatch(/bearer/i);
+}

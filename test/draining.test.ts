@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Request, Response } from 'express';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Draining } from '../src/operations/draining.js';
+import { listen } from '../src/operations/listen.js';
+import { RawSocket } from './support/raw-socket.js';
+
+/* The pieces of shutting down, on a server whose answers the test gives. With the whole service it is
+   in drain.test.ts. */
+
+const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+
+let draining: Draining;
+let server: Server;
+let port: number;
+let responses: Response[];
+
+beforeEach(async () => {
+  draining = new Draining();
+  responses = [];
+  server = createServer((request, response) => {
+    draining.track(request as Request, response as Response, () => {
+      responses.push(response as Response);
+      server.emit('held');
+    });
+  });
+  ({ port } = await listen(server, {
+    host: '127.0.0.1',
+    port: 0,
+    variables: { host: 'HOST', port: 'PORT' },
+  }));
+});
+
+afterEach(() => server.closeAllConnections());
+
+async function hold(): Promise<RawSocket> {
+  const socket = await RawSocket.open(port);
+  const held = once(server, 'held');
+  socket.send(REQUEST);
+  await held;
+  return socket;
+}
+
+describe('draining', () => {
+  it('waits for what is under way, and makes it the last answer of its connection', async () => {
+    const socket = await hold();
+    const drained = draining.drain(server, 10_000);
+    responses[0]?.end('done');
+    expect(await socket.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    await drained;
+    expect(server.listening).toBe(false);
+  });
+
+  it('refuses what is still under way at its end', async () => {
+    const socket = await hold();
+    await draining.drain(server, 50);
+    const answer = await socket.answer();
+    expect(answer).toMatchObject({
+      status: 503,
+      headers: { connection: 'close', 'retry-after': '1' },
+    });
+    expect(JSON.parse(answer.body)).toMatchObject({ error: 50302 });
+  });
+
+  it('cuts off an answer that never ends', async () => {
+    const socket = await hold();
+    responses[0]?.write('half');
+    await draining.drain(server, 50);
+    await socket.end();
+  });
+
+  it('serves a request that was on its way, as the last one of its connection', async () => {
+    const socket = await RawSocket.open(port);
+    socket.send(REQUEST.slice(0, 10));
+    const busy = await hold();
+    const drained = draining.drain(server, 10_000);
+    const held = once(server, 'held');
+    socket.send(REQUEST.slice(10));
+    await held;
+    for (const response of responses) response.end('done');
+    expect(await socket.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    expect(await busy.answer()).toMatchObject({ status: 200 });
+    await drained;
+  });
+
+  it('is over at once when nothing is under way', async () => {
+    await draining.drain(server, 10_000);
+    expect(server.listening).toBe(false);
+  });
+});
+
+describe('listening', () => {
+  const variables = { host: 'HOST', port: 'PORT' };
+
+  it('names the variable when the port is taken', async () => {
+    await expect(listen(createServer(), { host: '127.0.0.1', port, variables })).rejects.toThrow(
+      `PORT: port ${port} on 127.0.0.1 is taken by another program`,
+    );
+  });
+
+  it('names the variable when the address is not one of this machine', async () => {
+    await expect(listen(createServer(), { host: '192.0.2.1', port: 0, variables })).rejects.toThrow(
+      'HOST: this machine cannot listen on 192.0.2.1 (EADDRNOTAVAIL)',
+    );
+  });
+
+  it('names the variable when the account may not have the port', async () => {
+    const refused = createServer();
+    refused.listen = () => {
+      process.nextTick(() => refused.emit('error', Object.assign(new Error(), { code: 'EACCES' })));
+      return refused;
+    };
+    await expect(listen(refused, { host: '127.0.0.1', port: 80, variables })).rejects.toThrow(
+      'PORT: this account may not listen on port 80',
+    );
+    expect((server.address() as AddressInfo).port).toBe(port);
+  });
+});

@@ -1,0 +1,128 @@
+import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { startEmbeddedPostgres } from '../src/database/embedded-postgres.js';
+import { serverAccount, spawnAs } from '../src/database/server-account.js';
+import { NOT_DURABLE } from './support/global-setup.js';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-embedded-'));
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function start(settings: Record<string, string> = {}) {
+  return startEmbeddedPostgres(folder, { settings: { ...NOT_DURABLE, ...settings } });
+}
+
+async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+describe('the embedded database', () => {
+  it('refuses a second instance and is taken over from one that is gone', async () => {
+    const first = await start();
+    await expect(start()).rejects.toThrow(/already running/);
+    // What the end of the process would do: its session is gone, its server goes on.
+    await withClient(first.url, (client) =>
+      client.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store instance'",
+      ),
+    );
+    await mkdir(join(folder, 'postgres-new-left'));
+    const second = await vi.waitFor(() => start());
+    expect(second.pid).toBe(first.pid);
+    expect(await readdir(folder)).toEqual(['postgres']);
+    await second.stop();
+    await vi.waitFor(() => expect(() => process.kill(first.pid, 0)).toThrow(/ESRCH/), 10_000);
+  });
+
+  it('keeps what is in it, folds more than ASCII, and speaks UTF-8', async () => {
+    const first = await start();
+    await withClient(first.url, (client) => client.query('CREATE TABLE kept (id int)'));
+    await first.stop();
+    const second = await start();
+    const { rows } = await withClient(second.url, (client) =>
+      client.query(
+        "SELECT to_regclass('kept')::text AS kept, 'ÉA' ILIKE '%éa%' AS folds, current_setting('server_encoding') AS encoding",
+      ),
+    );
+    expect(rows).toEqual([{ kept: 'kept', folds: true, encoding: 'UTF8' }]);
+    await second.stop();
+  });
+
+  it('tells what the server said when it does not start', async () => {
+    const holder = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => holder.once('listening', resolve));
+    const { port } = holder.address() as AddressInfo;
+    await expect(start({ port: String(port) })).rejects.toThrow(
+      /the database did not start[^]*could not create any TCP\/IP sockets/,
+    );
+    holder.close();
+  });
+
+  it('tells what initdb said when the database cannot be made', async () => {
+    // PostgreSQL takes no path of a thousand characters and more.
+    const deep = join(folder, ...Array.from({ length: 6 }, () => 'x'.repeat(200)));
+    await expect(startEmbeddedPostgres(deep)).rejects.toThrow(
+      /^the database could not be created: /,
+    );
+    expect(await readdir(deep)).toEqual([]);
+  });
+});
+
+describe('the account of the embedded server', () => {
+  it('is the one that starts it, unless that is root', async () => {
+    expect(await serverAccount(folder, join(folder, 'data'), 1000)).toEqual({ command: [] });
+  });
+
+  it('is root in a namespace of its own, where the system has such', async () => {
+    const account = await serverAccount(folder, join(folder, 'data'), 0);
+    expect(account.command.slice(0, 2)).toEqual(['unshare', '--user']);
+    const child = spawnAs(account, 'id', ['-u'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    let output = '';
+    child.stdout?.on('data', (text: Buffer) => (output += text.toString()));
+    await new Promise((resolve) => child.once('close', resolve));
+    expect(Number(output)).toBeGreaterThan(0);
+  });
+
+  it('stays the owner of the files', async () => {
+    const { uid, gid } = await ordinaryOwner();
+    const account = serverAccount(folder, folder, 0);
+    // Only root, or the owner itself, can take the owner's place.
+    if ([0, uid].includes(process.getuid?.() ?? -1)) {
+      expect(await account).toEqual({ command: [], uid, gid });
+    } else {
+      await expect(account).rejects.toThrow(/PostgreSQL refuses to run as root/);
+    }
+  });
+
+  it('is an existing user where namespaces are forbidden, or there is none', async () => {
+    // Without programs on the path, nothing can be run as anybody.
+    vi.stubEnv('PATH', '/nowhere');
+    await expect(serverAccount(folder, join(folder, 'data'), 0)).rejects.toThrow(
+      /start as an ordinary user, or set DATABASE_URL/,
+    );
+  });
+
+  async function ordinaryOwner() {
+    if (process.getuid?.() === 0) await chown(folder, 65_534, 65_534);
+    await chmod(folder, 0o700);
+    return await stat(folder);
+  }
+});

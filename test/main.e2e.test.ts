@@ -1,0 +1,149 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createTestDatabase } from './support/test-database.js';
+import { TOKEN } from './support/test-service.js';
+
+/* The programs, run in this process: what they do as processes is in start.test.ts. */
+
+const PROJECT = process.cwd();
+
+let folder: string;
+let output: string;
+let exit: ReturnType<typeof vi.spyOn>;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-main-'));
+  process.chdir(folder);
+  output = '';
+  const collect = (text: unknown): boolean => {
+    output += String(text);
+    return true;
+  };
+  vi.spyOn(process.stdout, 'write').mockImplementation(collect);
+  vi.spyOn(process.stderr, 'write').mockImplementation(collect);
+  exit = vi.spyOn(process, 'exit').mockImplementation((() => {}) as () => never);
+  vi.stubEnv('PORT', '0');
+  vi.stubEnv('MANAGEMENT_PORT', '0');
+  vi.stubEnv('LOG_LEVEL', 'silent');
+  vi.resetModules();
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+  process.removeAllListeners('SIGINT').removeAllListeners('SIGTERM');
+  process.chdir(PROJECT);
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function exitOf(program: Promise<unknown>): Promise<unknown> {
+  await program;
+  return exit.mock.calls[0]?.[0];
+}
+
+describe('the service', () => {
+  it('welcomes whoever starts it without a database, and stops when told to', async () => {
+    const program = import('../src/main.js');
+    await vi.waitFor(() => expect(output).toContain('curl -sS http://localhost:'), 30_000);
+    const token = (await readFile('.data/token', 'utf8')).trim();
+    expect(output).toContain(`Token         ${token}`);
+    const [, url = ''] = /Plant store {3}(\S+)/.exec(output) ?? [];
+    const answer = await fetch(`${url}/plants/1`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    expect(answer.status).toBe(404);
+    process.emit('SIGTERM');
+    process.emit('SIGTERM');
+    expect(await exitOf(program)).toBe(0);
+  });
+
+  it('makes a new token when the kept one is damaged', async () => {
+    vi.stubEnv('DOCS_ENABLED', 'false');
+    const { localToken } = await import('../src/auth/local-token.js');
+    await writeFile('token', 'half');
+    const token = await localToken(folder);
+    expect(token).toMatch(/^[\w-]{43}$/);
+    expect(await localToken(folder)).toBe(token);
+  });
+
+  it('serves from DATABASE_URL and from a file .env', async () => {
+    const database = await createTestDatabase();
+    await writeFile('.env', `DATABASE_URL=${database.url}\nAUTH_TOKEN=${TOKEN}\n`);
+    vi.stubEnv('LOG_LEVEL', 'info');
+    const program = import('../src/main.js');
+    try {
+      await vi.waitFor(() => expect(output).toContain('"listening"'), 30_000);
+      expect(output).not.toContain('curl');
+      process.emit('SIGINT');
+      expect(await exitOf(program)).toBe(0);
+    } finally {
+      delete process.env['DATABASE_URL'];
+      delete process.env['AUTH_TOKEN'];
+      await database.drop();
+    }
+  });
+
+  it('says what is wrong with its configuration, one line each', async () => {
+    vi.stubEnv('PORT', 'x');
+    vi.stubEnv('BODY_LIMIT', 'x');
+    expect(await exitOf(import('../src/main.js'))).toBe(1);
+    expect(output).toMatch(/^plant-store: PORT must be .*\nplant-store: BODY_LIMIT must be .*\n$/);
+  });
+});
+
+describe('the migration command', () => {
+  async function migration(...commandLine: string[]): Promise<void> {
+    vi.resetModules();
+    process.argv = [process.argv[0] ?? '', 'migration.js', ...commandLine];
+    await import('../src/cli/migration.js');
+  }
+
+  afterEach(() => {
+    process.exitCode = undefined;
+  });
+
+  it('runs, reverts and generates, on DATABASE_URL', async () => {
+    const database = await createTestDatabase();
+    vi.stubEnv('DATABASE_URL', database.url);
+    await migration('run');
+    expect(output).toContain('CreatePlants1763683200000');
+    await migration('revert');
+    expect(output).toContain('the last migration is reverted');
+    await migration('generate', 'AddColour');
+    expect(output).toContain('there is nothing to migrate');
+    await migration('generate', 'add colour');
+    expect(output).toContain('a name in Pascal case');
+    expect(process.exitCode).toBe(1);
+    await database.drop();
+  });
+
+  it('uses the database of the local instance without a DATABASE_URL', async () => {
+    await migration('run');
+    expect(output).toContain('creating the database, once');
+    expect(process.exitCode).toBeUndefined();
+  });
+
+  it('explains itself', async () => {
+    await migration('up');
+    expect(output).toContain('usage: migration generate NAME | run | revert');
+    expect(process.exitCode).toBe(1);
+  });
+
+  it('names the rule when DATABASE_URL is wrong', async () => {
+    vi.stubEnv('DATABASE_URL', 'mysql://somewhere');
+    await migration('run');
+    expect(output).toContain('DATABASE_URL must be a URL such as postgres://');
+  });
+});
+
+describe('the OpenAPI command', () => {
+  it('writes the committed document', async () => {
+    process.argv = [process.argv[0] ?? '', 'write-openapi.js', 'written.json'];
+    await import('../src/docs/write-openapi.js');
+    expect(await readFile('written.json', 'utf8')).toBe(
+      await readFile(resolve(PROJECT, 'openapi.json'), 'utf8'),
+    );
+  });
+});

@@ -1,0 +1,666 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { randomInt, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, it as base, vi } from 'vitest';
+import { freePort, until, Workspace } from './support/process.js';
+import type { Exit, Listening, ServiceProcess } from './support/process.js';
+import { createTestDatabase } from './support/test-database.js';
+import type { TestDatabase } from './support/test-database.js';
+import { TOKEN } from './support/test-service.js';
+
+// Starting takes time on a busy machine, and some tests do it three times.
+vi.setConfig({ testTimeout: 60_000 });
+
+const PLANT = '{"id":1,"name":"Monstera","tag":"indoor"}';
+const FICUS = '{"id":2,"name":"Ficus"}';
+
+const isRoot = process.getuid?.() === 0;
+/** Whether root's database may run in a user namespace; in a container it often may not. */
+const hasNamespaces = spawnSync('unshare', ['--user', 'true']).status === 0;
+const hasCurl = spawnSync('bash', ['-c', 'command -v curl']).status === 0;
+
+/** The first start in an empty folder, after it was ended; other folders are copies of this one. */
+let first: {
+  readonly workspace: Workspace;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly token: string;
+  readonly listening: Listening;
+  /** What the printed `curl` line printed; `undefined` without bash and curl. */
+  readonly pasted: string | undefined;
+  readonly exit: Exit;
+};
+
+/** Copies that are at rest: whoever needs one may have it. */
+const copies: Workspace[] = [];
+
+interface Fixtures {
+  /** An empty working directory. */
+  readonly fresh: Workspace;
+  /** One in which the service ran before, with the token `first.token` and the plant of id 1. */
+  readonly used: Workspace;
+  /** An empty database on the server that the tests share. */
+  readonly database: TestDatabase;
+}
+
+/* oxlint-disable no-empty-pattern -- Vitest reads from the pattern which other fixtures one needs. */
+const it = base.extend<Fixtures>({
+  fresh: async ({}, use) => {
+    const workspace = await Workspace.create();
+    await use(workspace);
+    await workspace.remove();
+  },
+  used: async ({}, use) => {
+    const workspace = copies.pop() ?? (await first.workspace.copy());
+    await use(workspace);
+    if (workspace.processes().length === 0) copies.push(workspace);
+    else await workspace.remove();
+  },
+  database: async ({}, use) => {
+    const database = await createTestDatabase();
+    await use(database);
+    await database.drop();
+  },
+});
+/* oxlint-enable no-empty-pattern */
+
+beforeAll(async () => {
+  // Root's own home is closed to others. Without namespaces, that is a test of its own.
+  const workspace = await Workspace.create(isRoot && !hasNamespaces ? 0o755 : 0o700);
+  const service = workspace.start();
+  try {
+    const token = await service.token();
+    const listening = await service.listening();
+    const curlLine = await service.curlLine();
+    const pasted = hasCurl ? await paste(curlLine) : undefined;
+    await create(listening.url, token, PLANT);
+    service.kill('SIGTERM');
+    service.kill('SIGTERM');
+    const exit = await service.exit();
+    const { stdout, stderr } = service;
+    first = { workspace, stdout, stderr, token, listening, pasted, exit };
+  } catch (error) {
+    await workspace.remove();
+    throw error;
+  }
+});
+
+afterAll(async () => {
+  await Promise.all([first?.workspace, ...copies].map((workspace) => workspace?.remove()));
+});
+
+describe.concurrent('the first start in a folder', () => {
+  it('says that it creates the database and brings it up to date', () => {
+    expect(first.stdout).toContain('creating the database');
+    expect(first.stdout).toContain('migrations');
+    expect(first.stderr).toBe('');
+  });
+
+  it('prints the address, the docs address, a token and one curl line', () => {
+    const { port } = first.listening;
+    expect(first.stdout).toMatch(new RegExp(`http://localhost:${port}$`, 'm'));
+    expect(first.stdout).toMatch(new RegExp(`http://localhost:${port}/docs$`, 'm'));
+    expect(first.token).toMatch(/^[\w-]{32,}$/);
+    const curlLines = first.stdout.split('\n').filter((line) => line.startsWith('curl '));
+    expect(curlLines).toHaveLength(1);
+    expect(curlLines[0]).toContain(`http://localhost:${port}/plants`);
+    expect(curlLines[0]).toContain(first.token);
+  });
+
+  it.runIf(hasCurl)('prints a curl line that answers with a plant when it is pasted', () => {
+    expect(first.pasted).toBe('{"name":"Monstera","tag":"indoor"}');
+  });
+
+  it('keeps the token, the password and the data from other users', () => {
+    const { workspace } = first;
+    expect(modeOf(workspace.path('.data', 'token'))).toBe(0o600);
+    expect(modeOf(workspace.path('.data', 'postgres', 'password'))).toBe(0o600);
+    expect(modeOf(workspace.path('.data', 'postgres', 'data'))).toBe(0o700);
+    // Where root's database has to run as another user, that one may get through, but not look around.
+    expect(modeOf(workspace.path('.data'))).toBe(isRoot && !hasNamespaces ? 0o711 : 0o700);
+    expect(readFileSync(workspace.path('.data', 'token'), 'utf8').trim()).toBe(first.token);
+  });
+
+  it('ends cleanly with SIGTERM, also twice within moments, and leaves no process', () => {
+    expect(first.exit).toEqual({ code: 0, signal: null });
+    expect(first.workspace.processes()).toEqual([]);
+  });
+
+  it.runIf(isRoot && hasNamespaces)('works for root where only root may enter', () => {
+    expect(statSync(first.workspace.folder).uid).toBe(0);
+    expect(modeOf(first.workspace.folder)).toBe(0o700);
+    expect(first.exit.code).toBe(0);
+  });
+
+  it.runIf(isRoot && !hasNamespaces)(
+    'says what to do where root has no account that may enter the folder',
+    async () => {
+      const workspace = await Workspace.create(0o700);
+      try {
+        const service = workspace.start();
+        expect(await service.exit()).toEqual({ code: 1, signal: null });
+        expect(service.complaints).toEqual([
+          expect.stringMatching(/refuses to run as root.*ordinary user.*DATABASE_URL/),
+        ]);
+      } finally {
+        await workspace.remove();
+      }
+    },
+  );
+});
+
+describe('the next start in a folder', () => {
+  let workspace: Workspace;
+  let service: ServiceProcess;
+  let url: string;
+
+  beforeAll(async () => {
+    workspace = await first.workspace.copy();
+    service = workspace.start();
+    ({ url } = await service.listening());
+  });
+
+  afterAll(() => workspace?.remove());
+
+  it('keeps the plants and the token', async () => {
+    expect(await service.token()).toBe(first.token);
+    expect(await read(url, first.token, '1')).toBe(PLANT);
+    expect(service.stdout).not.toContain('creating the database');
+  });
+
+  it('is told that the plant store is running, when it is, and leaves that one alone', async () => {
+    await expectAlreadyRunning(workspace.start());
+    expect(await read(url, first.token, '1')).toBe(PLANT);
+    expect(await create(url, first.token, FICUS)).toBe(200);
+  });
+
+  it('has its database listen on 127.0.0.1 alone, and refuse a wrong password', async () => {
+    const { port } = postmaster(workspace);
+    expect(await isOpen('127.0.0.1', port)).toBe(true);
+    const open = [];
+    for (const address of otherAddresses()) {
+      if (await isOpen(address, port)) open.push(address);
+    }
+    expect(open).toEqual([]);
+
+    const user = 'plant_store';
+    const passwordFile = workspace.path('.data', 'postgres', 'password');
+    const password = readFileSync(passwordFile, 'utf8').trim();
+    const address = { host: '127.0.0.1', port, user, database: 'postgres' };
+    const right = new Client({ ...address, password });
+    await right.connect();
+    await right.end();
+    for (const wrong of ['postgres', user, `${password}x`]) {
+      const client = new Client({ ...address, password: wrong });
+      await expect(client.connect()).rejects.toThrow('password');
+      await client.end();
+    }
+  });
+});
+
+describe.concurrent('the local instance', () => {
+  it('takes a token from AUTH_TOKEN, and does not print it', async ({ used }) => {
+    const service = used.start({ AUTH_TOKEN: TOKEN });
+    const { url } = await service.listening();
+    await service.curlLine();
+    expect(await read(url, TOKEN, '1')).toBe(PLANT);
+    expect((await get(`${url}/plants/1`, first.token)).status).toBe(401);
+    await expectCleanEnd(service, used);
+    expect(service.stdout).not.toContain(TOKEN);
+    expect(service.stdout).not.toContain(first.token);
+  });
+
+  it.for(['fresh', 'used'] as const)(
+    'serves once when two are started at the same moment in a folder that is %s',
+    async (kind, { fresh, used }) => {
+      const workspace = { fresh, used }[kind];
+      const pair = [workspace.start(), workspace.start()];
+      await until(() => pair.some((service) => !service.running));
+      const [refused, serving] = pair.toSorted((a, b) => Number(a.running) - Number(b.running));
+      if (refused === undefined || serving === undefined) throw new Error('two were started');
+      await expectAlreadyRunning(refused);
+
+      const { url } = await serving.listening();
+      const token = await serving.token();
+      expect(await create(url, token, PLANT)).toBe(200);
+      expect(await read(url, token, '1')).toBe(PLANT);
+      await expectCleanEnd(serving, workspace);
+    },
+  );
+
+  it('takes over what a killed service left running, with every plant', async ({ used }) => {
+    const killed = used.start();
+    const { url } = await killed.listening();
+    const acknowledged = await createUntil(url, 50, () => killed.kill('SIGKILL'));
+    expect(await killed.exit()).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(used.processes()).not.toEqual([]);
+    await expectRecovery(used, acknowledged);
+  });
+
+  it('recovers when the service and its database were killed, with every plant', async ({
+    used,
+  }) => {
+    const killed = used.start();
+    const { url } = await killed.listening();
+    const { pid } = postmaster(used);
+    const acknowledged = await createUntil(url, 50, () => {
+      killed.kill('SIGKILL');
+      process.kill(pid, 'SIGKILL');
+    });
+    expect(await killed.exit()).toEqual({ code: null, signal: 'SIGKILL' });
+    await expectRecovery(used, acknowledged);
+  });
+
+  it('recovers when the process id of a killed database went to another program', async ({
+    used,
+  }) => {
+    // What a power cut leaves behind: after it, any program can have that process id.
+    const data = used.path('.data', 'postgres', 'data');
+    const lines = [process.pid, data, 1_700_000_000, 1, '', '127.0.0.1', '0 0', 'ready   ', ''];
+    await writeFile(join(data, 'postmaster.pid'), lines.join('\n'));
+    await expectRecovery(used, new Map());
+  });
+
+  it('recovers when it was killed while the first database was made, and tidies up', async ({
+    fresh,
+  }) => {
+    for (const initdbIsKilled of [false, true]) {
+      const killed = fresh.start();
+      await duringInitdb(fresh);
+      killed.kill('SIGKILL');
+      await killed.exit();
+      if (initdbIsKilled) fresh.kill('SIGKILL');
+    }
+    const service = fresh.start();
+    const { url } = await service.listening();
+    expect(await create(url, await service.token(), PLANT)).toBe(200);
+    await expectCleanEnd(service, fresh);
+    expect(readdirSync(fresh.path('.data')).toSorted()).toEqual(['postgres', 'token']);
+  });
+});
+
+describe.concurrent('the end', () => {
+  it('comes cleanly with Ctrl-C, which reaches all that was started, and which npm repeats', async ({
+    used,
+  }) => {
+    const service = used.start({}, { ownGroup: true });
+    const { url } = await service.listening();
+    expect(await create(url, first.token, FICUS)).toBe(200);
+    service.killGroup('SIGINT');
+    await expectCleanEnd(service, used, 'SIGINT');
+  });
+
+  it('comes cleanly with Ctrl-C while the first database is made', async ({ fresh }) => {
+    const service = fresh.start({}, { ownGroup: true });
+    await duringInitdb(fresh);
+    service.killGroup('SIGINT');
+    await expectCleanEnd(service, fresh, 'SIGINT');
+    expect(drafts(fresh)).toEqual([]);
+  });
+
+  it('comes at once with a second signal, when a slow request holds up the first', async ({
+    used,
+  }) => {
+    const service = used.start();
+    const { port } = await service.listening();
+    const slow = connect(port, '127.0.0.1').on('error', () => {});
+    slow.write(
+      [
+        'POST /plants HTTP/1.1',
+        'Host: localhost',
+        `Authorization: Bearer ${first.token}`,
+        'Content-Type: application/json',
+        'Expect: 100-continue',
+        `Content-Length: ${PLANT.length}`,
+        '',
+        '',
+      ].join('\r\n'),
+    );
+    // The service is waiting for the body, which never comes.
+    await once(slow, 'data');
+
+    service.kill('SIGINT');
+    await service.logged('shutting down');
+    // The same signal again within moments comes from npm, not from an impatient person.
+    service.kill('SIGINT');
+    await sleep(1_200);
+    expect(service.running).toBe(true);
+    service.kill('SIGINT');
+    expect(await service.exit(3_000)).toEqual({ code: 1, signal: null });
+    slow.destroy();
+    expect(await used.leftovers()).toEqual([]);
+  });
+});
+
+describe.concurrent('a start that cannot succeed', () => {
+  it.for(['PORT', 'MANAGEMENT_PORT'])(
+    'says in one line that the port of %s is taken, and leaves no database',
+    async (variable, { used }) => {
+      await using other = await occupyPort();
+      const service = used.start({ [variable]: String(other.port) });
+      expect(await service.exit()).toEqual({ code: 1, signal: null });
+      expect(service.complaints).toEqual([
+        expect.stringMatching(
+          new RegExp(`^plant-store: ${variable}: .*\\b${other.port}\\b.*taken`),
+        ),
+      ]);
+      // A terminal shows both.
+      expect(service.stdout).not.toContain('EADDRINUSE');
+      expect(await used.leftovers()).toEqual([]);
+    },
+  );
+
+  it.for(['HOST', 'MANAGEMENT_HOST'])(
+    'says in one line that the address of %s is not one of this machine',
+    async (variable, { fresh, database }) => {
+      const service = fresh.start({
+        DATABASE_URL: database.url,
+        AUTH_TOKEN: TOKEN,
+        // Reserved for documentation (RFC 5737), so no machine has it.
+        [variable]: '192.0.2.1',
+      });
+      expect(await service.exit()).toEqual({ code: 1, signal: null });
+      expect(service.complaints).toEqual([
+        expect.stringMatching(new RegExp(`^plant-store: ${variable}\\b.*192\\.0\\.2\\.1`)),
+      ]);
+    },
+  );
+
+  it('names every variable that is wrong and its rule, one to a line, and no value', async ({
+    fresh,
+  }) => {
+    const mistaken = [
+      'HOST',
+      'PORT',
+      'MANAGEMENT_HOST',
+      'MANAGEMENT_PORT',
+      'DATABASE_URL',
+      'DATABASE_POOL_MAX',
+      'DATABASE_MIGRATE_ON_START',
+      'AUTH_TOKEN',
+      'AUTH_JWT_ISSUER',
+      'AUTH_JWT_JWKS_URI',
+      'PUBLIC_BASE_URL',
+      'BODY_LIMIT',
+      'CORS_ORIGINS',
+      'DOCS_ENABLED',
+      'LOG_LEVEL',
+      'TRUST_PROXY',
+    ];
+    const service = fresh.start({
+      ...Object.fromEntries(mistaken.map((name) => [name, '-a secret value-'])),
+      AUTH_JWT_AUDIENCE: 'plants',
+    });
+    expect(await service.exit()).toEqual({ code: 1, signal: null });
+    const named = service.complaints.map(
+      (line) => /^plant-store: ([A-Z_]+) must be \S.+$/.exec(line)?.[1] ?? line,
+    );
+    expect(named.toSorted()).toEqual(mistaken.toSorted());
+    expect(service.stderr).not.toContain('secret value');
+    expect(service.stdout).toBe('');
+    expect(existsSync(fresh.path('.data'))).toBe(false);
+  });
+
+  it('refuses the embedded database in production', async ({ fresh }) => {
+    const service = fresh.start({ NODE_ENV: 'production', AUTH_TOKEN: TOKEN });
+    expect(await service.exit()).toEqual({ code: 1, signal: null });
+    expect(service.complaints).toEqual([
+      expect.stringMatching(/^plant-store: DATABASE_URL must be set .*production/),
+    ]);
+    expect(existsSync(fresh.path('.data'))).toBe(false);
+  });
+
+  it('refuses a database that nobody could ever be let in to', async ({ fresh }) => {
+    const service = fresh.start({ DATABASE_URL: inject('postgresUrl') });
+    expect(await service.exit()).toEqual({ code: 1, signal: null });
+    expect(service.complaints).toEqual([
+      expect.stringMatching(/^plant-store: AUTH_TOKEN or AUTH_JWT_ISSUER must be set/),
+    ]);
+    expect(service.stdout).toBe('');
+  });
+
+  it('stops at once at a wrong password, and does not repeat it', async ({ fresh }) => {
+    const url = new URL(inject('postgresUrl'));
+    url.password = 'not-the-password';
+    const service = fresh.start({ DATABASE_URL: url.href, AUTH_TOKEN: TOKEN });
+    expect(await service.exit()).toEqual({ code: 1, signal: null });
+    expect(service.complaints).toEqual([
+      expect.stringMatching(/^plant-store: .*database.*password/),
+    ]);
+    expect(service.stdout).not.toContain('waiting');
+    expect(service.stdout + service.stderr).not.toContain('not-the-password');
+  });
+});
+
+describe.concurrent('a start with DATABASE_URL', () => {
+  it('writes nothing but JSON lines to stdout, and no token', async ({ fresh, database }) => {
+    const service = fresh.start({ DATABASE_URL: database.url, AUTH_TOKEN: TOKEN });
+    const { url, managementUrl } = await service.listening();
+    expect(await create(url, TOKEN, PLANT)).toBe(200);
+    expect(await read(url, TOKEN, '1')).toBe(PLANT);
+    expect(await health(managementUrl, 'ready')).toEqual([200, { status: 'ok' }]);
+    await expectCleanEnd(service, fresh, 'SIGTERM');
+
+    const lines = service.stdout.split('\n').filter((line) => line !== '');
+    expect(lines.length).toBeGreaterThan(4);
+    for (const line of lines) {
+      expect(JSON.parse(line)).toEqual(
+        expect.objectContaining({ level: expect.any(Number), msg: expect.any(String) }),
+      );
+    }
+    expect(service.stdout).not.toContain(TOKEN);
+    expect(service.stdout).not.toContain(new URL(database.url).password);
+    expect(existsSync(fresh.path('.data'))).toBe(false);
+  });
+
+  it('says that it waits for the database, is alive and not ready meanwhile, and can be ended', async ({
+    fresh,
+  }) => {
+    const managementUrl = `http://127.0.0.1:${await freePort()}`;
+    const service = fresh.start({
+      // Nobody listens there.
+      DATABASE_URL: 'postgres://plants:a-database-password@127.0.0.1:1/plants',
+      AUTH_TOKEN: TOKEN,
+      MANAGEMENT_PORT: new URL(managementUrl).port,
+    });
+    await service.printed(/waiting up to \d+ s for the database/);
+    expect(await health(managementUrl, 'live')).toEqual([200, { status: 'ok' }]);
+    expect(await health(managementUrl, 'ready')).toEqual([
+      503,
+      { status: 'unavailable', reason: expect.stringMatching(/\w/) },
+    ]);
+
+    service.kill('SIGTERM');
+    expect(await service.exit(5_000)).toEqual({ code: 0, signal: null });
+    expect(service.stderr).toBe('');
+    expect(service.stdout).not.toContain('a-database-password');
+  });
+
+  it('reads .env in the working directory, below what the environment says', async ({
+    fresh,
+    database,
+  }) => {
+    await writeFile(
+      fresh.path('.env'),
+      `DATABASE_URL=${database.url}\nAUTH_TOKEN=${TOKEN}\nLOG_LEVEL=nonsense\n`,
+    );
+    const mistaken = fresh.start();
+    const service = fresh.start({ LOG_LEVEL: 'info' });
+    const { url } = await service.listening();
+    expect(await create(url, TOKEN, PLANT)).toBe(200);
+    expect(await mistaken.exit()).toEqual({ code: 1, signal: null });
+    expect(mistaken.complaints).toEqual([expect.stringMatching(/^plant-store: LOG_LEVEL must be/)]);
+  });
+});
+
+async function paste(line: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('bash', ['-c', line]);
+  return stdout;
+}
+
+function get(url: string, token: string): Promise<Response> {
+  return fetch(url, { headers: { Authorization: `Bearer ${token}` } });
+}
+
+/** The stored plant, as text. */
+async function read(url: string, token: string, id: string): Promise<string> {
+  return (await get(`${url}/plants/${id}`, token)).text();
+}
+
+/** The status of a `POST /plants`. */
+async function create(url: string, token: string, plant: string): Promise<number> {
+  const response = await fetch(`${url}/plants`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    body: plant,
+  });
+  await response.text();
+  return response.status;
+}
+
+/**
+ * Creates plants, several at a time, until the service is gone; does something once there are so many.
+ *
+ * @returns the plants that were acknowledged, by their ids
+ */
+async function createUntil(
+  url: string,
+  enough: number,
+  act: () => void,
+): Promise<Map<string, string>> {
+  const acknowledged = new Map<string, string>();
+  let nextId = randomInt(2 ** 40);
+  let acted = false;
+  const createMany = async () => {
+    for (;;) {
+      const id = String(nextId++);
+      const plant = JSON.stringify({ id: Number(id), name: randomUUID(), tag: `für ${id}` });
+      const status = await create(url, first.token, plant).catch(() => undefined);
+      if (status === undefined) return;
+      expect(status).toBe(200);
+      acknowledged.set(id, plant);
+      if (acknowledged.size >= enough && !acted) {
+        acted = true;
+        act();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, createMany));
+  expect(acknowledged.size).toBeGreaterThanOrEqual(enough);
+  return acknowledged;
+}
+
+/** Starts where something was killed, and reckons up. */
+async function expectRecovery(
+  workspace: Workspace,
+  acknowledged: ReadonlyMap<string, string>,
+): Promise<void> {
+  const service = workspace.start();
+  const { url } = await service.listening();
+  expect(await service.token()).toBe(first.token);
+  const ids = [...acknowledged.keys()];
+  const stored = await Promise.all(ids.map((id) => read(url, first.token, id)));
+  expect(stored).toEqual([...acknowledged.values()]);
+  expect(await read(url, first.token, '1')).toBe(PLANT);
+  await expectCleanEnd(service, workspace);
+}
+
+async function expectAlreadyRunning(service: ServiceProcess): Promise<void> {
+  expect(await service.exit()).toEqual({ code: 1, signal: null });
+  expect(service.complaints).toEqual([
+    expect.stringMatching(/^plant-store: the plant store is already running/),
+  ]);
+}
+
+/** Ends a service, with SIGTERM or with the signals that are given, and looks at what is left. */
+async function expectCleanEnd(
+  service: ServiceProcess,
+  workspace: Workspace,
+  ...signals: readonly NodeJS.Signals[]
+): Promise<void> {
+  for (const signal of signals) service.kill(signal);
+  if (signals.length === 0) service.kill('SIGTERM');
+  expect(await service.exit()).toEqual({ code: 0, signal: null });
+  expect(service.stderr).toBe('');
+  expect(await workspace.leftovers()).toEqual([]);
+}
+
+/** Waits until the first database of a folder is being made. */
+async function duringInitdb(workspace: Workspace): Promise<void> {
+  const earlier = drafts(workspace);
+  const begun = () =>
+    drafts(workspace)
+      .filter((name) => !earlier.includes(name))
+      .some((name) => existsSync(workspace.path('.data', name, 'data', 'global', 'pg_control')));
+  expect(await until(begun)).toBe(true);
+  expect(existsSync(workspace.path('.data', 'postgres'))).toBe(false);
+}
+
+/** Databases that are being made, or that nobody finished. */
+function drafts(workspace: Workspace): string[] {
+  const data = workspace.path('.data');
+  const names = existsSync(data) ? readdirSync(data) : [];
+  return names.filter((name) => !['postgres', 'token'].includes(name));
+}
+
+/** The embedded server's own note of its process id and port. */
+function postmaster(workspace: Workspace): { pid: number; port: number } {
+  const file = workspace.path('.data', 'postgres', 'data', 'postmaster.pid');
+  const [pid, , , port] = readFileSync(file, 'utf8').split('\n');
+  return { pid: Number(pid), port: Number(port) };
+}
+
+async function health(managementUrl: string, kind: 'live' | 'ready'): Promise<[number, unknown]> {
+  const response = await fetch(`${managementUrl}/health/${kind}`);
+  return [response.status, await response.json()];
+}
+
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o777;
+}
+
+/** Where this machine can be reached, 127.0.0.1 aside. */
+function otherAddresses(): string[] {
+  const addresses = Object.values(networkInterfaces()).flatMap((list = []) =>
+    // Link-local ones mean nothing without the name of the interface.
+    list.filter(({ scopeid = 0 }) => scopeid === 0).map(({ address }) => address),
+  );
+  const others = addresses.filter((address) => address !== '127.0.0.1');
+  // All of 127.0.0.0/8 is this machine, on Linux.
+  return process.platform === 'linux' ? [...others, '127.0.0.2'] : others;
+}
+
+async function isOpen(host: string, port: number): Promise<boolean> {
+  const socket = connect({ host, port });
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Another program on a port. */
+async function occupyPort(): Promise<AsyncDisposable & { readonly port: number }> {
+  const server: Server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
