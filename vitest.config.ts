@@ -9,6 +9,7 @@ export default defineConfig({
     setupFiles: ['reflect-metadata'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    maxWorkers: '100%',
     coverage: {
       include: ['src/**/*.ts'],
       thresholds: { lines: 95, branches: 95 },

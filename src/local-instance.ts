@@ -28,21 +28,17 @@ export async function startLocalInstance(config: Config, logger: Logger): Promis
       { ...config, auth: { ...config.auth, token: config.auth.token ?? readyMade } },
       postgres.url,
     ),
-    welcome: (address) => welcome(baseUrl(config, address), config.http.docsEnabled, readyMade),
+    welcome: (address) => welcome(config, address, readyMade),
     stop: () => postgres.stop(),
   };
 }
 
-function baseUrl({ http }: Config, { address, port }: AddressInfo): string {
-  const everywhereOrHere = ['127.0.0.1', '0.0.0.0', '::1', '::'].includes(address);
-  const host = everywhereOrHere ? 'localhost' : address.includes(':') ? `[${address}]` : address;
-  return `http://${host}:${port}${http.basePath}`;
-}
-
-function welcome(base: string, docs: boolean, readyMade: string | undefined): string {
+/** @param readyMade absent when the person chose the token */
+export function welcome({ http }: Config, address: AddressInfo, readyMade?: string): string {
+  const base = `http://${hostOf(address)}:${address.port}${http.basePath}`;
   return `
   Plant store   ${base}
-  Docs          ${docs ? `${base}/docs` : 'off (DOCS_ENABLED)'}
+  Docs          ${http.docsEnabled ? `${base}/docs` : 'off (DOCS_ENABLED)'}
   Token         ${readyMade ?? 'the one in AUTH_TOKEN'}
 
 Create a plant:
@@ -50,4 +46,9 @@ Create a plant:
 curl -sS ${base}/plants -H "Authorization: Bearer ${readyMade ?? '$AUTH_TOKEN'}" -H "Content-Type: application/json" -d '{"id":1,"name":"Monstera","tag":"indoor"}'
 
 `;
+}
+
+function hostOf({ address, family }: AddressInfo): string {
+  if (['127.0.0.1', '0.0.0.0', '::1', '::'].includes(address)) return 'localhost';
+  return family === 'IPv6' ? `[${address}]` : address;
 }

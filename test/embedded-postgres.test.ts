@@ -76,6 +76,18 @@ describe('the embedded database', () => {
     holder.close();
   });
 
+  it('is not there for every system, and says what to do instead', async () => {
+    const platform = Object.getOwnPropertyDescriptor(process, 'platform');
+    Object.defineProperty(process, 'platform', { ...platform, value: 'plan9' });
+    try {
+      await expect(start()).rejects.toThrow(
+        /there is no embedded database for plan9-\w+ in this installation: set DATABASE_URL/,
+      );
+    } finally {
+      if (platform !== undefined) Object.defineProperty(process, 'platform', platform);
+    }
+  });
+
   it('tells what initdb said when the database cannot be made', async () => {
     // PostgreSQL takes no path of a thousand characters and more.
     const deep = join(folder, ...Array.from({ length: 6 }, () => 'x'.repeat(200)));

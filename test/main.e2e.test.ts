@@ -1,7 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { readConfig } from '../src/config/config.js';
+import { welcome } from '../src/local-instance.js';
 import { createTestDatabase } from './support/test-database.js';
 import { TOKEN } from './support/test-service.js';
 
@@ -85,6 +87,41 @@ describe('the service', () => {
     }
   });
 
+  it('can be told to stop while it waits for its database', async () => {
+    vi.stubEnv('DATABASE_URL', 'postgres://nobody@127.0.0.1:1/none');
+    vi.stubEnv('AUTH_TOKEN', TOKEN);
+    vi.stubEnv('LOG_LEVEL', 'info');
+    const program = import('../src/main.js');
+    await vi.waitFor(() => expect(output).toContain('waiting up to 30 s'), 30_000);
+    process.emit('SIGTERM');
+    expect(await exitOf(program)).toBe(0);
+  });
+
+  it('ends at once at a second signal, if that is no repetition of the first', async () => {
+    const program = import('../src/main.js');
+    await vi.waitFor(() => expect(output).toContain('Plant store'), 30_000);
+    process.emit('SIGINT');
+    process.emit('SIGINT');
+    expect(exit).not.toHaveBeenCalled();
+    const now = performance.now();
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(now + 5_000);
+    process.emit('SIGINT');
+    expect(exit).toHaveBeenCalledWith(1);
+    clock.mockRestore();
+    await program;
+  });
+
+  it('shows where an error comes from that nobody expected', async () => {
+    const local = await import('../src/local-instance.js');
+    vi.doMock('../src/local-instance.js', () => ({
+      ...local,
+      startLocalInstance: () => Promise.reject(new TypeError('unexpected')),
+    }));
+    expect(await exitOf(import('../src/main.js'))).toBe(1);
+    expect(output).toMatch(/^plant-store: TypeError: unexpected\nplant-store: {5}at /);
+    vi.doUnmock('../src/local-instance.js');
+  });
+
   it('says what is wrong with its configuration, one line each', async () => {
     vi.stubEnv('PORT', 'x');
     vi.stubEnv('BODY_LIMIT', 'x');
@@ -119,6 +156,23 @@ describe('the migration command', () => {
     await database.drop();
   });
 
+  it('writes what the entities have and the database has not', async () => {
+    const database = await createTestDatabase();
+    vi.stubEnv('DATABASE_URL', database.url);
+    await migration('run');
+    await database.query('ALTER TABLE plants DROP COLUMN tag');
+    const migrations = join('src', 'database', 'migrations');
+    await mkdir(migrations, { recursive: true });
+    await migration('generate', 'AddTag');
+    const [file = ''] = await readdir(migrations);
+    expect(file).toMatch(/^\d{13}-add-tag\.ts$/);
+    const source = await readFile(join(migrations, file), 'utf8');
+    expect(source).toContain('`ALTER TABLE "plants" ADD "tag" text`');
+    expect(source).toContain('`ALTER TABLE "plants" DROP COLUMN "tag"`');
+    expect(output).toMatch(/now list AddTag\d{13} in src\/database\/data-source\.ts/);
+    await database.drop();
+  });
+
   it('uses the database of the local instance without a DATABASE_URL', async () => {
     await migration('run');
     expect(output).toContain('creating the database, once');
@@ -145,5 +199,23 @@ describe('the OpenAPI command', () => {
     expect(await readFile('written.json', 'utf8')).toBe(
       await readFile(resolve(PROJECT, 'openapi.json'), 'utf8'),
     );
+  });
+});
+
+describe('the welcome', () => {
+  it.each([
+    [{ address: '127.0.0.1', family: 'IPv4', port: 1 }, 'http://localhost:1'],
+    [{ address: '::', family: 'IPv6', port: 2 }, 'http://localhost:2'],
+    [{ address: '192.0.2.7', family: 'IPv4', port: 3 }, 'http://192.0.2.7:3'],
+    [{ address: '2001:db8::7', family: 'IPv6', port: 4 }, 'http://[2001:db8::7]:4'],
+  ])('names an address that can be opened: %o', (address, url) => {
+    const config = readConfig({
+      PUBLIC_BASE_URL: 'https://shop.example/api',
+      DOCS_ENABLED: 'false',
+    });
+    const text = welcome(config, address);
+    expect(text).toContain(`Plant store   ${url}/api\n`);
+    expect(text).toContain('Docs          off');
+    expect(text).toContain(`curl -sS ${url}/api/plants -H "Authorization: Bearer $AUTH_TOKEN"`);
   });
 });

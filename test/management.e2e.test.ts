@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readConfig } from '../src/config/config.js';
+import { ManagementServer } from '../src/operations/management-server.js';
+import { Metrics } from '../src/operations/metrics.js';
+import { Readiness } from '../src/operations/readiness.js';
 import { startTestService } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 
@@ -14,6 +18,26 @@ async function ask(path: string, method = 'GET') {
   const response = await fetch(service.managementUrl + path, { method });
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
+
+describe('the management port of a service that starts or stops', () => {
+  it('says that it is alive, and why it is not ready', async () => {
+    const readiness = new Readiness();
+    const config = readConfig({ MANAGEMENT_PORT: '0' });
+    const server = new ManagementServer(config, readiness, new Metrics());
+    const { port } = await server.listen();
+    const ready = async () => await fetch(`http://127.0.0.1:${port}/health/ready`);
+    expect(await (await ready()).json()).toEqual({ status: 'unavailable', reason: 'starting' });
+    expect((await fetch(`http://127.0.0.1:${port}/health/live`)).status).toBe(200);
+    readiness.ready();
+    expect((await ready()).status).toBe(200);
+    readiness.notReady('shutting down');
+    const answer = await ready();
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toEqual({ status: 'unavailable', reason: 'shutting down' });
+    await server.close();
+    await server.close();
+  });
+});
 
 describe('the management port', () => {
   it.each(['/health/live', '/health/ready', '/health/ready?probe=1'])(

@@ -795,6 +795,16 @@ describe('requests sent without waiting for answers', () => {
     });
   });
 
+  it('are a hundred at most', async () => {
+    const socket = await open();
+    socket.send(getting('/plants/1').repeat(1_000));
+    const statuses: number[] = [];
+    while (statuses.at(-1) !== 503) statuses.push((await socket.answer()).status);
+    expect(statuses.length).toBeGreaterThan(100);
+    await socket.end(OPEN_AT_MOST);
+    expect(socket.rest).toBe('');
+  });
+
   it('are not spoilt by rubbish behind the last one', async () => {
     const socket = await open();
     socket.send(`${creating(newPlant(), 'Connection: close')}How do you do?\r\n\r\n`);

@@ -38,5 +38,5 @@ async function read(response: IncomingMessage): Promise<Response> {
     if (size > MAX_BYTES) throw new Error('the answer is too long');
     chunks.push(chunk);
   }
-  return new Response(Buffer.concat(chunks), { status: response.statusCode ?? 500 });
+  return new Response(Buffer.concat(chunks), { status: Number(response.statusCode) });
 }

@@ -221,7 +221,8 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
     mistakes.push('AUTH_TOKEN or AUTH_JWT_ISSUER must be set: no request could be authenticated');
   }
   if (
-    values.PORT !== 0 &&
+    // 0 is any free port.
+    values.PORT &&
     values.PORT === values.MANAGEMENT_PORT &&
     values.HOST === values.MANAGEMENT_HOST
   ) {

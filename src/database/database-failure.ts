@@ -25,7 +25,7 @@ const NOT_NOW = [
 export function isOutage(failure: unknown): boolean {
   const error = failure instanceof QueryFailedError ? failure.driverError : failure;
   if (error instanceof DatabaseError) {
-    return NOT_NOW.some((state) => error.code?.startsWith(state));
+    return NOT_NOW.some((state) => String(error.code).startsWith(state));
   }
   // The connection broke between two statements.
   if (error instanceof QueryRunnerAlreadyReleasedError) return true;
@@ -36,7 +36,7 @@ const OURS = [TypeORMError, TypeError, RangeError, ReferenceError, SyntaxError];
 
 /** Whether the server turned us away for who we are or what we asked for; trying again is no use. */
 export function isRefusal(failure: unknown): boolean {
-  return failure instanceof DatabaseError && /^(28|3D)/.test(failure.code ?? '');
+  return failure instanceof DatabaseError && /^(28|3D)/.test(String(failure.code));
 }
 
 /** What went wrong, in words that hold no statement and no value: for the log and for operators. */

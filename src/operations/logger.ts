@@ -1,5 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import { pino, stdSerializers } from 'pino';
+import { pino } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
 import type { LogLevel } from '../config/config.js';
 
@@ -7,8 +7,14 @@ import type { LogLevel } from '../config/config.js';
 export const LOGGER = Symbol('LOGGER');
 
 /** JSON lines, or readable ones on a terminal where `pino-pretty` is installed (it is no production dependency). */
-export async function createLogger(level: LogLevel): Promise<Logger> {
-  return pino({ level, serializers: { err: describeError } }, await prettyStream());
+export async function createLogger(
+  level: LogLevel,
+  destination?: DestinationStream,
+): Promise<Logger> {
+  return pino(
+    { level, serializers: { err: describeError } },
+    destination ?? (await prettyStream()),
+  );
 }
 
 async function prettyStream(): Promise<DestinationStream | undefined> {
@@ -24,9 +30,9 @@ async function prettyStream(): Promise<DestinationStream | undefined> {
 /** An error and its causes, without the members that libraries add: a failed query carries its parameters. */
 function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { type: typeof error };
-  const { type, message, stack } = stdSerializers.err(error);
+  const { name, message, stack } = error;
   return {
-    type,
+    type: name,
     message,
     stack,
     ...('code' in error ? { code: error.code } : {}),

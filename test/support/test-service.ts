@@ -1,7 +1,7 @@
-import { pino } from 'pino';
 import { readConfig, withDatabase } from '../../src/config/config.js';
 import { HTTP_LIMITS } from '../../src/http/limits.js';
 import type { HttpLimits } from '../../src/http/limits.js';
+import { createLogger } from '../../src/operations/logger.js';
 import { startService } from '../../src/service.js';
 import type { ShutdownLimits } from '../../src/service.js';
 import { createTestDatabase } from './test-database.js';
@@ -65,10 +65,9 @@ export async function startTestService({
     }),
     database.url,
   );
-  const logger = pino(
-    { level: 'debug' },
-    { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
-  );
+  const logger = await createLogger('debug', {
+    write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>),
+  });
   const service = await startService(config, logger, signal, { ...HTTP_LIMITS, ...limits });
   const url = `http://127.0.0.1:${service.address.port}${config.http.basePath}`;
 

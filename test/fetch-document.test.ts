@@ -1,0 +1,38 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fetchDocument } from '../src/auth/fetch-document.js';
+
+let server: Server;
+let address: string;
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    response.end(request.url === '/long' ? 'x'.repeat(2 * 1024 ** 2) : request.headers.accept);
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
+  address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(() => server.close());
+
+describe('a document of the issuer', () => {
+  it('comes with its status', async () => {
+    const response = await fetchDocument(new URL(`http://${address}/`), 5_000);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe('application/json');
+  });
+
+  it('is not read when it is longer than any such document', async () => {
+    await expect(fetchDocument(new URL(`http://${address}/long`), 5_000)).rejects.toThrow(
+      /too long/,
+    );
+  });
+
+  it('is asked for over TLS when its address says so', async () => {
+    await expect(fetchDocument(new URL(`https://${address}/`), 5_000)).rejects.toMatchObject({
+      code: expect.stringMatching(/SSL|EPROTO/),
+    });
+  });
+});
