@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
 import type { Logger } from 'pino';
 import { readConfig, withDatabase } from './config/config.js';
 import type { ServiceConfig } from './config/config.js';
@@ -80,6 +81,5 @@ function onSignals(): AbortSignal {
 }
 
 function complaint(error: unknown): string {
-  if (error instanceof StartupError) return error.message;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return error instanceof StartupError ? error.message : inspect(error);
 }

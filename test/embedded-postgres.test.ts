@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -74,6 +74,17 @@ describe('the embedded database', () => {
       /the database did not start[^]*could not create any TCP\/IP sockets/,
     );
     holder.close();
+  });
+
+  it('starts although its process id went to another program, as after a power cut', async () => {
+    await (await start()).stop();
+    const data = join(folder, 'postgres', 'data');
+    const note = [process.pid, data, 1_700_000_000, 1, '', '127.0.0.1', '0 0', 'ready', ''];
+    await writeFile(join(data, 'postmaster.pid'), note.join('\n'));
+    const steps: string[] = [];
+    const server = await startEmbeddedPostgres(folder, { log: (step) => steps.push(step) });
+    expect(server.pid).not.toBe(process.pid);
+    await server.stop();
   });
 
   it('is not there for every system, and says what to do instead', async () => {

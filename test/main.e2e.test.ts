@@ -179,6 +179,19 @@ describe('the migration command', () => {
     expect(process.exitCode).toBeUndefined();
   });
 
+  it('shows where an error comes from that nobody expected', async () => {
+    const database = await createTestDatabase();
+    await writeFile('.env', `DATABASE_URL=${database.url}\n`);
+    await migration('run');
+    delete process.env['DATABASE_URL'];
+    await database.query('ALTER TABLE plant_store_migrations DROP COLUMN name');
+    await migration('run');
+    expect(output).toContain('column \\"name\\" does not exist');
+    expect(process.exitCode).toBe(1);
+    delete process.env['DATABASE_URL'];
+    await database.drop();
+  });
+
   it('explains itself', async () => {
     await migration('up');
     expect(output).toContain('usage: migration generate NAME | run | revert');

@@ -22,7 +22,7 @@ const NOT_NOW = [
  * Whether a failure says that the database cannot serve now, rather than that we asked for something
  * wrong. Pool and protocol errors carry neither class nor code, so what remains is told by elimination.
  */
-export function isOutage(failure: unknown): boolean {
+export function isOutage(failure: unknown): failure is Error {
   const error = failure instanceof QueryFailedError ? failure.driverError : failure;
   if (error instanceof DatabaseError) {
     return NOT_NOW.some((state) => String(error.code).startsWith(state));

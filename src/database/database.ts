@@ -51,27 +51,24 @@ export class Database {
    * the plain error from before any statement, at a time when all connections are taken. That of a
    * connection which could not be made has a cause.
    */
-  private isExhausted(error: unknown): boolean {
-    const plain =
-      !(error instanceof QueryFailedError) &&
-      error instanceof Error &&
-      !('code' in error) &&
-      error.cause === undefined;
-    return plain && this.poolUse().used >= (this.pool()?.options.max ?? 0);
+  private isExhausted(outage: Error): boolean {
+    if (outage instanceof QueryFailedError || 'code' in outage || outage.cause !== undefined) {
+      return false;
+    }
+    const { totalCount, idleCount, options } = this.pool();
+    return totalCount - idleCount >= options.max;
   }
 
   private poolUse(): PoolUse {
-    const pool = this.pool();
-    if (pool === undefined) return { used: 0, idle: 0, pending: 0 };
-    return {
-      used: pool.totalCount - pool.idleCount,
-      idle: pool.idleCount,
-      pending: pool.waitingCount,
-    };
+    const { totalCount, idleCount, waitingCount } = this.pool();
+    return { used: totalCount - idleCount, idle: idleCount, pending: waitingCount };
   }
 
   /** TypeORM's pool; there is none before the first connection. */
-  private pool(): Pool | undefined {
-    return (this.dataSource.driver as unknown as { readonly master?: Pool }).master;
+  private pool(): Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount' | 'options'> {
+    const { master } = this.dataSource.driver as unknown as { readonly master?: Pool };
+    return master ?? NO_POOL;
   }
 }
+
+const NO_POOL = { totalCount: 0, idleCount: 0, waitingCount: 0, options: { max: 0 } } as Pool;
