@@ -9,7 +9,8 @@ export default defineConfig({
     setupFiles: ['reflect-metadata'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    maxWorkers: '100%',
+    // Many tests wait for time to pass, so there can be more of them than processors.
+    maxWorkers: 3,
     coverage: {
       include: ['src/**/*.ts'],
       thresholds: { lines: 95, branches: 95 },

@@ -260,6 +260,22 @@ describe.concurrent('the local instance', () => {
     await expectRecovery(used, acknowledged);
   });
 
+  it('recovers when its killed database still stands in the list of processes', async ({
+    used,
+  }) => {
+    const stopped = used.start();
+    await stopped.listening();
+    // As in a container where nobody collects what has ended: the parent of this one cannot.
+    stopped.kill('SIGSTOP');
+    process.kill(postmaster(used).pid, 'SIGKILL');
+    const service = used.start();
+    const { url } = await service.listening();
+    expect(await read(url, first.token, '1')).toBe(PLANT);
+    stopped.kill('SIGKILL');
+    await stopped.exit();
+    await expectCleanEnd(service, used);
+  });
+
   it('recovers when the process id of a killed database went to another program', async ({
     used,
   }) => {

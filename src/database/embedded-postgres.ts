@@ -177,7 +177,7 @@ async function runningServer(
   for (;;) {
     const file = await postmasterFile(cluster);
     if (file === undefined || !isAlive(file.pid)) return undefined;
-    if (await isAnotherProgram(file.pid, cluster)) {
+    if (await isStale(file.pid, cluster)) {
       await rm(join(cluster, 'data', 'postmaster.pid'), { force: true });
       return undefined;
     }
@@ -188,13 +188,18 @@ async function runningServer(
 }
 
 /**
- * Whether a process id that a server noted went to another program, as can happen when the machine
- * crashed; the server would not start then. Told by the working directory, which is a server's data.
+ * Whether the process that stands in the server's note is no server any more, which PostgreSQL itself
+ * cannot tell: it has ended, but nobody has taken notice, or another program has its id since the machine
+ * crashed. Told by the working directory, which is the data of a server, and which an ended process lacks.
  */
-async function isAnotherProgram(pid: number, cluster: string): Promise<boolean> {
+async function isStale(pid: number, cluster: string): Promise<boolean> {
   if (process.platform !== 'linux') return false;
-  const directory = await readlink(`/proc/${pid}/cwd`).catch(() => undefined);
-  return directory !== undefined && directory !== (await realpath(join(cluster, 'data')));
+  try {
+    const directory = await readlink(`/proc/${pid}/cwd`);
+    return directory !== (await realpath(join(cluster, 'data')));
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+  }
 }
 
 /** Starts a server; `undefined` when it ends at once and that was not the `last` attempt. */
