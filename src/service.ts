@@ -49,6 +49,8 @@ export async function startService(
   const managementServer = app.get(ManagementServer);
   try {
     const management = await managementServer.listen();
+    // Said at once, because a start can wait for its database, and probes are answered meanwhile.
+    logger.info({ management: `${management.address}:${management.port}` }, 'starting');
     const dataSource = app.get(DataSource);
     const waiting = { log: logger, signal };
     await connect(dataSource, waiting);

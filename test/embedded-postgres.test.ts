@@ -109,13 +109,17 @@ describe('the embedded database', () => {
   });
 });
 
+function needs() {
+  return { folder, data: join(folder, 'data'), binary: '/bin/sh' };
+}
+
 describe('the account of the embedded server', () => {
   it('is the one that starts it, unless that is root', async () => {
-    expect(await serverAccount(folder, join(folder, 'data'), 1000)).toEqual({ command: [] });
+    expect(await serverAccount(needs(), 1000)).toEqual({ command: [] });
   });
 
   it('is root in a namespace of its own, where the system has such', async () => {
-    const account = await serverAccount(folder, join(folder, 'data'), 0);
+    const account = await serverAccount(needs(), 0);
     expect(account.command.slice(0, 2)).toEqual(['unshare', '--user']);
     const child = spawnAs(account, 'id', ['-u'], { stdio: ['ignore', 'pipe', 'ignore'] });
     let output = '';
@@ -126,7 +130,7 @@ describe('the account of the embedded server', () => {
 
   it('stays the owner of the files', async () => {
     const { uid, gid } = await ordinaryOwner();
-    const account = serverAccount(folder, folder, 0);
+    const account = serverAccount({ ...needs(), data: folder }, 0);
     // Only root, or the owner itself, can take the owner's place.
     if ([0, uid].includes(process.getuid?.() ?? -1)) {
       expect(await account).toEqual({ command: [], uid, gid });
@@ -138,7 +142,7 @@ describe('the account of the embedded server', () => {
   it('is an existing user where namespaces are forbidden, or there is none', async () => {
     // Without programs on the path, nothing can be run as anybody.
     vi.stubEnv('PATH', '/nowhere');
-    await expect(serverAccount(folder, join(folder, 'data'), 0)).rejects.toThrow(
+    await expect(serverAccount(needs(), 0)).rejects.toThrow(
       /start as an ordinary user, or set DATABASE_URL/,
     );
   });

@@ -47,6 +47,9 @@ const LIMITS = {
   /** For an orderly shutdown; afterwards the server is told to leave at once. */
   stop: 10_000,
   connect: 5_000,
+  /** For a server that ends at once to be started again. */
+  attempts: 3_000,
+  betweenAttempts: 100,
   poll: 20,
 } as const;
 
@@ -68,16 +71,25 @@ export async function startEmbeddedPostgres(
   const binaries = await embeddedBinaries();
   const cluster = join(folder, 'postgres');
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const account = await serverAccount(folder, join(cluster, 'data'));
+  const account = await serverAccount({
+    folder,
+    data: join(cluster, 'data'),
+    binary: binaries.postgres,
+  });
   if (!existsSync(cluster)) await createCluster(folder, cluster, binaries, account, log);
   const password = (await readFile(join(cluster, 'password'), 'utf8')).trim();
 
-  for (let attempt = 1; ; attempt++) {
+  const giveUp = performance.now() + LIMITS.attempts;
+  for (;;) {
+    const last = performance.now() > giveUp;
     const server =
       (await runningServer(cluster, password)) ??
-      (await launch(cluster, password, binaries, account, settings, log, attempt === 3));
-    // It lost a race for its port or its folder.
-    if (server === undefined) continue;
+      (await launch(cluster, password, binaries, account, settings, log, last));
+    // It lost a race for its port or its folder, or processes of a killed one are still ending.
+    if (server === undefined) {
+      await sleep(LIMITS.betweenAttempts);
+      continue;
+    }
     if (!(await isOurs(server))) {
       await server.session.end();
       throw new StartupError(
@@ -154,6 +166,7 @@ async function createCluster(
     { detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
   );
   let complaint = '';
+  initdb.once('error', (error) => (complaint += error.message));
   initdb.stderr?.setEncoding('utf8').on('data', (text: string) => (complaint += text));
   const code = await exitOf(initdb);
   if (code === 0) await rename(draft, cluster).catch(() => undefined);
@@ -164,7 +177,9 @@ async function createCluster(
 
 async function removeDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
-    if (name.startsWith(DRAFT)) await rm(join(folder, name), { recursive: true, force: true });
+    if (!name.startsWith(DRAFT)) continue;
+    // Another start can still be writing there, in vain.
+    await rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
@@ -178,7 +193,10 @@ async function runningServer(
     const file = await postmasterFile(cluster);
     if (file === undefined || !isAlive(file.pid)) return undefined;
     if (await isStale(file.pid, cluster)) {
-      await rm(join(cluster, 'data', 'postmaster.pid'), { force: true });
+      // Unless another start has replaced it meanwhile.
+      if ((await postmasterFile(cluster))?.pid === file.pid) {
+        await rm(join(cluster, 'data', 'postmaster.pid'), { force: true });
+      }
       return undefined;
     }
     if (file.ready) return await connect(file, password).catch(() => undefined);

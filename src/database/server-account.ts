@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { chmod, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { StartupError } from '../startup.error.js';
 
 /** As whom the embedded server runs. PostgreSQL refuses to run as root. */
@@ -11,27 +12,35 @@ export interface ServerAccount {
   readonly gid?: number;
 }
 
+/** Paths that the account must get at. */
+export interface AccountNeeds {
+  /** Holds everything of the instance. */
+  readonly folder: string;
+  /** The server's data, which may not exist yet. */
+  readonly data: string;
+  /** One of the server's programs. */
+  readonly binary: string;
+}
+
 /**
  * An ordinary user is the account itself. Root keeps its files: in a user namespace of its own, the
  * server merely sees another number for it, so that it also runs below a home that only root may
  * enter. Where such namespaces are forbidden, an existing system user is taken.
  *
- * @param folder holds everything of the instance
- * @param data the server's data folder, which may not exist yet
  * @param uid who is asking; absent on systems without such numbers
  * @throws StartupError when root finds no account
  */
 export async function serverAccount(
-  folder: string,
-  data: string,
+  needs: AccountNeeds,
   uid: number | undefined = process.getuid?.(),
 ): Promise<ServerAccount> {
   if (uid !== 0) return { command: [] };
 
-  const owner = await stat(data).catch(() => undefined);
+  const { folder } = needs;
+  const owner = await stat(needs.data).catch(() => undefined);
   // Whoever created the files must go on with them.
   if (owner !== undefined && owner.uid !== 0) {
-    return reachable(folder, { command: [], uid: owner.uid, gid: owner.gid });
+    return reachable(needs, { command: [], uid: owner.uid, gid: owner.gid });
   }
   const users = await systemUsers();
   // initdb looks its user up, so the number must be one that has a name.
@@ -43,15 +52,20 @@ export async function serverAccount(
 
   const user = users.find(({ name }) => name === 'postgres' || name === 'nobody');
   if (owner !== undefined || user === undefined) throw noAccount(folder);
-  return reachable(folder, { command: [], uid: user.uid, gid: user.gid });
+  return reachable(needs, { command: [], uid: user.uid, gid: user.gid });
 }
 
-/** Lets the account through to the folder, as far as that is in our hands. */
-async function reachable(folder: string, account: ServerAccount): Promise<ServerAccount> {
+/** Lets the account through to its files, as far as that is in our hands. */
+async function reachable(
+  { folder, binary }: AccountNeeds,
+  account: ServerAccount,
+): Promise<ServerAccount> {
   // Files in it stay closed to others by their own modes.
   await chmod(folder, 0o711);
   const { uid = 0, gid = 0 } = account;
-  if (spawnSync('true', { uid, gid, cwd: folder }).status !== 0) throw noAccount(folder);
+  // Not by `cwd`, which is entered before root gives up its rights.
+  const look = spawnSync('ls', ['-d', join(folder, '.'), binary], { uid, gid, stdio: 'ignore' });
+  if (look.status !== 0) throw noAccount(folder);
   return account;
 }
 

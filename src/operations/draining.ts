@@ -41,15 +41,16 @@ export class Draining {
     }
     // What is on its way comes in, what is under way is answered, the answers leave.
     await Promise.race([closed, after(LAST_CALL)]);
-    await Promise.race([this.idle(), after(bound)]);
-    for (const response of this.underWay) refuse(response);
-    await Promise.race([closed, after(LAST_CALL)]);
+    if (this.underWay.size > 0) {
+      await Promise.race([this.idle(), after(bound)]);
+      for (const response of this.underWay) refuse(response);
+      await Promise.race([closed, after(LAST_CALL)]);
+    }
     server.closeAllConnections();
     await closed;
   }
 
   private idle(): Promise<void> {
-    if (this.underWay.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.onIdle = resolve;
     });
