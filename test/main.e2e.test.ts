@@ -35,7 +35,7 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
-  process.removeAllListeners('SIGINT').removeAllListeners('SIGTERM');
+  process.removeAllListeners('SIGINT').removeAllListeners('SIGTERM').removeAllListeners('SIGHUP');
   process.chdir(PROJECT);
   await rm(folder, { recursive: true, force: true });
 });
@@ -98,8 +98,11 @@ describe('the service', () => {
   });
 
   it('ends at once at a second signal, if that is no repetition of the first', async () => {
+    vi.stubEnv('AUTH_TOKEN', TOKEN);
     const program = import('../src/main.js');
     await vi.waitFor(() => expect(output).toContain('Plant store'), 30_000);
+    expect(output).toContain('Token         the one in AUTH_TOKEN');
+    expect(output).not.toContain(TOKEN);
     process.emit('SIGINT');
     process.emit('SIGINT');
     expect(exit).not.toHaveBeenCalled();
@@ -190,6 +193,15 @@ describe('the migration command', () => {
     expect(process.exitCode).toBe(1);
     delete process.env['DATABASE_URL'];
     await database.drop();
+  });
+
+  it('can be told to stop while it waits for its database', async () => {
+    vi.stubEnv('DATABASE_URL', 'postgres://nobody@127.0.0.1:1/none');
+    const program = migration('run');
+    await vi.waitFor(() => expect(output).toContain('waiting up to 30 s'), 30_000);
+    process.emit('SIGINT');
+    await program;
+    expect(process.exitCode).toBe(1);
   });
 
   it('explains itself', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RawSocket } from './support/raw-socket.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 
@@ -131,6 +132,16 @@ describe('paths', () => {
     },
   );
 
+  it('are found by an absolute target without one', async () => {
+    const socket = await RawSocket.open(service.port);
+    socket.send('PUT http://plants.example HTTP/1.1\r\nHost: plants.example\r\n\r\n');
+    expect(await socket.answer()).toMatchObject({
+      status: 405,
+      headers: { allow: 'GET, HEAD, OPTIONS' },
+    });
+    socket.destroy();
+  });
+
   it('lead from the root to the docs page', async () => {
     const answer = await service.request('GET', '/', { anonymous: true });
     expect(answer.status).toBe(302);
@@ -185,6 +196,21 @@ describe('the log', () => {
     ]);
     const text = JSON.stringify(service.log);
     for (const secret of [TOKEN, 'secret name', 'hidden']) expect(text).not.toContain(secret);
+  });
+});
+
+describe('the client in the log', () => {
+  it.each([
+    ['is the connection when no proxy is trusted', {}, '127.0.0.1'],
+    ['is what a trusted proxy says', { TRUST_PROXY: 'loopback' }, '203.0.113.7'],
+    ['is what the nearest of the trusted proxies says', { TRUST_PROXY: '1' }, '203.0.113.7'],
+  ])('%s', async (_, environment, client) => {
+    const behind = await startTestService({ environment });
+    await behind.request('GET', '/nothing', {
+      headers: { 'X-Forwarded-For': '198.51.100.1, 203.0.113.7' },
+    });
+    expect(behind.log).toContainEqual(expect.objectContaining({ msg: 'request', client }));
+    await behind.stop();
   });
 });
 

