@@ -286,17 +286,20 @@ async function connect(file: PostmasterFile, password: string): Promise<RunningS
 async function stop({ pid, session, exited }: RunningServer, cluster: string): Promise<void> {
   // Fast shutdown, then immediate shutdown (PostgreSQL manual, chapter 18.5).
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
-    if (!isAlive(pid)) break;
+    if (await hasEnded(pid, cluster)) break;
     process.kill(pid, signal);
     const deadline = performance.now() + LIMITS.stop;
-    // A server that is not our child can stay in the list of processes after its end.
-    while (isAlive(pid) && (await postmasterFile(cluster))?.pid === pid) {
-      if (performance.now() > deadline) break;
+    while (!(await hasEnded(pid, cluster)) && performance.now() < deadline) {
       await sleep(LIMITS.poll);
     }
   }
   await Promise.race([exited, sleep(LIMITS.poll * 10)]);
   void session.end().catch(() => {});
+}
+
+/** A server that is not our child can stay in the list of processes after its end, so its note counts as well. */
+async function hasEnded(pid: number, cluster: string): Promise<boolean> {
+  return !isAlive(pid) || (await postmasterFile(cluster))?.pid !== pid;
 }
 
 interface PostmasterFile {
