@@ -2,7 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { writeFile, mkdir, symlink } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -141,12 +141,16 @@ describe.concurrent('the first start in a folder', () => {
     expect(first.exit.code).toBe(0);
   });
 
-  it.runIf(isRoot && !hasNamespaces)(
-    'says what to do where root has no account that may enter the folder',
+  it.runIf(isRoot)(
+    'says what to do where root has neither namespaces nor an account that may enter the folder',
     async () => {
       const workspace = await Workspace.create(0o700);
       try {
-        const service = workspace.start();
+        // Without `unshare` on the path, it is as where namespaces are forbidden.
+        const programs = workspace.path('programs');
+        await mkdir(programs);
+        for (const name of ['ls', 'true']) await symlink(`/bin/${name}`, join(programs, name));
+        const service = workspace.start({ PATH: programs });
         expect(await service.exit()).toEqual({ code: 1, signal: null });
         expect(service.complaints).toEqual([
           expect.stringMatching(/refuses to run as root.*ordinary user.*DATABASE_URL/),
