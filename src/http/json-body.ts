@@ -51,8 +51,8 @@ async function readBody(
     if (Number(length) > limits.bytes) throw tooLarge(limits);
     requireJson(request);
   }
-  // Node hands over requests with this expectation unanswered (see the adapter). RFC 9110, section
-  // 10.1.1: it is of HTTP/1.1 only.
+  // The server hands over requests with this expectation unanswered (see http-server.ts). RFC 9110,
+  // section 10.1.1: it is of HTTP/1.1 only.
   if (request.headers.expect !== undefined && request.httpVersion === '1.1') {
     response.writeContinue();
   }
