@@ -9,7 +9,7 @@ import { HTTP_LIMITS } from '../src/http/limits.js';
 import { TOKEN } from './support/test-service.js';
 
 /** What a stranger may see. */
-const OPEN = new Set(['/', '/docs', '/openapi.json']);
+const OPEN = new Set(['/', '/docs', '/openapi.json', '/openapi.yaml']);
 
 let app: NestExpressApplication;
 let url: string;

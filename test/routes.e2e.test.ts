@@ -297,29 +297,3 @@ describe('a base path', () => {
     expect((await below.request(method, path)).status).toBe(status);
   });
 });
-
-describe('the docs', () => {
-  it.each([
-    ['Range', 'bytes=99999999-'],
-    ['If-Match', '"x"'],
-    ['If-Unmodified-Since', 'Thu, 01 Jan 1970 00:00:00 GMT'],
-  ])('are sent whole, whatever %s says', async (name, value) => {
-    const answer = await service.request('GET', '/docs/swagger-ui.css', {
-      anonymous: true,
-      headers: { [name]: value },
-    });
-    expect(answer.status).toBe(200);
-  });
-
-  it('can be switched off, the API stays', async () => {
-    const quiet = await startTestService({ environment: { DOCS_ENABLED: 'false' } });
-    try {
-      for (const path of ['/', '/docs', '/docs/swagger-ui.css', '/openapi.json']) {
-        expect((await quiet.request('GET', path)).json['error']).toBe(40400);
-      }
-      expect((await quiet.post({ id: 1, name: 'a' })).status).toBe(200);
-    } finally {
-      await quiet.stop();
-    }
-  });
-});

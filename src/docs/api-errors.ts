@@ -4,6 +4,9 @@ import { ERROR_TABLE } from '../errors/error-table.js';
 import type { ErrorCode, ErrorDefinition } from '../errors/error-table.js';
 import { ErrorDto } from '../errors/error.dto.js';
 
+/** A failure of an operation, if wanted with the message of its example. */
+type DocumentedError = ErrorCode | readonly [code: ErrorCode, message: string];
+
 /** The failures that any operation can have. */
 const COMMON: readonly ErrorCode[] = [
   'bad-request',
@@ -21,30 +24,34 @@ const COMMON: readonly ErrorCode[] = [
 ];
 
 /** Documents the failures of an operation, those common to all included, out of the error table. */
-export function ApiErrors(...codes: readonly ErrorCode[]): MethodDecorator & ClassDecorator {
-  const definitions: readonly (readonly [string, ErrorDefinition])[] = [...codes, ...COMMON].map(
-    (code) => [code, ERROR_TABLE[code]],
-  );
-  const statuses = [...new Set(definitions.map(([, { status }]) => status))];
+export function ApiErrors(
+  ...failures: readonly DocumentedError[]
+): MethodDecorator & ClassDecorator {
+  const documented = [...failures, ...COMMON].map((failure) => {
+    const [code, message] = typeof failure === 'string' ? [failure] : failure;
+    const definition: ErrorDefinition = ERROR_TABLE[code];
+    return { code, definition, message: message ?? definition.message };
+  });
+  const statuses = new Set(documented.map(({ definition }) => definition.status));
   return applyDecorators(
     ApiExtraModels(ErrorDto),
-    ...statuses.map((status) => {
-      const ofStatus = definitions
-        .filter(([, definition]) => definition.status === status)
-        .toSorted(([, one], [, other]) => one.number - other.number);
+    ...[...statuses].map((status) => {
+      const ofStatus = documented
+        .filter(({ definition }) => definition.status === status)
+        .toSorted((one, other) => one.definition.number - other.definition.number);
       return ApiResponse({
         status,
         description: ofStatus
-          .map(([, { number, message }]) => `${number}: ${message}`)
+          .map(({ definition }) => `${definition.number}: ${definition.message}`)
           .join('\n\n'),
-        headers: headersOf(ofStatus.map(([, definition]) => definition)),
+        ...headersOf(ofStatus.map(({ definition }) => definition)),
         content: {
           'application/json': {
             schema: { $ref: getSchemaPath(ErrorDto) },
             examples: Object.fromEntries(
-              ofStatus.map(([code, { number, message }]) => [
+              ofStatus.map(({ code, definition, message }) => [
                 code,
-                { summary: message, value: { error: number, message } },
+                { summary: definition.message, value: { error: definition.number, message } },
               ]),
             ),
           },
@@ -56,7 +63,10 @@ export function ApiErrors(...codes: readonly ErrorCode[]): MethodDecorator & Cla
 
 function headersOf(definitions: readonly ErrorDefinition[]) {
   const names = new Set(definitions.flatMap(({ headers }) => Object.keys(headers ?? {})));
-  return Object.fromEntries(
-    [...names].map((name) => [name, { schema: { type: 'string' as const } }]),
-  );
+  if (names.size === 0) return {};
+  return {
+    headers: Object.fromEntries(
+      [...names].map((name) => [name, { schema: { type: 'string' as const } }]),
+    ),
+  };
 }

@@ -1,8 +1,26 @@
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { SwaggerModule } from '@nestjs/swagger';
 import type { NextFunction, Request, Response } from 'express';
 import type { Config } from '../config/config.js';
-import { openApiText } from './openapi.js';
+import { openApiText, toYaml } from './openapi.js';
+
+const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
+const PAGE = fileURLToPath(new URL('../../public/docs/', import.meta.url));
+const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+
+/** What lies below the docs page: where it is taken from, and its type when the name does not tell. */
+const FILES: Readonly<Record<string, { readonly root: string; readonly type?: string }>> = {
+  'page.css': { root: PAGE },
+  'page.js': { root: PAGE },
+  'swagger-ui.css': { root: SWAGGER_UI },
+  'swagger-ui-bundle.js': { root: SWAGGER_UI },
+  'favicon-32x32.png': { root: SWAGGER_UI },
+  // As text, so that browsers show it.
+  'README.md': { root: PROJECT, type: 'text/plain' },
+  LICENSE: { root: PROJECT, type: 'text/plain' },
+};
 
 /**
  * Serves the documentation: the only routes of the public port that need no token. They are plain
@@ -10,43 +28,43 @@ import { openApiText } from './openapi.js';
  */
 export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   const { basePath, publicBaseUrl } = http;
-  // The path alone comes first: requests then go to wherever the page was loaded from.
-  const servers = [
-    basePath || '/',
-    ...(publicBaseUrl ? [publicBaseUrl.href.replace(/\/$/, '')] : []),
-  ];
-  const text = openApiText(app, servers);
+  const text = openApiText(app, http);
   const express = app.getHttpAdapter().getInstance();
 
   express.get(`${basePath}/openapi.json`, (_request: Request, response: Response) => {
     response.type('application/json').send(text);
   });
-  express.get(basePath || '/', (_request: Request, response: Response) => {
-    response.redirect(`${basePath}/docs`);
+  let yaml: Promise<string> | undefined;
+  express.get(`${basePath}/openapi.yaml`, async (_request: Request, response: Response) => {
+    yaml ??= toYaml(text);
+    // RFC 9512
+    response.type('application/yaml').send(await yaml);
   });
+
+  for (const path of new Set([basePath || '/', `${basePath}/`, `${basePath}/docs/`])) {
+    express.get(path, (_request: Request, response: Response) => {
+      response.redirect(`${basePath}/docs`);
+    });
+  }
   app.use(`${basePath}/docs`, docsPolicy(publicBaseUrl));
-  SwaggerModule.setup(
-    `${basePath}/docs`,
-    app,
-    { openapi: '3.1.0', info: { title: '', version: '' }, paths: {} },
-    {
-      raw: false,
-      // The page reads the text above. A document of its own would lose digits, so it gets none:
-      // an empty `spec` makes Swagger UI look at the address.
-      swaggerUrl: `${basePath}/openapi.json`,
-      swaggerOptions: { spec: {}, persistAuthorization: true },
-      customSiteTitle: 'Plant Store',
-    },
-  );
+  express.get(`${basePath}/docs`, (_request: Request, response: Response) => {
+    response.sendFile('index.html', { root: PAGE });
+  });
+  for (const [name, { root, type }] of Object.entries(FILES)) {
+    express.get(`${basePath}/docs/${name}`, (_request: Request, response: Response) => {
+      if (type !== undefined) response.type(type);
+      response.sendFile(name, { root });
+    });
+  }
 }
 
-/** What Swagger UI needs beyond the policy of the API: its own files, inline styles and images. */
+/** What the page needs beyond the policy of the API: files from here, and the images in its style sheet. */
 function docsPolicy(publicBaseUrl: URL | undefined) {
   const connect = ["'self'", ...(publicBaseUrl ? [publicBaseUrl.origin] : [])].join(' ');
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
-    "style-src 'self' 'unsafe-inline'",
+    "style-src 'self'",
     "img-src 'self' data:",
     `connect-src ${connect}`,
     "base-uri 'none'",

@@ -11,5 +11,5 @@ import { openApiText } from './openapi.js';
 const [file = 'openapi.json'] = process.argv.slice(2);
 const config = withDatabase(readConfig({ DOCS_ENABLED: 'false' }), 'postgres://localhost');
 const app = await createApp(config, pino({ level: 'silent' }), HTTP_LIMITS);
-await writeFile(file, openApiText(app, ['/']));
+await writeFile(file, openApiText(app, config.http));
 await app.close();

@@ -4,25 +4,68 @@ import { ApiErrors } from '../docs/api-errors.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import { StoredPlantDto } from './dto/stored-plant.dto.js';
-import { PLANT_ID_SCHEMA } from './plant-id.js';
+import { MAX_PLANT_ID, MIN_PLANT_ID, PLANT_ID_RULE, PLANT_ID_SCHEMA } from './plant-id.js';
 
 /* What the document says of each operation, apart from the controller that performs it. */
+
+interface PlantExample {
+  readonly summary: string;
+  readonly id: number;
+  readonly plant: { readonly name: string; readonly tag?: string };
+}
+
+/**
+ * Plants to create and to look at, one after the other. Each has an id of its own, so that every
+ * request succeeds, and none is above 2^53, where what reads the document would round it.
+ */
+const EXAMPLES: Readonly<Record<string, PlantExample>> = {
+  'a-plant': {
+    summary: 'A plant with a tag',
+    id: 1001,
+    plant: { name: 'Monstera', tag: 'indoor' },
+  },
+  'any-text': {
+    summary: 'Text of any script comes back as it was',
+    id: 1002,
+    plant: { name: '月下美人 “Queen of the Night” 🌵', tag: "l'épiphyte" },
+  },
+  'long-id': {
+    summary: 'A long id: no digit gets lost',
+    id: 9007199254740991,
+    plant: { name: 'Welwitschia', tag: 'desert' },
+  },
+  'without-tag': {
+    summary: 'A plant without a tag',
+    id: 1003,
+    plant: { name: 'Ficus' },
+  },
+};
 
 export function ApiCreatePlant(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
       operationId: 'createPlant',
+      tags: ['plants'],
       summary: 'Create a plant',
       description:
-        'Creates a new plant in the store. The same plant again is answered like the first time and changes nothing, so a request may be repeated when its answer was lost. Members that NewPlant does not name are ignored.',
+        'Creates a new plant in the store. The same plant again is answered like the first time and changes nothing, so a request may be repeated when its answer was lost. The id of a plant with other content is refused, and the stored plant stays as it was. Members that NewPlant does not name are ignored.',
     }),
-    ApiBody({ type: NewPlantDto, required: true, description: 'Plant to add to the store.' }),
-    ApiOkResponse({ type: PlantDto, description: 'The plant is stored.' }),
+    ApiBody({
+      type: NewPlantDto,
+      required: true,
+      description: 'Plant to add to the store.',
+      examples: examples(({ id, plant }) => ({ id, ...plant })),
+    }),
+    ApiOkResponse({
+      type: PlantDto,
+      description: 'The plant is stored.',
+      examples: examples(({ plant }) => plant),
+    }),
     ApiErrors(
-      'malformed-json',
+      ['malformed-json', 'a member occurs twice, with different values'],
       'body-missing',
-      'body-not-valid',
-      'id-taken',
+      ['body-not-valid', `${PLANT_ID_RULE}; name must be a string`],
+      ['id-taken', `id ${EXAMPLES['a-plant']?.id} belongs to a plant with other content`],
       'body-too-large',
       'unsupported-media-type',
     ),
@@ -31,14 +74,35 @@ export function ApiCreatePlant(): MethodDecorator {
 
 export function ApiGetPlant(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'getPlant', summary: 'Get a plant by its id' }),
+    ApiOperation({
+      operationId: 'getPlant',
+      tags: ['plants'],
+      summary: 'Get a plant by its id',
+      description: 'Each example is the plant that the example of the same name creates.',
+    }),
     ApiParam({
       name: 'id',
-      description: 'Identification number of the plant, in canonical decimal form.',
+      description: `Identification number of the plant, between ${MIN_PLANT_ID} and ${MAX_PLANT_ID}, in canonical decimal form.`,
       schema: PLANT_ID_SCHEMA,
-      example: 7,
+      examples: examples(({ id }) => id),
     }),
-    ApiOkResponse({ type: StoredPlantDto, description: 'The plant with this id.' }),
-    ApiErrors('parameter-not-valid', 'no-such-plant'),
+    ApiOkResponse({
+      type: StoredPlantDto,
+      description: 'The plant with this id.',
+      examples: examples(({ id, plant }) => ({ id, ...plant })),
+    }),
+    ApiErrors(
+      ['parameter-not-valid', PLANT_ID_RULE],
+      ['no-such-plant', 'there is no plant with id 7'],
+    ),
+  );
+}
+
+function examples<Value>(valueOf: (example: PlantExample) => Value) {
+  return Object.fromEntries(
+    Object.entries(EXAMPLES).map(([name, example]) => [
+      name,
+      { summary: example.summary, value: valueOf(example) },
+    ]),
   );
 }

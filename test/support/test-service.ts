@@ -27,7 +27,7 @@ export interface TestService {
 
 export interface RequestOptions {
   readonly headers?: Record<string, string>;
-  readonly body?: string | Uint8Array | ReadableStream;
+  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream;
   /** Without the Authorization header. */
   readonly anonymous?: boolean;
 }

@@ -1,0 +1,121 @@
+import { readFile } from 'node:fs/promises';
+import { parse } from 'lossless-json';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as yaml from 'yaml';
+import { startTestService } from './support/test-service.js';
+import type { TestService } from './support/test-service.js';
+
+let service: TestService;
+let below: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+  below = await startTestService({
+    environment: { PUBLIC_BASE_URL: 'https://shop.example.com/store/api/' },
+  });
+});
+
+afterAll(() => Promise.all([service.stop(), below.stop()]));
+
+const read = (from: TestService, path: string) => from.request('GET', path, { anonymous: true });
+
+/** Addresses that a page names. */
+function references(html: string): string[] {
+  return [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url ?? '');
+}
+
+describe.each([
+  ['at the root', () => service],
+  ['below a path', () => below],
+])('the docs page %s', (_name, served) => {
+  it('has everything it needs below its own address', async () => {
+    const page = await read(served(), '/docs');
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(references(page.text).length).toBeGreaterThan(4);
+    for (const reference of references(page.text)) {
+      const { origin, pathname } = new URL(reference, `${served().url}/docs`);
+      expect(served().url).toContain(origin);
+      const { status } = await read(
+        served(),
+        pathname.slice(new URL(served().url).pathname.replace(/\/$/, '').length),
+      );
+      expect(`${reference} ${status}`).toBe(`${reference} 200`);
+    }
+  });
+
+  it('is where the root and its own name with a slash lead', async () => {
+    const { pathname } = new URL(`${served().url}/docs`);
+    for (const path of ['/', '/docs/']) {
+      const answer = await read(served(), path);
+      expect(answer.status).toBe(302);
+      expect(answer.headers.get('location')).toBe(pathname);
+    }
+  });
+
+  it('links to the README and the licence of what runs', async () => {
+    const { info, externalDocs } = (await read(served(), '/openapi.json')).json as {
+      info: { license: { url: string } };
+      externalDocs: { url: string };
+    };
+    for (const [url, file] of [
+      [externalDocs.url, 'README.md'],
+      [info.license.url, 'LICENSE'],
+    ] as const) {
+      const answer = await fetch(new URL(url, served().url));
+      expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+      expect(await answer.text()).toBe(await readFile(file, 'utf8'));
+    }
+  });
+
+  it('allows nothing but files from here', async () => {
+    const policy = (await read(served(), '/docs')).headers.get('content-security-policy');
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
+    expect(policy).not.toContain('unsafe');
+  });
+});
+
+describe('the document', () => {
+  it('names the path first, so that requests go where the page came from', async () => {
+    expect((await read(below, '/openapi.json')).json['servers']).toEqual([
+      { url: '/store/api' },
+      { url: 'https://shop.example.com/store/api' },
+    ]);
+  });
+
+  it('is the same in YAML, digit for digit', async () => {
+    const answer = await read(service, '/openapi.yaml');
+    expect(answer.headers.get('content-type')).toBe('application/yaml; charset=utf-8');
+    expect(answer.text).toContain('maximum: 9223372036854775807');
+    expect(answer.text).toContain('minimum: -9223372036854775808');
+    const exact = (text: string) => yaml.parse(text, { intAsBigInt: true }) as unknown;
+    expect(exact(answer.text)).toEqual(
+      parse((await read(service, '/openapi.json')).text, undefined, BigInt),
+    );
+  });
+});
+
+describe('the docs', () => {
+  it.each([
+    ['Range', 'bytes=99999999-'],
+    ['If-Match', '"x"'],
+    ['If-Unmodified-Since', 'Thu, 01 Jan 1970 00:00:00 GMT'],
+  ])('are sent whole, whatever %s says', async (name, value) => {
+    const answer = await service.request('GET', '/docs/swagger-ui.css', {
+      anonymous: true,
+      headers: { [name]: value },
+    });
+    expect(answer.status).toBe(200);
+  });
+
+  it('can be switched off, the API stays', async () => {
+    const quiet = await startTestService({ environment: { DOCS_ENABLED: 'false' } });
+    try {
+      for (const path of ['/', '/docs', '/docs/swagger-ui.css', '/openapi.json']) {
+        expect((await quiet.request('GET', path)).json['error']).toBe(40400);
+      }
+      expect((await quiet.post({ id: 1, name: 'a' })).status).toBe(200);
+    } finally {
+      await quiet.stop();
+    }
+  });
+});
