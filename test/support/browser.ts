@@ -1,0 +1,65 @@
+import { chromium } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+
+/** Chromium as Debian packages it; another one can be named. */
+const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+
+/** Without them Chromium asks hosts of its maker for updates, lists and the like. */
+const QUIET = [
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+];
+
+export async function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: EXECUTABLE,
+    // The sandbox of Chromium refuses root, and needs namespaces that containers often lack.
+    args: ['--no-sandbox', ...QUIET],
+  });
+}
+
+/** A page with everything that must not happen on it. */
+export interface WatchedPage {
+  readonly page: Page;
+  /** Errors and warnings on the console, exceptions that nobody caught, and requests to other hosts. */
+  readonly faults: readonly string[];
+}
+
+/** Opens the docs page of a service in a profile of its own, with operations shown. */
+export async function openDocs(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const faults: string[] = [];
+  const { origin } = new URL(url);
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) faults.push(message.text());
+  });
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('request', (request) => {
+    const target = new URL(request.url());
+    if (target.protocol !== 'data:' && target.origin !== origin) faults.push(request.url());
+  });
+  await page.goto(url);
+  await page.locator('.opblock').first().waitFor();
+  return { page, faults };
+}
+
+export async function authorize(page: Page, token: string): Promise<void> {
+  await page.locator('.scheme-container .authorize').click();
+  await page.locator('.auth-container input').fill(token);
+  await page.locator('.auth-btn-wrapper .authorize').click();
+  await page.locator('.btn-done').click();
+}
+
+export async function logOut(page: Page): Promise<void> {
+  await page.locator('.scheme-container .authorize').click();
+  await page.getByRole('button', { name: 'Remove authorization' }).click();
+  await page.locator('.btn-done').click();
+}
