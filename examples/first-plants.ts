@@ -1,0 +1,59 @@
+/*
+ * The first five minutes with a plant store, in TypeScript with fetch and nothing else:
+ * npx tsc --project examples && node examples/dist/first-plants.js
+ */
+import { readFile } from 'node:fs/promises';
+// Generated from the OpenAPI document of the service.
+import type { components } from './plant-store.js';
+
+type NewPlant = components['schemas']['NewPlant'];
+type Plant = components['schemas']['Plant'];
+type StoredPlant = components['schemas']['StoredPlant'];
+type Failure = components['schemas']['Error'];
+
+const {
+  PLANT_STORE_URL: url = 'http://localhost:3000',
+  // `npm start` keeps its token there; the token of `docker compose up` is in its log.
+  PLANT_STORE_TOKEN_FILE: file = '.data/token',
+  PLANT_STORE_TOKEN: token = (await readFile(file, 'utf8')).trim(),
+} = process.env;
+
+/** A refusal of the store. */
+class PlantStoreError extends Error {
+  constructor(
+    /** Tells failures apart, such as 40009 for an id that is taken. */
+    readonly number: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** @throws PlantStoreError */
+async function request<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    body: body === undefined ? null : JSON.stringify(body),
+    signal: AbortSignal.timeout(10_000),
+  });
+  // Ids above 2^53 need a parser that keeps their digits, such as lossless-json.
+  const answer: unknown = await response.json();
+  if (response.ok) return answer as Answer;
+  const { error, message } = answer as Failure;
+  throw new PlantStoreError(error, message);
+}
+
+const createPlant = (plant: NewPlant) => request<Plant>('POST', '/plants', plant);
+const getPlant = (id: number) => request<StoredPlant>('GET', `/plants/${id}`);
+
+const monstera: NewPlant = { id: 2001, name: 'Monstera', tag: 'indoor' };
+console.log('created', await createPlant(monstera));
+console.log('created again, as when the answer was lost', await createPlant(monstera));
+console.log('stored', await getPlant(monstera.id));
+try {
+  await createPlant({ id: monstera.id, name: 'Ficus' });
+} catch (error) {
+  if (!(error instanceof PlantStoreError)) throw error;
+  console.log('refused', error.number, error.message);
+}
