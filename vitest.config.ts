@@ -1,15 +1,14 @@
 import { defineConfig } from 'vitest/config';
 
+const withDatabase = {
+  globalSetup: ['test/support/global-setup.ts'],
+  setupFiles: ['reflect-metadata'],
+};
+
 // Vite, which reads this file, wants a default export.
 // oxlint-disable-next-line import/no-default-export
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // They need a browser: `npm run test:browser`.
-    exclude: ['test/browser/**'],
-    globalSetup: ['test/support/global-setup.ts'],
-    setupFiles: ['reflect-metadata'],
-    testTimeout: 30_000,
     hookTimeout: 60_000,
     // Many tests wait for time to pass, so there can be more of them than processors.
     maxWorkers: 3,
@@ -18,5 +17,35 @@ export default defineConfig({
       thresholds: { lines: 95, branches: 95 },
       reporter: ['text', 'html'],
     },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'service',
+          include: ['test/*.test.ts'],
+          testTimeout: 30_000,
+          ...withDatabase,
+        },
+      },
+      // What needs more than this project installs.
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: ['test/browser/*.test.ts'],
+          testTimeout: 60_000,
+          ...withDatabase,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'compose',
+          include: ['test/compose/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 600_000,
+        },
+      },
+    ],
   },
 });

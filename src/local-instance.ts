@@ -5,11 +5,12 @@ import { localToken } from './auth/local-token.js';
 import { withDatabase } from './config/config.js';
 import type { Config, ServiceConfig } from './config/config.js';
 import { startEmbeddedPostgres } from './database/embedded-postgres.js';
+import { welcome } from './welcome.js';
 
 /** What an instance without a `DATABASE_URL` adds: its own database, and a token to begin with. */
 export interface LocalInstance {
   readonly config: ServiceConfig;
-  /** What a person needs for a first request, as text for the terminal. */
+  /** What a person needs for a first request. */
   welcome(address: AddressInfo): string;
   /** Stops the database. */
   stop(): Promise<void>;
@@ -31,24 +32,4 @@ export async function startLocalInstance(config: Config, logger: Logger): Promis
     welcome: (address) => welcome(config, address, readyMade),
     stop: () => postgres.stop(),
   };
-}
-
-/** @param readyMade absent when the person chose the token */
-export function welcome({ http }: Config, address: AddressInfo, readyMade?: string): string {
-  const base = `http://${hostOf(address)}:${address.port}${http.basePath}`;
-  return `
-  Plant store   ${base}
-  Docs          ${http.docsEnabled ? `${base}/docs` : 'off (DOCS_ENABLED)'}
-  Token         ${readyMade ?? 'the one in AUTH_TOKEN'}
-
-Create a plant:
-
-curl -sS ${base}/plants -H "Authorization: Bearer ${readyMade ?? '$AUTH_TOKEN'}" -H "Content-Type: application/json" -d '{"id":1,"name":"Monstera","tag":"indoor"}'
-
-`;
-}
-
-function hostOf({ address, family }: AddressInfo): string {
-  if (['127.0.0.1', '0.0.0.0', '::1', '::'].includes(address)) return 'localhost';
-  return family === 'IPv6' ? `[${address}]` : address;
 }

@@ -4,11 +4,12 @@ import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import type { Logger } from 'pino';
-import { readConfig, withDatabase } from './config/config.js';
+import { isLocalToken, readConfig, withDatabase } from './config/config.js';
 import type { ServiceConfig } from './config/config.js';
 import { startLocalInstance } from './local-instance.js';
 import { createLogger } from './operations/logger.js';
 import { StartupError } from './startup.error.js';
+import { localAddress, welcome } from './welcome.js';
 
 /** Milliseconds within which npm repeats the signal of the terminal; a person takes longer for a second one. */
 const REPETITION = 1_000;
@@ -27,9 +28,16 @@ async function run(signal: AbortSignal): Promise<void> {
   if (existsSync('.env')) process.loadEnvFile('.env');
   const config = readConfig(process.env);
   const logger = await createLogger(config.logLevel);
-  const { url } = config.database;
+  const {
+    database: { url },
+    auth: { token },
+  } = config;
   if (url !== undefined) {
-    await serve(withDatabase(config, url), logger, signal);
+    await serve(withDatabase(config, url), logger, signal, (address) => {
+      if (token !== undefined && isLocalToken(token)) {
+        process.stdout.write(welcome(config, address, token));
+      }
+    });
     return;
   }
   // Loading the service takes as long as starting the database: both at once.
@@ -47,19 +55,22 @@ async function serve(
   config: ServiceConfig,
   logger: Logger,
   signal: AbortSignal,
-  announce?: (address: AddressInfo) => void,
+  announce: (address: AddressInfo) => void,
 ): Promise<void> {
   const { startService } = await import('./service.js');
   const service = await startService(config, logger, signal);
   const { address, management } = service;
+  const { publicBaseUrl, docsEnabled } = config.http;
+  const base = publicBaseUrl?.href.replace(/\/$/, '') ?? localAddress(config.http, address);
   logger.info(
     {
       address: `${address.address}:${address.port}`,
       management: `${management.address}:${management.port}`,
+      ...(docsEnabled && { docs: `${base}/docs` }),
     },
     'listening',
   );
-  announce?.(address);
+  announce(address);
   if (!signal.aborted) await once(signal, 'abort');
   logger.info('shutting down');
   await service.stop();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../src/config/config.js';
-import { welcome } from '../src/local-instance.js';
+import { welcome } from '../src/welcome.js';
 import { createTestDatabase } from './support/test-database.js';
 import { TOKEN } from './support/test-service.js';
 
@@ -77,12 +77,30 @@ describe('the service', () => {
     const program = import('../src/main.js');
     try {
       await vi.waitFor(() => expect(output).toContain('"listening"'), 30_000);
+      expect(output).toMatch(/"docs":"http:\/\/localhost:\d+\/docs"/);
       expect(output).not.toContain('curl');
+      expect(output).not.toContain(TOKEN);
       process.emit('SIGINT');
       expect(await exitOf(program)).toBe(0);
     } finally {
       delete process.env['DATABASE_URL'];
       delete process.env['AUTH_TOKEN'];
+      await database.drop();
+    }
+  });
+
+  it('welcomes whoever starts it with the token that everybody knows', async () => {
+    const database = await createTestDatabase();
+    const token = 'plant-store-local-token-that-everybody-knows';
+    vi.stubEnv('DATABASE_URL', database.url);
+    vi.stubEnv('AUTH_TOKEN', token);
+    const program = import('../src/main.js');
+    try {
+      await vi.waitFor(() => expect(output).toContain(`Bearer ${token}`), 30_000);
+      expect(output).toMatch(/Docs {10}http:\/\/localhost:\d+\/docs\n/);
+      process.emit('SIGINT');
+      expect(await exitOf(program)).toBe(0);
+    } finally {
       await database.drop();
     }
   });

@@ -134,8 +134,12 @@ type ValueOf<V extends Variable> =
 
 type Values = { readonly [Name in VariableName]: ValueOf<(typeof VARIABLES)[Name]> };
 
-/** Tokens of this kind stand in the documentation, so everybody knows them. */
 const LOCAL_TOKEN_PREFIX = 'plant-store-local-';
+
+/** Whether a token is of the kind that stands in the documentation, so that everybody knows it. */
+export function isLocalToken(token: string): boolean {
+  return token.startsWith(LOCAL_TOKEN_PREFIX);
+}
 
 /**
  * Reads and checks the whole environment.
@@ -235,7 +239,8 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
     if (isSet(name) && !isSet('AUTH_JWT_ISSUER')) mistakes.push(`${name} needs AUTH_JWT_ISSUER`);
   }
   if (
-    values.AUTH_TOKEN?.startsWith(LOCAL_TOKEN_PREFIX) &&
+    values.AUTH_TOKEN !== undefined &&
+    isLocalToken(values.AUTH_TOKEN) &&
     values.PUBLIC_BASE_URL !== undefined &&
     !isLoopback(values.PUBLIC_BASE_URL.hostname)
   ) {

@@ -1,0 +1,36 @@
+# The newest LTS line of Node.js, on Debian: its glibc is what everything here is tested on.
+FROM node:26-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No script of a dependency has to run: the embedded PostgreSQL, which needs one, stays out.
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build
+# What no request reaches: the compiler (a peer of @nestjs/swagger, for its compiler plugin), types and source maps.
+RUN npm prune --omit=dev --ignore-scripts \
+  && rm -r node_modules/typescript \
+  && find node_modules dist -type f \
+    \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -name '.tsbuildinfo' \) -delete
+
+FROM node:26-slim
+ENV NODE_ENV=production \
+  HOST=0.0.0.0 \
+  MANAGEMENT_HOST=0.0.0.0
+WORKDIR /app
+COPY package.json README.md LICENSE ./
+COPY public public
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Plant Store" \
+  org.opencontainers.image.description="A plant store over HTTP: NestJS, TypeORM and PostgreSQL behind one published interface" \
+  org.opencontainers.image.licenses="MIT" \
+  org.opencontainers.image.version="1.0.0" \
+  org.opencontainers.image.revision="${REVISION}"
+# By number, so that Kubernetes can tell that it is not root.
+USER 1000:1000
+EXPOSE 3000 3001
+HEALTHCHECK --interval=5s --timeout=5s --start-period=60s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MANAGEMENT_PORT || 3001}/health/ready`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "dist/main.js"]

@@ -1,0 +1,176 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { readConfig, VARIABLES } from '../src/config/config.js';
+
+interface ComposeService {
+  readonly build?: string;
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly healthcheck?: { readonly test: readonly string[] };
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly security_opt?: readonly string[];
+}
+
+interface Compose {
+  readonly services: Readonly<Record<'postgres' | 'migrate' | 'api', ComposeService>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+const read = (file: string) => readFile(file, 'utf8');
+const compose = parse(await read('docker-compose.yml'), { merge: true }) as Compose;
+const { postgres, migrate, api } = compose.services;
+
+/** The value that a variable of the Compose file has, as Compose replaces it. */
+function interpolate(value: string, environment: Readonly<Record<string, string>> = {}): string {
+  return value.replaceAll(
+    /\$\{(\w+)(:?-)([^}]*)\}/g,
+    (_, name: string, operator: string, fallback: string) => {
+      const given = environment[name];
+      return given === undefined || (operator === ':-' && given === '') ? fallback : given;
+    },
+  );
+}
+
+function apiEnvironment(environment: Readonly<Record<string, string>> = {}) {
+  const entries = Object.entries(api.environment);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, interpolate(value, environment)]),
+  );
+}
+
+/** Instructions of the Dockerfile, continued lines joined, by stage. */
+async function stages(): Promise<string[][]> {
+  return (await read('Dockerfile'))
+    .replaceAll(/^#.*\n/gm, '')
+    .replaceAll(/\\\n\s*/g, '')
+    .split(/\n(?=FROM )/)
+    .map((stage) => stage.split('\n').filter((line) => line !== ''));
+}
+
+describe('the local stack', () => {
+  it('starts one after the other: database, migrations, service', () => {
+    expect(Object.keys(compose.services)).toEqual(['postgres', 'migrate', 'api']);
+    expect(postgres.healthcheck?.test).toContain('--host=127.0.0.1');
+    expect(migrate.depends_on).toEqual({ postgres: { condition: 'service_healthy' } });
+    expect(migrate.command).toEqual(['node', 'dist/cli/migration.js', 'run']);
+    expect(api.depends_on).toEqual({ migrate: { condition: 'service_completed_successfully' } });
+    expect(api.environment['DATABASE_MIGRATE_ON_START']).toBe('false');
+  });
+
+  it('keeps the plants in a named volume, where the image of that version has them', () => {
+    expect(postgres.image).toMatch(/^postgres:(1[89]|[2-9]\d)$/);
+    expect(postgres.volumes).toEqual(['postgres:/var/lib/postgresql']);
+    expect(Object.keys(compose.volumes)).toEqual(['postgres']);
+  });
+
+  it('is reached from this machine only', () => {
+    expect(postgres.ports).toBeUndefined();
+    expect(api.ports?.map((port) => interpolate(port))).toEqual(['127.0.0.1:3000:3000']);
+    expect(api.ports?.map((port) => interpolate(port, { PORT: '8080' }))).toEqual([
+      '127.0.0.1:8080:8080',
+    ]);
+  });
+
+  it.each([
+    ['migrate', migrate],
+    ['api', api],
+  ])('takes every privilege from %s', (_name, service) => {
+    expect(service).toMatchObject({
+      build: '.',
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+    });
+  });
+
+  it('works without a file .env, with a token that the production refuses', () => {
+    const environment = { NODE_ENV: 'production', ...apiEnvironment() };
+    expect(readConfig(environment)).toMatchObject({
+      auth: { token: expect.stringMatching(/^plant-store-local-/) },
+      database: { url: migrate.environment['DATABASE_URL'] },
+      http: { port: 3000 },
+    });
+    expect(() =>
+      readConfig({ ...environment, PUBLIC_BASE_URL: 'https://plants.example.com' }),
+    ).toThrow('AUTH_TOKEN must not begin with plant-store-local-');
+  });
+
+  it('takes what .env sets, but for what the stack itself decides', () => {
+    const decided = new Set(['DATABASE_URL', 'DATABASE_MIGRATE_ON_START']);
+    const ofTheImage = new Set(['HOST', 'MANAGEMENT_HOST', 'MANAGEMENT_PORT']);
+    expect(Object.keys(api.environment).toSorted()).toEqual(
+      Object.keys(VARIABLES)
+        .filter((name) => !ofTheImage.has(name))
+        .toSorted(),
+    );
+    for (const name of Object.keys(api.environment)) {
+      if (!decided.has(name)) expect(apiEnvironment({ [name]: 'set' })[name]).toBe('set');
+    }
+    expect(readConfig({ ...apiEnvironment({ AUTH_TOKEN: 'x'.repeat(32) }) }).auth.token).toBe(
+      'x'.repeat(32),
+    );
+  });
+
+  it('leaves no static token when AUTH_TOKEN is empty', () => {
+    expect(apiEnvironment({ AUTH_TOKEN: '' })['AUTH_TOKEN']).toBe('');
+  });
+});
+
+describe('the image', () => {
+  it('is built in one stage and run in another, of one version', async () => {
+    const [build = [], run = [], ...others] = await stages();
+    expect(others).toEqual([]);
+    expect(build[0]).toMatch(/^FROM node:\d+-slim AS build$/);
+    expect(`${run[0]} AS build`).toBe(build[0]);
+    expect(build).toContain('RUN npm ci --ignore-scripts');
+    expect(build.join('\n')).toContain('npm prune --omit=dev');
+  });
+
+  it('is built without asking a registry for a syntax', async () => {
+    expect(await read('Dockerfile')).not.toMatch(/^#\s*syntax/im);
+  });
+
+  it('runs the service itself, as a user who is not root', async () => {
+    const run = (await stages())[1] ?? [];
+    expect(run.at(-1)).toBe('CMD ["node", "dist/main.js"]');
+    expect(run).toContain('USER 1000:1000');
+    expect(run.some((line) => /^HEALTHCHECK .* CMD \["node", "-e", /.test(line))).toBe(true);
+    for (const line of run) expect(line).not.toMatch(/^(RUN|ADD|ENTRYPOINT) /);
+  });
+
+  it('says what it is', async () => {
+    const { version, license, description } = JSON.parse(await read('package.json')) as Record<
+      string,
+      string
+    >;
+    const labels = (await stages())[1]?.find((line) => line.startsWith('LABEL ')) ?? '';
+    for (const label of [
+      `version="${version}"`,
+      `licenses="${license}"`,
+      `description="${description}"`,
+      'title="Plant Store"',
+      // oxlint-disable-next-line no-template-curly-in-string
+      'revision="${REVISION}"',
+    ]) {
+      expect(labels).toContain(`org.opencontainers.image.${label}`);
+    }
+  });
+
+  it('is made of what it copies, and of nothing else', async () => {
+    const copied = (await stages())
+      .flat()
+      .filter((line) => line.startsWith('COPY ') && !line.includes('--from='))
+      .flatMap((line) => line.split(' ').slice(1, -1));
+    const sent = (await read('.dockerignore')).split('\n').filter((line) => /^[*!]/.test(line));
+    expect(sent[0]).toBe('*');
+    expect(sent.slice(1).toSorted()).toEqual(
+      [...new Set(copied.map((name) => `!${name}`))].toSorted(),
+    );
+  });
+});
