@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import GithubSlugger from 'github-slugger';
+import { Marked } from 'marked';
+import type { Token } from 'marked';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestService, TOKEN } from './support/test-service.js';
+import type { TestService } from './support/test-service.js';
+
+const LEFT_OUT = /^(\.git|\.data|node_modules|dist|coverage)\//;
+
+const files = (await readdir('.', { recursive: true }))
+  .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => file.endsWith('.md') && !LEFT_OUT.test(file));
+
+/** Everything in a Markdown file, whatever it lies in. */
+async function tokensOf(file: string): Promise<Token[]> {
+  const marked = new Marked();
+  const tokens: Token[] = [];
+  const collect = (token: Token): void => void tokens.push(token);
+  void marked.walkTokens(marked.lexer(await readFile(file, 'utf8')), collect);
+  return tokens;
+}
+
+/** What GitHub makes of the headings of a file. */
+async function anchorsOf(file: string): Promise<Set<string>> {
+  const slugger = new GithubSlugger();
+  return new Set(
+    (await tokensOf(file)).flatMap((token) =>
+      token.type === 'heading' ? [slugger.slug((token as { text: string }).text)] : [],
+    ),
+  );
+}
+
+/** Why a link leads nowhere. */
+async function faultOf(file: string, href: string): Promise<string | undefined> {
+  if (/^https?:/.test(href)) return URL.canParse(href) ? undefined : 'is no URL';
+  const [path = '', anchor] = href.split('#');
+  const target = path === '' ? file : join(dirname(file), decodeURI(path));
+  if (!existsSync(target)) return 'has no file';
+  if (anchor !== undefined && !(await anchorsOf(target)).has(anchor)) return 'has no heading';
+  return undefined;
+}
+
+describe('the Markdown files', () => {
+  it('are found', () => {
+    expect(files).toContain('README.md');
+    expect(files.some((file) => file.startsWith('docs/decisions/'))).toBe(true);
+  });
+
+  it.each(files)('%s links to what is there', async (file) => {
+    const faults: string[] = [];
+    for (const token of await tokensOf(file)) {
+      if (token.type !== 'link' && token.type !== 'image') continue;
+      const { href } = token as { href: string };
+      const fault = await faultOf(file, href);
+      if (fault !== undefined) faults.push(`${href} ${fault}`);
+    }
+    expect(faults).toEqual([]);
+  });
+
+  it.each([
+    ['docs/nothing.md', 'has no file'],
+    ['#nothing', 'has no heading'],
+    ['CONTRIBUTING.md#nothing', 'has no heading'],
+    ['https://', 'is no URL'],
+    ['#call', undefined],
+    ['CONTRIBUTING.md#add-an-endpoint', undefined],
+  ])('would not link to %s unless it is there', async (href, fault) => {
+    expect(await faultOf('README.md', href)).toBe(fault);
+  });
+});
+
+describe('the requests in the README', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+
+  afterAll(() => service.stop());
+
+  it('are answered as it says, when pasted one after the other', async () => {
+    const blocks = (await tokensOf('README.md')).filter((token) => token.type === 'code') as {
+      lang: string;
+      text: string;
+    }[];
+    const requests = blocks.flatMap(({ lang, text }, at) =>
+      lang === 'sh' && text.startsWith('curl ') ? [{ text, answer: blocks[at + 1] }] : [],
+    );
+    expect(requests.length).toBeGreaterThan(1);
+    for (const { text, answer } of requests) {
+      expect(answer?.lang).toBe('text');
+      const { stdout } = await promisify(execFile)('bash', [
+        '-c',
+        text.replace('http://localhost:3000', service.url).replace('$(cat .data/token)', TOKEN),
+      ]);
+      expect(stdout).toBe(answer?.text);
+    }
+  });
+});
