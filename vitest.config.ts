@@ -33,7 +33,7 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['test/browser/*.test.ts'],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           ...withDatabase,
         },
       },

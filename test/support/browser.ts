@@ -35,7 +35,7 @@ export async function openDocs(
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(20_000);
   const faults: string[] = [];
   const { origin } = new URL(url);
   page.on('console', (message) => {
