@@ -125,6 +125,29 @@ describe('a database that is busy', () => {
     );
   });
 
+  it('answers 200 or 503 and nothing else while its connections break again and again', async () => {
+    const answers: Answer[] = [];
+    let breaking = true;
+    const clients = Array.from({ length: 20 }, async (_, client) => {
+      while (breaking) answers.push(await service.post({ id: client, name: 'a' }));
+    });
+    for (let round = 0; round < 30; round += 1) {
+      const seen = answers.length;
+      await service.database.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store' AND datname = current_database()",
+      );
+      await vi.waitFor(() => expect(answers.length).toBeGreaterThan(seen + 20), {
+        timeout: 10_000,
+      });
+    }
+    breaking = false;
+    await Promise.all(clients);
+    for (const answer of answers) {
+      if (answer.status !== 200) expectUnavailable(answer, answer.json['error'] as number);
+    }
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 503]));
+  });
+
   it('answers 503 when a statement takes too long, and when no connection is free', async () => {
     const client = await lock('LOCK TABLE plants');
     const held = [10, 11].map((id) => service.post({ id, name: 'held' }));

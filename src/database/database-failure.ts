@@ -1,5 +1,10 @@
 import { DatabaseError } from 'pg';
-import { QueryFailedError, QueryRunnerAlreadyReleasedError, TypeORMError } from 'typeorm';
+import {
+  QueryFailedError,
+  QueryRunnerAlreadyReleasedError,
+  QueryRunnerProviderAlreadyReleasedError,
+  TypeORMError,
+} from 'typeorm';
 
 /**
  * SQLSTATEs that say "not now": the statement was in order (PostgreSQL manual, appendix A). Two
@@ -27,10 +32,15 @@ export function isOutage(failure: unknown): failure is Error {
   if (error instanceof DatabaseError) {
     return NOT_NOW.some((state) => String(error.code).startsWith(state));
   }
-  // The connection broke between two statements.
-  if (error instanceof QueryRunnerAlreadyReleasedError) return true;
+  if (BROKEN_BETWEEN_STATEMENTS.some((type) => error instanceof type)) return true;
   return error instanceof Error && !OURS.some((type) => error instanceof type);
 }
+
+/** What TypeORM says of a connection that broke while no statement was under way. */
+const BROKEN_BETWEEN_STATEMENTS = [
+  QueryRunnerAlreadyReleasedError,
+  QueryRunnerProviderAlreadyReleasedError,
+];
 
 const OURS = [TypeORMError, TypeError, RangeError, ReferenceError, SyntaxError];
 
