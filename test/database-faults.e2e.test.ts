@@ -1,8 +1,14 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { DataSource } from 'typeorm';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { dataSourceOptions } from '../src/database/data-source.js';
+import { isOutage } from '../src/database/database-failure.js';
 import { startEmbeddedPostgres } from '../src/database/embedded-postgres.js';
 import type { EmbeddedPostgres } from '../src/database/embedded-postgres.js';
 import { createTestDatabase } from './support/test-database.js';
@@ -129,7 +135,7 @@ describe('a database that is busy', () => {
     const answers: Answer[] = [];
     let breaking = true;
     const clients = Array.from({ length: 20 }, async (_, client) => {
-      while (breaking) answers.push(await service.post({ id: client, name: 'a' }));
+      while (breaking) answers.push(await service.post({ id: 5_000 + client, name: 'a' }));
     });
     for (let round = 0; round < 30; round += 1) {
       const seen = answers.length;
@@ -200,6 +206,33 @@ describe('a database that is busy', () => {
       );
     } finally {
       await broken.stop();
+    }
+  });
+});
+
+describe('a connection that the server ends together with its greeting', () => {
+  /** AuthenticationOk, ReadyForQuery and the end (PostgreSQL manual, chapter 54.7), in one segment. */
+  const GREETING_AND_END = Buffer.concat([
+    Buffer.from('R\0\0\0\x08\0\0\0\0', 'latin1'),
+    Buffer.from('Z\0\0\0\x05I', 'latin1'),
+    Buffer.from('E\0\0\0\x1aSFATAL\0C57P01\0Mended\0\0', 'latin1'),
+  ]);
+
+  it('is an outage, and not the end of the process', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end(GREETING_AND_END));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const dataSource = new DataSource(
+      dataSourceOptions({ url: `postgres://a:b@127.0.0.1:${port}/c`, poolMax: 1 }),
+    );
+    try {
+      const failure: unknown = await dataSource.initialize().catch((error: unknown) => error);
+      expect(isOutage(failure)).toBe(true);
+    } finally {
+      server.close();
     }
   });
 });

@@ -1,4 +1,5 @@
 import type { DataSourceOptions, Logger } from 'typeorm';
+import { PoolClient } from './pool-client.js';
 import { Plant } from '../plants/plant.entity.js';
 import { CreatePlants1763683200000 } from './migrations/1763683200000-create-plants.js';
 
@@ -44,6 +45,7 @@ export function dataSourceOptions({ url, poolMax }: DatabaseSettings) {
     poolSize: poolMax,
     connectTimeoutMS: DATABASE_LIMITS.connection,
     extra: {
+      Client: PoolClient,
       idleTimeoutMillis: DATABASE_LIMITS.idle,
       keepAlive: true,
       query_timeout: DATABASE_LIMITS.reply,
