@@ -4,12 +4,12 @@ import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import type { Logger } from 'pino';
-import { isLocalToken, readConfig, withDatabase } from './config/config.js';
+import { readConfig, withDatabase } from './config/config.js';
 import type { ServiceConfig } from './config/config.js';
 import { startLocalInstance } from './local-instance.js';
 import { createLogger } from './operations/logger.js';
 import { StartupError } from './startup.error.js';
-import { localAddress, welcome } from './welcome.js';
+import { hasLocalToken, localAddress, welcome } from './welcome.js';
 
 /** Milliseconds within which npm repeats the signal of the terminal; a person takes longer for a second one. */
 const REPETITION = 1_000;
@@ -28,15 +28,10 @@ async function run(signal: AbortSignal): Promise<void> {
   if (existsSync('.env')) process.loadEnvFile('.env');
   const config = readConfig(process.env);
   const logger = await createLogger(config.logLevel);
-  const {
-    database: { url },
-    auth: { token },
-  } = config;
+  const { url } = config.database;
   if (url !== undefined) {
     await serve(withDatabase(config, url), logger, signal, (address) => {
-      if (token !== undefined && isLocalToken(token)) {
-        process.stdout.write(welcome(config, address, token));
-      }
+      if (hasLocalToken(config)) process.stdout.write(welcome(config, address));
     });
     return;
   }
@@ -61,7 +56,7 @@ async function serve(
   const service = await startService(config, logger, signal);
   const { address, management } = service;
   const { publicBaseUrl, docsEnabled } = config.http;
-  const base = publicBaseUrl?.href.replace(/\/$/, '') ?? localAddress(config.http, address);
+  const base = publicBaseUrl ?? localAddress(config.http, address);
   logger.info(
     {
       address: `${address.address}:${address.port}`,

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { isLocalToken } from './config/config.js';
 import type { Config } from './config/config.js';
 
 /** Address of the API, without a slash at its end, as somebody on this machine reaches it. */
@@ -9,10 +10,11 @@ export function localAddress({ basePath }: Config['http'], address: AddressInfo)
 /**
  * What a person needs for a first request, as text for the terminal.
  *
- * @param token one that may be shown; absent when the person chose it
+ * @param readyMade a token that this service has made
  */
-export function welcome({ http }: Config, address: AddressInfo, token?: string): string {
+export function welcome({ http, auth }: Config, address: AddressInfo, readyMade?: string): string {
   const base = localAddress(http, address);
+  const token = readyMade ?? (hasLocalToken({ auth }) ? auth.token : undefined);
   return `
   Plant store   ${base}
   Docs          ${http.docsEnabled ? `${base}/docs` : 'off (DOCS_ENABLED)'}
@@ -23,6 +25,11 @@ Create a plant:
 curl -sS ${base}/plants -H "Authorization: Bearer ${token ?? '$AUTH_TOKEN'}" -H "Content-Type: application/json" -d '{"id":1,"name":"Monstera","tag":"indoor"}'
 
 `;
+}
+
+/** Whether the token is one that everybody knows, and so may see. */
+export function hasLocalToken({ auth }: Pick<Config, 'auth'>): boolean {
+  return auth.token !== undefined && isLocalToken(auth.token);
 }
 
 function hostOf({ address, family }: AddressInfo): string {

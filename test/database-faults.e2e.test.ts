@@ -133,9 +133,10 @@ describe('a database that is busy', () => {
 
   it('answers 200 or 503 and nothing else while its connections break again and again', async () => {
     const answers: Answer[] = [];
-    let breaking = true;
+    const end = new AbortController();
     const clients = Array.from({ length: 20 }, async (_, client) => {
-      while (breaking) answers.push(await service.post({ id: 5_000 + client, name: 'a' }));
+      while (!end.signal.aborted)
+        answers.push(await service.post({ id: 5_000 + client, name: 'a' }));
     });
     for (let round = 0; round < 30; round += 1) {
       const seen = answers.length;
@@ -146,7 +147,7 @@ describe('a database that is busy', () => {
         timeout: 10_000,
       });
     }
-    breaking = false;
+    end.abort();
     await Promise.all(clients);
     for (const answer of answers) {
       if (answer.status !== 200) expectUnavailable(answer, answer.json['error'] as number);

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { parse } from 'lossless-json';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as yaml from 'yaml';
@@ -76,7 +77,7 @@ describe.each([
 
 describe('the document', () => {
   it('names the path first, so that requests go where the page came from', async () => {
-    expect((await read(below, '/openapi.json')).json['servers']).toEqual([
+    expect((await read(below, '/openapi.json')).json['servers']).toMatchObject([
       { url: '/store/api' },
       { url: 'https://shop.example.com/store/api' },
     ]);
@@ -95,6 +96,36 @@ describe('the document', () => {
 });
 
 describe('the docs', () => {
+  it('are sent again only when their content is another one', async () => {
+    const first = await read(service, '/docs/page.js');
+    const tag = first.headers.get('etag') ?? '';
+    expect(tag).toMatch(/^"[\w-]{43}"$/);
+    expect(first.headers.get('cache-control')).toBe('no-cache');
+    // Times say nothing: they go back with a deployment that is taken back.
+    expect(first.headers.get('last-modified')).toBeNull();
+    for (const [name, value, status] of [
+      ['If-None-Match', tag, 304],
+      ['If-None-Match', '"another"', 200],
+      ['If-Modified-Since', new Date().toUTCString(), 200],
+    ] as const) {
+      const answer = await service.request('GET', '/docs/page.js', {
+        anonymous: true,
+        // As a browser asks; fetch would add no-cache, which asks for all of it.
+        headers: { [name]: value, 'Cache-Control': 'max-age=0' },
+      });
+      expect(answer.status).toBe(status);
+      expect(answer.text).toBe(status === 304 ? '' : first.text);
+    }
+  });
+
+  it('come from the one Swagger UI that is installed', () => {
+    const require = createRequire(import.meta.url);
+    const theirs = createRequire(require.resolve('@nestjs/swagger'));
+    expect(require.resolve('swagger-ui-dist/package.json')).toBe(
+      theirs.resolve('swagger-ui-dist/package.json'),
+    );
+  });
+
   it.each([
     ['Range', 'bytes=99999999-'],
     ['If-Match', '"x"'],
@@ -110,7 +141,7 @@ describe('the docs', () => {
   it('can be switched off, the API stays', async () => {
     const quiet = await startTestService({ environment: { DOCS_ENABLED: 'false' } });
     try {
-      for (const path of ['/', '/docs', '/docs/swagger-ui.css', '/openapi.json']) {
+      for (const path of ['/', '/docs', '/docs/swagger-ui.css', '/openapi.json', '/openapi.yaml']) {
         expect((await quiet.request('GET', path)).json['error']).toBe(40400);
       }
       expect((await quiet.post({ id: 1, name: 'a' })).status).toBe(200);

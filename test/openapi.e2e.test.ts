@@ -70,7 +70,7 @@ describe('the document', () => {
       license: { name: 'MIT', url: '/docs/LICENSE' },
       description: expect.stringContaining('**A token** goes with every request'),
     });
-    expect(document.servers).toEqual([{ url: '/' }]);
+    expect(document.servers).toEqual([{ url: '/', description: 'where this document came from' }]);
   });
 
   it('asks for the bearer token in every operation', () => {
@@ -207,7 +207,7 @@ describe('the examples', () => {
       ['/plants/{id}', 'get'],
     ],
     ['parameter-not-valid', () => service.request('GET', '/plants/x'), ['/plants/{id}', 'get']],
-    ['no-such-plant', () => service.request('GET', '/plants/7'), ['/plants/{id}', 'get']],
+    ['no-such-plant', () => service.request('GET', '/plants/404'), ['/plants/{id}', 'get']],
   ])('of the failure %s is what the service answers', async (code, fail, [path, method]) => {
     await service.post({ id: 1001, name: 'Monstera', tag: 'indoor' });
     const answer = await fail();

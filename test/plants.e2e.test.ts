@@ -395,7 +395,7 @@ describe('getting a plant', () => {
   ])('refuses the id %s with 40004', async (id) => {
     const answer = await service.request('GET', `/plants/${id}`);
     expect(answer.status).toBe(400);
-    expect(answer.json).toEqual({ error: 40004, message: ID_RULE });
+    expect(answer.json).toEqual({ error: 40004, message: `${ID_RULE}, in canonical decimal form` });
   });
 
   it('refuses whatever is not the canonical form of an id', async () => {

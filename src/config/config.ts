@@ -22,7 +22,8 @@ export interface Config {
     readonly host: string;
     readonly port: number;
     /** Where clients reach the service, when that differs from host and port. */
-    readonly publicBaseUrl: URL | undefined;
+    /** Where clients reach the service, without a slash at its end. */
+    readonly publicBaseUrl: string | undefined;
     /** Path of `publicBaseUrl`, under which every public route is served: `''` or `/api`. */
     readonly basePath: string;
     /** Longest request body that is read, in bytes. */
@@ -157,7 +158,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     http: {
       host: value.HOST,
       port: value.PORT,
-      publicBaseUrl: value.PUBLIC_BASE_URL,
+      publicBaseUrl: value.PUBLIC_BASE_URL?.href.replace(/\/$/, ''),
       basePath: value.PUBLIC_BASE_URL?.pathname.replace(/\/$/, '') ?? '',
       bodyLimit: value.BODY_LIMIT,
       corsOrigins: value.CORS_ORIGINS,
@@ -245,7 +246,7 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
     !isLoopback(values.PUBLIC_BASE_URL.hostname)
   ) {
     mistakes.push(
-      `AUTH_TOKEN must not begin with ${LOCAL_TOKEN_PREFIX} unless PUBLIC_BASE_URL is unset or on loopback: everybody knows that token`,
+      `AUTH_TOKEN must not begin with ${LOCAL_TOKEN_PREFIX} unless PUBLIC_BASE_URL is unset or on loopback: everybody knows that token, so set one of your own`,
     );
   }
   return mistakes;

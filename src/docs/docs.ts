@@ -1,26 +1,29 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { NextFunction, Request, Response } from 'express';
+import type { Request, Response } from 'express';
 import type { Config } from '../config/config.js';
 import { openApiText, toYaml } from './openapi.js';
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
-const PAGE = fileURLToPath(new URL('../../public/docs/', import.meta.url));
+const PAGE = join(PROJECT, 'public/docs');
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
-/** What lies below the docs page: where it is taken from, and its type when the name does not tell. */
-const FILES: Readonly<Record<string, { readonly root: string; readonly type?: string }>> = {
-  'page.css': { root: PAGE },
-  'page.js': { root: PAGE },
-  'swagger-ui.css': { root: SWAGGER_UI },
-  'swagger-ui-bundle.js': { root: SWAGGER_UI },
-  'favicon-32x32.png': { root: SWAGGER_UI },
+/** What is served: its path below the base path, its folder, name and type. */
+const FILES = [
+  ['/docs', PAGE, 'index.html', 'text/html'],
+  ['/docs/page.css', PAGE, 'page.css', 'text/css'],
+  ['/docs/page.js', PAGE, 'page.js', 'text/javascript'],
+  ['/docs/swagger-ui.css', SWAGGER_UI, 'swagger-ui.css', 'text/css'],
+  ['/docs/swagger-ui-bundle.js', SWAGGER_UI, 'swagger-ui-bundle.js', 'text/javascript'],
+  ['/docs/favicon-32x32.png', SWAGGER_UI, 'favicon-32x32.png', 'image/png'],
   // As text, so that browsers show it.
-  'README.md': { root: PROJECT, type: 'text/plain' },
-  LICENSE: { root: PROJECT, type: 'text/plain' },
-};
+  ['/docs/README.md', PROJECT, 'README.md', 'text/plain'],
+  ['/docs/LICENSE', PROJECT, 'LICENSE', 'text/plain'],
+] as const;
 
 /**
  * Serves the documentation: the only routes of the public port that need no token. They are plain
@@ -28,40 +31,52 @@ const FILES: Readonly<Record<string, { readonly root: string; readonly type?: st
  */
 export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   const { basePath, publicBaseUrl } = http;
-  const text = openApiText(app, http);
   const express = app.getHttpAdapter().getInstance();
+  const policy = pagePolicy(publicBaseUrl);
+  const serve = (path: string, type: string, load: () => Promise<string | Buffer>): void => {
+    let loaded: Promise<Content> | undefined;
+    express.get(basePath + path, async (_request: Request, response: Response) => {
+      loaded ??= withTag(load()).catch((error: unknown) => {
+        loaded = undefined;
+        throw error;
+      });
+      const { body, tag } = await loaded;
+      response.setHeader('Content-Security-Policy', policy);
+      response.setHeader('Cache-Control', 'no-cache');
+      response.setHeader('ETag', tag);
+      response.type(type).send(body);
+    });
+  };
 
-  express.get(`${basePath}/openapi.json`, (_request: Request, response: Response) => {
-    response.type('application/json').send(text);
-  });
-  let yaml: Promise<string> | undefined;
-  express.get(`${basePath}/openapi.yaml`, async (_request: Request, response: Response) => {
-    yaml ??= toYaml(text);
-    // RFC 9512
-    response.type('application/yaml').send(await yaml);
-  });
-
+  const document = openApiText(app, http);
+  serve('/openapi.json', 'application/json', () => Promise.resolve(document));
+  // RFC 9512
+  serve('/openapi.yaml', 'application/yaml', () => toYaml(document));
+  for (const [path, folder, name, type] of FILES) {
+    serve(path, type, () => readFile(join(folder, name)));
+  }
   for (const path of new Set([basePath || '/', `${basePath}/`, `${basePath}/docs/`])) {
     express.get(path, (_request: Request, response: Response) => {
       response.redirect(`${basePath}/docs`);
     });
   }
-  app.use(`${basePath}/docs`, docsPolicy(publicBaseUrl));
-  express.get(`${basePath}/docs`, (_request: Request, response: Response) => {
-    response.sendFile('index.html', { root: PAGE });
-  });
-  for (const [name, { root, type }] of Object.entries(FILES)) {
-    express.get(`${basePath}/docs/${name}`, (_request: Request, response: Response) => {
-      if (type !== undefined) response.type(type);
-      response.sendFile(name, { root });
-    });
-  }
+}
+
+interface Content {
+  readonly body: string | Buffer;
+  readonly tag: string;
+}
+
+/** Tagged by its content: the time of a file may go back with a deployment, or differ between replicas. */
+async function withTag(loading: Promise<string | Buffer>): Promise<Content> {
+  const body = await loading;
+  return { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
 }
 
 /** What the page needs beyond the policy of the API: files from here, and the images in its style sheet. */
-function docsPolicy(publicBaseUrl: URL | undefined) {
-  const connect = ["'self'", ...(publicBaseUrl ? [publicBaseUrl.origin] : [])].join(' ');
-  const policy = [
+function pagePolicy(publicBaseUrl: string | undefined): string {
+  const connect = ["'self'", ...(publicBaseUrl ? [new URL(publicBaseUrl).origin] : [])].join(' ');
+  return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
@@ -71,12 +86,4 @@ function docsPolicy(publicBaseUrl: URL | undefined) {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ');
-  return (request: Request, response: Response, next: NextFunction): void => {
-    // The files are sent whole or not at all: a condition that fails would be an error without a number.
-    for (const name of ['range', 'if-match', 'if-unmodified-since']) delete request.headers[name];
-    response.setHeader('Content-Security-Policy', policy);
-    // Its files are large and have entity tags.
-    response.setHeader('Cache-Control', 'no-cache');
-    next();
-  };
 }

@@ -8,7 +8,8 @@ const ERROR_NUMBERS = Object.values<ErrorDefinition>(ERROR_TABLE)
   .map(({ number, status, message }) => `| ${number} | ${status} | ${message} |`)
   .join('\n');
 
-const DESCRIPTION = `A store of plants: create one, and look at it again.
+function descriptionFor(basePath: string): string {
+  return `A store of plants: create one, and look at it again.
 
 **A token** goes with every request. A local service has one ready: \`npm start\` prints it, and with \`docker compose up\` it is in the log. Elsewhere, ask whoever runs the service. Press **Authorize** and paste it. This page keeps it in this browser; **Authorize**, then **Logout** makes it forget.
 
@@ -23,13 +24,16 @@ const DESCRIPTION = `A store of plants: create one, and look at it again.
 | --- | --- | --- |
 ${ERROR_NUMBERS}
 
-</details>`;
+</details>
+
+The document behind this page: [JSON](${basePath}/openapi.json), [YAML](${basePath}/openapi.yaml).`;
+}
 
 /** Where the document is served. */
 export interface DocumentLocation {
   /** Path that everything is served below, such as `/api`; empty for none. */
   readonly basePath: string;
-  readonly publicBaseUrl?: URL | undefined;
+  readonly publicBaseUrl: string | undefined;
 }
 
 /**
@@ -43,7 +47,7 @@ export function openApiText(
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Plant Store')
-    .setDescription(DESCRIPTION)
+    .setDescription(descriptionFor(basePath))
     .setVersion('1.0.0')
     .setLicense('MIT', `${basePath}/docs/LICENSE`)
     .setExternalDoc('README: start, call, configure and deploy it', `${basePath}/docs/README.md`)
@@ -56,8 +60,8 @@ export function openApiText(
     })
     .addSecurityRequirements('bearerAuth')
     // The path alone comes first: requests then go to wherever the page was loaded from.
-    .addServer(basePath || '/');
-  if (publicBaseUrl !== undefined) builder.addServer(publicBaseUrl.href.replace(/\/$/, ''));
+    .addServer(basePath || '/', 'where this document came from');
+  if (publicBaseUrl !== undefined) builder.addServer(publicBaseUrl, 'from anywhere');
   // The servers carry the prefix, so that the paths are those of the interface wherever it is served.
   const document = SwaggerModule.createDocument(app, builder.build(), { ignoreGlobalPrefix: true });
   return `${stringify(sortKeys(document), undefined, 2)}\n`;

@@ -6,6 +6,9 @@ export const MAX_PLANT_ID = 2n ** 63n - 1n;
 
 export const PLANT_ID_RULE = `id must be an integer between ${MIN_PLANT_ID} and ${MAX_PLANT_ID}`;
 
+/** In a path, every plant has one form of its id. */
+export const PLANT_ID_PATH_RULE = `${PLANT_ID_RULE}, in canonical decimal form`;
+
 /** Its schema. The document is written with exact digits; the types of the library know numbers only. */
 export const PLANT_ID_SCHEMA = {
   type: 'integer',
@@ -25,6 +28,6 @@ export function isPlantId(value: unknown): value is bigint {
  */
 export function parsePlantId(text: string): bigint {
   const id = /^(0|-?[1-9]\d{0,18})$/.test(text) ? BigInt(text) : undefined;
-  if (!isPlantId(id)) throw new PlantStoreError('parameter-not-valid', PLANT_ID_RULE);
+  if (!isPlantId(id)) throw new PlantStoreError('parameter-not-valid', PLANT_ID_PATH_RULE);
   return id;
 }

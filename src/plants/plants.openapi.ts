@@ -4,7 +4,13 @@ import { ApiErrors } from '../docs/api-errors.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import { StoredPlantDto } from './dto/stored-plant.dto.js';
-import { MAX_PLANT_ID, MIN_PLANT_ID, PLANT_ID_RULE, PLANT_ID_SCHEMA } from './plant-id.js';
+import {
+  MAX_PLANT_ID,
+  MIN_PLANT_ID,
+  PLANT_ID_PATH_RULE,
+  PLANT_ID_RULE,
+  PLANT_ID_SCHEMA,
+} from './plant-id.js';
 
 /* What the document says of each operation, apart from the controller that performs it. */
 
@@ -92,8 +98,8 @@ export function ApiGetPlant(): MethodDecorator {
       examples: examples(({ id, plant }) => ({ id, ...plant })),
     }),
     ApiErrors(
-      ['parameter-not-valid', PLANT_ID_RULE],
-      ['no-such-plant', 'there is no plant with id 7'],
+      ['parameter-not-valid', PLANT_ID_PATH_RULE],
+      ['no-such-plant', 'there is no plant with id 404'],
     ),
   );
 }
