@@ -28,24 +28,65 @@ function ExactAnswers({ React }) {
 
 /** Shows the limits of integers as they stand in the document. */
 function ExactLimits({ React, specSelectors }) {
+  const exact = (text) => {
+    const written = new Map(
+      [...specSelectors.specStr().matchAll(/-?\d{16,}/g)].map(([digits]) => [
+        String(Number(digits)),
+        digits,
+      ]),
+    );
+    return text.replace(/-?\d{16,}/g, (rounded) => written.get(rounded) ?? rounded);
+  };
   return {
     wrapComponents: {
       JSONSchema202012KeywordConstraint: (Constraint) => (props) => {
         const { constraint } = props;
-        const written = new Map(
-          [...specSelectors.specStr().matchAll(/-?\d{16,}/g)].map(([digits]) => [
-            String(Number(digits)),
-            digits,
-          ]),
-        );
-        const value = constraint.value.replace(
-          /-?\d{16,}/g,
-          (rounded) => written.get(rounded) ?? rounded,
-        );
-        return React.createElement(Constraint, { ...props, constraint: { ...constraint, value } });
+        return React.createElement(Constraint, {
+          ...props,
+          constraint: { ...constraint, value: exact(constraint.value) },
+        });
+      },
+    },
+    statePlugins: {
+      spec: {
+        wrapSelectors: {
+          validationErrors:
+            (validationErrors) =>
+            (_state, ...operation) =>
+              validationErrors(...operation).map(exact),
+        },
       },
     },
   };
+}
+
+/** Takes the token however it was copied, and forgets it with everything that shows it. */
+function Token() {
+  return {
+    statePlugins: {
+      auth: {
+        wrapActions: {
+          authorizeWithPersistOption:
+            (authorize) =>
+            ({ bearerAuth }) => {
+              const value = bearerAuth?.value?.trim().replace(/^bearer\s+/i, '');
+              if (value) authorize({ bearerAuth: { ...bearerAuth, value } });
+            },
+          logoutWithPersistOption: (logOut) => (names) => {
+            logOut(names);
+            location.reload();
+          },
+        },
+      },
+    },
+  };
+}
+
+/** What another tab does with the token holds for this one, too. */
+function followOtherTabs() {
+  addEventListener('storage', ({ key }) => {
+    if (key === 'authorized') location.reload();
+  });
 }
 
 function followColorScheme() {
@@ -56,14 +97,17 @@ function followColorScheme() {
 }
 
 followColorScheme();
+followOtherTabs();
 SwaggerUIBundle({
   dom_id: '#swagger-ui',
   // Absolute, because Swagger UI resolves the addresses of the servers and of links against it.
   url: new URL('openapi.json', document.baseURI).href,
-  plugins: [ExactAnswers, ExactLimits],
+  plugins: [ExactAnswers, ExactLimits, Token],
   deepLinking: true,
   displayRequestDuration: true,
   persistAuthorization: true,
+  // Its numbers can be read; those of the default theme are dark red on dark grey.
+  syntaxHighlight: { theme: 'monokai' },
   tryItOutEnabled: true,
   // By default it asks a service on the internet whether the document is valid.
   validatorUrl: 'none',

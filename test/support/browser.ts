@@ -60,6 +60,10 @@ export async function authorize(page: Page, token: string): Promise<void> {
 
 export async function logOut(page: Page): Promise<void> {
   await page.locator('.scheme-container .authorize').click();
-  await page.getByRole('button', { name: 'Remove authorization' }).click();
-  await page.locator('.btn-done').click();
+  await Promise.all([
+    // The page comes anew.
+    page.waitForEvent('load'),
+    page.getByRole('button', { name: 'Remove authorization' }).click(),
+  ]);
+  await page.locator('.opblock').first().waitFor();
 }
