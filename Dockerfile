@@ -11,7 +11,8 @@ RUN npm run build
 RUN npm prune --omit=dev --ignore-scripts \
   && rm -r node_modules/typescript \
   && find node_modules dist -type f \
-    \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -name '.tsbuildinfo' \) -delete
+    \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -name '.tsbuildinfo' \) -delete \
+  && find node_modules \( -xtype l -o -type d -empty \) -delete
 
 FROM node:26-slim
 ENV NODE_ENV=production \

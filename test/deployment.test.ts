@@ -5,7 +5,7 @@ import { readConfig, VARIABLES } from '../src/config/config.js';
 
 interface ComposeService {
   readonly build?: string;
-  readonly image: string;
+  readonly image?: string;
   readonly command?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly ports?: readonly string[];
@@ -103,7 +103,7 @@ describe('the local stack', () => {
 
   it('takes what .env sets, but for what the stack itself decides', () => {
     const decided = new Set(['DATABASE_URL', 'DATABASE_MIGRATE_ON_START']);
-    const ofTheImage = new Set(['HOST', 'MANAGEMENT_HOST', 'MANAGEMENT_PORT']);
+    const ofTheImage = new Set(['HOST', 'MANAGEMENT_HOST']);
     expect(Object.keys(api.environment).toSorted()).toEqual(
       Object.keys(VARIABLES)
         .filter((name) => !ofTheImage.has(name))

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SHUTDOWN_LIMITS } from '../../src/service.js';
 
 /* The real stack: needs a Docker engine, and the images that the files name. */
 
@@ -31,12 +32,15 @@ async function freePort(): Promise<number> {
 }
 
 async function compose(...command: readonly string[]): Promise<string> {
-  const { PATH, HOME, DOCKER_HOST } = process.env;
+  const { PATH, HOME, DOCKER_HOST, DOCKER_CONTEXT, DOCKER_CONFIG } = process.env;
   const { stdout } = await run(
     'docker',
     // As without a file .env.
     ['compose', '--env-file', '/dev/null', '--project-name', PROJECT, ...command],
-    { env: { PATH, HOME, DOCKER_HOST, PORT: String(port) }, maxBuffer: 2 ** 26 },
+    {
+      env: { PATH, HOME, DOCKER_HOST, DOCKER_CONTEXT, DOCKER_CONFIG, PORT: String(port) },
+      maxBuffer: 2 ** 26,
+    },
   );
   return stdout;
 }
@@ -78,7 +82,12 @@ describe('docker compose up', () => {
       name: 'Monstera',
       tag: 'indoor',
     });
-    await compose('stop');
+    // Who is not done by then is killed, and has another exit code.
+    await compose(
+      'stop',
+      '--timeout',
+      String((SHUTDOWN_LIMITS.drain + SHUTDOWN_LIMITS.close) / 1000),
+    );
     for (const service of ['api', 'postgres']) {
       expect(await inspect(service, '{{.State.ExitCode}}')).toBe('0');
     }
