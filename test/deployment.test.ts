@@ -101,6 +101,19 @@ describe('the local stack', () => {
     ).toThrow('AUTH_TOKEN must not begin with plant-store-local-');
   });
 
+  it('has nothing that docker-compose 1.29 refuses', async () => {
+    expect(Object.keys(compose)).toEqual(['x-service', 'services', 'volumes']);
+    expect(await read('docker-compose.yml')).not.toMatch(/\$\{[^}]*\$\{/);
+    for (const { depends_on: dependencies = {}, healthcheck = {} } of [postgres, migrate, api]) {
+      for (const dependency of Object.values(dependencies)) {
+        expect(Object.keys(dependency)).toEqual(['condition']);
+      }
+      for (const key of Object.keys(healthcheck)) {
+        expect(['test', 'interval', 'timeout', 'retries']).toContain(key);
+      }
+    }
+  });
+
   it('takes what .env sets, but for what the stack itself decides', () => {
     const decided = new Set(['DATABASE_URL', 'DATABASE_MIGRATE_ON_START']);
     const ofTheImage = new Set(['HOST', 'MANAGEMENT_HOST']);
