@@ -12,6 +12,9 @@ import { DATABASE_LIMITS } from './data-source.js';
 /** How many may wait for a connection of the pool. */
 const MAX_WAITING = 1_000;
 
+/** For this transaction only: behind PgBouncer, a session belongs to many clients. */
+const BOUND_STATEMENTS = `SET LOCAL statement_timeout = ${DATABASE_LIMITS.statement}`;
+
 /** The database as the repositories see it: bounded waits, and failures that mean something. */
 @Injectable()
 export class Database {
@@ -28,17 +31,51 @@ export class Database {
    * @throws PlantStoreError `database-unavailable`, or `overloaded` when all connections are taken
    */
   async transaction<T>(statements: (manager: EntityManager) => Promise<T>): Promise<T> {
-    if (this.poolUse().pending >= MAX_WAITING) throw new PlantStoreError('overloaded');
-    try {
-      return await this.dataSource.transaction(async (manager) => {
-        // For this transaction only: behind PgBouncer, a session belongs to many clients.
+    return this.bounded(() =>
+      this.dataSource.transaction(async (manager) => {
         // Not waited for: the connection keeps the order, and a round trip is saved.
         const [, result] = await Promise.all([
-          manager.query(`SET LOCAL statement_timeout = ${DATABASE_LIMITS.statement}`),
+          manager.query(BOUND_STATEMENTS),
           statements(manager),
         ]);
         return result;
-      });
+      }),
+    );
+  }
+
+  /**
+   * Runs one statement in a transaction of its own, in one round trip: none of its parts is waited for
+   * before the next is sent. After a failure, whichever it is, PostgreSQL turns the COMMIT into a
+   * ROLLBACK (manual, chapter 3.4).
+   *
+   * @returns the rows
+   * @throws PlantStoreError `database-unavailable`, or `overloaded` when all connections are taken
+   */
+  async statement<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
+    return this.bounded(async () => {
+      const runner = this.dataSource.createQueryRunner();
+      try {
+        const [begun, bound, rows, committed] = await Promise.allSettled([
+          runner.query('BEGIN'),
+          runner.query(BOUND_STATEMENTS),
+          runner.query(sql, [...parameters]) as Promise<Row[]>,
+          runner.query('COMMIT'),
+        ]);
+        for (const part of [begun, bound, committed]) {
+          if (part.status === 'rejected') throw part.reason;
+        }
+        if (rows.status === 'rejected') throw rows.reason;
+        return rows.value;
+      } finally {
+        await runner.release();
+      }
+    });
+  }
+
+  private async bounded<T>(work: () => Promise<T>): Promise<T> {
+    if (this.poolUse().pending >= MAX_WAITING) throw new PlantStoreError('overloaded');
+    try {
+      return await work();
     } catch (error) {
       if (!isOutage(error)) throw error;
       const code = this.isExhausted(error) ? 'overloaded' : 'database-unavailable';

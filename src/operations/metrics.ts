@@ -68,6 +68,18 @@ export class Metrics {
     });
   }
 
+  /** Shows how many plants wait to be created, asked for whenever the metrics are. */
+  observeWaitingCreations(waiting: () => number): void {
+    new Gauge({
+      name: 'plant_store_creations_waiting',
+      help: 'Plants that wait for the next group to be committed.',
+      registers: [this.registry],
+      collect() {
+        this.set(waiting());
+      },
+    });
+  }
+
   get contentType(): string {
     return this.registry.contentType;
   }

@@ -7,22 +7,50 @@ import { Plant } from './plant.entity.js';
 export class PlantsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Stores the plant unless its id is taken; says whether it did. Atomic: one of two equal ids wins. */
-  insertIfAbsent(plant: Plant): Promise<boolean> {
-    return this.database.transaction(async (manager) => {
-      const { raw } = await manager
-        .createQueryBuilder()
-        .insert()
-        .into(Plant)
-        .values(plant)
-        .orIgnore()
-        .returning('id')
-        .execute();
-      return (raw as unknown[]).length === 1;
-    });
+  /**
+   * Stores the plants whose ids are free, all in one transaction. Atomic: of two equal ids, wherever
+   * they come from, one wins.
+   *
+   * @param plants with different ids
+   * @returns the ids that were free
+   */
+  async insertAbsent(plants: readonly Plant[]): Promise<ReadonlySet<bigint>> {
+    // In the order of their ids: two transactions that wait for each other's ids would not end.
+    const sorted = plants.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+    const rows = await this.database.statement<{ readonly id: string }>(
+      `INSERT INTO plants (id, name, tag)
+       SELECT id, name, tag FROM unnest($1::bigint[], $2::text[], $3::text[]) AS t (id, name, tag)
+       ON CONFLICT DO NOTHING RETURNING id`,
+      columnsOf(sorted),
+    );
+    return new Set(rows.map(({ id }) => BigInt(id)));
+  }
+
+  /**
+   * Whether each plant is stored with the same content; `undefined` where its id is free. The texts are
+   * compared by the database, because those that are stored can be far longer than those that are sent.
+   */
+  async compareWithStored(plants: readonly Plant[]): Promise<readonly (boolean | undefined)[]> {
+    const rows = await this.database.statement<{ readonly same: boolean | null }>(
+      `SELECT CASE WHEN plants.id IS NOT NULL THEN plants.name = t.name COLLATE "C"
+         AND plants.tag IS NOT DISTINCT FROM t.tag COLLATE "C" END AS same
+       FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY AS t (id, name, tag, n)
+       LEFT JOIN plants USING (id) ORDER BY n`,
+      columnsOf(plants),
+    );
+    return rows.map(({ same }) => same ?? undefined);
   }
 
   findById(id: bigint): Promise<Plant | null> {
     return this.database.transaction((manager) => manager.findOneBy(Plant, { id }));
   }
+}
+
+/** The plants as one array for each column, for `unnest`. */
+function columnsOf(plants: readonly Plant[]) {
+  return [
+    plants.map(({ id }) => String(id)),
+    plants.map(({ name }) => name),
+    plants.map(({ tag }) => tag),
+  ];
 }

@@ -3,15 +3,16 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { NewPlantDto } from './dto/new-plant.dto.js';
 import type { PlantDto } from './dto/plant.dto.js';
 import type { StoredPlantDto } from './dto/stored-plant.dto.js';
+import { GroupCommit } from './group-commit.js';
 import type { Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
-/** How often a plant that others remove all the time is created anew before the caller is asked to come back. */
-const ATTEMPTS = 5;
-
 @Injectable()
 export class PlantsService {
-  constructor(private readonly plants: PlantsRepository) {}
+  constructor(
+    private readonly plants: PlantsRepository,
+    private readonly groupCommit: GroupCommit,
+  ) {}
 
   /**
    * Creates a plant. The same plant again changes nothing and succeeds, so a caller may repeat a
@@ -21,18 +22,10 @@ export class PlantsService {
    */
   async create({ id, name, tag }: NewPlantDto): Promise<PlantDto> {
     const plant: Plant = { id, name, tag: tag ?? null };
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      if (await this.plants.insertIfAbsent(plant)) return contentOf(plant);
-      const stored = await this.plants.findById(id);
-      // Removed in between: the id is free again.
-      if (stored === null) continue;
-      if (stored.name === plant.name && stored.tag === plant.tag) return contentOf(plant);
+    if ((await this.groupCommit.create(plant)) === 'taken') {
       throw new PlantStoreError('id-taken', `id ${id} belongs to a plant with other content`);
     }
-    throw new PlantStoreError(
-      'overloaded',
-      `id ${id} is created and removed by others all the time`,
-    );
+    return contentOf(plant);
   }
 
   /** @throws PlantStoreError `no-such-plant` */

@@ -1,0 +1,179 @@
+import { Injectable } from '@nestjs/common';
+import { PlantStoreError } from '../errors/plant-store.error.js';
+import { Metrics } from '../operations/metrics.js';
+import type { Plant } from './plant.entity.js';
+import { PlantsRepository } from './plants.repository.js';
+
+/**
+ * What became of a plant that was to be created: stored now, stored before with the same content, or
+ * kept out by a plant with other content.
+ */
+export type Creation = 'created' | 'unchanged' | 'taken';
+
+/** Two, so that PostgreSQL writes one group to its disk while the next one travels. */
+const MAX_UNDER_WAY = 2;
+
+/** Of one statement. Texts count by their length, because a row can be as long as a body. */
+const MAX_GROUP = { rows: 500, characters: 1_000_000 };
+
+/** Of all plants that wait. */
+const MAX_WAITING = { rows: 1_000, characters: 50_000_000 };
+
+/** Milliseconds after which a plant that has not left is given up: its caller should rather come back. */
+const MAX_WAIT = 2_000;
+
+/** How often a plant that others remove all the time is created anew. */
+const MAX_ATTEMPTS = 5;
+
+interface Waiting {
+  readonly plant: Plant;
+  readonly since: number;
+  readonly attempt: number;
+  resolve(creation: Creation): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Creates plants, those that arrive while others are under way together: they share a round trip and
+ * a commit, which cost far more than a row. Nobody waits for company, a lone plant leaves at once.
+ */
+@Injectable()
+export class GroupCommit {
+  private waiting: Waiting[] = [];
+  private waitingCharacters = 0;
+  private underWay = 0;
+  private lateness: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly plants: PlantsRepository,
+    metrics: Metrics,
+  ) {
+    metrics.observeWaitingCreations(() => this.waiting.length);
+  }
+
+  /**
+   * Resolves when the plant is committed, or kept out by a committed one.
+   *
+   * @throws PlantStoreError `overloaded`, `database-unavailable`; the plant may be stored even so
+   */
+  create(plant: Plant): Promise<Creation> {
+    return new Promise((resolve, reject) => {
+      this.enqueue({ plant, since: performance.now(), attempt: 1, resolve, reject });
+    });
+  }
+
+  private enqueue(entry: Waiting): void {
+    const characters = lengthOf(entry);
+    if (
+      this.waiting.length >= MAX_WAITING.rows ||
+      (this.waiting.length > 0 && this.waitingCharacters + characters > MAX_WAITING.characters)
+    ) {
+      entry.reject(new PlantStoreError('overloaded'));
+      return;
+    }
+    this.waiting.push(entry);
+    this.waitingCharacters += characters;
+    this.sendNext();
+  }
+
+  private sendNext(): void {
+    if (this.underWay === MAX_UNDER_WAY) {
+      this.lateness ??= setTimeout(() => this.refuseLate(), MAX_WAIT).unref();
+      return;
+    }
+    const group = this.nextGroup();
+    if (group.length === 0) return;
+    this.underWay += 1;
+    void this.commit(group).finally(() => {
+      this.underWay -= 1;
+      this.sendNext();
+    });
+  }
+
+  /** Takes those who have waited longest off the queue, as many as fit. */
+  private nextGroup(): Waiting[] {
+    let characters = 0;
+    const tooMany = this.waiting.findIndex((entry, index) => {
+      characters += lengthOf(entry);
+      return index === MAX_GROUP.rows || (index > 0 && characters > MAX_GROUP.characters);
+    });
+    return this.dequeue(tooMany === -1 ? this.waiting.length : tooMany);
+  }
+
+  private dequeue(count: number): Waiting[] {
+    const entries = this.waiting.splice(0, count);
+    for (const entry of entries) this.waitingCharacters -= lengthOf(entry);
+    return entries;
+  }
+
+  /** Turns away who has waited too long, now and as long as anybody waits. */
+  private refuseLate(): void {
+    const latest = performance.now() - MAX_WAIT;
+    const inTime = this.waiting.findIndex(({ since }) => since > latest);
+    for (const entry of this.dequeue(inTime === -1 ? this.waiting.length : inTime)) {
+      entry.reject(new PlantStoreError('overloaded'));
+    }
+    const [oldest] = this.waiting;
+    this.lateness = oldest && setTimeout(() => this.refuseLate(), oldest.since - latest).unref();
+  }
+
+  /** Creates the plants of a group, and tells each caller the outcome. Never rejects. */
+  private async commit(group: readonly Waiting[]): Promise<void> {
+    try {
+      await this.store(group);
+    } catch (error) {
+      // A group that the database did not take for no fault of its own, or one plant at fault.
+      if (error instanceof PlantStoreError || group.length === 1) {
+        for (const entry of group) entry.reject(error);
+        return;
+      }
+      // One row fails all of them. What is stored already is found unchanged at the second time.
+      const middle = group.length >> 1;
+      await this.commit(group.slice(0, middle));
+      await this.commit(group.slice(middle));
+    }
+  }
+
+  private async store(group: readonly Waiting[]): Promise<void> {
+    // Of equal ids in the group the first one is sent.
+    const sent = new Map<bigint, Plant>();
+    for (const { plant } of group) if (!sent.has(plant.id)) sent.set(plant.id, plant);
+    const created = await this.plants.insertAbsent([...sent.values()]);
+    const others: Waiting[] = [];
+    for (const entry of group) {
+      const { plant } = entry;
+      const first = sent.get(plant.id);
+      if (first === undefined || !created.has(plant.id)) others.push(entry);
+      else if (plant === first) entry.resolve('created');
+      else entry.resolve(isSame(plant, first) ? 'unchanged' : 'taken');
+    }
+    if (others.length === 0) return;
+    // In a statement of its own: the first one does not see what others committed since it began.
+    const comparison = await this.plants.compareWithStored(others.map(({ plant }) => plant));
+    for (const [i, entry] of others.entries()) {
+      const same = comparison[i];
+      if (same === undefined) this.tryAgain(entry);
+      else entry.resolve(same ? 'unchanged' : 'taken');
+    }
+  }
+
+  /** Somebody removed the plant between the two statements: its id is free again. */
+  private tryAgain(entry: Waiting): void {
+    if (entry.attempt < MAX_ATTEMPTS) {
+      this.enqueue({ ...entry, attempt: entry.attempt + 1 });
+      return;
+    }
+    const { id } = entry.plant;
+    entry.reject(
+      new PlantStoreError('overloaded', `id ${id} is created and removed by others all the time`),
+    );
+  }
+}
+
+function lengthOf({ plant: { name, tag } }: Waiting): number {
+  return name.length + (tag?.length ?? 0);
+}
+
+function isSame(one: Plant, other: Plant): boolean {
+  return one.name === other.name && one.tag === other.tag;
+}

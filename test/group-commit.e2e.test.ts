@@ -1,0 +1,197 @@
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Metrics } from '../src/operations/metrics.js';
+import { GroupCommit } from '../src/plants/group-commit.js';
+import type { Plant } from '../src/plants/plant.entity.js';
+import type { PlantsRepository } from '../src/plants/plants.repository.js';
+import { startTestService, TOKEN } from './support/test-service.js';
+import type { Answer, TestService } from './support/test-service.js';
+
+let service: TestService;
+let locker: Client | undefined;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+afterEach(() => locker?.end());
+afterAll(() => service.stop());
+
+/** Holds up every statement on the plants until the end of the transaction. */
+async function lockPlants(): Promise<Client> {
+  locker = new Client({ connectionString: service.database.url });
+  await locker.connect();
+  await locker.query('BEGIN; LOCK TABLE plants');
+  return locker;
+}
+
+async function areWaiting(count: number): Promise<void> {
+  await vi.waitFor(async () => {
+    const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
+    expect(metrics).toContain(`\nplant_store_creations_waiting ${count}\n`);
+  });
+}
+
+/** Sends plants so that they leave in groups: the first two hold the others up. */
+async function createTogether(
+  plants: readonly object[],
+  whileWaiting: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<Answer[]> {
+  const lock = await lockPlants();
+  const first = [service.post({ id: -1, name: 'first' }), service.post({ id: -2, name: 'first' })];
+  await vi.waitFor(async () => {
+    const { rows } = await lock.query<{ held: number }>(
+      `SELECT count(*)::int AS held FROM pg_locks WHERE NOT granted AND relation = 'plants'::regclass`,
+    );
+    expect(rows).toEqual([{ held: 2 }]);
+  });
+  const answers = plants.map((plant) => service.post(plant));
+  await areWaiting(plants.length);
+  await whileWaiting();
+  await lock.query('COMMIT');
+  for (const answer of await Promise.all(first)) expect(answer.status).toBe(200);
+  return Promise.all(answers);
+}
+
+const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
+
+describe('plants that arrive together', () => {
+  it('are committed together, and each is answered for itself', async () => {
+    const plants = numbers(1_000, 100).map((id) => ({ id, name: `Plant ${id}`, tag: 'group' }));
+    const answers = await createTogether(plants);
+    expect(answers.map(({ json }) => json)).toEqual(plants.map(({ name, tag }) => ({ name, tag })));
+    const [row] = await service.database.query(
+      "SELECT count(*)::int AS plants, count(DISTINCT xmin::text)::int AS commits FROM plants WHERE tag = 'group'",
+    );
+    expect(row?.['plants']).toBe(100);
+    expect(row?.['commits']).toBeLessThanOrEqual(2);
+  });
+
+  it('are told apart when they want the same id: one content wins, and may be repeated', async () => {
+    const contents = ['a', 'b', 'a', 'b', 'c', 'a'];
+    const answers = await createTogether(contents.map((name) => ({ id: 2_000, name })));
+    const [stored] = await service.database.query('SELECT name FROM plants WHERE id = 2000');
+    for (const [i, answer] of answers.entries()) {
+      if (contents[i] === stored?.['name']) {
+        expect([answer.status, answer.json]).toEqual([200, { name: contents[i] }]);
+      } else {
+        expect([answer.status, answer.json['error']]).toEqual([400, 40009]);
+      }
+    }
+  });
+
+  it('are told apart from those that are stored: new, repeated, taken', async () => {
+    await service.post({ id: 3_000, name: 'old' });
+    await service.post({ id: 3_001, name: 'old', tag: 'x' });
+    const answers = await createTogether([
+      { id: 3_000, name: 'old' },
+      { id: 3_000, name: 'other' },
+      { id: 3_001, name: 'old' },
+      { id: 3_001, name: 'old', tag: 'x' },
+      { id: 3_002, name: 'new' },
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 400, 400, 200, 200]);
+    for (const answer of answers.slice(1, 3)) expect(answer.json['error']).toBe(40009);
+  });
+
+  it('are compared as they are written, in every letter and every form of it', async () => {
+    const names = ['é', 'e\u0301', 'É', 'e', 'é ', '\ufb01', 'fi', 'ß', 'ss', '', '\u200b'];
+    for (const [i, stored] of names.entries()) await service.post({ id: 3_100 + i, name: stored });
+    for (const sent of names) {
+      const answers = await Promise.all(
+        names.map((_, i) => service.post({ id: 3_100 + i, name: sent })),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(
+        names.map((stored) => (stored === sent ? 200 : 400)),
+      );
+    }
+  });
+
+  it('do not fail for one among them that the database refuses', async () => {
+    await service.database.query(
+      "ALTER TABLE plants ADD CONSTRAINT no_weeds CHECK (name <> 'weed')",
+    );
+    const names = numbers(0, 21).map((i) => (i === 13 ? 'weed' : 'flower'));
+    const answers = await createTogether(names.map((name, i) => ({ id: 4_000 + i, name })));
+    expect(answers.map(({ status }) => status)).toEqual(
+      names.map((name) => (name === 'weed' ? 500 : 200)),
+    );
+    const stored = await service.database.query(
+      "SELECT id::int FROM plants WHERE id BETWEEN 4000 AND 4999 AND name = 'flower'",
+    );
+    expect(stored).toHaveLength(20);
+  });
+
+  it('are not disturbed by a client that goes away', async () => {
+    const plants = numbers(5_000, 10).map((id) => ({ id, name: 'stays' }));
+    const answers = await createTogether(plants, async () => {
+      const gone = new AbortController();
+      const left = fetch(`${service.url}/plants`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+        body: '{"id":5999,"name":"left"}',
+        signal: gone.signal,
+      });
+      await areWaiting(plants.length + 1);
+      gone.abort();
+      await expect(left).rejects.toThrow('aborted');
+    });
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+
+  it('are given up when they have waited too long, before the statements ahead of them are', async () => {
+    const lock = await lockPlants();
+    const ahead = [service.post({ id: 6_000, name: 'a' }), service.post({ id: 6_001, name: 'a' })];
+    await vi.waitFor(async () => {
+      const { rows } = await lock.query<{ held: number }>(
+        `SELECT count(*)::int AS held FROM pg_locks WHERE NOT granted AND relation = 'plants'::regclass`,
+      );
+      expect(rows).toEqual([{ held: 2 }]);
+    });
+    const late = await service.post({ id: 6_002, name: 'late' });
+    expect([late.status, late.json['error']]).toEqual([503, 50301]);
+    expect(late.headers.get('retry-after')).toBe('1');
+    await lock.query('COMMIT');
+    expect((await Promise.all(ahead)).map(({ status }) => status)).toEqual([200, 200]);
+    expect((await service.request('GET', '/plants/6002')).status).toBe(404);
+  });
+});
+
+describe('two replicas', () => {
+  it('that create the same ids in opposite order both succeed', async () => {
+    const other = await startTestService({ database: service.database });
+    try {
+      const ids = numbers(7_000, 400);
+      const answers = await Promise.all([
+        ...ids.map((id) => service.post({ id, name: 'same' })),
+        ...ids.toReversed().map((id) => other.post({ id, name: 'same' })),
+      ]);
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
+describe('a plant whose id is removed between two statements', () => {
+  /** On a table from which somebody removes each plant at that moment, some times. */
+  function withRemovals(removals: number): GroupCommit {
+    let left = removals;
+    const table: Pick<PlantsRepository, 'insertAbsent' | 'compareWithStored'> = {
+      insertAbsent: (plants: readonly Plant[]) =>
+        Promise.resolve(new Set(left-- > 0 ? [] : plants.map(({ id }) => id))),
+      compareWithStored: (plants) => Promise.resolve(plants.map(() => undefined)),
+    };
+    return new GroupCommit(table as PlantsRepository, new Metrics());
+  }
+
+  it('is created, for the id is free', async () => {
+    expect(await withRemovals(2).create({ id: 1n, name: 'a', tag: 'b' })).toBe('created');
+  });
+
+  it('is given up after some attempts, and may be tried again', async () => {
+    await expect(
+      withRemovals(Infinity).create({ id: 1n, name: 'a', tag: null }),
+    ).rejects.toMatchObject({ code: 'overloaded' });
+  });
+});
