@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { Metrics } from '../src/operations/metrics.js';
 import { GroupCommit } from '../src/plants/group-commit.js';
 import type { Plant } from '../src/plants/plant.entity.js';
@@ -193,5 +194,37 @@ describe('a plant whose id is removed between two statements', () => {
     await expect(
       withRemovals(Infinity).create({ id: 1n, name: 'a', tag: null }),
     ).rejects.toMatchObject({ code: 'overloaded' });
+  });
+});
+
+describe('a group with a row that the database refuses', () => {
+  it('is given up when the database goes away while it is split', async () => {
+    const sizes: number[] = [];
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const table: Pick<PlantsRepository, 'insertAbsent'> = {
+      insertAbsent: async (plants: readonly Plant[]) => {
+        sizes.push(plants.length);
+        await held;
+        if (plants.length === 8) throw new Error('one of these rows');
+        if (plants.length > 1) throw new PlantStoreError('database-unavailable');
+        return new Set(plants.map(({ id }) => id));
+      },
+    };
+    const groupCommit = new GroupCommit(table as PlantsRepository, new Metrics());
+    const creations = numbers(1, 10).map((id) =>
+      groupCommit.create({ id: BigInt(id), name: 'a', tag: null }),
+    );
+    release();
+    const outcomes = await Promise.allSettled(creations);
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      ...Array.from({ length: 2 }, () => 'fulfilled'),
+      ...Array.from({ length: 8 }, () => 'rejected'),
+    ]);
+    for (const outcome of outcomes.slice(2)) {
+      expect(outcome).toMatchObject({ reason: { code: 'database-unavailable' } });
+    }
+    // The two that went ahead, the group, and its first half only.
+    expect(sizes).toEqual([1, 1, 8, 4]);
   });
 });

@@ -117,21 +117,28 @@ export class GroupCommit {
     this.lateness = oldest && setTimeout(() => this.refuseLate(), oldest.since - latest).unref();
   }
 
-  /** Creates the plants of a group, and tells each caller the outcome. Never rejects. */
-  private async commit(group: readonly Waiting[]): Promise<void> {
+  /**
+   * Creates the plants of a group, and tells each caller the outcome. Never rejects.
+   *
+   * @returns why the database took none of the last ones, if it did not
+   */
+  private async commit(group: readonly Waiting[]): Promise<PlantStoreError | undefined> {
     try {
       await this.store(group);
+      return undefined;
     } catch (error) {
-      // A group that the database did not take for no fault of its own, or one plant at fault.
       if (error instanceof PlantStoreError || group.length === 1) {
         for (const entry of group) entry.reject(error);
-        return;
+        return error instanceof PlantStoreError ? error : undefined;
       }
-      // One row fails all of them. What is stored already is found unchanged at the second time.
-      const middle = group.length >> 1;
-      await this.commit(group.slice(0, middle));
-      await this.commit(group.slice(middle));
     }
+    // One row fails all of them. What is stored already is found unchanged at the second time.
+    const middle = group.length >> 1;
+    const outage = await this.commit(group.slice(0, middle));
+    if (outage === undefined) return this.commit(group.slice(middle));
+    // Each further part would wait for the database as long again.
+    for (const entry of group.slice(middle)) entry.reject(outage);
+    return outage;
   }
 
   private async store(group: readonly Waiting[]): Promise<void> {

@@ -20,7 +20,7 @@ export class PlantsRepository {
     const rows = await this.database.statement<{ readonly id: string }>(
       `INSERT INTO plants (id, name, tag)
        SELECT id, name, tag FROM unnest($1::bigint[], $2::text[], $3::text[]) AS t (id, name, tag)
-       ON CONFLICT DO NOTHING RETURNING id`,
+       ON CONFLICT (id) DO NOTHING RETURNING id`,
       columnsOf(sorted),
     );
     return new Set(rows.map(({ id }) => BigInt(id)));
