@@ -5,13 +5,13 @@ import { AppModule } from './app.module.js';
 import type { ServiceConfig } from './config/config.js';
 import { serveDocs } from './docs/docs.js';
 import { answerOptions } from './http/allowed-methods.js';
+import { onArrival } from './http/arrival.js';
 import { below } from './http/base-path.js';
 import { jsonBody } from './http/json-body.js';
 import type { HttpLimits } from './http/limits.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { requestId } from './http/request-id.js';
 import { requestLog } from './http/request-log.js';
-import { securityHeaders } from './http/security-headers.js';
 import { wellFormed } from './http/well-formed.js';
 import { Draining } from './operations/draining.js';
 import { NestLog } from './operations/logger.js';
@@ -32,13 +32,14 @@ export async function createApp(
   if (trustProxy !== undefined) app.set('trust proxy', trustProxy);
 
   app.use(
-    requestId,
-    app.get(Draining).track,
-    requestLog(logger, app.get(Metrics)),
-    securityHeaders,
-    wellFormed,
-    below(basePath),
-    jsonBody({ bytes: bodyLimit, idleMilliseconds: limits.bodyIdle }),
+    onArrival(
+      requestId,
+      app.get(Draining).track,
+      requestLog(logger, app.get(Metrics)),
+      wellFormed,
+      below(basePath),
+      jsonBody({ bytes: bodyLimit, idleMilliseconds: limits.bodyIdle }),
+    ),
   );
   if (corsOrigins.length > 0) {
     app.enableCors({

@@ -22,10 +22,9 @@ beforeEach(async () => {
   draining = new Draining();
   responses = [];
   server = createServer((request, response) => {
-    draining.track(request as Request, response as Response, () => {
-      responses.push(response as Response);
-      server.emit('held');
-    });
+    draining.track(request as Request, response as Response);
+    responses.push(response as Response);
+    server.emit('held');
   });
   ({ port } = await listen(server, {
     host: '127.0.0.1',

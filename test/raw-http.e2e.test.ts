@@ -715,6 +715,28 @@ describe('a connection is kept', () => {
     expect(await socket.answer()).toMatchObject({ status: 200 });
   });
 
+  it.each([
+    ['with the head', ''],
+    ['after the head', 'in two'],
+    ['in chunks', 'chunked'],
+  ])('after a body that is refused for what it says, when it came %s', async (_, way) => {
+    const socket = await open();
+    const body = '{"id":"7"}';
+    if (way === 'chunked') {
+      socket.send(`${creatingHead(CHUNKED)}a\r\n${body}\r\n${LAST_CHUNK}`);
+    } else {
+      socket.send(creatingHead(`Content-Length: ${body.length}`) + (way === '' ? body : ''));
+      if (way !== '') {
+        await vi.waitFor(() => expect(socket.peer?.bytesRead).toBeGreaterThan(0));
+        socket.send(body);
+      }
+    }
+    const answer = await socket.answer();
+    expect(answer).toMatchObject({ status: 400, headers: { connection: 'keep-alive' } });
+    socket.send(creating(newPlant()));
+    expect(await socket.answer()).toMatchObject({ status: 200 });
+  });
+
   it('in HTTP/1.0 when the client asks for it', async () => {
     const socket = await open();
     const bytes = creating(newPlant(), 'Connection: keep-alive').replace('HTTP/1.1', 'HTTP/1.0');

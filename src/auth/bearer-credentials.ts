@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { B64TOKEN } from '../config/variable-parsers.js';
+import { countOf } from '../http/header-count.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /**
@@ -8,9 +9,9 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
  * @throws PlantStoreError `no-credentials` without a header or for another scheme, `token-not-valid`
  * for more than one header and for what cannot be a token
  */
-export function readBearerToken({ headersDistinct }: IncomingMessage): string {
-  const [credentials, ...others] = headersDistinct['authorization'] ?? [];
-  if (others.length > 0) {
+export function readBearerToken(request: IncomingMessage): string {
+  const credentials = request.headers.authorization;
+  if (countOf('authorization', request) > 1) {
     throw new PlantStoreError('token-not-valid', 'there must be one Authorization header only');
   }
   const [, scheme = '', token] = /^(\S*) *(.*)$/.exec(credentials ?? '') ?? [];

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { TokenVerifier } from './token-verifier.js';
 
 /** Knows the one token of `AUTH_TOKEN`. */
@@ -16,5 +16,5 @@ export class StaticTokenVerifier implements TokenVerifier {
 }
 
 function digest(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  return hash('sha256', token, 'buffer');
 }

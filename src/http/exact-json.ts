@@ -45,15 +45,22 @@ export function parseExactJson(text: string): unknown {
  */
 export function toInteger(value: unknown): bigint | undefined {
   if (typeof value === 'bigint') return value;
+  if (Number.isSafeInteger(value)) return BigInt(value as number);
   // A plain number survived the round trip above, so its shortest form is what was sent.
   return typeof value === 'number' ? integerOf(String(value)) : undefined;
 }
 
-/** Writes JSON with `bigint`s digit for digit, which `JSON.stringify` refuses to. */
+/** Writes JSON with `bigint`s digit for digit. */
 export function stringifyExactJson(value: unknown): string {
-  const text = stringify(value);
+  const text = holdsBigInt(value) ? stringify(value) : JSON.stringify(value);
   if (text === undefined) throw new TypeError('there is no JSON for this value');
   return text;
+}
+
+/** Which `JSON.stringify` refuses to write. */
+function holdsBigInt(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value === 'bigint';
+  return Object.values(value).some(holdsBigInt);
 }
 
 function parseNumber(literal: string): bigint | OtherNumber {
@@ -91,8 +98,9 @@ function lastNonZero(digits: string): number {
   return index;
 }
 
-/** How deep a JSON text nests; some number for a text that is not JSON. */
+/** How deep a JSON text nests, or a greater number; some number for a text that is not JSON. */
 function depthOf(text: string): number {
+  if (!hasMoreBrackets(text, MAX_DEPTH)) return MAX_DEPTH;
   let depth = 0;
   let deepest = 0;
   let inString = false;
@@ -110,4 +118,15 @@ function depthOf(text: string): number {
     }
   }
   return deepest;
+}
+
+/** Whether a text has more than so many opening brackets. */
+function hasMoreBrackets(text: string, count: number): boolean {
+  let left = count;
+  for (const bracket of '{[') {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
+      if (--left < 0) return true;
+    }
+  }
+  return false;
 }

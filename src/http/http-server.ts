@@ -1,5 +1,5 @@
-import { createServer, IncomingMessage, ServerResponse } from 'node:http';
-import type { Server } from 'node:http';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Express, Request, Response } from 'express';
 import type { Logger } from 'pino';
@@ -7,10 +7,11 @@ import type { ErrorCode } from '../errors/error-table.js';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
+import { expressClasses } from './express-classes.js';
 import type { HttpLimits } from './limits.js';
 import { rawAnswer } from './raw-answer.js';
 import { newRequestId } from './request-id.js';
-import { closeAfterUnreadBody, DRAIN } from './unread-body.js';
+import { DRAIN } from './unread-body.js';
 import { isTarget } from './well-formed.js';
 
 /** How often Node looks for connections whose header fields are late, in milliseconds. */
@@ -27,24 +28,6 @@ const CLIENT_ERRORS: Partial<Record<string, ErrorCode>> = {
 };
 
 /**
- * A class whose instances have the prototype from the beginning. Express gives its prototypes to each
- * request and response (`setPrototypeOf` in its `handle`). To V8 that is another object, which it has to
- * learn anew; for one that has the prototype already it changes nothing.
- */
-function bornWith<Class extends typeof IncomingMessage | typeof ServerResponse>(
-  base: Class,
-  prototype: object,
-): Class {
-  // Node's classes are functions. `Reflect.construct` would take longer than what is gained.
-  const initialize = base as unknown as (this: object, ...parameters: unknown[]) => void;
-  function Born(this: object, ...parameters: unknown[]): void {
-    initialize.apply(this, parameters);
-  }
-  Born.prototype = prototype;
-  return Born as unknown as Class;
-}
-
-/**
  * Node's HTTP server in front of Express, with bounded waits, and with an Error body where Node would
  * answer by itself, or not at all.
  */
@@ -54,8 +37,7 @@ export function createHttpServer(app: Express, limits: HttpLimits, log: Logger):
     connections.receive(request, response);
   const server = createServer(
     {
-      IncomingMessage: bornWith(IncomingMessage, app.request),
-      ServerResponse: bornWith(ServerResponse, app.response),
+      ...expressClasses(app),
       // A missing Host is refused by a handler, with an Error body.
       requireHostHeader: false,
       headersTimeout: limits.headers,
@@ -108,7 +90,6 @@ class Connections {
     this.openResponses.set(socket, open);
     open.push(response);
     response.once('close', () => open.splice(open.indexOf(response), 1));
-    closeAfterUnreadBody(request, response);
     if (before === undefined) this.handle(request, response);
     else before.once('close', () => this.handle(request, response));
   }

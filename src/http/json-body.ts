@@ -1,8 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { MIMEType } from 'node:util';
 import { createParamDecorator } from '@nestjs/common';
 import type { ExecutionContext } from '@nestjs/common';
-import type { NextFunction, Request, Response } from 'express';
+import type { Request, Response } from 'express';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { parseExactJson } from './exact-json.js';
 import { declaresBody } from './unread-body.js';
@@ -17,8 +17,10 @@ export interface BodyLimits {
 declare global {
   namespace Express {
     interface Request {
-      /** Reads the body; called once, after the guard has let the request in. */
-      readJson: () => Promise<unknown>;
+      /** What {@link JsonBody} reads at most. */
+      bodyLimits: BodyLimits;
+      /** Set when all of the body is read before Node has noticed its end. */
+      bodyIsRead?: boolean;
     }
   }
 }
@@ -27,24 +29,20 @@ declare global {
  * The JSON body of the request, validated as the DTO class that the parameter has as its type. It
  * is read only now, after the guards: nobody without a valid token gets a body read.
  */
-export const JsonBody = createParamDecorator((_: unknown, context: ExecutionContext) =>
-  context.switchToHttp().getRequest<Request>().readJson(),
-);
+export const JsonBody = createParamDecorator(async (_: unknown, context: ExecutionContext) => {
+  const http = context.switchToHttp();
+  return parseExactJson(decode(await readBody(http.getRequest(), http.getResponse())));
+});
 
-/** Gives every request its `readJson`, which reads nothing before it is called. */
+/** Tells every request how much of its body may be read. */
 export function jsonBody(limits: BodyLimits) {
-  return (request: Request, response: Response, next: NextFunction): void => {
-    request.readJson = async () =>
-      parseExactJson(decode(await readBody(request, response, limits)));
-    next();
+  return (request: Request): void => {
+    request.bodyLimits = limits;
   };
 }
 
-async function readBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  limits: BodyLimits,
-): Promise<Buffer> {
+async function readBody(request: Request, response: Response): Promise<Buffer> {
+  const { bodyLimits: limits } = request;
   if (!declaresBody(request)) throw new PlantStoreError('body-missing');
   const length = request.headers['content-length'];
   if (length !== undefined) {
@@ -63,7 +61,12 @@ async function readBody(
   return body;
 }
 
-function collect(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+function collect(request: Request, limits: BodyLimits): Promise<Buffer> | Buffer {
+  // Most bodies have arrived together with the header fields: nothing to wait for.
+  if (Number(request.headers['content-length']) === request.readableLength) {
+    request.bodyIsRead = true;
+    return request.read() as Buffer;
+  }
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -102,6 +105,7 @@ function requireJson({ headers }: IncomingMessage): void {
 }
 
 function isUtf8Json(contentType: string): boolean {
+  if (contentType === 'application/json') return true;
   try {
     const { essence, params } = new MIMEType(contentType);
     return (

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { NextFunction, Request, Response } from 'express';
+import type { Request } from 'express';
 
 export const REQUEST_ID_HEADER = 'X-Request-Id';
 
@@ -15,12 +15,10 @@ declare global {
 /** Ids that can stand in a log and in a header as they are: UUIDs, ULIDs, trace ids and the like. */
 const SANE = /^[\w.:+/=@-]{1,128}$/;
 
-/** Takes the id of the request from the caller if it is sane, else makes one; repeats it in the answer. */
-export function requestId(request: Request, response: Response, next: NextFunction): void {
+/** Takes the id of the request from the caller if it is sane, else makes one. The answer repeats it. */
+export function requestId(request: Request): void {
   const given = request.get(REQUEST_ID_HEADER);
   request.id = given !== undefined && SANE.test(given) ? given : newRequestId();
-  response.setHeader(REQUEST_ID_HEADER, request.id);
-  next();
 }
 
 export function newRequestId(): string {

@@ -1,13 +1,13 @@
-import type { NextFunction, Request, Response } from 'express';
+import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import type { Metrics } from '../operations/metrics.js';
 
 /** One line and one measurement for each request. Neither holds a path, a query or a header: they can hold secrets. */
 export function requestLog(log: Logger, metrics: Metrics) {
-  return (request: Request, response: Response, next: NextFunction): void => {
+  return (request: Request, response: Response): void => {
     const start = performance.now();
-    const record = (answered: boolean): void => {
-      response.off('finish', onAnswer).off('close', onClose);
+    response.once('close', () => {
+      const answered = response.writableFinished;
       const seconds = (performance.now() - start) / 1_000;
       // Set by Express; a request that no route took has none.
       const route: unknown = request.route?.path;
@@ -26,10 +26,6 @@ export function requestLog(log: Logger, metrics: Metrics) {
         },
         answered ? 'request' : 'request abandoned by the client',
       );
-    };
-    const onAnswer = () => record(true);
-    const onClose = () => record(false);
-    response.on('finish', onAnswer).on('close', onClose);
-    next();
+    });
   };
 }

@@ -1,5 +1,3 @@
-import type { NextFunction, Request, Response } from 'express';
-
 /**
  * What helmet sets, with the policies of an API: nothing it answers is a page, so nothing may be
  * loaded, framed or cached. The docs page replaces the content security policy by its own.
@@ -20,10 +18,3 @@ export const SECURITY_HEADERS = {
   'X-Permitted-Cross-Domain-Policies': 'none',
   'X-XSS-Protection': '0',
 } as const;
-
-const ENTRIES = Object.entries(SECURITY_HEADERS);
-
-export function securityHeaders(_request: Request, response: Response, next: NextFunction): void {
-  for (const [name, value] of ENTRIES) response.setHeader(name, value);
-  next();
-}

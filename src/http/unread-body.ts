@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Request } from 'express';
 
 /** How much is still taken off the line of a refused connection, so that the answer arrives. */
 export const DRAIN = { bytes: 64 * 1024, milliseconds: 1_000 };
@@ -11,20 +12,22 @@ export function declaresBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Sees to it that a connection is kept only when the body of its request was read to the end. It is
- * closed otherwise, in two steps (RFC 9112, section 9.6), because a reset could cost the client the
- * answer. Node by itself would read the rest of the body, however long.
+ * Sees to it, before the header fields of the answer are written, that a connection is kept only when
+ * the body of its request was read to the end. It is closed otherwise, in two steps (RFC 9112, section
+ * 9.6), because a reset could cost the client the answer. Node by itself would read the rest of the
+ * body, however long.
  */
-export function closeAfterUnreadBody(request: IncomingMessage, response: ServerResponse): void {
-  if (!declaresBody(request)) return;
-  const { shouldKeepAlive } = response;
+export function closeAfterUnreadBody(request: Request, response: ServerResponse): void {
+  if (isRead(request)) return;
   response.shouldKeepAlive = false;
-  request.once('end', () => {
-    if (!response.headersSent) response.shouldKeepAlive = shouldKeepAlive;
-  });
   response.once('prefinish', () => {
-    if (!request.readableEnded) drain(request);
+    if (!isRead(request)) drain(request);
   });
+}
+
+function isRead(request: Request): boolean {
+  if (request.bodyIsRead === true || !declaresBody(request)) return true;
+  return request.complete && request.readableLength === 0;
 }
 
 function drain(request: IncomingMessage): void {

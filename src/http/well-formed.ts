@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
-import type { NextFunction, Request, Response } from 'express';
+import type { Request } from 'express';
 import { PlantStoreError } from '../errors/plant-store.error.js';
+import { countOf } from './header-count.js';
 
 /** Refuses what is wrong with a request before its path matters, and what Node lets pass. */
-export function wellFormed(request: Request, _response: Response, next: NextFunction): void {
+export function wellFormed(request: Request): void {
   const fault = FAULTS.find(([isFault]) => isFault(request));
-  if (fault !== undefined) next(new PlantStoreError('bad-request', fault[1]));
-  else if (isUnknownExpectation(request)) next(new PlantStoreError('expectation-failed'));
-  else next();
+  if (fault !== undefined) throw new PlantStoreError('bad-request', fault[1]);
+  if (isUnknownExpectation(request)) throw new PlantStoreError('expectation-failed');
 }
 
 const FAULTS: readonly (readonly [(request: IncomingMessage) => boolean, string])[] = [
@@ -21,10 +21,10 @@ function hasOtherVersion({ httpVersion }: IncomingMessage): boolean {
 }
 
 /** RFC 9112, section 3.2: exactly one, from HTTP/1.1 on. Node keeps the first of several. */
-function hasWrongHost({ rawHeaders, headers, httpVersion }: IncomingMessage): boolean {
-  const count = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
-  if (count === 0) return httpVersion !== '1.0';
-  return count > 1 || !HOST.test(headers.host ?? '');
+function hasWrongHost(request: IncomingMessage): boolean {
+  const count = countOf('host', request);
+  if (count === 0) return request.httpVersion !== '1.0';
+  return count > 1 || !HOST.test(request.headers.host ?? '');
 }
 
 /** `uri-host [ ":" port ]` (RFC 9110, section 7.2; RFC 3986, section 3.2.2). */

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import type { NextFunction, Request, Response } from 'express';
+import type { Request, Response } from 'express';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
 import { sendJson } from '../http/send-json.js';
@@ -13,19 +14,27 @@ const LAST_CALL = 1_000;
 /** Knows which requests are under way, and sees them off when the service stops. */
 @Injectable()
 export class Draining {
-  private readonly underWay = new Set<ServerResponse>();
+  /**
+   * The response that each connection waits for; connections take turns by themselves. One entry for a
+   * connection, and none for a request: a table that is refilled all the time leaves old versions of
+   * itself behind, and V8 keeps what they name until its next great collection.
+   */
+  private readonly responses = new Map<Socket, ServerResponse | undefined>();
+  private underWay = 0;
   private draining = false;
   private onIdle = (): void => {};
 
-  /** Middleware that must see every request. */
-  readonly track = (_request: Request, response: Response, next: NextFunction): void => {
-    this.underWay.add(response);
+  /** A step that must see every request. */
+  readonly track = ({ socket }: Request, response: Response): void => {
+    if (!this.responses.has(socket)) socket.once('close', () => this.responses.delete(socket));
+    this.responses.set(socket, response);
+    this.underWay += 1;
     response.once('close', () => {
-      this.underWay.delete(response);
-      if (this.underWay.size === 0) this.onIdle();
+      if (this.responses.has(socket)) this.responses.set(socket, undefined);
+      this.underWay -= 1;
+      if (this.underWay === 0) this.onIdle();
     });
     if (this.draining) response.setHeader('Connection', 'close');
-    next();
   };
 
   /**
@@ -36,14 +45,14 @@ export class Draining {
     this.draining = true;
     const closed = once(server, 'close');
     server.close();
-    for (const response of this.underWay) {
-      if (!response.headersSent) response.setHeader('Connection', 'close');
+    for (const response of this.responses.values()) {
+      if (response?.headersSent === false) response.setHeader('Connection', 'close');
     }
     // What is on its way comes in, what is under way is answered, the answers leave.
     await Promise.race([closed, after(LAST_CALL)]);
-    if (this.underWay.size > 0) {
+    if (this.underWay > 0) {
       await Promise.race([this.idle(), after(bound)]);
-      for (const response of this.underWay) refuse(response);
+      for (const response of this.responses.values()) refuse(response);
       await Promise.race([closed, after(LAST_CALL)]);
     }
     server.closeAllConnections();
@@ -61,8 +70,8 @@ function after(milliseconds: number): Promise<void> {
   return sleep(milliseconds, undefined, { ref: false });
 }
 
-function refuse(response: ServerResponse): void {
-  if (response.headersSent) return;
+function refuse(response: ServerResponse | undefined): void {
+  if (response === undefined || response.headersSent) return;
   const { status, headers, body } = toAnswer(new PlantStoreError('shutting-down'));
   response.setHeaders(new Headers(headers));
   sendJson(response, status, body);

@@ -1,8 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { Expose, Transform } from 'class-transformer';
 import { buildMessage, ValidateBy, ValidateIf } from 'class-validator';
-import { toInteger } from '../../http/exact-json.js';
 import { isPlantId, PLANT_ID_RULE, PLANT_ID_SCHEMA } from '../plant-id.js';
 
 /* One decorator per member: its rule and its schema are one thing. */
@@ -14,8 +12,6 @@ export function PlantIdField(): PropertyDecorator {
       description: 'Identification number of the plant.',
       example: 7,
     }),
-    Expose(),
-    Transform(({ value }) => toInteger(value)),
     ValidateBy({
       name: 'isPlantId',
       validator: { validate: isPlantId, defaultMessage: () => PLANT_ID_RULE },
@@ -26,7 +22,6 @@ export function PlantIdField(): PropertyDecorator {
 export function PlantNameField(): PropertyDecorator {
   return applyDecorators(
     ApiProperty({ type: 'string', description: 'The name of the plant.', example: 'Monstera' }),
-    Expose(),
     IsStorableText(),
   );
 }
@@ -39,7 +34,6 @@ export function PlantTagField(): PropertyDecorator {
       description: 'Tag that specifies the type of the plant.',
       example: 'indoor',
     }),
-    Expose(),
     // Not IsOptional(), which would let null pass as well.
     ValidateIf((_, value) => value !== undefined),
     IsStorableText(),
