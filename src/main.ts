@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { readConfig, withDatabase } from './config/config.js';
 import type { ServiceConfig } from './config/config.js';
 import { startLocalInstance } from './local-instance.js';
-import { createLogger } from './operations/logger.js';
+import { createLogger, linesInBackground } from './operations/logger.js';
 import { StartupError } from './startup.error.js';
 import { hasLocalToken, localAddress, welcome } from './welcome.js';
 
@@ -27,7 +27,10 @@ try {
 async function run(signal: AbortSignal): Promise<void> {
   if (existsSync('.env')) process.loadEnvFile('.env');
   const config = readConfig(process.env);
-  const logger = await createLogger(config.logLevel);
+  const logger = await createLogger(
+    config.logLevel,
+    process.stdout.isTTY ? undefined : linesInBackground(),
+  );
   const { url } = config.database;
   if (url !== undefined) {
     await serve(withDatabase(config, url), logger, signal, (address) => {

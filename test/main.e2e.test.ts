@@ -30,6 +30,10 @@ beforeEach(async () => {
   vi.stubEnv('MANAGEMENT_PORT', '0');
   vi.stubEnv('LOG_LEVEL', 'silent');
   vi.resetModules();
+  vi.doMock('../src/operations/logger.js', async (importOriginal) => ({
+    ...(await importOriginal<typeof import('../src/operations/logger.js')>()),
+    linesInBackground: () => ({ write: collect }),
+  }));
 });
 
 afterEach(async () => {

@@ -17,6 +17,23 @@ export async function createLogger(
   );
 }
 
+/**
+ * Standard output for a service under load. Lines leave together and in the background: a system call for
+ * each one would cost more than making it, and whoever reads them slowly must not hold requests up. What
+ * cannot leave any more is dropped. What has not left is written when the process ends, unless it is killed.
+ */
+export function linesInBackground(): DestinationStream {
+  return pino.destination({
+    dest: 1,
+    sync: false,
+    /** Bytes that are waited for, but not for more than these milliseconds. */
+    minLength: 4_096,
+    periodicFlush: 50,
+    /** Bytes that may wait. */
+    maxLength: 16_000_000,
+  });
+}
+
 async function prettyStream(): Promise<DestinationStream | undefined> {
   if (!process.stdout.isTTY) return undefined;
   try {
