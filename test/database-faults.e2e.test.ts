@@ -23,6 +23,16 @@ function expectUnavailable(answer: Answer, error = 50300): void {
   expect(answer.text).not.toMatch(/sql|select|insert|127\.0\.0\.1|timeout|terminat/i);
 }
 
+/** Waits until so many connections of the pool are in use. */
+async function areUsed({ managementUrl }: TestService, connections: number): Promise<void> {
+  await vi.waitFor(async () => {
+    const metrics = await (await fetch(`${managementUrl}/metrics`)).text();
+    expect(metrics).toContain(
+      `db_client_connection_count{db_client_connection_state="used"} ${connections}`,
+    );
+  });
+}
+
 describe('a database server that dies', () => {
   let folder: string;
   let server: EmbeddedPostgres;
@@ -112,10 +122,13 @@ describe('a database server that dies', () => {
     for (const pid of stopped) process.kill(pid, 'SIGSTOP');
     try {
       const start = performance.now();
-      const [first, second, waiting] = [4, 5, 6].map((id) => service.post({ id, name: 'during' }));
-      expectUnavailable(await waiting!, 50301);
-      expectUnavailable(await first!);
-      expectUnavailable(await second!);
+      const answers: Promise<Answer>[] = [];
+      for (const used of [1, 2, 2]) {
+        answers.push(service.post({ id: 4 + answers.length, name: 'during' }));
+        await areUsed(service, used);
+      }
+      const [first, second, waiting] = answers;
+      for (const answer of [first, second, waiting]) expect((await answer!).status).toBe(503);
       expect(performance.now() - start).toBeLessThan(15_000);
     } finally {
       for (const pid of stopped) process.kill(pid, 'SIGCONT');
@@ -187,11 +200,11 @@ describe('a database that is busy', () => {
 
   it('answers 503 when a statement takes too long, and when no connection is free', async () => {
     const client = await lock('LOCK TABLE plants');
-    const held = [10, 11].map((id) => service.post({ id, name: 'held' }));
-    await vi.waitFor(async () => {
-      const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
-      expect(metrics).toContain('db_client_connection_count{db_client_connection_state="used"} 2');
-    });
+    const held: Promise<Answer>[] = [];
+    for (const id of [10, 11]) {
+      held.push(service.post({ id, name: 'held' }));
+      await areUsed(service, held.length);
+    }
     const waiting = service.post({ id: 12, name: 'waiting' });
     expectUnavailable(await waiting, 50301);
     for (const answer of await Promise.all(held)) expectUnavailable(answer);

@@ -72,8 +72,12 @@ describe.concurrent('SIGTERM', () => {
     const lock = await lockPlants(database);
     const held = [4, 5].map((id) => ({ id, name: 'Calathea', tag: 'slow' }));
     const client = new KeepAliveClient(running);
-    const answers = Promise.allSettled(held.map((plant) => client.send(plant)));
-    await lock.waiting(held.length);
+    const sent: Promise<unknown>[] = [];
+    for (const plant of held) {
+      sent.push(client.send(plant));
+      await lock.waiting(sent.length);
+    }
+    const answers = Promise.allSettled(sent);
 
     service.kill('SIGTERM');
     await service.logged('shutting down');
@@ -100,6 +104,8 @@ describe.concurrent('SIGTERM', () => {
     expect(await database.query('SELECT id::int FROM plants ORDER BY id')).toEqual(
       [1, 2, 3, 4, 5].map((id) => ({ id })),
     );
+    // Lines wait to leave together, but not beyond the end.
+    expect(service.log.at(-1)).toMatchObject({ msg: 'stopped' });
     expectNoSecrets(service);
     for (const socket of [idle, headersUnderWay, bodyUnderWay]) socket.destroy();
   });

@@ -55,13 +55,12 @@ export class Database {
     return this.bounded(async () => {
       const runner = this.dataSource.createQueryRunner();
       try {
-        const [begun, bound, rows, committed] = await Promise.allSettled([
-          runner.query('BEGIN'),
-          runner.query(BOUND_STATEMENTS),
+        const [begun, rows, committed] = await Promise.allSettled([
+          runner.query(`BEGIN; ${BOUND_STATEMENTS}`),
           runner.query(sql, [...parameters]) as Promise<Row[]>,
           runner.query('COMMIT'),
         ]);
-        for (const part of [begun, bound, committed]) {
+        for (const part of [begun, committed]) {
           if (part.status === 'rejected') throw part.reason;
         }
         if (rows.status === 'rejected') throw rows.reason;

@@ -16,6 +16,12 @@ const MAX_UNDER_WAY = 2;
 /** Of one statement. Texts count by their length, because a row can be as long as a body. */
 const MAX_GROUP = { rows: 500, characters: 1_000_000 };
 
+/** Rows of the first groups; they double as long as the database is quick. */
+const FIRST_ROWS = 32;
+
+/** Milliseconds for a group after which the next ones are smaller, long before their statements are given up. */
+const SLOW = 500;
+
 /** Of all plants that wait. */
 const MAX_WAITING = { rows: 1_000, characters: 50_000_000 };
 
@@ -29,6 +35,7 @@ interface Waiting {
   readonly plant: Plant;
   readonly since: number;
   readonly attempt: number;
+  answered: boolean;
   resolve(creation: Creation): void;
   reject(error: unknown): void;
 }
@@ -42,6 +49,8 @@ export class GroupCommit {
   private waiting: Waiting[] = [];
   private waitingCharacters = 0;
   private underWay = 0;
+  private maxRows = FIRST_ROWS;
+  private departure: NodeJS.Immediate | undefined;
   private lateness: NodeJS.Timeout | undefined;
 
   constructor(
@@ -58,7 +67,14 @@ export class GroupCommit {
    */
   create(plant: Plant): Promise<Creation> {
     return new Promise((resolve, reject) => {
-      this.enqueue({ plant, since: performance.now(), attempt: 1, resolve, reject });
+      this.enqueue({
+        plant,
+        since: performance.now(),
+        attempt: 1,
+        answered: false,
+        resolve,
+        reject,
+      });
     });
   }
 
@@ -73,21 +89,40 @@ export class GroupCommit {
     }
     this.waiting.push(entry);
     this.waitingCharacters += characters;
-    this.sendNext();
+    // Not before all requests that have arrived are read; else the first ones would leave alone.
+    this.departure ??= setImmediate(() => {
+      this.departure = undefined;
+      this.sendNext();
+    });
   }
 
   private sendNext(): void {
-    if (this.underWay === MAX_UNDER_WAY) {
-      this.lateness ??= setTimeout(() => this.refuseLate(), MAX_WAIT).unref();
-      return;
+    while (this.waiting.length > 0) {
+      if (this.underWay === MAX_UNDER_WAY) {
+        this.lateness ??= setTimeout(() => this.refuseLate(), MAX_WAIT).unref();
+        return;
+      }
+      this.underWay += 1;
+      void this.send(this.nextGroup());
     }
-    const group = this.nextGroup();
-    if (group.length === 0) return;
-    this.underWay += 1;
-    void this.commit(group).finally(() => {
-      this.underWay -= 1;
-      this.sendNext();
-    });
+  }
+
+  private async send(group: readonly Waiting[]): Promise<void> {
+    const start = performance.now();
+    await this.commit(group);
+    this.underWay -= 1;
+    this.adapt(group.length, performance.now() - start);
+    this.sendNext();
+  }
+
+  /** The bound of a statement holds for all of its rows, so they must be fewer where each takes long. */
+  private adapt(rows: number, milliseconds: number): void {
+    if (milliseconds > SLOW) {
+      // A small group that took long tells little of larger ones.
+      this.maxRows = Math.max(1, Math.min(this.maxRows, Math.max(rows, FIRST_ROWS)) >> 1);
+    } else if (rows >= this.maxRows) {
+      this.maxRows = Math.min(MAX_GROUP.rows, rows * 2);
+    }
   }
 
   /** Takes those who have waited longest off the queue, as many as fit. */
@@ -95,7 +130,7 @@ export class GroupCommit {
     let characters = 0;
     const tooMany = this.waiting.findIndex((entry, index) => {
       characters += lengthOf(entry);
-      return index === MAX_GROUP.rows || (index > 0 && characters > MAX_GROUP.characters);
+      return index === this.maxRows || (index > 0 && characters > MAX_GROUP.characters);
     });
     return this.dequeue(tooMany === -1 ? this.waiting.length : tooMany);
   }
@@ -123,6 +158,7 @@ export class GroupCommit {
    * @returns why the database took none of the last ones, if it did not
    */
   private async commit(group: readonly Waiting[]): Promise<PlantStoreError | undefined> {
+    if (group.length === 0) return undefined;
     try {
       await this.store(group);
       return undefined;
@@ -132,12 +168,13 @@ export class GroupCommit {
         return error instanceof PlantStoreError ? error : undefined;
       }
     }
-    // One row fails all of them. What is stored already is found unchanged at the second time.
-    const middle = group.length >> 1;
-    const outage = await this.commit(group.slice(0, middle));
-    if (outage === undefined) return this.commit(group.slice(middle));
+    // One row fails all of them. Those that are answered must not be sent again: they may be gone by now.
+    const left = group.filter(({ answered }) => !answered);
+    const middle = (left.length + 1) >> 1;
+    const outage = await this.commit(left.slice(0, middle));
+    if (outage === undefined) return this.commit(left.slice(middle));
     // Each further part would wait for the database as long again.
-    for (const entry of group.slice(middle)) entry.reject(outage);
+    for (const entry of left.slice(middle)) entry.reject(outage);
     return outage;
   }
 
@@ -151,8 +188,8 @@ export class GroupCommit {
       const { plant } = entry;
       const first = sent.get(plant.id);
       if (first === undefined || !created.has(plant.id)) others.push(entry);
-      else if (plant === first) entry.resolve('created');
-      else entry.resolve(isSame(plant, first) ? 'unchanged' : 'taken');
+      else if (plant === first) answer(entry, 'created');
+      else answer(entry, isSame(plant, first) ? 'unchanged' : 'taken');
     }
     if (others.length === 0) return;
     // In a statement of its own: the first one does not see what others committed since it began.
@@ -160,7 +197,7 @@ export class GroupCommit {
     for (const [i, entry] of others.entries()) {
       const same = comparison[i];
       if (same === undefined) this.tryAgain(entry);
-      else entry.resolve(same ? 'unchanged' : 'taken');
+      else answer(entry, same ? 'unchanged' : 'taken');
     }
   }
 
@@ -175,6 +212,11 @@ export class GroupCommit {
       new PlantStoreError('overloaded', `id ${id} is created and removed by others all the time`),
     );
   }
+}
+
+function answer(entry: Waiting, creation: Creation): void {
+  entry.answered = true;
+  entry.resolve(creation);
 }
 
 function lengthOf({ plant: { name, tag } }: Waiting): number {
