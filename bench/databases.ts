@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { startEmbeddedPostgres } from '../src/database/embedded-postgres.js';
+import type { EmbeddedPostgres } from '../src/database/embedded-postgres.js';
+import { PROJECT } from './contender.js';
+
+/** One server for all contenders, with its default settings and so with full durability. */
+export class Databases {
+  private constructor(
+    private readonly server: EmbeddedPostgres,
+    /** For files that go when the server goes. */
+    readonly folder: string,
+    readonly version: string,
+  ) {}
+
+  static async start(): Promise<Databases> {
+    const folder = await mkdtemp(join(tmpdir(), 'plant-store-bench-'));
+    // Whatever ends the benchmark: the server goes by itself then, and the contenders with their parent.
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => process.exit(1));
+    }
+    const server = await startEmbeddedPostgres(folder);
+    const [row] = await query(server.url, 'SHOW server_version');
+    return new Databases(server, folder, String(row?.['server_version']));
+  }
+
+  /** A new database with the schema of the service. */
+  async create(name: string): Promise<BenchDatabase> {
+    await query(this.server.url, `CREATE DATABASE "${name}"`);
+    const url = new URL(this.server.url);
+    url.pathname = `/${name}`;
+    await promisify(execFile)(
+      process.execPath,
+      [join(PROJECT, 'dist', 'cli', 'migration.js'), 'run'],
+      { cwd: this.folder, env: { DATABASE_URL: url.href } },
+    );
+    return new BenchDatabase(url.href);
+  }
+
+  async stop(): Promise<void> {
+    await this.server.stop();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+export class BenchDatabase {
+  constructor(readonly url: string) {}
+
+  /** Empties the table, and leaves no work of the past to the server. */
+  async clear(): Promise<void> {
+    await query(this.url, 'TRUNCATE plants');
+    await query(this.url, 'CHECKPOINT');
+  }
+
+  /** Stores plants with even ids, which no load generator uses. */
+  async fill(rows: number): Promise<void> {
+    const stride = Math.floor(2 ** 40 / Math.max(rows, 1));
+    await query(
+      this.url,
+      `INSERT INTO plants (id, name, tag)
+       SELECT id, 'Plant ' || id, 'indoor'
+       FROM generate_series(1::bigint, ${rows}) AS n, LATERAL (SELECT n * ${stride} * 2) AS t (id)`,
+    );
+    await query(this.url, 'VACUUM ANALYZE plants');
+    await query(this.url, 'CHECKPOINT');
+  }
+
+  /** How many plants are stored that the load generators sent, and whether all are stored as sent. */
+  async stored(): Promise<{ readonly rows: number; readonly asSent: boolean }> {
+    const [row] = await query(
+      this.url,
+      `SELECT count(*)::int AS rows,
+         coalesce(bool_and(name = 'Plant ' || id AND tag = 'indoor'), true) AS "asSent"
+       FROM plants WHERE id % 2 = 1`,
+    );
+    return row as { rows: number; asSent: boolean };
+  }
+}
+
+async function query(connectionString: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,79 @@
+import { parse, View } from 'vega';
+import { compile } from 'vega-lite';
+import type { TopLevelSpec } from 'vega-lite';
+import { PERCENTILES } from './load.js';
+import type { Results } from './report.js';
+
+/** Requests per second against connections, as SVG. */
+export function throughputPicture({ contenders, medians }: Results): Promise<string> {
+  return draw({
+    title: 'Creates per second',
+    data: {
+      values: medians.map((row) => ({ ...row, title: titleOf(contenders, row.contender) })),
+    },
+    encoding: {
+      x: { field: 'connections', type: 'ordinal', title: 'connections', axis: { labelAngle: 0 } },
+      y: { field: 'requestsPerSecond', type: 'quantitative', title: 'answers per second' },
+      color: color(contenders),
+    },
+  });
+}
+
+/** Latency percentiles at 64 connections, as SVG. */
+export function latencyPicture({ contenders, medians }: Results): Promise<string> {
+  return draw({
+    title: 'Latency at 64 connections',
+    data: {
+      values: medians
+        .filter(({ connections }) => connections === 64)
+        .flatMap((row) =>
+          PERCENTILES.map((percentile, i) => ({
+            percentile: String(percentile),
+            milliseconds: row.latency[i],
+            title: titleOf(contenders, row.contender),
+          })),
+        ),
+    },
+    encoding: {
+      x: { field: 'percentile', type: 'ordinal', title: 'percentile', axis: { labelAngle: 0 } },
+      y: {
+        field: 'milliseconds',
+        type: 'quantitative',
+        title: 'milliseconds',
+        scale: { type: 'log' },
+      },
+      color: color(contenders),
+    },
+  });
+}
+
+type Contenders = Results['contenders'];
+
+function titleOf(contenders: Contenders, name: string): string | undefined {
+  return contenders.find((contender) => contender.name === name)?.title;
+}
+
+/** One colour for each contender, in the same order in all pictures. */
+function color(contenders: Contenders) {
+  return {
+    field: 'title',
+    type: 'nominal',
+    sort: contenders.map(({ title }) => title),
+    title: null,
+  } as const;
+}
+
+type Drawing = Pick<Extract<TopLevelSpec, { mark: unknown }>, 'title' | 'data' | 'encoding'>;
+
+function draw(drawing: Drawing): Promise<string> {
+  const { spec } = compile({
+    width: 460,
+    height: 280,
+    background: 'white',
+    padding: 12,
+    mark: { type: 'line', point: true },
+    config: { font: 'sans-serif', range: { category: { scheme: 'tableau10' } } },
+    ...drawing,
+  });
+  return new View(parse(spec), { renderer: 'none' }).toSVG();
+}

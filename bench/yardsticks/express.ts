@@ -1,0 +1,33 @@
+import express from 'express';
+import type { NextFunction, Request, Response } from 'express';
+import { DatabaseError, Pool } from 'pg';
+import { announce } from './announce.js';
+
+/* What people write by hand with Express and pg. */
+
+interface NewPlant {
+  readonly id: number;
+  readonly name: string;
+  readonly tag?: string;
+}
+
+const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 10 });
+const app = express();
+app.use(express.json());
+
+app.post('/plants', async (request, response) => {
+  const { id, name, tag } = request.body as NewPlant;
+  await pool.query({
+    name: 'insert-plant',
+    text: 'INSERT INTO plants (id, name, tag) VALUES ($1, $2, $3)',
+    values: [id, name, tag ?? null],
+  });
+  response.json({ name, tag });
+});
+
+app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+  const taken = error instanceof DatabaseError && error.code === '23505';
+  response.status(taken ? 400 : 500).json({ error: taken ? 40009 : 50000, message: String(error) });
+});
+
+const server = app.listen(0, '127.0.0.1', () => announce(server));

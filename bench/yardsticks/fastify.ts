@@ -1,0 +1,34 @@
+import { fastify } from 'fastify';
+import { DatabaseError, Pool } from 'pg';
+import { announce } from './announce.js';
+
+/* What people write by hand with Fastify and pg. */
+
+interface NewPlant {
+  readonly id: number;
+  readonly name: string;
+  readonly tag?: string;
+}
+
+const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 10 });
+const app = fastify();
+
+app.post<{ Body: NewPlant }>('/plants', async (request) => {
+  const { id, name, tag } = request.body;
+  await pool.query({
+    name: 'insert-plant',
+    text: 'INSERT INTO plants (id, name, tag) VALUES ($1, $2, $3)',
+    values: [id, name, tag ?? null],
+  });
+  return { name, tag };
+});
+
+app.setErrorHandler((error, _request, reply) => {
+  const taken = error instanceof DatabaseError && error.code === '23505';
+  return reply
+    .status(taken ? 400 : 500)
+    .send({ error: taken ? 40009 : 50000, message: String(error) });
+});
+
+await app.listen({ host: '127.0.0.1', port: 0 });
+announce(app.server);
