@@ -82,7 +82,9 @@ export class Running {
       },
     });
     await log.close();
-    process.once('exit', () => child.kill('SIGKILL'));
+    const onExit = () => child.kill('SIGKILL');
+    process.once('exit', onExit);
+    child.once('exit', () => process.off('exit', onExit));
     const deadline = performance.now() + BOUND;
     for (;;) {
       const text = await readFile(logFile, 'utf8');

@@ -9,10 +9,17 @@ import { startEmbeddedPostgres } from '../src/database/embedded-postgres.js';
 import type { EmbeddedPostgres } from '../src/database/embedded-postgres.js';
 import { PROJECT } from './contender.js';
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+function leave(): never {
+  process.exit(1);
+}
+
 /** One server for all contenders, with its default settings and so with full durability. */
 export class Databases {
   private constructor(
     private readonly server: EmbeddedPostgres,
+    private readonly onExit: () => void,
     /** For files that go when the server goes. */
     readonly folder: string,
     readonly version: string,
@@ -21,13 +28,12 @@ export class Databases {
   static async start(): Promise<Databases> {
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-bench-'));
     // Whatever ends the benchmark: the server goes by itself then, and the contenders with their parent.
-    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.once(signal, () => process.exit(1));
-    }
+    const onExit = () => rmSync(folder, { recursive: true, force: true });
+    process.once('exit', onExit);
+    for (const signal of SIGNALS) process.once(signal, leave);
     const server = await startEmbeddedPostgres(folder);
     const [row] = await query(server.url, 'SHOW server_version');
-    return new Databases(server, folder, String(row?.['server_version']));
+    return new Databases(server, onExit, folder, String(row?.['server_version']));
   }
 
   /** A new database with the schema of the service. */
@@ -46,6 +52,8 @@ export class Databases {
   async stop(): Promise<void> {
     await this.server.stop();
     await rm(this.folder, { recursive: true, force: true });
+    process.off('exit', this.onExit);
+    for (const signal of SIGNALS) process.off(signal, leave);
   }
 }
 

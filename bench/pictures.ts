@@ -60,6 +60,7 @@ function color(contenders: Contenders) {
     type: 'nominal',
     sort: contenders.map(({ title }) => title),
     title: null,
+    legend: { labelLimit: 300 },
   } as const;
 }
 
