@@ -17,7 +17,7 @@ export class Draining {
   /**
    * The response that each connection waits for; connections take turns by themselves. One entry for a
    * connection, and none for a request: a table that is refilled all the time leaves old versions of
-   * itself behind, and V8 keeps what they name until its next great collection.
+   * itself behind, and V8 keeps what they name until its next major garbage collection.
    */
   private readonly responses = new Map<Socket, ServerResponse | undefined>();
   private underWay = 0;
