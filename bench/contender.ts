@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { open, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ProcessUsage } from './process-usage.js';
@@ -24,7 +24,7 @@ function yardstick(name: string): string {
 
 /** The service, from a folder in which it is built. */
 export function service(name: string, folder: string): Contender {
-  return { name, title: name, script: join(folder, 'dist', 'main.js') };
+  return { name, title: name, script: resolve(folder, 'dist', 'main.js') };
 }
 
 export const PLANT_STORE = { ...service('plant-store', PROJECT), title: 'Plant Store' };
