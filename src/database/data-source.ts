@@ -46,6 +46,7 @@ export function dataSourceOptions({ url, poolMax }: DatabaseSettings) {
     connectTimeoutMS: DATABASE_LIMITS.connection,
     extra: {
       Client: PoolClient,
+      onConnect: (client: PoolClient) => client.adoptSession(DATABASE_LIMITS.statement),
       idleTimeoutMillis: DATABASE_LIMITS.idle,
       keepAlive: true,
       query_timeout: DATABASE_LIMITS.reply,

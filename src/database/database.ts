@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
-import type { Pool } from 'pg';
+import type { Pool, QueryResult, QueryResultRow } from 'pg';
 import { DataSource, QueryFailedError } from 'typeorm';
 import type { EntityManager } from 'typeorm';
 import { PlantStoreError } from '../errors/plant-store.error.js';
@@ -8,12 +8,20 @@ import { Metrics } from '../operations/metrics.js';
 import type { PoolUse } from '../operations/metrics.js';
 import { isOutage } from './database-failure.js';
 import { DATABASE_LIMITS } from './data-source.js';
+import type { PoolClient } from './pool-client.js';
 
 /** How many may wait for a connection of the pool. */
 const MAX_WAITING = 1_000;
 
-/** For this transaction only: behind PgBouncer, a session belongs to many clients. */
+/** For this transaction only: behind PgBouncer a session belongs to many clients. */
 const BOUND_STATEMENTS = `SET LOCAL statement_timeout = ${DATABASE_LIMITS.statement}`;
+
+export interface Statement {
+  /** Under which a session of our own keeps it, and its plan, prepared; of this text alone. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
 
 /** The database as the repositories see it: bounded waits, and failures that mean something. */
 @Injectable()
@@ -44,27 +52,18 @@ export class Database {
   }
 
   /**
-   * Runs one statement in a transaction of its own, in one round trip: none of its parts is waited for
-   * before the next is sent. After a failure, whichever it is, PostgreSQL turns the COMMIT into a
-   * ROLLBACK (manual, chapter 3.4).
+   * Runs one statement in a transaction of its own, in one round trip.
    *
-   * @returns the rows
    * @throws PlantStoreError `database-unavailable`, or `overloaded` when all connections are taken
    */
-  async statement<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]> {
+  async statement<Row extends QueryResultRow>(statement: Statement): Promise<QueryResult<Row>> {
     return this.bounded(async () => {
       const runner = this.dataSource.createQueryRunner();
       try {
-        const [begun, rows, committed] = await Promise.allSettled([
-          runner.query(`BEGIN; ${BOUND_STATEMENTS}`),
-          runner.query(sql, [...parameters]) as Promise<Row[]>,
-          runner.query('COMMIT'),
-        ]);
-        for (const part of [begun, committed]) {
-          if (part.status === 'rejected') throw part.reason;
-        }
-        if (rows.status === 'rejected') throw rows.reason;
-        return rows.value;
+        const client = (await runner.connect()) as PoolClient;
+        return client.hasOwnSession
+          ? await client.query<Row>({ ...statement, values: [...statement.values] })
+          : await inSharedSession<Row>(client, statement);
       } finally {
         await runner.release();
       }
@@ -108,3 +107,23 @@ export class Database {
 }
 
 const NO_POOL = { totalCount: 0, idleCount: 0, waitingCount: 0, options: { max: 0 } } as Pool;
+
+/**
+ * None of the parts is waited for before the next is sent. After a failure, whichever it is, PostgreSQL
+ * turns the COMMIT into a ROLLBACK (manual, chapter 3.4).
+ */
+async function inSharedSession<Row extends QueryResultRow>(
+  client: PoolClient,
+  { text, values }: Statement,
+): Promise<QueryResult<Row>> {
+  const [begun, result, committed] = await Promise.allSettled([
+    client.query(`BEGIN; ${BOUND_STATEMENTS}`),
+    client.query<Row>(text, [...values]),
+    client.query('COMMIT'),
+  ]);
+  for (const part of [begun, committed]) {
+    if (part.status === 'rejected') throw part.reason;
+  }
+  if (result.status === 'rejected') throw result.reason;
+  return result.value;
+}

@@ -8,8 +8,34 @@ import type { ClientConfig } from 'pg';
  * from then on, and the pool drops the connection when it is given back.
  */
 export class PoolClient extends Client {
+  private ownSession = false;
+
   constructor(config?: ClientConfig) {
     super(config);
     this.on('error', () => {});
+  }
+
+  /**
+   * Whether the session at the other end serves this connection alone, so that it may keep prepared
+   * statements, and bounds each statement by itself. A pooler such as PgBouncer lends its sessions to
+   * many clients: nothing may be left behind in them.
+   */
+  get hasOwnSession(): boolean {
+    return this.ownSession;
+  }
+
+  /**
+   * Finds out whose session it is, and bounds the statements of an own one. PostgreSQL names its
+   * process in the greeting (manual, chapter 54.2.1); a pooler names something of its own.
+   *
+   * @param statementTimeout in milliseconds
+   */
+  async adoptSession(statementTimeout: number): Promise<void> {
+    const { processID } = this as unknown as { readonly processID: number | null };
+    const { rowCount } = await this.query(
+      `SELECT set_config('statement_timeout', $1, false) WHERE pg_backend_pid() = $2`,
+      [String(statementTimeout), processID],
+    );
+    this.ownSession = rowCount === 1;
   }
 }

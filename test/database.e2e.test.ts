@@ -1,0 +1,86 @@
+import { DataSource } from 'typeorm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connect } from '../src/database/connect.js';
+import { Database } from '../src/database/database.js';
+import { dataSourceOptions } from '../src/database/data-source.js';
+import { createLogger } from '../src/operations/logger.js';
+import { Metrics } from '../src/operations/metrics.js';
+import { startPooler } from './support/pooler.js';
+import type { Pooler } from './support/pooler.js';
+import { createTestDatabase } from './support/test-database.js';
+import type { TestDatabase } from './support/test-database.js';
+import { startTestService } from './support/test-service.js';
+
+let server: TestDatabase;
+let pooler: Pooler;
+
+beforeAll(async () => {
+  server = await createTestDatabase();
+  pooler = await startPooler(server.url);
+});
+
+afterAll(async () => {
+  await pooler.stop();
+  await server.drop();
+});
+
+/** What one connection says of its session, before and after a named statement. */
+async function session(url: string) {
+  const dataSource = new DataSource(dataSourceOptions({ url, poolMax: 1 }));
+  const log = await createLogger('silent');
+  await connect(dataSource, { log, signal: new AbortController().signal });
+  const database = new Database(dataSource, new Metrics());
+  try {
+    const statement = {
+      name: 'bound',
+      text: `SELECT current_setting('statement_timeout') AS bound`,
+      values: [],
+    };
+    await expect(
+      database.statement({ name: 'wrong', text: 'SELECT 1 / $1::int', values: [0] }),
+    ).rejects.toThrow(/division by zero/);
+    const { rows } = await database.statement(statement);
+    expect((await database.statement(statement)).rows).toEqual(rows);
+    const [left] = await dataSource.query<object[]>(
+      `SELECT current_setting('statement_timeout') AS bound,
+         (SELECT count(*)::int FROM pg_prepared_statements WHERE name = 'bound') AS prepared,
+         pg_current_xact_id_if_assigned() AS transaction`,
+    );
+    return { during: rows, left };
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+describe('a session of PostgreSQL', () => {
+  it('that is our own bounds and keeps the statements', async () => {
+    expect(await session(server.url)).toEqual({
+      during: [{ bound: '5s' }],
+      left: { bound: '5s', prepared: 1, transaction: null },
+    });
+  });
+
+  it('that a pooler lends us is left as it was, and bounds our statements all the same', async () => {
+    expect(await session(pooler.url)).toEqual({
+      during: [{ bound: '5s' }],
+      left: { bound: '0', prepared: 0, transaction: null },
+    });
+  });
+});
+
+describe('the service behind a pooler', () => {
+  it('creates plants alone and in groups, tells replays from conflicts, and finds them', async () => {
+    const service = await startTestService({ database: { ...server, url: pooler.url } });
+    try {
+      const plants = Array.from({ length: 100 }, (_, id) => ({ id, name: `Plant ${id}` }));
+      expect((await service.post(plants[0])).status).toBe(200);
+      const answers = await Promise.all(plants.map((plant) => service.post(plant)));
+      expect(answers.map(({ json }) => json)).toEqual(plants.map(({ name }) => ({ name })));
+      const conflict = await service.post({ id: 7, name: 'another' });
+      expect([conflict.status, conflict.json['error']]).toEqual([400, 40009]);
+      expect((await service.request('GET', '/plants/7')).json).toEqual(plants[7]);
+    } finally {
+      await service.stop();
+    }
+  });
+});
