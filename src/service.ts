@@ -28,7 +28,7 @@ export type ShutdownLimits = Readonly<Record<keyof typeof SHUTDOWN_LIMITS, numbe
 export interface Service {
   readonly address: AddressInfo;
   readonly management: AddressInfo;
-  /** Answers what is under way and closes everything, within the bounds. */
+  /** Is not ready any more, answers what is under way and closes everything, within the bounds. */
   stop(limits?: ShutdownLimits): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export async function startService(
       variables: { host: 'HOST', port: 'PORT' },
     });
     app.get(Readiness).ready();
-    return { address, management, stop: (shutdownLimits) => stop(app, shutdownLimits) };
+    return { address, management, stop: (shutdownLimits) => stop(app, config, shutdownLimits) };
   } catch (error) {
     await Promise.all([app.close(), managementServer.close()]);
     throw error;
@@ -71,9 +71,11 @@ export async function startService(
 
 async function stop(
   app: NestExpressApplication,
+  { shutdownDelay }: ServiceConfig,
   limits: ShutdownLimits = SHUTDOWN_LIMITS,
 ): Promise<void> {
   app.get(Readiness).notReady('shutting down');
+  await sleep(shutdownDelay);
   await app.get(Draining).drain(app.getHttpServer(), limits.drain);
   // A statement that hangs holds its connection, and the pool waits for all of them.
   await Promise.race([app.close(), sleep(limits.close, undefined, { ref: false })]);

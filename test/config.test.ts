@@ -34,6 +34,7 @@ describe('the configuration', () => {
       database: { url: undefined, poolMax: 10, migrateOnStart: true },
       auth: { token: undefined, jwt: undefined },
       logLevel: 'info',
+      shutdownDelay: 0,
     });
   });
 
@@ -114,6 +115,7 @@ describe('the configuration', () => {
     ],
     ['DOCS_ENABLED', ['false'], ['off']],
     ['LOG_LEVEL', ['silent', 'trace'], ['verbose', 'INFO']],
+    ['SHUTDOWN_DELAY', ['0', '300'], ['301', '-1', '1.5', '5s']],
     [
       'TRUST_PROXY',
       ['0', '2', 'loopback', '10.0.0.0/8, ::1', 'fd00::/8'],

@@ -14,18 +14,24 @@ import { TOKEN } from './support/test-service.js';
 // One of them takes as long as the service may take to end, on a machine that can be busy.
 vi.setConfig({ testTimeout: 60_000 });
 
+type Environment = Readonly<Record<string, string>>;
+
 /** A service that runs as it does in a cluster. */
 interface Running extends Listening {
   readonly service: ServiceProcess;
   readonly database: TestDatabase;
 }
 
-/* oxlint-disable no-empty-pattern -- Vitest reads from the pattern which other fixtures one needs. */
-const it = base.extend<{ readonly running: Running }>({
-  running: async ({}, use) => {
+const it = base.extend<{ readonly environment: Environment; readonly running: Running }>({
+  environment: {},
+  running: async ({ environment }, use) => {
     const [workspace, database] = await Promise.all([Workspace.create(), createTestDatabase()]);
     try {
-      const service = workspace.start({ DATABASE_URL: database.url, AUTH_TOKEN: TOKEN });
+      const service = workspace.start({
+        DATABASE_URL: database.url,
+        AUTH_TOKEN: TOKEN,
+        ...environment,
+      });
       await use({ service, database, ...(await service.listening()) });
     } finally {
       await workspace.remove();
@@ -33,7 +39,10 @@ const it = base.extend<{ readonly running: Running }>({
     }
   },
 });
-/* oxlint-enable no-empty-pattern */
+
+const delayed = it.extend<{ readonly environment: Environment }>({
+  environment: { SHUTDOWN_DELAY: '2' },
+});
 
 describe.concurrent('SIGTERM', () => {
   it('loses no acknowledged plant of clients that keep on sending', async ({ running }) => {
@@ -109,6 +118,24 @@ describe.concurrent('SIGTERM', () => {
     expectNoSecrets(service);
     for (const socket of [idle, headersUnderWay, bodyUnderWay]) socket.destroy();
   });
+
+  delayed(
+    'is followed by normal service for a while, but for the readiness',
+    async ({ running }) => {
+      const { service, port, managementUrl } = running;
+      service.kill('SIGTERM');
+      await service.logged('shutting down');
+      const late = await RawSocket.open(port);
+      late.send(requestFor({ id: 1, name: 'Monstera' }));
+      expect(await late.answer()).toMatchObject({
+        status: 200,
+        headers: { connection: 'keep-alive' },
+      });
+      expect((await health(managementUrl, 'ready'))[0]).toBe(503);
+      expect(await service.exit()).toEqual({ code: 0, signal: null });
+      late.destroy();
+    },
+  );
 
   it('ends the service in bounded time, whatever its clients and its database do', async ({
     running,

@@ -85,6 +85,32 @@ describe('draining', () => {
     await drained;
   });
 
+  it('answers a request that crosses it on an idle connection, as a proxy keeps them', async () => {
+    const socket = await hold();
+    responses[0]?.end('done');
+    expect(await socket.answer()).toMatchObject({ headers: { connection: 'keep-alive' } });
+    const drained = draining.drain(server, 10_000);
+    await expect(RawSocket.open(port)).rejects.toThrow('ECONNREFUSED');
+    const held = once(server, 'held');
+    socket.send(REQUEST);
+    await held;
+    responses[1]?.end('done');
+    expect(await socket.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    await drained;
+  });
+
+  it('ends an idle connection after a moment, while others are still answered', async () => {
+    const idle = await hold();
+    responses[0]?.end('done');
+    await idle.answer();
+    const busy = await hold();
+    const drained = draining.drain(server, 10_000);
+    await idle.end();
+    responses[1]?.end('done');
+    expect(await busy.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    await drained;
+  });
+
   it('is over at once when nothing is under way', async () => {
     await draining.drain(server, 10_000);
     expect(server.listening).toBe(false);

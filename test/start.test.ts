@@ -415,6 +415,7 @@ describe.concurrent('a start that cannot succeed', () => {
       'DOCS_ENABLED',
       'LOG_LEVEL',
       'TRUST_PROXY',
+      'SHUTDOWN_DELAY',
     ];
     const service = fresh.start({
       ...Object.fromEntries(mistaken.map((name) => [name, '-a secret value-'])),

@@ -21,7 +21,6 @@ export interface Config {
   readonly http: {
     readonly host: string;
     readonly port: number;
-    /** Where clients reach the service, when that differs from host and port. */
     /** Where clients reach the service, without a slash at its end. */
     readonly publicBaseUrl: string | undefined;
     /** Path of `publicBaseUrl`, under which every public route is served: `''` or `/api`. */
@@ -45,6 +44,8 @@ export interface Config {
     readonly jwt: JwtConfig | undefined;
   };
   readonly logLevel: LogLevel;
+  /** How long everything is served after SIGTERM, while the service is not ready, in milliseconds. */
+  readonly shutdownDelay: number;
 }
 
 /** A configuration that names its database: what the service itself runs on. */
@@ -126,6 +127,11 @@ export const VARIABLES = {
     parse: trustedProxies,
     rule: 'a number of proxies, or addresses, networks, loopback, linklocal or uniquelocal, separated by commas',
   },
+  SHUTDOWN_DELAY: {
+    parse: integerWithin(0, 300),
+    rule: 'a number of seconds, 0 to 300',
+    fallback: '0',
+  },
 } as const satisfies Record<string, Variable>;
 
 type VariableName = keyof typeof VARIABLES;
@@ -183,6 +189,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
             },
     },
     logLevel: value.LOG_LEVEL,
+    shutdownDelay: value.SHUTDOWN_DELAY * 1_000,
   });
 }
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
@@ -38,18 +39,22 @@ export class Draining {
   };
 
   /**
-   * Closes the server: no new connection, idle ones ended, every answer from now on the last of its
-   * connection. What is still under way after `bound` milliseconds is answered with 503.
+   * Closes the server: no new connection, and every answer from now on the last of its connection. Idle
+   * connections are ended after a moment: a proxy may have sent a request on one already, and must not
+   * send it again by itself (RFC 9110, section 9.2.2). What is still under way after `bound`
+   * milliseconds is answered with 503.
    */
   async drain(server: Server, bound: number): Promise<void> {
     this.draining = true;
     const closed = once(server, 'close');
-    server.close();
+    // HTTP's own `close` cuts idle connections at once.
+    NetServer.prototype.close.call(server);
     for (const response of this.responses.values()) {
       if (response?.headersSent === false) response.setHeader('Connection', 'close');
     }
     // What is on its way comes in, what is under way is answered, the answers leave.
     await Promise.race([closed, after(LAST_CALL)]);
+    server.closeIdleConnections();
     if (this.underWay > 0) {
       await Promise.race([this.idle(), after(bound)]);
       for (const response of this.responses.values()) refuse(response);
