@@ -141,6 +141,40 @@ describe('a database server that dies', () => {
       },
     );
   });
+
+  it('that is known to hang is not waited for by each caller, and comes back by itself', async () => {
+    const admin = new Client({ connectionString: server.url });
+    await admin.connect();
+    const { rows } = await admin.query<{ pid: number }>(
+      "SELECT pid FROM pg_stat_activity WHERE application_name = 'plant-store'",
+    );
+    const stopped = [server.pid, ...rows.map(({ pid }) => pid)];
+    const timed = async (id: number) => {
+      const start = performance.now();
+      const answer = await service.post({ id, name: 'during' });
+      return { answer, took: performance.now() - start };
+    };
+    for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+    try {
+      await vi.waitFor(async () => expect((await timed(20)).took).toBeLessThan(100), {
+        timeout: 15_000,
+      });
+      for (const id of [21, 22, 23, 24]) {
+        const { answer, took } = await timed(id);
+        expectUnavailable(answer);
+        expect(took).toBeLessThan(1_000);
+      }
+    } finally {
+      for (const pid of stopped) process.kill(pid, 'SIGCONT');
+    }
+    await admin.end();
+    await vi.waitFor(async () => expect((await timed(25)).answer.status).toBe(200), {
+      timeout: 2_000,
+    });
+    expect(service.log.map(({ msg }) => msg)).toEqual(
+      expect.arrayContaining(['the database is out of reach', 'the database is back']),
+    );
+  });
 });
 
 describe('a database that is busy', () => {
@@ -218,6 +252,22 @@ describe('a database that is busy', () => {
       expect((await service.request('GET', `/plants/${id}`)).status).toBe(404);
     }
     expect((await service.post({ id: 10, name: 'free' })).status).toBe(200);
+  });
+
+  it('answers 503 at once when others have waited in vain, and 200 when the way is free', async () => {
+    const client = await lock('LOCK TABLE plants');
+    const held: Promise<Answer>[] = [];
+    for (const id of [20, 21]) {
+      held.push(service.post({ id, name: 'held' }));
+      await areUsed(service, held.length);
+    }
+    expectUnavailable(await service.post({ id: 22, name: 'waits' }), 50301);
+    const start = performance.now();
+    expectUnavailable(await service.post({ id: 23, name: 'does not' }), 50301);
+    expect(performance.now() - start).toBeLessThan(1_000);
+    await client.query('COMMIT');
+    for (const answer of await Promise.all(held)) expect(answer.status).toBe(200);
+    expect((await service.post({ id: 23, name: 'does not' })).status).toBe(200);
   });
 
   it('answers 503 at once when too many are waiting', async () => {

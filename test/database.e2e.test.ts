@@ -29,7 +29,7 @@ async function session(url: string) {
   const dataSource = new DataSource(dataSourceOptions({ url, poolMax: 1 }));
   const log = await createLogger('silent');
   await connect(dataSource, { log, signal: new AbortController().signal });
-  const database = new Database(dataSource, new Metrics());
+  const database = new Database(dataSource, log, new Metrics());
   try {
     const statement = {
       name: 'bound',

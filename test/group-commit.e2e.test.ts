@@ -8,6 +8,9 @@ import type { PlantsRepository } from '../src/plants/plants.repository.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
 
+/** A machine can be busy. */
+const PATIENCE = { timeout: 10_000 };
+
 let service: TestService;
 let locker: Client | undefined;
 
@@ -30,7 +33,7 @@ async function areWaiting(count: number): Promise<void> {
   await vi.waitFor(async () => {
     const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
     expect(metrics).toContain(`\nplant_store_creations_waiting ${count}\n`);
-  });
+  }, PATIENCE);
 }
 
 /** Sends plants one after the other that the lock holds up, each in a group of its own. */
@@ -43,7 +46,7 @@ async function holdUp(lock: Client, ids: readonly number[]): Promise<Promise<Ans
         `SELECT count(*)::int AS held FROM pg_locks WHERE NOT granted AND relation = 'plants'::regclass`,
       );
       expect(rows).toEqual([{ held: answers.length }]);
-    });
+    }, PATIENCE);
   }
   return answers;
 }

@@ -765,6 +765,29 @@ describe('a connection is kept', () => {
   });
 });
 
+describe('connections', () => {
+  it('beyond the bound are closed at once, and there is room again when others leave', async () => {
+    const small = await startTestService({ limits: { connections: 2 } });
+    try {
+      const request = creating(newPlant());
+      const [first, second, third] = [await open(small), await open(small), await open(small)];
+      await third.end(AT_ONCE);
+      for (const socket of [first, second]) {
+        socket.send(request);
+        expect((await socket.answer()).status).toBe(200);
+      }
+      first.destroy();
+      await vi.waitFor(async () => {
+        const next = await open(small);
+        next.send(request);
+        expect((await next.answer()).status).toBe(200);
+      });
+    } finally {
+      await small.stop();
+    }
+  });
+});
+
 describe('requests sent without waiting for answers', () => {
   it('are answered in order', async () => {
     const socket = await open();

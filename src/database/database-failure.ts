@@ -36,6 +36,12 @@ export function isOutage(failure: unknown): failure is Error {
   return error instanceof Error && !OURS.some((type) => error instanceof type);
 }
 
+/** Whether an outage is one of the connection. A server that says why it cannot serve is within reach. */
+export function isDisconnection(outage: Error): boolean {
+  const error = outage instanceof QueryFailedError ? outage.driverError : outage;
+  return !(error instanceof DatabaseError);
+}
+
 /** What TypeORM says of a connection that broke while no statement was under way. */
 const BROKEN_BETWEEN_STATEMENTS = [
   QueryRunnerAlreadyReleasedError,

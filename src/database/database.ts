@@ -1,14 +1,18 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import type { OnModuleDestroy } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { Pool, QueryResult, QueryResultRow } from 'pg';
+import type { Logger } from 'pino';
 import { DataSource, QueryFailedError } from 'typeorm';
-import type { EntityManager } from 'typeorm';
+import type { EntityManager, QueryRunner } from 'typeorm';
 import { PlantStoreError } from '../errors/plant-store.error.js';
+import { LOGGER } from '../operations/logger.js';
 import { Metrics } from '../operations/metrics.js';
 import type { PoolUse } from '../operations/metrics.js';
-import { isOutage } from './database-failure.js';
+import { describeFailure, isDisconnection, isOutage } from './database-failure.js';
 import { DATABASE_LIMITS } from './data-source.js';
-import type { PoolClient } from './pool-client.js';
+import { Outage } from './outage.js';
+import { PoolClient } from './pool-client.js';
 
 /** How many may wait for a connection of the pool. */
 const MAX_WAITING = 1_000;
@@ -25,12 +29,30 @@ export interface Statement {
 
 /** The database as the repositories see it: bounded waits, and failures that mean something. */
 @Injectable()
-export class Database {
+export class Database implements OnModuleDestroy {
+  /** Those of the pool that have been used. */
+  private readonly connections = new Set<PoolClient>();
+
+  private readonly outage = new Outage({
+    probe: () => this.probe(),
+    began: (reason) => {
+      this.logger.error({ reason: describeFailure(reason) }, 'the database is out of reach');
+      // They would be found dead one after the other, each by a caller who waits for it.
+      for (const connection of this.connections) connection.abandon();
+    },
+    ended: () => this.logger.info('the database is back'),
+  });
+
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
+    @Inject(LOGGER) private readonly logger: Logger,
     metrics: Metrics,
   ) {
     metrics.observePool(() => this.poolUse());
+  }
+
+  onModuleDestroy(): void {
+    this.outage.close();
   }
 
   /**
@@ -41,6 +63,7 @@ export class Database {
   async transaction<T>(statements: (manager: EntityManager) => Promise<T>): Promise<T> {
     return this.bounded(() =>
       this.dataSource.transaction(async (manager) => {
+        await this.lent(manager.queryRunner!);
         // Not waited for: the connection keeps the order, and a round trip is saved.
         const [, result] = await Promise.all([
           manager.query(BOUND_STATEMENTS),
@@ -60,7 +83,7 @@ export class Database {
     return this.bounded(async () => {
       const runner = this.dataSource.createQueryRunner();
       try {
-        const client = (await runner.connect()) as PoolClient;
+        const client = await this.lent(runner);
         return client.hasOwnSession
           ? await client.query<Row>({ ...statement, values: [...statement.values] })
           : await inSharedSession<Row>(client, statement);
@@ -71,13 +94,40 @@ export class Database {
   }
 
   private async bounded<T>(work: () => Promise<T>): Promise<T> {
+    if (this.outage.isKnown) throw new PlantStoreError('database-unavailable');
     if (this.poolUse().pending >= MAX_WAITING) throw new PlantStoreError('overloaded');
     try {
       return await work();
     } catch (error) {
       if (!isOutage(error)) throw error;
-      const code = this.isExhausted(error) ? 'overloaded' : 'database-unavailable';
-      throw new PlantStoreError(code, undefined, { cause: error });
+      if (this.isExhausted(error)) {
+        throw new PlantStoreError('overloaded', undefined, { cause: error });
+      }
+      if (isDisconnection(error)) this.outage.suspect();
+      throw new PlantStoreError('database-unavailable', undefined, { cause: error });
+    }
+  }
+
+  private async lent(runner: QueryRunner): Promise<PoolClient> {
+    const client = (await runner.connect()) as PoolClient;
+    if (!this.connections.has(client)) {
+      this.connections.add(client);
+      client.once('end', () => this.connections.delete(client));
+    }
+    return client;
+  }
+
+  /** On a connection of its own: those of the pool may be dead without knowing. */
+  private async probe(): Promise<void> {
+    const client = new PoolClient({
+      ...this.pool().options,
+      query_timeout: DATABASE_LIMITS.connection,
+    });
+    try {
+      await client.connect();
+      await client.query('SELECT 1');
+    } finally {
+      client.abandon();
     }
   }
 

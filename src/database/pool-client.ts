@@ -38,4 +38,9 @@ export class PoolClient extends Client {
     );
     this.ownSession = rowCount === 1;
   }
+
+  /** Fails what is under way, and has the pool drop the connection. */
+  abandon(): void {
+    this.connection.stream.destroy();
+  }
 }

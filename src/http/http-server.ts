@@ -49,6 +49,7 @@ export function createHttpServer(app: Express, limits: HttpLimits, log: Logger):
     receive,
   );
   server.timeout = limits.socketIdle;
+  server.maxConnections = limits.connections;
   // Fields beyond a number would be dropped in silence; their size is bounded anyway.
   server.maxHeadersCount = 0;
   // A client that will send no more may still wait for answers. The types do not know the property.

@@ -1,5 +1,7 @@
-/** The bounds of everything the public port waits for, in milliseconds. */
+/** The bounds of the public port; times in milliseconds. */
 export const HTTP_LIMITS = {
+  /** Open at the same time; further ones are closed at once. */
+  connections: 10_000,
   /** All header fields of a request. */
   headers: 10_000,
   /** Between two pieces of a request body. */

@@ -52,6 +52,8 @@ export class GroupCommit {
   private maxRows = FIRST_ROWS;
   private departure: NodeJS.Immediate | undefined;
   private lateness: NodeJS.Timeout | undefined;
+  /** Plants have waited too long, and no group has come back since. */
+  private stuck = false;
 
   constructor(
     private readonly plants: PlantsRepository,
@@ -81,6 +83,7 @@ export class GroupCommit {
   private enqueue(entry: Waiting): void {
     const characters = lengthOf(entry);
     if (
+      this.stuck ||
       this.waiting.length >= MAX_WAITING.rows ||
       (this.waiting.length > 0 && this.waitingCharacters + characters > MAX_WAITING.characters)
     ) {
@@ -111,6 +114,7 @@ export class GroupCommit {
     const start = performance.now();
     await this.commit(group);
     this.underWay -= 1;
+    this.stuck = false;
     this.adapt(group.length, performance.now() - start);
     this.sendNext();
   }
@@ -145,9 +149,10 @@ export class GroupCommit {
   private refuseLate(): void {
     const latest = performance.now() - MAX_WAIT;
     const inTime = this.waiting.findIndex(({ since }) => since > latest);
-    for (const entry of this.dequeue(inTime === -1 ? this.waiting.length : inTime)) {
-      entry.reject(new PlantStoreError('overloaded'));
-    }
+    const late = this.dequeue(inTime === -1 ? this.waiting.length : inTime);
+    for (const entry of late) entry.reject(new PlantStoreError('overloaded'));
+    // Others would wait as long for the same answer.
+    this.stuck ||= late.length > 0;
     const [oldest] = this.waiting;
     this.lateness = oldest && setTimeout(() => this.refuseLate(), oldest.since - latest).unref();
   }

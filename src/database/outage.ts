@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Between two looks at a database that is away, in milliseconds. */
+const RETRY = 250;
+
+/** What happens around an outage. */
+export interface OutageHandler {
+  /** Resolves when the database answers, in bounded time. */
+  probe(): Promise<void>;
+  began(reason: unknown): void;
+  ended(): void;
+}
+
+/**
+ * Knows whether the database is away, so that one caller has to find out, and not each for itself.
+ * Looks after it until it is back.
+ */
+export class Outage {
+  #isKnown = false;
+  private watching = false;
+  private closed = false;
+
+  constructor(private readonly handler: OutageHandler) {}
+
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  /** To be told of a connection that failed. It may be the only one: the database itself is asked. */
+  suspect(): void {
+    if (this.watching) return;
+    this.watching = true;
+    void this.watch();
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  private async watch(): Promise<void> {
+    while (!this.closed) {
+      try {
+        await this.handler.probe();
+        break;
+      } catch (error) {
+        if (!this.#isKnown) {
+          this.#isKnown = true;
+          this.handler.began(error);
+        }
+        await sleep(RETRY, undefined, { ref: false });
+      }
+    }
+    if (this.#isKnown && !this.closed) this.handler.ended();
+    this.#isKnown = false;
+    this.watching = false;
+  }
+}
