@@ -13,7 +13,7 @@ import { StartupError } from './startup.error.js';
 import { hasLocalToken, localAddress, welcome } from './welcome.js';
 
 /** Milliseconds within which npm repeats the signal of the terminal; a person takes longer for a second one. */
-const REPETITION = 1_000;
+const REPETITION = 300;
 
 // V8 would let old objects grow to four times what is in use before it looks for garbage among them. The
 // flag is read at each collection, so that it works after the start, too.
