@@ -42,6 +42,8 @@ describe('a database server that dies', () => {
     folder = await mkdtemp(join(tmpdir(), 'plant-store-fault-'));
     server = await startEmbeddedPostgres(folder);
     service = await startTestService({
+      // As few as are under way at a time: that none is free must not hide that the server is away.
+      environment: { DATABASE_POOL_MAX: '2' },
       database: { url: server.url, query: () => Promise.reject(), drop: () => Promise.resolve() },
     });
   });
@@ -143,6 +145,8 @@ describe('a database server that dies', () => {
   });
 
   it('that is known to hang is not waited for by each caller, and comes back by itself', async () => {
+    // On both connections.
+    await Promise.all(Array.from({ length: 20 }, (_, id) => service.post({ id, name: 'before' })));
     const admin = new Client({ connectionString: server.url });
     await admin.connect();
     const { rows } = await admin.query<{ pid: number }>(
@@ -156,6 +160,12 @@ describe('a database server that dies', () => {
     };
     for (const pid of stopped) process.kill(pid, 'SIGSTOP');
     try {
+      const held: Promise<Answer>[] = [];
+      for (const used of [1, 2]) {
+        held.push(service.post({ id: 30 + used, name: 'during' }));
+        await areUsed(service, used);
+      }
+      for (const answer of await Promise.all(held)) expectUnavailable(answer);
       await vi.waitFor(async () => expect((await timed(20)).took).toBeLessThan(100), {
         timeout: 15_000,
       });
@@ -240,7 +250,9 @@ describe('a database that is busy', () => {
       await areUsed(service, held.length);
     }
     const waiting = service.post({ id: 12, name: 'waiting' });
+    const reading = service.request('GET', '/plants/1');
     expectUnavailable(await waiting, 50301);
+    expectUnavailable(await reading, 50301);
     for (const answer of await Promise.all(held)) expectUnavailable(answer);
     // The server gave the statements up as well: nothing of them happens afterwards.
     const left = await service.database.query(

@@ -3,7 +3,7 @@ import type { OnModuleDestroy } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { Pool, QueryResult, QueryResultRow } from 'pg';
 import type { Logger } from 'pino';
-import { DataSource, QueryFailedError } from 'typeorm';
+import { DataSource } from 'typeorm';
 import type { EntityManager, QueryRunner } from 'typeorm';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { LOGGER } from '../operations/logger.js';
@@ -61,9 +61,8 @@ export class Database implements OnModuleDestroy {
    * @throws PlantStoreError `database-unavailable`, or `overloaded` when all connections are taken
    */
   async transaction<T>(statements: (manager: EntityManager) => Promise<T>): Promise<T> {
-    return this.bounded(() =>
-      this.dataSource.transaction(async (manager) => {
-        await this.lent(manager.queryRunner!);
+    return this.withConnection((_client, runner) =>
+      runner.manager.transaction(async (manager) => {
         // Not waited for: the connection keeps the order, and a round trip is saved.
         const [, result] = await Promise.all([
           manager.query(BOUND_STATEMENTS),
@@ -80,41 +79,42 @@ export class Database implements OnModuleDestroy {
    * @throws PlantStoreError `database-unavailable`, or `overloaded` when all connections are taken
    */
   async statement<Row extends QueryResultRow>(statement: Statement): Promise<QueryResult<Row>> {
-    return this.bounded(async () => {
-      const runner = this.dataSource.createQueryRunner();
-      try {
-        const client = await this.lent(runner);
-        return client.hasOwnSession
-          ? await client.query<Row>({ ...statement, values: [...statement.values] })
-          : await inSharedSession<Row>(client, statement);
-      } finally {
-        await runner.release();
-      }
-    });
+    return this.withConnection((client) =>
+      client.hasOwnSession
+        ? client.query<Row>({ ...statement, values: [...statement.values] })
+        : inSharedSession<Row>(client, statement),
+    );
   }
 
-  private async bounded<T>(work: () => Promise<T>): Promise<T> {
+  private async withConnection<T>(
+    work: (client: PoolClient, runner: QueryRunner) => Promise<T>,
+  ): Promise<T> {
     if (this.outage.isKnown) throw new PlantStoreError('database-unavailable');
     if (this.poolUse().pending >= MAX_WAITING) throw new PlantStoreError('overloaded');
+    const runner = this.dataSource.createQueryRunner();
     try {
-      return await work();
+      return await work(await this.lent(runner), runner);
     } catch (error) {
-      if (!isOutage(error)) throw error;
-      if (this.isExhausted(error)) {
-        throw new PlantStoreError('overloaded', undefined, { cause: error });
-      }
+      if (error instanceof PlantStoreError || !isOutage(error)) throw error;
       if (isDisconnection(error)) this.outage.suspect();
       throw new PlantStoreError('database-unavailable', undefined, { cause: error });
+    } finally {
+      await runner.release();
     }
   }
 
   private async lent(runner: QueryRunner): Promise<PoolClient> {
-    const client = (await runner.connect()) as PoolClient;
-    if (!this.connections.has(client)) {
-      this.connections.add(client);
-      client.once('end', () => this.connections.delete(client));
+    try {
+      const client = (await runner.connect()) as PoolClient;
+      if (!this.connections.has(client)) {
+        this.connections.add(client);
+        client.once('end', () => this.connections.delete(client));
+      }
+      return client;
+    } catch (error) {
+      if (!this.isExhausted(error)) throw error;
+      throw new PlantStoreError('overloaded', undefined, { cause: error });
     }
-    return client;
   }
 
   /** On a connection of its own: those of the pool may be dead without knowing. */
@@ -132,16 +132,17 @@ export class Database implements OnModuleDestroy {
   }
 
   /**
-   * Whether the failure is that no connection became free in time. The pool gives it no code: it is
-   * the plain error from before any statement, at a time when all connections are taken. That of a
-   * connection which could not be made has a cause.
+   * Whether no connection became free in time. The pool gives this failure neither a code nor a cause,
+   * as it does those of a connection that could not be made.
    */
-  private isExhausted(outage: Error): boolean {
-    if (outage instanceof QueryFailedError || 'code' in outage || outage.cause !== undefined) {
-      return false;
-    }
+  private isExhausted(failure: unknown): boolean {
     const { totalCount, idleCount, options } = this.pool();
-    return totalCount - idleCount >= options.max;
+    return (
+      failure instanceof Error &&
+      !('code' in failure) &&
+      failure.cause === undefined &&
+      totalCount - idleCount >= options.max
+    );
   }
 
   private poolUse(): PoolUse {
