@@ -40,6 +40,14 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'kubernetes',
+          include: ['test/kubernetes/*.test.ts'],
+          testTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'compose',
           include: ['test/compose/*.test.ts'],
           testTimeout: 180_000,

@@ -10,7 +10,7 @@ import { toAnswer } from '../errors/to-answer.js';
 import { sendJson } from '../http/send-json.js';
 
 /** For requests and answers that are on their way, in milliseconds. */
-const LAST_CALL = 1_000;
+export const LAST_CALL = 1_000;
 
 /** Knows which requests are under way, and sees them off when the service stops. */
 @Injectable()

@@ -1,0 +1,537 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
+import type { IContainer } from 'kubernetes-models/v1/Container';
+import type { IPodTemplateSpec } from 'kubernetes-models/v1/PodTemplateSpec';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Document } from 'yaml';
+import { readConfig, VARIABLES } from '../../src/config/config.js';
+import type { Config } from '../../src/config/config.js';
+import { STARTUP_LIMITS } from '../../src/database/connect.js';
+import { LAST_CALL } from '../../src/operations/draining.js';
+import { SHUTDOWN_LIMITS } from '../../src/service.js';
+import { containerOf, read, render } from './manifests.js';
+import type { Labels, Manifests } from './manifests.js';
+import { mistakesIn } from './schemas.js';
+
+/* Needs kubectl, which brings Kustomize, but no cluster. */
+
+const COMPONENTS = '../../components';
+
+const GATEWAY = 'production with the Gateway API';
+const OWN = 'production with a database and a token of its own';
+
+/** As an operator changes an overlay. */
+const CHANGES = {
+  local: () => {},
+  production: () => {},
+  [GATEWAY]: (kustomization: Document) => {
+    kustomization.addIn(['components'], `${COMPONENTS}/gateway-api`);
+  },
+  [OWN]: (kustomization: Document) => {
+    kustomization.setIn(['components', 0], `${COMPONENTS}/external-database`);
+    kustomization.setIn(['components', 1], `${COMPONENTS}/static-token`);
+    kustomization.setIn(
+      ['configMapGenerator', 0, 'literals'],
+      ['PUBLIC_BASE_URL=https://plants.example.org/v1'],
+    );
+  },
+};
+
+type Variant = keyof typeof CHANGES;
+
+const rendered = {} as Record<Variant, Manifests>;
+
+beforeAll(async () => {
+  for (const variant of Object.keys(CHANGES) as Variant[]) {
+    rendered[variant] = await render(variant.split(' ')[0]!, CHANGES[variant]);
+  }
+});
+
+/** Values of the Secrets that are not in the repository. */
+const SECRETS: Readonly<Record<string, string>> = {
+  'plant-store-database/uri': 'postgres://plant_store:secret@10.1.2.3/plant_store',
+  'plant-store-database-app/uri':
+    'postgresql://plant_store:secret@plant-store-database-rw/plant_store',
+  'plant-store-token/token': 'x'.repeat(32),
+};
+
+/** The variables of a container, as its process sees them; those of the image come first. */
+function environmentOf(manifests: Manifests, { env = [], envFrom = [] }: IContainer) {
+  const environment: Record<string, string> = {
+    NODE_ENV: 'production',
+    HOST: '0.0.0.0',
+    MANAGEMENT_HOST: '0.0.0.0',
+  };
+  for (const { configMapRef } of envFrom) {
+    const { data } = manifests.one('ConfigMap', configMapRef?.name);
+    Object.assign(environment, data);
+  }
+  for (const { name, value, valueFrom } of env) {
+    const { name: secret = '', key = '' } = valueFrom?.secretKeyRef ?? {};
+    const here = manifests.list('Secret').find(({ metadata }) => metadata?.name === secret);
+    const base64 = here?.data?.[key];
+    const content = base64 ? Buffer.from(base64, 'base64').toString() : SECRETS[`${secret}/${key}`];
+    environment[name] = value ?? content ?? '';
+  }
+  return environment;
+}
+
+function configOf(manifests: Manifests): Config {
+  const { template } = manifests.one('Deployment').spec!;
+  return readConfig(environmentOf(manifests, containerOf(template)));
+}
+
+/** Whether a policy holds for pods with these labels. */
+function selects({ spec }: INetworkPolicy, labels: Labels): boolean {
+  const { matchLabels = {}, matchExpressions = [] } = spec?.podSelector ?? {};
+  return (
+    Object.entries(matchLabels).every(([name, value]) => labels[name] === value) &&
+    matchExpressions.every(({ key, operator, values }) => {
+      if (operator !== 'In') throw new Error(`${operator} is not looked at here`);
+      return values?.includes(labels[key] ?? '');
+    })
+  );
+}
+
+/** All that policies allow these pods; `undefined` where none holds them back. */
+function allowed(manifests: Manifests, template: IPodTemplateSpec) {
+  const policies = manifests
+    .list('NetworkPolicy')
+    .filter((policy) => selects(policy, (template.metadata?.labels ?? {}) as Labels));
+  const rules = (direction: 'Ingress' | 'Egress') =>
+    policies.filter(({ spec }) => spec?.policyTypes?.includes(direction));
+  return {
+    ingress: rules('Ingress').length
+      ? rules('Ingress').flatMap(({ spec }) => spec?.ingress ?? [])
+      : undefined,
+    egress: rules('Egress').length
+      ? rules('Egress').flatMap(({ spec }) => spec?.egress ?? [])
+      : undefined,
+  };
+}
+
+const namespace = (name: string) => ({
+  namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
+});
+
+const DNS = {
+  to: [{ ...namespace('kube-system'), podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }],
+  ports: [
+    { port: 53, protocol: 'UDP' },
+    { port: 53, protocol: 'TCP' },
+  ],
+};
+
+describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
+  let manifests: Manifests;
+
+  beforeAll(() => {
+    manifests = rendered[variant];
+  });
+
+  it('is what the schemas of the API allow', async () => {
+    expect(await mistakesIn(manifests.all)).toEqual([]);
+  });
+
+  it('lies in the namespace that enforces the restricted standard', async () => {
+    const [made] = read(await readFile('deploy/kubernetes/namespace.yaml', 'utf8'));
+    for (const mode of ['enforce', 'audit', 'warn']) {
+      expect(made?.metadata.labels?.[`pod-security.kubernetes.io/${mode}`]).toBe('restricted');
+    }
+    for (const { metadata } of manifests.all) {
+      expect(metadata.namespace).toBe(made?.metadata.name);
+    }
+  });
+
+  it('has the labels that Kubernetes recommends', () => {
+    const labels = {
+      'app.kubernetes.io/name': 'plant-store',
+      'app.kubernetes.io/part-of': 'plant-store',
+      'app.kubernetes.io/managed-by': 'kustomize',
+    };
+    for (const { metadata } of manifests.all) {
+      if (!/-(database|token)-\w+$/.test(metadata.name)) {
+        expect(metadata.labels).toMatchObject(labels);
+      }
+    }
+    for (const { template } of manifests.templates) {
+      expect(template.metadata?.labels).toMatchObject({
+        ...labels,
+        'app.kubernetes.io/component': expect.stringMatching(/^(api|migration|database)$/),
+      });
+    }
+  });
+
+  // Field by field as in https://kubernetes.io/docs/concepts/security/pod-security-standards/.
+  it('has pods of the restricted standard, and stricter', () => {
+    expect(manifests.templates.length).toBeGreaterThan(1);
+    for (const { name, template } of manifests.templates) {
+      const {
+        hostNetwork,
+        hostPID,
+        hostIPC,
+        initContainers,
+        volumes = [],
+        ...pod
+      } = template.spec!;
+      expect([hostNetwork, hostPID, hostIPC, initContainers]).toEqual(Array(4).fill(undefined));
+      for (const { name: _, ...kind } of volumes) expect(Object.keys(kind)).toEqual(['emptyDir']);
+      // Everything else that a context may say would be a privilege.
+      const { runAsUser } = pod.securityContext!;
+      expect(runAsUser).toBeGreaterThan(0);
+      expect(pod.securityContext).toEqual({
+        runAsNonRoot: true,
+        runAsUser,
+        runAsGroup: runAsUser,
+        seccompProfile: { type: 'RuntimeDefault' },
+        ...(name.startsWith('StatefulSet') && {
+          fsGroup: runAsUser,
+          fsGroupChangePolicy: 'OnRootMismatch',
+        }),
+      });
+      const { securityContext, ports = [] } = containerOf(template);
+      expect(securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      for (const { hostPort } of ports) expect(hostPort).toBeUndefined();
+    }
+  });
+
+  it('gives pods no token of the API server, and no variables of Services', () => {
+    for (const { template } of manifests.templates) {
+      expect(template.spec).toMatchObject({
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+      });
+    }
+    expect(manifests.one('ServiceAccount').automountServiceAccountToken).toBe(false);
+  });
+
+  it('asks for resources, and bounds them', () => {
+    const resource = { cpu: expect.any(String), memory: expect.stringMatching(/^\d+Mi$/) };
+    for (const { template } of manifests.templates) {
+      expect(containerOf(template).resources).toEqual({ requests: resource, limits: resource });
+    }
+    // What the service was seen to use, a full queue of two bytes a character, and the log.
+    const { memory } = containerOf(manifests.one('Deployment').spec!.template).resources!.limits!;
+    expect(Number.parseInt(String(memory), 10)).toBeGreaterThan(170 + 100 + 16);
+  });
+
+  it('asks for health on the management port', () => {
+    const container = containerOf(manifests.one('Deployment').spec!.template);
+    const config = configOf(manifests);
+    expect(container.ports).toEqual([
+      { name: 'http', containerPort: config.http.port },
+      { name: 'management', containerPort: config.management.port },
+    ]);
+    const asks = (path: string) => ({ httpGet: { path, port: 'management' } });
+    expect(container.startupProbe).toMatchObject(asks('/health/live'));
+    expect(container.readinessProbe).toMatchObject(asks('/health/ready'));
+    expect(container.livenessProbe).toMatchObject(asks('/health/live'));
+  });
+
+  it('waits for the end of a pod as long as that may take', () => {
+    const { spec } = manifests.one('Deployment').spec!.template;
+    const command = containerOf({ spec: spec! }).lifecycle?.preStop?.exec?.command ?? [];
+    expect(command).toEqual(['sleep', expect.stringMatching(/^\d+$/)]);
+    const { drain, close } = SHUTDOWN_LIMITS;
+    const bound = Number(command[1]) + (LAST_CALL + drain + LAST_CALL + close) / 1_000;
+    expect(spec?.terminationGracePeriodSeconds).toBeGreaterThan(bound);
+  });
+
+  it('rolls without a replica less, spread over zones and nodes', () => {
+    const { strategy, template } = manifests.one('Deployment').spec!;
+    expect(strategy).toEqual({
+      type: 'RollingUpdate',
+      rollingUpdate: { maxUnavailable: 0, maxSurge: 1 },
+    });
+    const spread = template.spec?.topologySpreadConstraints ?? [];
+    expect(spread.map(({ topologyKey }) => topologyKey)).toEqual([
+      'topology.kubernetes.io/zone',
+      'kubernetes.io/hostname',
+    ]);
+    for (const { labelSelector } of spread) {
+      expect(labelSelector).toEqual(manifests.one('Deployment').spec?.selector);
+    }
+  });
+
+  it('sets variables that the service knows, to values that it takes', () => {
+    for (const { name, template } of manifests.templates) {
+      if (name.startsWith('StatefulSet')) continue;
+      const { NODE_ENV: _, ...environment } = environmentOf(manifests, containerOf(template));
+      for (const [variable, value] of Object.entries(environment)) {
+        expect(Object.keys(VARIABLES)).toContain(variable);
+        expect(value).not.toBe('');
+      }
+    }
+    expect(configOf(manifests)).toMatchObject({
+      database: { migrateOnStart: false },
+      http: { trustProxy: 1 },
+    });
+  });
+
+  it('leads from the address of the service to its pods', () => {
+    const { spec: deployment } = manifests.one('Deployment');
+    expect(deployment?.template.metadata?.labels).toMatchObject(deployment!.selector.matchLabels!);
+    const { spec: service } = manifests
+      .list('Service')
+      .find(({ metadata }) => metadata?.name === 'plant-store')!;
+    expect(service?.selector).toEqual(deployment?.selector.matchLabels);
+    expect(service?.ports).toEqual([
+      { name: 'http', port: 80, targetPort: 'http', appProtocol: 'http' },
+    ]);
+    const { publicBaseUrl, basePath } = configOf(manifests).http;
+    const { hostname, protocol } = new URL(publicBaseUrl!);
+    expect(basePath).toMatch(/^\/\w+$/);
+
+    if (variant === GATEWAY) {
+      expect(manifests.list('Ingress')).toEqual([]);
+      expect(manifests.one('HTTPRoute').spec).toMatchObject({
+        hostnames: [hostname],
+        rules: [
+          {
+            matches: [{ path: { type: 'PathPrefix', value: basePath } }],
+            backendRefs: [{ name: 'plant-store', port: service?.ports?.[0]?.port }],
+          },
+        ],
+      });
+      expect(JSON.stringify(manifests.one('HTTPRoute'))).not.toContain('filters');
+      return;
+    }
+    const { metadata, spec: ingress } = manifests.one('Ingress');
+    expect(metadata?.annotations).toBeUndefined();
+    expect(ingress?.ingressClassName).toBeUndefined();
+    const backend = { service: { name: 'plant-store', port: { name: 'http' } } };
+    expect(ingress?.rules).toEqual([
+      {
+        ...(protocol === 'https:' && { host: hostname }),
+        http: { paths: [{ path: basePath, pathType: 'Prefix', backend }] },
+      },
+    ]);
+    expect(ingress?.tls).toEqual(
+      protocol === 'https:' ? [{ hosts: [hostname], secretName: 'plant-store-tls' }] : undefined,
+    );
+  });
+
+  it('lets the ingress reach the API and monitoring the management port, and nobody else', () => {
+    const { template } = manifests.one('Deployment').spec!;
+    expect(allowed(manifests, template).ingress).toEqual([
+      { from: [namespace('ingress')], ports: [{ port: 'http' }] },
+      { from: [namespace('monitoring')], ports: [{ port: 'management' }] },
+    ]);
+  });
+
+  it('lets pods reach names, the database and the issuer, and nothing else', () => {
+    const toDatabase = {
+      to: [
+        variant === OWN
+          ? { ipBlock: { cidr: '10.0.0.0/8' } }
+          : {
+              podSelector: {
+                matchLabels:
+                  variant === 'local'
+                    ? manifests.one('StatefulSet').spec!.selector.matchLabels
+                    : { 'cnpg.io/cluster': 'plant-store-database' },
+              },
+            },
+      ],
+      ports: [{ port: 5432 }],
+    };
+    const { spec: deployment } = manifests.one('Deployment');
+    const toIssuer = configOf(manifests).auth.jwt && {
+      to: [
+        {
+          ipBlock: { cidr: '0.0.0.0/0', except: expect.arrayContaining(['169.254.0.0/16']) },
+        },
+        { ipBlock: { cidr: '::/0', except: ['fc00::/7', 'fe80::/10'] } },
+      ],
+      ports: [{ port: 443 }],
+    };
+    expect(allowed(manifests, deployment!.template).egress).toEqual([
+      DNS,
+      toDatabase,
+      ...(toIssuer ? [toIssuer] : []),
+    ]);
+    expect(allowed(manifests, manifests.one('Job').spec!.template)).toEqual({
+      ingress: [],
+      egress: [DNS, toDatabase],
+    });
+  });
+
+  it('disrupts and scales the pods that serve, within the connections of the database', () => {
+    const { selector } = manifests.one('Deployment').spec!;
+    expect(manifests.one('PodDisruptionBudget').spec).toMatchObject({
+      maxUnavailable: 1,
+      selector,
+    });
+    if (variant === 'local') {
+      expect(manifests.list('HorizontalPodAutoscaler')).toEqual([]);
+      expect(manifests.one('Deployment').spec?.replicas).toBe(2);
+      return;
+    }
+    expect(manifests.one('Deployment').spec?.replicas).toBeUndefined();
+    const { scaleTargetRef, minReplicas, maxReplicas } =
+      manifests.one('HorizontalPodAutoscaler').spec!;
+    expect(scaleTargetRef).toEqual({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      name: manifests.one('Deployment').metadata?.name,
+    });
+    expect(minReplicas).toBeGreaterThan(1);
+    expect((maxReplicas + 1) * configOf(manifests).database.poolMax).toBeLessThan(97);
+  });
+
+  it('migrates with the image of the release, in a Job of its own', () => {
+    const { metadata, spec } = manifests.one('Job');
+    const { command, image = '', envFrom } = containerOf(spec!.template);
+    const { template, progressDeadlineSeconds } = manifests.one('Deployment').spec!;
+    const tag = image.slice(image.lastIndexOf(':') + 1);
+    expect(image).toBe(containerOf(template).image);
+    expect(metadata?.name).toBe(`plant-store-migration-${tag}`);
+    for (const labels of [metadata?.labels, template.metadata?.labels]) {
+      expect(labels).toMatchObject({ 'app.kubernetes.io/version': tag });
+    }
+    expect(command).toEqual(['node', 'dist/cli/migration.js', 'run']);
+    expect(existsSync('src/cli/migration.ts')).toBe(true);
+    // Its name would change with its content, and the Job could not follow.
+    expect(envFrom).toBeUndefined();
+    expect(spec).toMatchObject({ backoffLimit: 6, ttlSecondsAfterFinished: 86_400 });
+    // The pods of the rollout wait for it.
+    expect(progressDeadlineSeconds).toBeGreaterThan(spec!.activeDeadlineSeconds!);
+    expect(spec!.activeDeadlineSeconds! * 1_000).toBeGreaterThan(
+      STARTUP_LIMITS.wait + STARTUP_LIMITS.migrationLock,
+    );
+  });
+});
+
+describe('a release', () => {
+  it('is one value in the overlay', async () => {
+    const newTag = '1.1.0-rc.1';
+    const next = await render('production', (kustomization) => {
+      kustomization.setIn(['images', 0, 'newName'], 'localhost:5000/team/plant-store');
+      kustomization.setIn(['images', 0, 'newTag'], newTag);
+    });
+    const text = JSON.stringify(next.all);
+    expect(text).not.toContain('1.0.0');
+    expect(next.one('Job').metadata?.name).toBe(`plant-store-migration-${newTag}`);
+    const now = rendered.production;
+    const former = JSON.stringify(now.all)
+      .replaceAll('registry.example.com/', 'localhost:5000/team/')
+      .replaceAll('1.0.0', newTag);
+    expect(text).toBe(former);
+  });
+
+  it('rolls the pods as well when only the configuration changes', async () => {
+    const changed = await render('production', (kustomization) => {
+      kustomization.addIn(['configMapGenerator', 0, 'literals'], 'LOG_LEVEL=warn');
+    });
+    const nameOf = (manifests: Manifests) =>
+      containerOf(manifests.one('Deployment').spec!.template).envFrom?.[0]?.configMapRef?.name;
+    expect(nameOf(changed)).toBe(changed.one('ConfigMap').metadata?.name);
+    expect(nameOf(changed)).not.toBe(nameOf(rendered.production));
+    expect(changed.one('Job')).toEqual(rendered.production.one('Job'));
+  });
+});
+
+describe('secrets', () => {
+  it('of production are named, and made as the guide says', async () => {
+    const guide = await readFile('docs/kubernetes.md', 'utf8');
+    for (const variant of ['production', OWN] as const) {
+      const { all } = rendered[variant];
+      expect(all.some(({ kind }) => kind === 'Secret')).toBe(false);
+      const text = JSON.stringify(all);
+      expect(text).not.toMatch(/postgres(ql)?:\/\/|PASSWORD|-----BEGIN/);
+      for (const { template } of rendered[variant].templates) {
+        for (const { value } of containerOf(template).env ?? []) expect(value).toBeUndefined();
+      }
+    }
+    for (const line of [
+      'create secret tls plant-store-tls',
+      'create secret generic plant-store-backups',
+      '--from-literal=ACCESS_KEY_ID=',
+      '--from-literal=SECRET_ACCESS_KEY=',
+      'create secret generic plant-store-token --from-literal=token=',
+      'create secret generic plant-store-database --from-literal=uri=',
+    ]) {
+      expect(guide).toContain(line);
+    }
+  });
+
+  it('of the local overlay are those that everybody knows', () => {
+    expect(configOf(rendered.local)).toMatchObject({
+      auth: { token: expect.stringMatching(/^plant-store-local-/), jwt: undefined },
+      http: { publicBaseUrl: 'http://localhost:8080/api' },
+    });
+    const { spec } = rendered.local.one('StatefulSet');
+    const { password, username, hostname, pathname } = new URL(
+      configOf(rendered.local).database.url!,
+    );
+    const container = containerOf(spec!.template);
+    expect(environmentOf(rendered.local, container)).toMatchObject({
+      POSTGRES_PASSWORD: password,
+      POSTGRES_USER: username,
+      POSTGRES_DB: pathname.slice(1),
+    });
+    expect(hostname).toBe(spec?.serviceName);
+    expect(container.volumeMounts?.[0]?.mountPath).toBe('/var/lib/postgresql');
+    expect(container.image).toMatch(/^postgres:(1[89]|[2-9]\d)$/);
+  });
+});
+
+describe('the database by CloudNativePG', () => {
+  it('has three instances, a commit on two of them, and backups', () => {
+    const found = rendered.production.all.filter(({ apiVersion }) => /cnpg\.io/.test(apiVersion));
+    expect(found).toMatchObject([
+      { kind: 'ObjectStore', metadata: { name: 'plant-store-backups' } },
+      {
+        kind: 'Cluster',
+        metadata: { name: 'plant-store-database' },
+        spec: {
+          instances: 3,
+          postgresql: { synchronous: { method: 'any', number: 1 } },
+          plugins: [
+            {
+              name: 'barman-cloud.cloudnative-pg.io',
+              isWALArchiver: true,
+              parameters: { barmanObjectName: 'plant-store-backups' },
+            },
+          ],
+        },
+      },
+      {
+        kind: 'ScheduledBackup',
+        spec: {
+          cluster: { name: 'plant-store-database' },
+          method: 'plugin',
+          pluginConfiguration: { name: 'barman-cloud.cloudnative-pg.io' },
+        },
+      },
+    ]);
+  });
+
+  it('makes the Secret that the pods read', () => {
+    for (const { template } of rendered.production.templates) {
+      expect(containerOf(template).env).toContainEqual({
+        name: 'DATABASE_URL',
+        // https://cloudnative-pg.io/docs/current/applications: the name of the Cluster, then -app.
+        valueFrom: { secretKeyRef: { name: 'plant-store-database-app', key: 'uri' } },
+      });
+    }
+  });
+});
+
+describe('the check against the schemas', () => {
+  it.each([
+    ['a field that nobody knows', { spec: { minReadySecond: 3 } }, 'minReadySecond'],
+    ['a value of another type', { spec: { minReadySeconds: '3' } }, 'minReadySeconds'],
+    ['a field that is missing', { spec: { selector: undefined } }, 'selector'],
+  ])('would find %s', async (_, { spec }, field) => {
+    const deployment = rendered.production.one('Deployment');
+    const wrong = { ...deployment, spec: { ...deployment.spec, ...spec } };
+    const [mistake] = await mistakesIn([wrong as never]);
+    expect(mistake).toContain(field);
+  });
+});
