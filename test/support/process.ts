@@ -227,7 +227,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** Those whose command line or working directory lies in the folder. */
-function processesIn(folder: string): number[] {
+export function processesIn(folder: string): number[] {
   return runningProcesses()
     .filter(({ description }) => description.includes(folder))
     .map(({ pid }) => pid);

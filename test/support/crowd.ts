@@ -1,0 +1,181 @@
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Attempt, Outcome, WantedPlant } from './reckoning.js';
+import { isServed } from './reckoning.js';
+import { until } from './process.js';
+
+export const TOKEN = 'a-token-for-faults-of-forty-two-characters';
+
+/** Longer than everything the service waits for, one after the other. */
+const DEADLINE = 15_000;
+
+/** Milliseconds before a client whose request failed comes back. */
+const PAUSE = 10;
+
+/** Where ids begin, beyond what a JavaScript number can hold. */
+const FIRST_ID = 2n ** 60n;
+
+/** How many requests in a row want the same contested id. */
+const CONTENDERS = 6n;
+
+export interface CrowdOptions {
+  /** Addresses of `POST /plants`, which clients take in turn. */
+  readonly urls: readonly string[];
+  readonly clients?: number;
+  /** Certificate to be trusted. */
+  readonly ca?: string;
+}
+
+/**
+ * Clients with a connection of their own each, which they keep as long as they are let, and send one create
+ * after the other: most with an id of their own, some with an id that others want as well, some that are no
+ * plants. Half of what failed is sent again.
+ */
+export class Crowd {
+  /** Everything that has an outcome, in the order of the outcomes. */
+  readonly attempts: Attempt[] = [];
+  private readonly clients: Promise<void>[];
+  private ended = false;
+  private sent = 0n;
+
+  constructor({ urls, clients = 16, ca }: CrowdOptions) {
+    this.clients = Array.from({ length: clients }, (_, i) =>
+      this.run(new Client(urls[i % urls.length]!, ca)),
+    );
+  }
+
+  /** Waits until so many more creates are served; fails when that takes too long. */
+  async served(count: number, bound = 20_000): Promise<void> {
+    await this.outcomes(isServed, count, bound);
+  }
+
+  /** Waits until so many more attempts have an outcome of a kind. */
+  async outcomes(
+    kind: (attempt: Attempt) => boolean,
+    count: number,
+    bound = 20_000,
+  ): Promise<void> {
+    let seen = this.attempts.length;
+    let left = count;
+    const enough = await until(() => {
+      for (; seen < this.attempts.length; seen += 1) if (kind(this.attempts[seen]!)) left -= 1;
+      return left <= 0;
+    }, bound);
+    if (!enough) throw new Error(`${left} of ${count} outcomes are missing after ${bound} ms`);
+  }
+
+  /** Lets the clients finish what they have begun. */
+  async stop(): Promise<readonly Attempt[]> {
+    this.ended = true;
+    await Promise.all(this.clients);
+    return this.attempts;
+  }
+
+  private async run(client: Client): Promise<void> {
+    while (!this.ended) {
+      const [plant, valid] = this.next();
+      const attempt = await client.create(plant, valid);
+      this.attempts.push(attempt);
+      if (isServed(attempt)) continue;
+      await sleep(PAUSE);
+      if (plant.id % 2n === 0n) this.attempts.push(await client.create(plant, valid));
+    }
+    client.leave();
+  }
+
+  private next(): readonly [WantedPlant, boolean] {
+    this.sent += 1n;
+    const { sent } = this;
+    const name = `Nº ${sent} "é" \\ \u{1F33F}`;
+    const tag = sent % 3n === 0n ? null : `tag\n${sent}`;
+    // Negative, so that it is nobody else's; some of those who want it want the same plant.
+    if (sent % 4n === 1n) {
+      const id = -(FIRST_ID + sent / 4n / CONTENDERS);
+      return [sent % 8n === 1n ? { id, name: 'the same', tag: null } : { id, name, tag }, true];
+    }
+    return [{ id: FIRST_ID + sent, name, tag }, sent % 16n !== 0n];
+  }
+}
+
+class Client {
+  private readonly secure: boolean;
+  private readonly agent: HttpAgent | HttpsAgent;
+
+  constructor(
+    private readonly url: string,
+    ca: string | undefined,
+  ) {
+    this.secure = url.startsWith('https:');
+    const options = { keepAlive: true, maxSockets: 1 };
+    this.agent = this.secure
+      ? new HttpsAgent({ ...options, ...(ca !== undefined && { ca }) })
+      : new HttpAgent(options);
+  }
+
+  async create(plant: WantedPlant, valid: boolean): Promise<Attempt> {
+    const sentAt = performance.now();
+    const outcome = await this.send(bodyOf(plant, valid));
+    return { plant, valid, sentAt, took: performance.now() - sentAt, outcome };
+  }
+
+  leave(): void {
+    this.agent.destroy();
+  }
+
+  private send(body: string): Promise<Outcome> {
+    return new Promise((resolve) => {
+      const request = (this.secure ? httpsRequest : httpRequest)(
+        this.url,
+        {
+          agent: this.agent,
+          method: 'POST',
+          headers: {
+            Authorization: `Bearer ${TOKEN}`,
+            'Content-Type': 'application/json',
+            'Content-Length': Buffer.byteLength(body),
+          },
+        },
+        (response) => {
+          text(response).then(
+            (content) =>
+              settle({
+                kind: 'answered',
+                status: response.statusCode ?? 0,
+                body: parsed(content),
+                retryAfter: response.headers['retry-after'],
+              }),
+            (error: Error) => settle({ kind: 'lost', reason: error.message }),
+          );
+        },
+      );
+      const timer = setTimeout(() => {
+        settle({ kind: 'hung' });
+        request.destroy();
+      }, DEADLINE);
+      const settle = (outcome: Outcome): void => {
+        clearTimeout(timer);
+        resolve(outcome);
+      };
+      request.on('error', (error) => settle({ kind: 'lost', reason: error.message }));
+      request.end(body);
+    });
+  }
+}
+
+/** Written by hand: `JSON.stringify` knows no `bigint`. */
+function bodyOf({ id, name, tag }: WantedPlant, valid: boolean): string {
+  const members = [`"id":${id}`, `"name":${valid ? JSON.stringify(name) : 7}`];
+  if (tag !== null) members.push(`"tag":${JSON.stringify(tag)}`);
+  return `{${members.join()}}`;
+}
+
+/** What is no JSON, such as the page of a proxy, stays text. */
+function parsed(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return content;
+  }
+}

@@ -1,0 +1,94 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { startEmbeddedPostgres } from '../../src/database/embedded-postgres.js';
+import type { EmbeddedPostgres } from '../../src/database/embedded-postgres.js';
+import { lastingPort } from './lasting-port.js';
+import { processesIn } from './process.js';
+import type { WantedPlant } from './reckoning.js';
+
+/** A PostgreSQL server that a test may do anything to, as durable as one in production. */
+export class OwnPostgres {
+  private constructor(
+    private readonly folder: string,
+    private readonly settings: Readonly<Record<string, string>>,
+    private server: EmbeddedPostgres,
+  ) {}
+
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<OwnPostgres> {
+    const folder = await mkdtemp(join(await realpath(tmpdir()), 'plant-store-faults-'));
+    const all = { ...settings, port: String(await lastingPort()) };
+    return new OwnPostgres(folder, all, await startEmbeddedPostgres(folder, { settings: all }));
+  }
+
+  get url(): string {
+    return this.server.url;
+  }
+
+  /** Of the postmaster. */
+  get pid(): number {
+    return this.server.pid;
+  }
+
+  /** Process ids of the postmaster and all that it has started. */
+  processes(): number[] {
+    return processesIn(this.folder);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    for (const pid of this.processes()) process.kill(pid, signal);
+  }
+
+  /** Process ids of the sessions that serve the service. */
+  async backends(): Promise<number[]> {
+    const rows = await this.query(
+      "SELECT pid FROM pg_stat_activity WHERE application_name = 'plant-store'",
+    );
+    return rows.map(({ pid }) => Number(pid));
+  }
+
+  /** Starts the server that was killed, on the same port; resolves when it accepts connections. */
+  async startAgain(): Promise<void> {
+    this.server = await startEmbeddedPostgres(this.folder, { settings: this.settings });
+  }
+
+  /** Stops the server in good order, and starts it. */
+  async restart(): Promise<void> {
+    await this.server.stop();
+    await this.startAgain();
+  }
+
+  async connect(): Promise<Client> {
+    const client = new Client({ connectionString: this.url });
+    // A test that does away with the server expects it.
+    client.on('error', () => {});
+    await client.connect();
+    return client;
+  }
+
+  /** Runs one statement on a connection of its own. */
+  async query(sql: string): Promise<Record<string, unknown>[]> {
+    const client = await this.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async plants(): Promise<WantedPlant[]> {
+    const rows = await this.query('SELECT id, name, tag FROM plants');
+    return rows.map(({ id, name, tag }) => ({
+      id: BigInt(id as string),
+      name: name as string,
+      tag: tag as string | null,
+    }));
+  }
+
+  async stop(): Promise<void> {
+    this.signal('SIGCONT');
+    await this.server.stop();
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}

@@ -1,0 +1,61 @@
+import { vi } from 'vitest';
+import { TOKEN } from './crowd.js';
+import { lastingPort } from './lasting-port.js';
+import type { Environment, Exit, ServiceProcess, Workspace } from './process.js';
+
+/** A place for the service in a deployment: processes follow each other on the same ports. */
+export class Replica {
+  private current: ServiceProcess | undefined;
+
+  private constructor(
+    private readonly workspace: Workspace,
+    private readonly environment: Environment,
+    readonly port: number,
+    private readonly managementPort: number,
+  ) {}
+
+  /** Starts a first process; resolves when it is ready. */
+  static async start(workspace: Workspace, environment: Environment): Promise<Replica> {
+    const replica = new Replica(workspace, environment, await lastingPort(), await lastingPort());
+    await replica.startAgain();
+    return replica;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/plants`;
+  }
+
+  get managementUrl(): string {
+    return `http://127.0.0.1:${this.managementPort}`;
+  }
+
+  /** The process that runs now, or ran last. */
+  get service(): ServiceProcess {
+    if (this.current === undefined) throw new Error('the replica was never started');
+    return this.current;
+  }
+
+  /** Starts the next process; resolves when it is ready. */
+  async startAgain(): Promise<void> {
+    this.current = this.workspace.start({
+      AUTH_TOKEN: TOKEN,
+      LOG_LEVEL: 'warn',
+      ...this.environment,
+      PORT: String(this.port),
+      MANAGEMENT_PORT: String(this.managementPort),
+    });
+    await vi.waitFor(
+      async () => {
+        const { ok } = await fetch(`${this.managementUrl}/health/ready`);
+        if (!ok) throw new Error(`the service is not ready\n${this.service.stderr}`);
+      },
+      { timeout: 20_000, interval: 20 },
+    );
+  }
+
+  /** Ends the process as a cluster does. */
+  async terminate(): Promise<Exit> {
+    this.service.kill('SIGTERM');
+    return this.service.exit(40_000);
+  }
+}
