@@ -27,6 +27,14 @@ export default defineConfig({
           ...withDatabase,
         },
       },
+      {
+        extends: true,
+        test: {
+          name: 'faults',
+          include: ['test/faults/*.test.ts'],
+          testTimeout: 180_000,
+        },
+      },
       // What needs more than this project installs.
       {
         extends: true,
