@@ -2,6 +2,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { vi } from 'vitest';
 import { startEmbeddedPostgres } from '../../src/database/embedded-postgres.js';
 import type { EmbeddedPostgres } from '../../src/database/embedded-postgres.js';
 import { lastingPort } from './lasting-port.js';
@@ -57,6 +58,11 @@ export class OwnPostgres {
   async restart(): Promise<void> {
     await this.server.stop();
     await this.startAgain();
+  }
+
+  /** Waits until the server accepts connections. */
+  async accepting(): Promise<void> {
+    await vi.waitFor(() => this.query('SELECT 1'), { timeout: 20_000, interval: 20 });
   }
 
   async connect(): Promise<Client> {
