@@ -24,6 +24,8 @@ export interface CrowdOptions {
   /** Addresses of `POST /plants`, which clients take in turn. */
   readonly urls: readonly string[];
   readonly clients?: number;
+  /** Of how many requests one wants an id that others want as well. */
+  readonly rivalry?: bigint;
   /** Certificate to be trusted. */
   readonly ca?: string;
 }
@@ -36,11 +38,13 @@ export interface CrowdOptions {
 export class Crowd {
   /** Everything that has an outcome, in the order of the outcomes. */
   readonly attempts: Attempt[] = [];
+  private readonly rivalry: bigint;
   private readonly clients: Promise<void>[];
   private ended = false;
   private sent = 0n;
 
-  constructor({ urls, clients = 16, ca }: CrowdOptions) {
+  constructor({ urls, clients = 16, rivalry = 4n, ca }: CrowdOptions) {
+    this.rivalry = rivalry;
     this.clients = Array.from({ length: clients }, (_, i) =>
       this.run(new Client(urls[i % urls.length]!, ca)),
     );
@@ -87,13 +91,14 @@ export class Crowd {
 
   private next(): readonly [WantedPlant, boolean] {
     this.sent += 1n;
-    const { sent } = this;
+    const { sent, rivalry } = this;
     const name = `Nº ${sent} "é" \\ \u{1F33F}`;
     const tag = sent % 3n === 0n ? null : `tag\n${sent}`;
-    // Negative, so that it is nobody else's; some of those who want it want the same plant.
-    if (sent % 4n === 1n) {
-      const id = -(FIRST_ID + sent / 4n / CONTENDERS);
-      return [sent % 8n === 1n ? { id, name: 'the same', tag: null } : { id, name, tag }, true];
+    if (sent % rivalry === 1n) {
+      // Negative, so that it is nobody else's; some of those who want it want the same plant.
+      const id = -(FIRST_ID + sent / rivalry / CONTENDERS);
+      const alike = sent % (2n * rivalry) === 1n;
+      return [alike ? { id, name: 'the same', tag: null } : { id, name, tag }, true];
     }
     return [{ id: FIRST_ID + sent, name, tag }, sent % 16n !== 0n];
   }
