@@ -38,7 +38,13 @@ export class OwnPostgres {
   }
 
   signal(signal: NodeJS.Signals): void {
-    for (const pid of this.processes()) process.kill(pid, signal);
+    for (const pid of this.processes()) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It left by itself.
+      }
+    }
   }
 
   /** Process ids of the sessions that serve the service. */
@@ -90,6 +96,11 @@ export class OwnPostgres {
       name: name as string,
       tag: tag as string | null,
     }));
+  }
+
+  /** Leaves the server as it was before the service came. */
+  async clear(): Promise<void> {
+    await this.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
   }
 
   async stop(): Promise<void> {

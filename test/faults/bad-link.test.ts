@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Crowd } from '../support/crowd.js';
+import { FaultyLink } from '../support/faulty-link.js';
+import type { Toxic } from '../support/faulty-link.js';
+import { OwnPostgres } from '../support/own-postgres.js';
+import { Workspace } from '../support/process.js';
+import { isRefusedFor503, isServed } from '../support/reckoning.js';
+import { Replica } from '../support/replica.js';
+import { expectQuickRefusals, expectReckoning, expectRecovery } from '../support/verdicts.js';
+
+let workspace: Workspace;
+let postgres: OwnPostgres;
+let link: FaultyLink;
+let replica: Replica;
+let crowd: Crowd;
+
+beforeAll(async () => {
+  postgres = await OwnPostgres.start();
+});
+
+afterAll(() => postgres.stop());
+
+beforeEach(async () => {
+  workspace = await Workspace.create();
+  link = await FaultyLink.to(postgres.url);
+  replica = await Replica.start(workspace, { DATABASE_URL: link.url });
+  crowd = new Crowd({ urls: [replica.url] });
+  await crowd.served(300);
+});
+
+afterEach(async () => {
+  await crowd.stop();
+  await workspace.remove();
+  await link.close();
+  await postgres.clear();
+});
+
+describe('a link to the database', () => {
+  it.each<Toxic>([
+    { kind: 'latency', milliseconds: 100, jitter: 100 },
+    { kind: 'bandwidth', bytesPerSecond: 20_000 },
+    { kind: 'slicer', bytes: 7 },
+    { kind: 'slow_close', milliseconds: 1_000 },
+  ])('that has $kind is no reason to refuse anything', async (toxic) => {
+    link.poison(toxic);
+    await crowd.served(100);
+    link.cure();
+    await expectRecovery(crowd);
+    expect(crowd.attempts.filter((attempt) => !isServed(attempt))).toEqual([]);
+    await expectReckoning(crowd, postgres, replica);
+  });
+
+  it.each<Toxic>([{ kind: 'reset_peer' }, { kind: 'down' }])(
+    'that ends in $kind is answered with 503 soon',
+    async (toxic) => {
+      link.poison(toxic);
+      await crowd.outcomes(isRefusedFor503, 1);
+      await expectQuickRefusals(crowd);
+      link.cure();
+      await expectRecovery(crowd);
+      await expectReckoning(crowd, postgres, replica);
+    },
+  );
+
+  it.each<Toxic>([
+    { kind: 'timeout', milliseconds: undefined },
+    { kind: 'timeout', milliseconds: 200 },
+    { kind: 'limit_data', bytes: 5_000 },
+  ])('that breaks off by $kind loses nothing that was acknowledged', async (toxic) => {
+    link.poison(toxic);
+    await sleep(4_000);
+    link.cure();
+    await expectRecovery(crowd);
+    await expectReckoning(crowd, postgres, replica);
+  });
+});

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest';
+import { Crowd } from '../support/crowd.js';
+import { OwnPostgres } from '../support/own-postgres.js';
+import { Workspace } from '../support/process.js';
+import { isRefusedFor503 } from '../support/reckoning.js';
+import { Replica } from '../support/replica.js';
+import { expectQuickRefusals, expectReckoning, expectRecovery } from '../support/verdicts.js';
+
+let workspace: Workspace;
+let postgres: OwnPostgres;
+let replica: Replica;
+let crowd: Crowd;
+let sessions: Client[];
+
+beforeAll(async () => {
+  postgres = await OwnPostgres.start({ max_connections: '15' });
+});
+
+afterAll(() => postgres.stop());
+
+beforeEach(async () => {
+  sessions = [];
+  workspace = await Workspace.create();
+  replica = await Replica.start(workspace, { DATABASE_URL: postgres.url });
+  crowd = new Crowd({ urls: [replica.url] });
+  await crowd.served(300);
+});
+
+afterEach(async () => {
+  postgres.signal('SIGCONT');
+  await crowd.stop();
+  await workspace.remove();
+  await endSessions();
+  await postgres.clear();
+});
+
+async function endSessions(): Promise<void> {
+  await Promise.all(sessions.splice(0).map((session) => session.end()));
+}
+
+/** Takes every connection that the server has left; says whether there was one. */
+async function takeConnections(): Promise<boolean> {
+  for (let taken = 0; ; taken += 1) {
+    try {
+      sessions.push(await postgres.connect());
+    } catch {
+      return taken > 0;
+    }
+  }
+}
+
+describe('a database that cannot serve for a while', () => {
+  it('because the table is locked: everybody is answered, and served when it is free', async () => {
+    const operator = await postgres.connect();
+    sessions.push(operator);
+    await operator.query('BEGIN; LOCK TABLE plants');
+    await crowd.outcomes(isRefusedFor503, 16);
+    // Longer than a statement may take.
+    await sleep(6_000);
+    await operator.query('ROLLBACK');
+    await expectRecovery(crowd);
+    await expectReckoning(crowd, postgres, replica);
+  });
+
+  it('because others have all of its connections', async () => {
+    sessions.push(await postgres.connect());
+    const [operator] = sessions;
+    // The service asks for a new one at once; so they are taken until it has none.
+    do {
+      await operator!.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store'",
+      );
+    } while (await takeConnections());
+    await crowd.outcomes(isRefusedFor503, 16);
+    await expectQuickRefusals(crowd);
+    await endSessions();
+    await expectRecovery(crowd);
+    await expectReckoning(crowd, postgres, replica);
+  });
+
+  it('because all of its processes are stopped', async () => {
+    postgres.signal('SIGSTOP');
+    await crowd.outcomes(isRefusedFor503, 32);
+    postgres.signal('SIGCONT');
+    await expectRecovery(crowd);
+    await expectReckoning(crowd, postgres, replica);
+  });
+});

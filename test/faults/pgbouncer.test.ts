@@ -1,0 +1,55 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Crowd } from '../support/crowd.js';
+import { OwnPostgres } from '../support/own-postgres.js';
+import { PgBouncer } from '../support/pgbouncer.js';
+import { Workspace } from '../support/process.js';
+import { isRefusedFor503, isServed } from '../support/reckoning.js';
+import { Replica } from '../support/replica.js';
+import { expectQuickRefusals, expectReckoning, expectRecovery } from '../support/verdicts.js';
+
+let workspace: Workspace;
+let postgres: OwnPostgres;
+let pgBouncer: PgBouncer;
+let replicas: Replica[];
+let crowd: Crowd;
+
+beforeEach(async () => {
+  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
+  pgBouncer = await PgBouncer.start(workspace.folder, postgres.url);
+  const environment = { DATABASE_URL: pgBouncer.url };
+  replicas = await Promise.all([1, 2].map(() => Replica.start(workspace, environment)));
+  crowd = new Crowd({ urls: replicas.map(({ url }) => url) });
+  await crowd.served(300);
+});
+
+afterEach(async () => {
+  await crowd.stop();
+  await pgBouncer.kill();
+  await workspace.remove();
+  await postgres.stop();
+});
+
+describe('behind PgBouncer in transaction mode', () => {
+  it('two replicas share fewer sessions than they have connections', async () => {
+    await crowd.served(3_000);
+    await expectReckoning(crowd, postgres, ...replicas);
+    expect(crowd.attempts.filter((attempt) => !isServed(attempt))).toEqual([]);
+  });
+
+  it('they come back after kill -9 of PgBouncer', async () => {
+    await pgBouncer.kill();
+    await crowd.outcomes(isRefusedFor503, 1);
+    await expectQuickRefusals(crowd);
+    await pgBouncer.startAgain();
+    await expectRecovery(crowd);
+    await expectReckoning(crowd, postgres, ...replicas);
+  });
+
+  it('they come back after kill -9 of PostgreSQL', async () => {
+    process.kill(postgres.pid, 'SIGKILL');
+    await crowd.outcomes(isRefusedFor503, 1);
+    await postgres.startAgain();
+    await expectRecovery(crowd);
+    await expectReckoning(crowd, postgres, ...replicas);
+  });
+});
