@@ -82,7 +82,8 @@ describe('a database that cannot serve for a while', () => {
 
   it('because all of its processes are stopped', async () => {
     postgres.signal('SIGSTOP');
-    await crowd.outcomes(isRefusedFor503, 32);
+    await crowd.outcomes(isRefusedFor503, 16);
+    await expectQuickRefusals(crowd);
     postgres.signal('SIGCONT');
     await expectRecovery(crowd);
     await expectReckoning(crowd, postgres, replica);
