@@ -71,31 +71,17 @@ export class OwnPostgres {
     await vi.waitFor(() => this.query('SELECT 1'), { timeout: 20_000, interval: 20 });
   }
 
-  async connect(): Promise<Client> {
-    const client = new Client({ connectionString: this.url });
-    // A test that does away with the server expects it.
-    client.on('error', () => {});
-    await client.connect();
-    return client;
+  connect(): Promise<Client> {
+    return connect(this.url);
   }
 
   /** Runs one statement on a connection of its own. */
-  async query(sql: string): Promise<Record<string, unknown>[]> {
-    const client = await this.connect();
-    try {
-      return (await client.query<Record<string, unknown>>(sql)).rows;
-    } finally {
-      await client.end();
-    }
+  query(sql: string): Promise<Record<string, unknown>[]> {
+    return query(this.url, sql);
   }
 
-  async plants(): Promise<WantedPlant[]> {
-    const rows = await this.query('SELECT id, name, tag FROM plants');
-    return rows.map(({ id, name, tag }) => ({
-      id: BigInt(id as string),
-      name: name as string,
-      tag: tag as string | null,
-    }));
+  plants(): Promise<WantedPlant[]> {
+    return plantsIn(this.url);
   }
 
   /** Leaves the server as it was before the service came. */
@@ -107,5 +93,31 @@ export class OwnPostgres {
     this.signal('SIGCONT');
     await this.server.stop();
     await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+export async function connect(connectionString: string): Promise<Client> {
+  const client = new Client({ connectionString });
+  // A test that does away with the server expects it.
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+export async function plantsIn(databaseUrl: string): Promise<WantedPlant[]> {
+  const rows = await query(databaseUrl, 'SELECT id, name, tag FROM plants');
+  return rows.map(({ id, name, tag }) => ({
+    id: BigInt(id as string),
+    name: name as string,
+    tag: tag as string | null,
+  }));
+}
+
+async function query(databaseUrl: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = await connect(databaseUrl);
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
   }
 }

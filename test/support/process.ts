@@ -132,6 +132,13 @@ export class ServiceProcess {
   }
 }
 
+export interface StartOptions {
+  /** In a process group of its own. */
+  readonly ownGroup?: boolean;
+  /** A command that sets something up and then becomes the one that follows it. */
+  readonly through?: readonly string[];
+}
+
 /** A working directory for the service, with all that belongs to it: files, and processes. */
 export class Workspace {
   private readonly services: ServiceProcess[] = [];
@@ -158,8 +165,12 @@ export class Workspace {
   }
 
   /** Starts the service here, on free ports, with nothing of our own environment but the search path. */
-  start(environment: Environment = {}, { ownGroup = false } = {}): ServiceProcess {
-    const child = spawn(process.execPath, [MAIN], {
+  start(
+    environment: Environment = {},
+    { ownGroup = false, through = [] }: StartOptions = {},
+  ): ServiceProcess {
+    const [command, ...rest] = [...through, process.execPath, MAIN];
+    const child = spawn(command!, rest, {
       cwd: this.folder,
       env: { PATH: process.env['PATH'], PORT: '0', MANAGEMENT_PORT: '0', ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],

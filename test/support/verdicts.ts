@@ -52,8 +52,8 @@ export async function expectRecovery(crowd: Crowd): Promise<void> {
 /** Ends the crowd, and compares what it was told with what is stored. */
 export async function expectReckoning(
   crowd: Crowd,
-  database: OwnPostgres,
-  ...replicas: readonly Replica[]
+  database: Pick<OwnPostgres, 'plants'>,
+  ...replicas: readonly Pick<Replica, 'service'>[]
 ): Promise<void> {
   const attempts = await crowd.stop();
   expect(contradictions(attempts, await database.plants())).toEqual([]);

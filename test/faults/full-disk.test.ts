@@ -1,0 +1,75 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Crowd, TOKEN } from '../support/crowd.js';
+import { connect, plantsIn } from '../support/own-postgres.js';
+import { Workspace } from '../support/process.js';
+import { isRefusedFor503, tally } from '../support/reckoning.js';
+import { expectReckoning, expectRecovery } from '../support/verdicts.js';
+
+/** Mounts a disk of a few megabytes where only the command that follows sees it. */
+const MOUNT = 'mount -t tmpfs -o size=12m tmpfs "$0" && exec "$@"';
+
+let workspace: Workspace;
+let operator: Client | undefined;
+
+beforeEach(async () => {
+  workspace = await Workspace.create();
+});
+
+afterEach(async () => {
+  await operator?.end();
+  await workspace.remove();
+});
+
+/** Of the PostgreSQL that the service runs by itself. */
+async function databaseUrl(): Promise<string> {
+  const password = await readFile(workspace.path('.data', 'postgres', 'password'), 'utf8');
+  const note = await readFile(
+    workspace.path('.data', 'postgres', 'data', 'postmaster.pid'),
+    'utf8',
+  );
+  return `postgres://plant_store:${password.trim()}@127.0.0.1:${note.split('\n')[3]}/postgres`;
+}
+
+/** Fills the rest of the disk with rows of another table. */
+async function fill(session: Client): Promise<void> {
+  await session.query('CREATE TABLE ballast (filler text) TABLESPACE small');
+  const insert = `INSERT INTO ballast SELECT repeat('x', 1900) FROM generate_series(1, $1)`;
+  for (const rows of [400, 40, 4, 1]) {
+    for (;;) {
+      try {
+        await session.query(insert, [rows]);
+      } catch (error) {
+        expect(error).toMatchObject({ code: '53100' });
+        break;
+      }
+    }
+  }
+}
+
+it('refuses plants while the disk is full, and takes them again when there is room', async () => {
+  const disk = workspace.path('disk');
+  await mkdir(disk);
+  // In a namespace of its own, in which an ordinary user may mount as well.
+  const namespace = ['unshare', '--user', '--map-root-user', '--mount', '--', 'sh', '-c', MOUNT];
+  const service = workspace.start({ AUTH_TOKEN: TOKEN }, { through: [...namespace, disk] });
+  const { url } = await service.listening();
+  const database = await databaseUrl();
+  operator = await connect(database);
+  await operator.query(`CREATE TABLESPACE small LOCATION '${disk}'`);
+  await operator.query('ALTER TABLE plants SET TABLESPACE small');
+  await operator.query('ALTER INDEX plants_pkey SET TABLESPACE small');
+
+  const crowd = new Crowd({ urls: [`${url}/plants`] });
+  await crowd.served(300);
+  await fill(operator);
+  await crowd.outcomes(isRefusedFor503, 100);
+  // Some still find room within a page.
+  await sleep(2_000);
+  await operator.query('DROP TABLE ballast');
+  await expectRecovery(crowd);
+  await expectReckoning(crowd, { plants: () => plantsIn(database) }, { service });
+  expect(Object.keys(tally(crowd.attempts))).not.toContain('lost');
+});
