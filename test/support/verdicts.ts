@@ -22,8 +22,11 @@ const RECOVERY = 2_000;
  */
 const BOUND = 9_500;
 
-/** Milliseconds for a refusal when it is known that the database is away. */
-const QUICK = 100;
+/**
+ * Milliseconds for a refusal when it is known that the database is away: a few, on a machine with nothing
+ * else to do; far below the 2 s of the shortest wait, on any.
+ */
+const QUICK = 500;
 
 /** Of a hundred refusals; the others find out whether it is still so. */
 const MOST = 0.95;
