@@ -150,11 +150,7 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
       'app.kubernetes.io/part-of': 'plant-store',
       'app.kubernetes.io/managed-by': 'kustomize',
     };
-    for (const { metadata } of manifests.all) {
-      if (!/-(database|token)-\w+$/.test(metadata.name)) {
-        expect(metadata.labels).toMatchObject(labels);
-      }
-    }
+    for (const { metadata } of manifests.all) expect(metadata.labels).toMatchObject(labels);
     for (const { template } of manifests.templates) {
       expect(template.metadata?.labels).toMatchObject({
         ...labels,
@@ -433,6 +429,25 @@ describe('a release', () => {
     expect(nameOf(changed)).toBe(changed.one('ConfigMap').metadata?.name);
     expect(nameOf(changed)).not.toBe(nameOf(rendered.production));
     expect(changed.one('Job')).toEqual(rendered.production.one('Job'));
+  });
+});
+
+describe('the address', () => {
+  it('may be that of a host of its own', async () => {
+    const manifests = await render('production', (kustomization) => {
+      kustomization.setIn(
+        ['configMapGenerator', 0, 'literals', 0],
+        'PUBLIC_BASE_URL=https://plants.example.org/',
+      );
+    });
+    expect(configOf(manifests).http).toMatchObject({
+      publicBaseUrl: 'https://plants.example.org',
+      basePath: '',
+    });
+    expect(manifests.one('Ingress').spec).toMatchObject({
+      tls: [{ hosts: ['plants.example.org'] }],
+      rules: [{ host: 'plants.example.org', http: { paths: [{ path: '/' }] } }],
+    });
   });
 });
 
