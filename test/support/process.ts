@@ -169,8 +169,8 @@ export class Workspace {
     environment: Environment = {},
     { ownGroup = false, through = [] }: StartOptions = {},
   ): ServiceProcess {
-    const [command, ...rest] = [...through, process.execPath, MAIN];
-    const child = spawn(command!, rest, {
+    const [command, ...rest] = [...through, process.execPath, MAIN] as const;
+    const child = spawn(command, rest, {
       cwd: this.folder,
       env: { PATH: process.env['PATH'], PORT: '0', MANAGEMENT_PORT: '0', ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,93 @@
+import { randomInt } from 'node:crypto';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Crowd, TOKEN } from '../support/crowd.js';
+import { malformedRequests, statusesFor } from '../support/malformed.js';
+import { OwnPostgres } from '../support/own-postgres.js';
+import { Workspace } from '../support/process.js';
+import { isServed } from '../support/reckoning.js';
+import { Replica } from '../support/replica.js';
+
+/** A million takes some twenty minutes: `MALFORMED_REQUESTS=1000000 npm run test:faults -- malformed`. */
+const COUNT = Number(process.env['MALFORMED_REQUESTS'] ?? 100_000);
+
+/** Requests that are made up at once. */
+const PORTION = 5_000;
+
+/** Connections at a time. */
+const CONNECTIONS = 32;
+
+/** Bytes by which the memory may differ after the same work. */
+const TOLERANCE = 16 * 2 ** 20;
+
+let workspace: Workspace;
+let postgres: OwnPostgres;
+let replica: Replica;
+
+beforeEach(async () => {
+  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
+  replica = await Replica.start(workspace, { DATABASE_URL: postgres.url });
+});
+
+afterEach(async () => {
+  await workspace.remove();
+  await postgres.stop();
+});
+
+async function residentMemory(): Promise<number> {
+  const metrics = await (await fetch(`${replica.managementUrl}/metrics`)).text();
+  return Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)?.[1]);
+}
+
+/** Leaves as soon as it has sent something, as scanners do. */
+function leave(request: Uint8Array): void {
+  const socket = connect({ port: replica.port, host: '127.0.0.1' });
+  socket.on('error', () => {});
+  socket.write(request, () => socket.resetAndDestroy());
+}
+
+it(
+  `answers ${COUNT} malformed requests as such, and is as it was`,
+  async () => {
+    const seed = randomInt(2 ** 31);
+    const seen = new Map<number, number>();
+    const memory: number[] = [];
+    const failures: string[] = [];
+    for (let sent = 0; sent < COUNT; sent += PORTION) {
+      const requests = malformedRequests(TOKEN, PORTION, seed + sent);
+      // Taken by whoever is free.
+      const queue = requests.entries();
+      const sending = Array.from({ length: CONNECTIONS }, async () => {
+        for (const [i, request] of queue) {
+          if (i % 10 === 0) leave(request);
+          const statuses = await statusesFor(replica.port, request);
+          const faults = statuses.filter((status) => status >= 500);
+          // What is needed to send it again.
+          if (faults.length > 0) failures.push(`${faults.join()}: ${request.toString('base64')}`);
+          for (const status of statuses) seen.set(status, (seen.get(status) ?? 0) + 1);
+        }
+      });
+      await Promise.all(sending);
+      memory.push(await residentMemory());
+    }
+
+    expect(failures).toEqual([]);
+    expect(replica.service.running).toBe(true);
+    expect(replica.service.stderr).toBe('');
+    // They were malformed in many ways, and not all of them.
+    expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 400, 401, 404, 405, 415]));
+    // The first half warms up.
+    const [, , before, after] = quarters(memory).map((quarter) => Math.min(...quarter));
+    expect(after! - before!).toBeLessThan(TOLERANCE);
+    const crowd = new Crowd({ urls: [replica.url] });
+    await crowd.served(300);
+    expect((await crowd.stop()).every(isServed)).toBe(true);
+  },
+  // Many times as long as it takes.
+  60_000 + COUNT * 5,
+);
+
+function quarters(values: readonly number[]): number[][] {
+  const size = Math.ceil(values.length / 4);
+  return [0, 1, 2, 3].map((i) => values.slice(i * size, (i + 1) * size));
+}
