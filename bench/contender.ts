@@ -62,6 +62,7 @@ export class Running {
   private constructor(
     readonly contender: Contender,
     readonly url: string,
+    private readonly managementUrl: string | undefined,
     private readonly child: ChildProcess,
   ) {}
 
@@ -90,7 +91,15 @@ export class Running {
       const text = await readFile(logFile, 'utf8');
       const address =
         /"address":"([^"]+)".*"msg":"listening"|"msg":"listening","address":"([^"]+)"/.exec(text);
-      if (address) return new Running(contender, `http://${address[1] ?? address[2]}`, child);
+      if (address) {
+        const management = /"management":"([^"]+)"/.exec(text)?.[1];
+        return new Running(
+          contender,
+          `http://${address[1] ?? address[2]}`,
+          management && `http://${management}`,
+          child,
+        );
+      }
       if (child.exitCode !== null || performance.now() > deadline) {
         child.kill('SIGKILL');
         throw new Error(`${contender.name} did not start:\n${text}`);
@@ -104,6 +113,12 @@ export class Running {
     this.child.send('usage');
     const [usage] = (await answer) as [ProcessUsage];
     return usage;
+  }
+
+  /** What the service tells Prometheus; the yardsticks tell nothing. */
+  async metrics(): Promise<string> {
+    if (this.managementUrl === undefined) throw new Error(`${this.contender.name} has no metrics`);
+    return (await fetch(`${this.managementUrl}/metrics`)).text();
   }
 
   async stop(): Promise<void> {

@@ -3,6 +3,7 @@ import { compile } from 'vega-lite';
 import type { TopLevelSpec } from 'vega-lite';
 import { PERCENTILES } from './load.js';
 import type { Results } from './report.js';
+import type { SoakSample } from './soak.js';
 
 /** Requests per second against connections, as SVG. */
 export function throughputPicture({ contenders, medians }: Results): Promise<string> {
@@ -47,6 +48,44 @@ export function latencyPicture({ contenders, medians }: Results): Promise<string
   });
 }
 
+/** What stays as it is under a load that goes on, as SVG. */
+export function soakPicture(samples: readonly SoakSample[], connections: number): Promise<string> {
+  const titles = {
+    memoryMb: 'memory, MB',
+    handles: 'handles',
+    fileDescriptors: 'files, sockets',
+    p50: 'p50, ms',
+    p99: 'p99, ms',
+  } as const;
+  const measures = Object.entries(titles) as [keyof typeof titles, string][];
+  return draw({
+    title: `${connections} connections that send creates without a pause`,
+    height: 70,
+    mark: 'line',
+    data: {
+      values: samples.flatMap((sample) =>
+        measures.map(([measure, title]) => ({
+          minutes: sample.minutes,
+          title,
+          value: sample[measure],
+        })),
+      ),
+    },
+    encoding: {
+      x: { field: 'minutes', type: 'quantitative', title: 'minutes' },
+      y: { field: 'value', type: 'quantitative', title: null, axis: { tickCount: 3 } },
+      row: {
+        field: 'title',
+        type: 'nominal',
+        sort: Object.values(titles),
+        title: null,
+        header: { labelAngle: 0, labelAlign: 'left' },
+      },
+    },
+    resolve: { scale: { y: 'independent' } },
+  });
+}
+
 type Contenders = Results['contenders'];
 
 function titleOf(contenders: Contenders, name: string): string | undefined {
@@ -64,7 +103,8 @@ function color(contenders: Contenders) {
   } as const;
 }
 
-type Drawing = Pick<Extract<TopLevelSpec, { mark: unknown }>, 'title' | 'data' | 'encoding'>;
+type UnitSpec = Extract<TopLevelSpec, { mark: unknown }>;
+type Drawing = Pick<UnitSpec, 'title' | 'data' | 'encoding'> & Partial<UnitSpec>;
 
 function draw(drawing: Drawing): Promise<string> {
   const { spec } = compile({
