@@ -13,14 +13,18 @@ RUN npm prune --omit=dev --ignore-scripts \
   && find node_modules dist -type f \
     \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -name '.tsbuildinfo' \) -delete \
   && find node_modules \( -xtype l -o -type d -empty \) -delete
+ARG REVISION=unknown
+# Under the name that npm gives it in what it publishes; the service reads it there for its metrics.
+RUN npm pkg set gitHead="${REVISION}"
 
 FROM node:26-slim
 ENV NODE_ENV=production \
   HOST=0.0.0.0 \
   MANAGEMENT_HOST=0.0.0.0
 WORKDIR /app
-COPY package.json README.md LICENSE ./
+COPY README.md LICENSE ./
 COPY public public
+COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 ARG REVISION=unknown

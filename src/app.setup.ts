@@ -23,9 +23,10 @@ export async function createApp(
   logger: Logger,
   limits: HttpLimits,
 ): Promise<NestExpressApplication> {
+  const metrics = new Metrics();
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot(config, logger),
-    new PlantStoreAdapter(limits, logger),
+    AppModule.forRoot(config, logger, metrics),
+    new PlantStoreAdapter(limits, logger, metrics),
     { bodyParser: false, logger: new NestLog(logger), abortOnError: false },
   );
   const { basePath, bodyLimit, corsOrigins, docsEnabled, trustProxy } = config.http;
@@ -35,7 +36,7 @@ export async function createApp(
     onArrival(
       requestId,
       app.get(Draining).track,
-      requestLog(logger, app.get(Metrics)),
+      requestLog(logger, metrics),
       wellFormed,
       below(basePath),
       jsonBody({ bytes: bodyLimit, idleMilliseconds: limits.bodyIdle }),

@@ -175,6 +175,16 @@ describe('the image', () => {
     }
   });
 
+  it('knows the revision that it is built of, as what it runs reads it', async () => {
+    const [build = [], run = []] = await stages();
+    // oxlint-disable-next-line no-template-curly-in-string
+    const written = build.indexOf('RUN npm pkg set gitHead="${REVISION}"');
+    // What comes before is built once for all revisions.
+    expect(written).toBeGreaterThan(build.findIndex((line) => line.includes('npm prune')));
+    expect(build[written - 1]).toBe('ARG REVISION=unknown');
+    expect(run).toContain('COPY --from=build /app/package.json ./');
+  });
+
   it('is made of what it copies, and of nothing else', async () => {
     const copied = (await stages())
       .flat()

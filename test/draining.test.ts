@@ -6,6 +6,7 @@ import type { Request, Response } from 'express';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Draining } from '../src/operations/draining.js';
 import { listen } from '../src/operations/listen.js';
+import { Metrics } from '../src/operations/metrics.js';
 import { RawSocket } from './support/raw-socket.js';
 
 /* The pieces of shutting down, on a server whose answers the test gives. With the whole service it is
@@ -19,7 +20,7 @@ let port: number;
 let responses: Response[];
 
 beforeEach(async () => {
-  draining = new Draining();
+  draining = new Draining(new Metrics());
   responses = [];
   server = createServer((request, response) => {
     draining.track(request as Request, response as Response);

@@ -1,8 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../src/config/config.js';
 import { ManagementServer } from '../src/operations/management-server.js';
+import { ERROR_TABLE } from '../src/errors/error-table.js';
 import { Metrics } from '../src/operations/metrics.js';
 import { Readiness } from '../src/operations/readiness.js';
+import { RawSocket } from './support/raw-socket.js';
 import { startTestService } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 
@@ -17,6 +21,23 @@ afterAll(() => service.stop());
 async function ask(path: string, method = 'GET') {
   const response = await fetch(service.managementUrl + path, { method });
   return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** Every series by its name and labels, as the text has them. */
+async function metrics(): Promise<ReadonlyMap<string, number>> {
+  const lines = (await ask('/metrics')).text.split('\n').filter((line) => /^[^#]/.test(line));
+  return new Map(
+    lines.map((line) => {
+      const end = line.lastIndexOf(' ');
+      return [line.slice(0, end), Number(line.slice(end))];
+    }),
+  );
+}
+
+async function refusals(): Promise<Record<string, number>> {
+  const series = /^plant_store_refusals_total\{error="(\d+)"\}$/;
+  const counts = [...(await metrics())].map(([name, value]) => [series.exec(name)?.[1], value]);
+  return Object.fromEntries(counts.filter(([number]) => number !== undefined));
 }
 
 describe('the management port of a service that starts or stops', () => {
@@ -79,5 +100,120 @@ describe('the management port', () => {
     expect(text).toMatch(/^db_client_connection_count\{db_client_connection_state="used"\} 0$/m);
     expect(text).toMatch(/^db_client_connection_pending_requests 0$/m);
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds /m);
+  });
+
+  it('counts each refusal once, by its number, also of what never became a request', async () => {
+    const before = await refusals();
+    expect(Object.keys(before).toSorted()).toEqual(
+      Object.values(ERROR_TABLE)
+        .map(({ number }) => String(number))
+        .toSorted(),
+    );
+    await service.post({ id: 'x', name: 'a' });
+    await service.post({ id: 3, name: 'a' });
+    await service.post({ id: 3, name: 'b' });
+    await service.request('GET', '/nothing');
+    await service.request('GET', '/nothing');
+    await service.request('GET', '/plants/3', { anonymous: true });
+    const socket = await RawSocket.open(service.port);
+    socket.send('rubbish\r\n\r\n more of it');
+    expect((await socket.answer()).status).toBe(400);
+    socket.destroy();
+    // Those of the management port itself are no refusals of the service.
+    await ask('/nothing');
+    const counted = Object.entries(await refusals())
+      .map(([number, count]) => [number, count - (before[number] ?? 0)])
+      .filter(([, count]) => count !== 0);
+    expect(Object.fromEntries(counted)).toEqual({
+      40000: 1,
+      40003: 1,
+      40009: 1,
+      40100: 1,
+      40400: 2,
+    });
+  });
+
+  it('tells how many plants went to the database together', async () => {
+    const groups = async () => {
+      const values = await metrics();
+      return {
+        count: values.get('plant_store_creation_group_rows_count') ?? NaN,
+        sum: values.get('plant_store_creation_group_rows_sum') ?? NaN,
+      };
+    };
+    const before = await groups();
+    const ids = Array.from({ length: 40 }, (_, index) => 100 + index);
+    await Promise.all(ids.map((id) => service.post({ id, name: 'a' })));
+    const after = await groups();
+    expect(after.sum - before.sum).toBe(40);
+    expect(after.count - before.count).toBeGreaterThan(0);
+    expect(after.count - before.count).toBeLessThan(40);
+  });
+
+  it('shows what the queue and the pool can hold beside what they do', async () => {
+    const values = await metrics();
+    expect(values.get('plant_store_creations_waiting')).toBe(0);
+    expect(values.get('plant_store_creations_waiting_max')).toBe(1_000);
+    expect(values.get('plant_store_creations_waiting_characters')).toBe(0);
+    expect(values.get('plant_store_creations_waiting_characters_max')).toBe(50_000_000);
+    expect(values.get('db_client_connection_max')).toBe(10);
+  });
+
+  it('shows a queue that fills and a pool that is used while the table is locked', async () => {
+    const used = 'db_client_connection_count{db_client_connection_state="used"}';
+    const lock = service.database.query(
+      'BEGIN; LOCK TABLE plants IN SHARE MODE; SELECT pg_sleep(1); COMMIT',
+    );
+    await vi.waitFor(async () => {
+      const locks = "SELECT 1 FROM pg_locks WHERE mode = 'ShareLock' AND granted";
+      expect(await service.database.query(locks)).toHaveLength(1);
+    });
+    // Two groups can be under way; what comes later waits for them.
+    const creations = [];
+    for (const [id, connections] of [
+      [201, 1],
+      [202, 2],
+    ] as const) {
+      creations.push(service.post({ id, name: 'four' }));
+      await vi.waitFor(async () => expect((await metrics()).get(used)).toBe(connections));
+    }
+    creations.push(service.post({ id: 203, name: 'four' }), service.post({ id: 204, name: '5+' }));
+    await vi.waitFor(async () => {
+      const values = await metrics();
+      expect(values.get('plant_store_creations_waiting')).toBe(2);
+      expect(values.get('plant_store_creations_waiting_characters')).toBe(6);
+    });
+    await lock;
+    const answers = await Promise.all(creations);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  });
+
+  it('tells what is running', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    const node = process.versions.node;
+    expect(
+      (await metrics()).get(
+        `plant_store_build_info{version="${version}",revision="unknown",node_version="${node}"}`,
+      ),
+    ).toBe(1);
+  });
+
+  it('tells how busy and how late the event loop is, in seconds', async () => {
+    const active = 'nodejs_eventloop_time_seconds_total{nodejs_eventloop_state="active"}';
+    const before = (await metrics()).get(active) ?? NaN;
+    // Each reading starts the clock of the delay anew, which ticks every 10 ms.
+    await sleep(50);
+    const end = performance.now() + 500;
+    // oxlint-disable-next-line no-empty
+    while (performance.now() < end) {}
+    // Node counts a turn of the loop when it is over.
+    await sleep(50);
+    const blocked = await metrics();
+    expect((blocked.get(active) ?? NaN) - before).toBeGreaterThan(0.45);
+    expect(blocked.get('nodejs_eventloop_lag_max_seconds')).toBeGreaterThan(0.4);
+    expect(blocked.get('nodejs_eventloop_lag_max_seconds')).toBeLessThan(5);
+    // What was read is not told again.
+    await sleep(50);
+    expect((await metrics()).get('nodejs_eventloop_lag_max_seconds')).toBeLessThan(0.4);
   });
 });

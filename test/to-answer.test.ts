@@ -16,6 +16,7 @@ import type { ErrorCode } from '../src/errors/error-table.js';
 import { MethodNotAllowedError } from '../src/errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { toAnswer } from '../src/errors/to-answer.js';
+import { Metrics } from '../src/operations/metrics.js';
 
 const INTERNAL = {
   status: 500,
@@ -133,7 +134,7 @@ describe('the filter', () => {
     const request = { destroyed: false, complete: true };
     const http = { getRequest: () => request, getResponse: () => response };
     const host = { switchToHttp: () => http } as unknown as ArgumentsHost;
-    new ErrorFilter(pino({ level: 'silent' })).catch(new Error('late'), host);
+    new ErrorFilter(pino({ level: 'silent' }), new Metrics()).catch(new Error('late'), host);
     expect(calls).toEqual(['destroy']);
   });
 });

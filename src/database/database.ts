@@ -146,8 +146,13 @@ export class Database implements OnModuleDestroy {
   }
 
   private poolUse(): PoolUse {
-    const { totalCount, idleCount, waitingCount } = this.pool();
-    return { used: totalCount - idleCount, idle: idleCount, pending: waitingCount };
+    const { totalCount, idleCount, waitingCount, options } = this.pool();
+    return {
+      used: totalCount - idleCount,
+      idle: idleCount,
+      pending: waitingCount,
+      max: options.max,
+    };
   }
 
   /** TypeORM's pool; there is none before the first connection. */

@@ -5,12 +5,16 @@ import type { Logger } from 'pino';
 import { unroutable } from '../http/allowed-methods.js';
 import { sendJson } from '../http/send-json.js';
 import { LOGGER } from '../operations/logger.js';
+import { Metrics } from '../operations/metrics.js';
 import { toAnswer } from './to-answer.js';
 
 /** The one door through which every failure leaves. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  constructor(@Inject(LOGGER) private readonly logger: Logger) {}
+  constructor(
+    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly metrics: Metrics,
+  ) {}
 
   catch(exception: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
@@ -29,6 +33,7 @@ export class ErrorFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
+    this.metrics.recordRefusal(body.error);
     response.set(headers);
     sendJson(response, status, body);
   }

@@ -7,6 +7,7 @@ import type { ErrorCode } from '../errors/error-table.js';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
+import type { Metrics } from '../operations/metrics.js';
 import { expressClasses } from './express-classes.js';
 import type { HttpLimits } from './limits.js';
 import { rawAnswer } from './raw-answer.js';
@@ -31,8 +32,13 @@ const CLIENT_ERRORS: Partial<Record<string, ErrorCode>> = {
  * Node's HTTP server in front of Express, with bounded waits, and with an Error body where Node would
  * answer by itself, or not at all.
  */
-export function createHttpServer(app: Express, limits: HttpLimits, log: Logger): Server {
-  const connections = new Connections(app, log);
+export function createHttpServer(
+  app: Express,
+  limits: HttpLimits,
+  log: Logger,
+  metrics: Metrics,
+): Server {
+  const connections = new Connections(app, log, metrics);
   const receive = (request: IncomingMessage, response: ServerResponse) =>
     connections.receive(request, response);
   const server = createServer(
@@ -77,6 +83,7 @@ class Connections {
   constructor(
     private readonly app: Express,
     private readonly log: Logger,
+    private readonly metrics: Metrics,
   ) {}
 
   /** Hands a request on, after those before it on the same connection (RFC 9112, section 9.3.2). */
@@ -137,6 +144,7 @@ class Connections {
     const requestId = newRequestId();
     const answer = toAnswer(failure);
     this.log.info({ requestId, status: answer.status, error: answer.body.error }, 'refused');
+    this.metrics.recordRefusal(answer.body.error);
     // Closed in two steps, because a reset could cost the client the answer (RFC 9112, section 9.6).
     socket.end(rawAnswer(answer, requestId));
     setTimeout(() => socket.destroy(), DRAIN.milliseconds).unref();

@@ -2,6 +2,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import type { Express, Response } from 'express';
 import type { Logger } from 'pino';
+import type { Metrics } from '../operations/metrics.js';
 import { createHttpServer } from './http-server.js';
 import type { HttpLimits } from './limits.js';
 import { sendJson } from './send-json.js';
@@ -11,6 +12,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   constructor(
     private readonly limits: HttpLimits,
     private readonly log: Logger,
+    private readonly metrics: Metrics,
   ) {
     // Routing reads these settings once, when the adapter takes the application over.
     super(
@@ -24,7 +26,12 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 
   override initHttpServer(): void {
-    this.httpServer = createHttpServer(this.getInstance<Express>(), this.limits, this.log);
+    this.httpServer = createHttpServer(
+      this.getInstance<Express>(),
+      this.limits,
+      this.log,
+      this.metrics,
+    );
   }
 
   override reply(response: Response, body: unknown, status?: number): void {

@@ -8,6 +8,7 @@ import type { Request, Response } from 'express';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
 import { sendJson } from '../http/send-json.js';
+import { Metrics } from './metrics.js';
 
 /** For requests and answers that are on their way, in milliseconds. */
 export const LAST_CALL = 1_000;
@@ -24,6 +25,8 @@ export class Draining {
   private underWay = 0;
   private draining = false;
   private onIdle = (): void => {};
+
+  constructor(private readonly metrics: Metrics) {}
 
   /** A step that must see every request. */
   readonly track = ({ socket }: Request, response: Response): void => {
@@ -57,7 +60,7 @@ export class Draining {
     server.closeIdleConnections();
     if (this.underWay > 0) {
       await Promise.race([this.idle(), after(bound)]);
-      for (const response of this.responses.values()) refuse(response);
+      for (const response of this.responses.values()) this.refuse(response);
       await Promise.race([closed, after(LAST_CALL)]);
     }
     server.closeAllConnections();
@@ -69,15 +72,16 @@ export class Draining {
       this.onIdle = resolve;
     });
   }
+
+  private refuse(response: ServerResponse | undefined): void {
+    if (response === undefined || response.headersSent) return;
+    const { status, headers, body } = toAnswer(new PlantStoreError('shutting-down'));
+    this.metrics.recordRefusal(body.error);
+    response.setHeaders(new Headers(headers));
+    sendJson(response, status, body);
+  }
 }
 
 function after(milliseconds: number): Promise<void> {
   return sleep(milliseconds, undefined, { ref: false });
-}
-
-function refuse(response: ServerResponse | undefined): void {
-  if (response === undefined || response.headersSent) return;
-  const { status, headers, body } = toAnswer(new PlantStoreError('shutting-down'));
-  response.setHeaders(new Headers(headers));
-  sendJson(response, status, body);
 }

@@ -1,5 +1,7 @@
-import { Injectable } from '@nestjs/common';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { performance } from 'node:perf_hooks';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { ERROR_TABLE } from '../errors/error-table.js';
+import { BUILD } from './build.js';
 
 export interface RequestMeasurement {
   /** One that Node's parser knows, so of bounded number. */
@@ -14,10 +16,18 @@ export interface PoolUse {
   readonly used: number;
   readonly idle: number;
   readonly pending: number;
+  readonly max: number;
 }
 
-/** Prometheus metrics, named by the OpenTelemetry semantic conventions for HTTP and databases. */
-@Injectable()
+/** Plants that wait to be created, and how many may. */
+export interface CreationQueue {
+  readonly rows: number;
+  readonly maxRows: number;
+  readonly characters: number;
+  readonly maxCharacters: number;
+}
+
+/** Prometheus metrics, named by the OpenTelemetry semantic conventions where these have a name. */
 export class Metrics {
   private readonly registry = new Registry();
 
@@ -29,8 +39,31 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  private readonly groupRows = new Histogram({
+    name: 'plant_store_creation_group_rows',
+    help: 'Plants that were sent to the database together.',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 500],
+    registers: [this.registry],
+  });
+
+  private readonly refusals = new Counter({
+    name: 'plant_store_refusals_total',
+    help: 'Answers that reported a failure, by their error number.',
+    labelNames: ['error'],
+    registers: [this.registry],
+  });
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
+    // From zero on, because a rate does not see the first one of a series that was not there.
+    for (const { number } of Object.values(ERROR_TABLE)) this.refusals.inc({ error: number }, 0);
+    new Gauge({
+      name: 'plant_store_build_info',
+      help: 'What is running. Always 1.',
+      labelNames: ['version', 'revision', 'node_version'],
+      registers: [this.registry],
+    }).set({ ...BUILD, node_version: process.versions.node }, 1);
+    this.observeEventLoop();
   }
 
   recordRequest({ method, route, status, seconds }: RequestMeasurement): void {
@@ -43,6 +76,16 @@ export class Metrics {
       },
       seconds,
     );
+  }
+
+  /** Counts an answer that reports a failure. */
+  recordRefusal(error: number): void {
+    this.refusals.inc({ error });
+  }
+
+  /** Counts plants that went to the database together. */
+  recordGroup(rows: number): void {
+    this.groupRows.observe(rows);
   }
 
   /** Shows the use of the connection pool, asked for whenever the metrics are. */
@@ -58,24 +101,46 @@ export class Metrics {
         this.set({ db_client_connection_state: 'idle' }, idle);
       },
     });
-    new Gauge({
-      name: 'db_client_connection_pending_requests',
-      help: 'Requests that wait for a connection of the pool.',
+    this.gauge(
+      'db_client_connection_pending_requests',
+      'Requests that wait for a connection of the pool.',
+      () => use().pending,
+    );
+    this.gauge('db_client_connection_max', 'Most connections of the pool.', () => use().max);
+  }
+
+  /** Shows how many plants wait to be created, asked for whenever the metrics are. */
+  observeCreationQueue(queue: () => CreationQueue): void {
+    const name = 'plant_store_creations_waiting';
+    this.gauge(name, 'Plants that wait for the next group.', () => queue().rows);
+    this.gauge(`${name}_max`, 'How many plants may wait.', () => queue().maxRows);
+    this.gauge(`${name}_characters`, 'Length of all that wait.', () => queue().characters);
+    this.gauge(`${name}_characters_max`, 'How long they may be.', () => queue().maxCharacters);
+  }
+
+  /** How busy the event loop is: unlike its delay, a sum that any number of readers can take rates of. */
+  private observeEventLoop(): void {
+    new Counter({
+      name: 'nodejs_eventloop_time_seconds_total',
+      help: 'Time that the event loop has spent in each state.',
+      labelNames: ['nodejs_eventloop_state'],
       registers: [this.registry],
       collect() {
-        this.set(use().pending);
+        const { active, idle } = performance.eventLoopUtilization();
+        this.reset();
+        this.inc({ nodejs_eventloop_state: 'active' }, active / 1_000);
+        this.inc({ nodejs_eventloop_state: 'idle' }, idle / 1_000);
       },
     });
   }
 
-  /** Shows how many plants wait to be created, asked for whenever the metrics are. */
-  observeWaitingCreations(waiting: () => number): void {
+  private gauge(name: string, help: string, read: () => number): void {
     new Gauge({
-      name: 'plant_store_creations_waiting',
-      help: 'Plants that wait for the next group to be committed.',
+      name,
+      help,
       registers: [this.registry],
       collect() {
-        this.set(waiting());
+        this.set(read());
       },
     });
   }

@@ -9,12 +9,12 @@ import { Readiness } from './readiness.js';
 
 @Module({})
 export class OperationsModule {
-  static forRoot(logger: Logger): DynamicModule {
+  static forRoot(logger: Logger, metrics: Metrics): DynamicModule {
     const providers = [
       { provide: LOGGER, useValue: logger },
       Draining,
       ManagementServer,
-      Metrics,
+      { provide: Metrics, useValue: metrics },
       Readiness,
     ];
     return { module: OperationsModule, global: true, providers, exports: providers };

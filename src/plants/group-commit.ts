@@ -57,9 +57,14 @@ export class GroupCommit {
 
   constructor(
     private readonly plants: PlantsRepository,
-    metrics: Metrics,
+    private readonly metrics: Metrics,
   ) {
-    metrics.observeWaitingCreations(() => this.waiting.length);
+    metrics.observeCreationQueue(() => ({
+      rows: this.waiting.length,
+      maxRows: MAX_WAITING.rows,
+      characters: this.waitingCharacters,
+      maxCharacters: MAX_WAITING.characters,
+    }));
   }
 
   /**
@@ -111,6 +116,7 @@ export class GroupCommit {
   }
 
   private async send(group: readonly Waiting[]): Promise<void> {
+    this.metrics.recordGroup(group.length);
     const start = performance.now();
     await this.commit(group);
     this.underWay -= 1;
