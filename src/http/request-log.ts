@@ -1,8 +1,12 @@
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import type { Metrics } from '../operations/metrics.js';
+import { callerTrace } from './trace-context.js';
 
-/** One line and one measurement for each request. Neither holds a path, a query or a header: they can hold secrets. */
+/**
+ * One line and one measurement for each request. Neither holds a path, a query or a header: they can hold
+ * secrets. Only the ids of a trace are taken out of one, which are digits.
+ */
 export function requestLog(log: Logger, metrics: Metrics) {
   return (request: Request, response: Response): void => {
     const start = performance.now();
@@ -17,9 +21,11 @@ export function requestLog(log: Logger, metrics: Metrics) {
         status: answered ? response.statusCode : undefined,
       };
       metrics.recordRequest({ ...outcome, seconds });
+      const trace = callerTrace(request);
       log.info(
         {
           requestId: request.id,
+          ...(trace && { traceId: trace.traceId, spanId: trace.spanId }),
           ...outcome,
           durationMs: Math.round(seconds * 1e6) / 1e3,
           client: request.ip,
