@@ -9,6 +9,7 @@ import { readConfig, withDatabase } from './config/config.js';
 import type { ServiceConfig } from './config/config.js';
 import { startLocalInstance } from './local-instance.js';
 import { createLogger, linesInBackground } from './operations/logger.js';
+import { startTracing, stopTracing } from './operations/tracer.js';
 import { StartupError } from './startup.error.js';
 import { hasLocalToken, localAddress, welcome } from './welcome.js';
 
@@ -36,6 +37,7 @@ async function run(signal: AbortSignal): Promise<void> {
     config.logLevel,
     process.stdout.isTTY ? undefined : linesInBackground(),
   );
+  await startTracing(logger);
   const { url } = config.database;
   if (url !== undefined) {
     await serve(withDatabase(config, url), logger, signal, (address) => {
@@ -77,6 +79,7 @@ async function serve(
   if (!signal.aborted) await once(signal, 'abort');
   logger.info('shutting down');
   await service.stop();
+  await stopTracing();
   logger.info('stopped');
 }
 

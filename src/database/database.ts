@@ -9,6 +9,7 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 import { LOGGER } from '../operations/logger.js';
 import { Metrics } from '../operations/metrics.js';
 import type { PoolUse } from '../operations/metrics.js';
+import { tracer } from '../operations/tracer.js';
 import { describeFailure, isDisconnection, isOutage } from './database-failure.js';
 import { DATABASE_LIMITS } from './data-source.js';
 import { Outage } from './outage.js';
@@ -26,6 +27,8 @@ export interface Statement {
   readonly text: string;
   readonly values: readonly unknown[];
 }
+
+type Work<T> = (client: PoolClient, runner: QueryRunner) => Promise<T>;
 
 /** The database as the repositories see it: bounded waits, and failures that mean something. */
 @Injectable()
@@ -61,7 +64,7 @@ export class Database implements OnModuleDestroy {
    * @throws PlantStoreError `database-unavailable`, or `overloaded` when all connections are taken
    */
   async transaction<T>(statements: (manager: EntityManager) => Promise<T>): Promise<T> {
-    return this.withConnection((_client, runner) =>
+    return this.traced(undefined, (_client, runner) =>
       runner.manager.transaction(async (manager) => {
         // Not waited for: the connection keeps the order, and a round trip is saved.
         const [, result] = await Promise.all([
@@ -79,16 +82,19 @@ export class Database implements OnModuleDestroy {
    * @throws PlantStoreError `database-unavailable`, or `overloaded` when all connections are taken
    */
   async statement<Row extends QueryResultRow>(statement: Statement): Promise<QueryResult<Row>> {
-    return this.withConnection((client) =>
+    return this.traced(statement.text, (client) =>
       client.hasOwnSession
         ? client.query<Row>({ ...statement, values: [...statement.values] })
         : inSharedSession<Row>(client, statement),
     );
   }
 
-  private async withConnection<T>(
-    work: (client: PoolClient, runner: QueryRunner) => Promise<T>,
-  ): Promise<T> {
+  private traced<T>(text: string | undefined, work: Work<T>): Promise<T> {
+    if (tracer === undefined) return this.withConnection(work);
+    return tracer.statement(text, () => this.withConnection(work));
+  }
+
+  private async withConnection<T>(work: Work<T>): Promise<T> {
     if (this.outage.isKnown) throw new PlantStoreError('database-unavailable');
     if (this.poolUse().pending >= MAX_WAITING) throw new PlantStoreError('overloaded');
     const runner = this.dataSource.createQueryRunner();

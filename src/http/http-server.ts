@@ -8,6 +8,7 @@ import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
 import type { Metrics } from '../operations/metrics.js';
+import { tracer } from '../operations/tracer.js';
 import { expressClasses } from './express-classes.js';
 import type { HttpLimits } from './limits.js';
 import { rawAnswer } from './raw-answer.js';
@@ -133,7 +134,12 @@ class Connections {
       this.answer(socket, new PlantStoreError('bad-request', 'the request target is no URL'));
       return;
     }
-    this.app(request as Request, response as Response);
+    this.route(request as Request, response as Response);
+  }
+
+  private route(request: Request, response: Response): void {
+    if (tracer === undefined) this.app(request, response);
+    else tracer.request(request, response, () => this.app(request, response));
   }
 
   private answer(socket: Socket, failure: PlantStoreError): void {

@@ -21,7 +21,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
         status: answered ? response.statusCode : undefined,
       };
       metrics.recordRequest({ ...outcome, seconds });
-      const trace = callerTrace(request);
+      const trace = request.span ?? callerTrace(request);
       log.info(
         {
           requestId: request.id,

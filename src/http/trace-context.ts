@@ -1,11 +1,23 @@
 import type { IncomingMessage } from 'node:http';
 
 /** A place in a trace. */
-export interface TraceContext {
+export interface SpanIds {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
   /** 16 hexadecimal digits. */
   readonly spanId: string;
+}
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** The request itself as a part of a trace, where traces are made. */
+      span?: SpanIds;
+    }
+  }
+}
+
+export interface CallerTrace extends SpanIds {
   /** Whether the caller has the trace recorded. */
   readonly sampled: boolean;
 }
@@ -15,7 +27,7 @@ const TRACEPARENT =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
 /** Where the caller is in its trace; `undefined` when it does not say so, or not as it must. */
-export function callerTrace({ headers }: IncomingMessage): TraceContext | undefined {
+export function callerTrace({ headers }: IncomingMessage): CallerTrace | undefined {
   const field = headers['traceparent'];
   if (field === undefined) return undefined;
   // Several fields are one with commas by now, which is none that is valid.

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import type { Span } from '@opentelemetry/api';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { Metrics } from '../operations/metrics.js';
+import { tracer } from '../operations/tracer.js';
 import type { Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
@@ -35,6 +37,8 @@ interface Waiting {
   readonly plant: Plant;
   readonly since: number;
   readonly attempt: number;
+  /** The request, where traces are made. */
+  readonly spans: readonly Span[] | undefined;
   answered: boolean;
   resolve(creation: Creation): void;
   reject(error: unknown): void;
@@ -78,6 +82,7 @@ export class GroupCommit {
         plant,
         since: performance.now(),
         attempt: 1,
+        spans: tracer?.served(),
         answered: false,
         resolve,
         reject,
@@ -171,7 +176,8 @@ export class GroupCommit {
   private async commit(group: readonly Waiting[]): Promise<PlantStoreError | undefined> {
     if (group.length === 0) return undefined;
     try {
-      await this.store(group);
+      if (tracer === undefined) await this.store(group);
+      else await tracer.serving(spansOf(group), () => this.store(group));
       return undefined;
     } catch (error) {
       if (error instanceof PlantStoreError || group.length === 1) {
@@ -228,6 +234,10 @@ export class GroupCommit {
 function answer(entry: Waiting, creation: Creation): void {
   entry.answered = true;
   entry.resolve(creation);
+}
+
+function spansOf(group: readonly Waiting[]): readonly Span[] {
+  return group.flatMap(({ spans }) => spans ?? []);
 }
 
 function lengthOf({ plant: { name, tag } }: Waiting): number {

@@ -1,0 +1,160 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  diag,
+  DiagLogLevel,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import type { Attributes, Context, Span } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import type { Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { callerTrace } from '../http/trace-context.js';
+import { BUILD } from './build.js';
+import type { Tracer } from './tracer.js';
+
+/** Milliseconds for the last spans to leave, before the process ends. */
+const FLUSH = 3_000;
+
+/**
+ * Sends spans by OTLP over HTTP, set up by the standard variables `OTEL_*`. Made by hand: the official
+ * instrumentations wrap Node's and the driver's classes at run time, and would count a statement that serves
+ * a group of requests for one of them.
+ */
+export class OpenTelemetryTracer implements Tracer {
+  private readonly requests = new AsyncLocalStorage<readonly Span[]>();
+  private readonly provider: BasicTracerProvider;
+  private readonly spans;
+
+  constructor(log: Logger) {
+    diag.setLogger(
+      silentBut((reason) => log.warn({ reason }, 'traces were lost')),
+      {
+        logLevel: DiagLogLevel.ERROR,
+        suppressOverrideMessage: true,
+      },
+    );
+    this.provider = new BasicTracerProvider({
+      resource: defaultResource()
+        .merge(
+          resourceFromAttributes({
+            'service.name': 'plant-store',
+            'service.version': BUILD.version,
+          }),
+        )
+        .merge(detectResources({ detectors: [envDetector] })),
+      spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+    });
+    this.spans = this.provider.getTracer('plant-store', BUILD.version);
+  }
+
+  request(request: Request, response: Response, handle: () => void): void {
+    const span = this.spans.startSpan(
+      request.method,
+      { kind: SpanKind.SERVER, attributes: { 'http.request.method': request.method } },
+      parentOf(request),
+    );
+    const { traceId, spanId } = span.spanContext();
+    request.span = { traceId, spanId };
+    response.once('close', () => {
+      describeOutcome(span, request, response);
+      span.end();
+    });
+    this.requests.run([span], handle);
+  }
+
+  served(): readonly Span[] {
+    return this.requests.getStore() ?? [];
+  }
+
+  serving<T>(requests: readonly Span[], work: () => Promise<T>): Promise<T> {
+    return this.requests.run(requests, work);
+  }
+
+  /** Each of the requests waits for the statement, so each has it in its trace. */
+  async statement<T>(text: string | undefined, run: () => Promise<T>): Promise<T> {
+    const requests = this.served();
+    const operation = text?.split(/\s/, 1)[0];
+    const attributes: Attributes = {
+      'db.system.name': 'postgresql',
+      ...(operation !== undefined && { 'db.operation.name': operation }),
+      ...(text !== undefined && { 'db.query.text': text }),
+      ...(requests.length > 1 && { 'db.operation.batch.size': requests.length }),
+    };
+    const spans = requests.map((request) =>
+      this.spans.startSpan(
+        operation ?? 'transaction',
+        { kind: SpanKind.CLIENT, attributes },
+        trace.setSpan(ROOT_CONTEXT, request),
+      ),
+    );
+    try {
+      return await run();
+    } catch (error) {
+      for (const span of spans) fail(span, codeOf(error));
+      throw error;
+    } finally {
+      for (const span of spans) span.end();
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.race([
+      this.provider.shutdown().catch(() => {}),
+      sleep(FLUSH, undefined, { ref: false }),
+    ]);
+  }
+}
+
+/** The context of the caller's span, or none. */
+function parentOf(request: Request): Context {
+  const caller = callerTrace(request);
+  if (caller === undefined) return ROOT_CONTEXT;
+  const { traceId, spanId, sampled } = caller;
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId,
+    spanId,
+    traceFlags: Number(sampled),
+    isRemote: true,
+  });
+}
+
+/** As in the log, there is no path, no query and no header: they can hold secrets. */
+function describeOutcome(span: Span, request: Request, response: Response): void {
+  const route: unknown = request.route?.path;
+  if (typeof route === 'string') {
+    span.updateName(`${request.method} ${route}`);
+    span.setAttribute('http.route', route);
+  }
+  span.setAttributes({ 'url.scheme': request.protocol, 'client.address': request.ip });
+  if (!response.writableFinished) {
+    fail(span, 'client_gone');
+    return;
+  }
+  span.setAttribute('http.response.status_code', response.statusCode);
+  if (response.statusCode >= 500) fail(span, String(response.statusCode));
+}
+
+function fail(span: Span, type: string): void {
+  span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  return 'code' in error ? String(error.code) : error.name;
+}
+
+function silentBut(error: (message: string) => void) {
+  const silent = () => {};
+  return { error, warn: silent, info: silent, debug: silent, verbose: silent };
+}

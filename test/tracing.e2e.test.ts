@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startTracing, stopTracing } from '../src/operations/tracer.js';
+import { createLogger } from '../src/operations/logger.js';
+import { Collector } from './support/collector.js';
+import { TRACING, Workspace } from './support/process.js';
+import type { Environment, ServiceProcess } from './support/process.js';
+import { createTestDatabase } from './support/test-database.js';
+import type { TestDatabase } from './support/test-database.js';
+import { startTestService, TOKEN } from './support/test-service.js';
+import type { TestService } from './support/test-service.js';
+
+const CALLER = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
+const TRACEPARENT = { traceparent: `00-${CALLER.traceId}-${CALLER.spanId}-01` };
+
+/** Of spans (opentelemetry-proto). */
+const KIND = { server: 2, client: 3 };
+
+describe('traces', () => {
+  let collector: Collector;
+  let service: TestService;
+
+  beforeAll(async () => {
+    collector = await Collector.start();
+    vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collector.url);
+    vi.stubEnv('OTEL_BSP_SCHEDULE_DELAY', '20');
+    vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=test');
+    await import('../src/operations/tracing.js');
+    await startTracing(await createLogger('silent'));
+    service = await startTestService();
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await stopTracing();
+    collector.stop();
+    vi.unstubAllEnvs();
+  });
+
+  async function lineOf(id: string) {
+    return await vi.waitFor(() => {
+      const line = service.log.find(({ requestId, msg }) => requestId === id && msg === 'request');
+      expect(line).toBeDefined();
+      return line!;
+    });
+  }
+
+  /** The spans of the request with this id, when all of them have arrived: statements, then the request. */
+  async function spansOf(id: string, count: number) {
+    const { traceId } = await lineOf(id);
+    return await vi.waitFor(() => {
+      const spans = collector.trace(traceId);
+      expect(spans).toHaveLength(count);
+      return spans.toSorted((one, other) => other.kind - one.kind);
+    });
+  }
+
+  it('continue that of the caller, down to the statement', async () => {
+    await service.post({ id: 1, name: 'a' }, { 'X-Request-Id': 'one', ...TRACEPARENT });
+    const [statement, request] = await spansOf('one', 2);
+    expect(request).toMatchObject({
+      name: 'POST /plants',
+      kind: KIND.server,
+      traceId: CALLER.traceId,
+      parentSpanId: CALLER.spanId,
+      status: 0,
+      attributes: {
+        'http.request.method': 'POST',
+        'http.route': '/plants',
+        'http.response.status_code': 200,
+        'url.scheme': 'http',
+      },
+      resource: {
+        'service.name': 'plant-store',
+        'service.version': '1.0.0',
+        'deployment.environment.name': 'test',
+      },
+    });
+    expect(statement).toMatchObject({
+      name: 'INSERT',
+      kind: KIND.client,
+      parentSpanId: request?.spanId,
+      attributes: { 'db.system.name': 'postgresql', 'db.operation.name': 'INSERT' },
+    });
+    expect(await lineOf('one')).toMatchObject({
+      traceId: CALLER.traceId,
+      spanId: request?.spanId,
+    });
+  });
+
+  it('begin here when the caller has none', async () => {
+    await service.request('GET', '/plants/1', { headers: { 'X-Request-Id': 'two' } });
+    const [transaction, request] = await spansOf('two', 2);
+    expect(request).toMatchObject({ name: 'GET /plants/:id', parentSpanId: undefined });
+    expect(transaction).toMatchObject({ name: 'transaction', parentSpanId: request?.spanId });
+    expect((await lineOf('two'))['spanId']).toBe(request?.spanId);
+  });
+
+  it('show a statement to each request that waited for it, and to nobody else', async () => {
+    const ids = Array.from({ length: 30 }, (_, index) => 100 + index);
+    await Promise.all(
+      ids.map((id) => service.post({ id, name: 'a' }, { 'X-Request-Id': `group-${id}` })),
+    );
+    const traces = await Promise.all(ids.map((id) => spansOf(`group-${id}`, 2)));
+    expect(new Set(traces.flat().map(({ traceId }) => traceId)).size).toBe(ids.length);
+    for (const [statement, request] of traces) {
+      expect(statement).toMatchObject({ name: 'INSERT', parentSpanId: request?.spanId });
+    }
+    const sizes = traces.map(
+      ([statement]) => statement?.attributes['db.operation.batch.size'] ?? 1,
+    );
+    expect(Math.max(...sizes.map(Number))).toBeGreaterThan(1);
+  });
+
+  it('are not kept when the caller keeps none, but their ids are in the log', async () => {
+    const headers = {
+      'X-Request-Id': 'three',
+      traceparent: `00-${'a'.repeat(32)}-${CALLER.spanId}-00`,
+    };
+    await service.request('GET', '/plants/1', { headers });
+    expect((await lineOf('three'))['traceId']).toBe('a'.repeat(32));
+    // Later ones have arrived.
+    await service.request('GET', '/plants/1', { headers: { 'X-Request-Id': 'four' } });
+    await spansOf('four', 2);
+    expect(collector.trace('a'.repeat(32))).toEqual([]);
+  });
+
+  it('tell of failures, and no secrets', async () => {
+    await service.database.query('ALTER TABLE plants RENAME TO away');
+    await service.post({ id: 2, name: 'secret-name' }, { 'X-Request-Id': 'five' });
+    await service.database.query('ALTER TABLE away RENAME TO plants');
+    const [statement, request] = await spansOf('five', 2);
+    expect(statement).toMatchObject({ status: 2, attributes: { 'error.type': '42P01' } });
+    expect(request).toMatchObject({ status: 2, attributes: { 'error.type': '500' } });
+    await service.request('GET', `/secret-path?secret-query`, {
+      headers: { 'X-Request-Id': 'six' },
+    });
+    expect((await spansOf('six', 1))[0]).toMatchObject({ name: 'GET', status: 0 });
+    const text = JSON.stringify(collector.spans);
+    for (const secret of ['secret-name', 'secret-path', 'secret-query', TOKEN]) {
+      expect(text).not.toContain(secret);
+    }
+  });
+});
+
+describe('a process with the preload', () => {
+  let database: TestDatabase;
+  let workspace: Workspace;
+
+  beforeAll(async () => {
+    [database, workspace] = await Promise.all([createTestDatabase(), Workspace.create()]);
+  });
+
+  afterAll(async () => {
+    await workspace.remove();
+    await database.drop();
+  });
+
+  function start(environment: Environment): ServiceProcess {
+    return workspace.start({
+      DATABASE_URL: database.url,
+      AUTH_TOKEN: TOKEN,
+      NODE_OPTIONS: `--import=${TRACING}`,
+      ...environment,
+    });
+  }
+
+  async function get(service: ServiceProcess): Promise<Record<string, unknown>> {
+    const { url } = await service.listening();
+    await fetch(`${url}/plants/1`, {
+      headers: { Authorization: `Bearer ${TOKEN}`, ...TRACEPARENT },
+    });
+    return service.logged('request');
+  }
+
+  it('sends what is left when it stops', async () => {
+    const collector = await Collector.start();
+    const service = start({
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_SERVICE_NAME: 'greenhouse',
+      // Nothing would leave by itself during the test.
+      OTEL_BSP_SCHEDULE_DELAY: '60000',
+    });
+    const { traceId, spanId } = await get(service);
+    expect(collector.spans).toEqual([]);
+    service.kill('SIGTERM');
+    expect(await service.exit()).toEqual({ code: 0, signal: null });
+    const request = collector.spans.find(({ kind }) => kind === KIND.server);
+    expect(request).toMatchObject({ traceId, spanId, parentSpanId: CALLER.spanId });
+    expect(request?.resource['service.name']).toBe('greenhouse');
+    expect(collector.trace(CALLER.traceId)).toHaveLength(2);
+    collector.stop();
+  });
+
+  it.each(['is away', 'does not answer'])('stops in time when the collector %s', async (what) => {
+    const collector = await Collector.start({ silent: true });
+    if (what === 'is away') collector.stop();
+    const url = what === 'is away' ? 'http://127.0.0.1:9' : collector.url;
+    const service = start({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
+    expect(await get(service)).toMatchObject({ status: 404, traceId: CALLER.traceId });
+    const begin = performance.now();
+    service.kill('SIGTERM');
+    expect(await service.exit()).toEqual({ code: 0, signal: null });
+    // 3 seconds for the traces, after those for the connections.
+    expect(performance.now() - begin).toBeLessThan(6_000);
+    collector.stop();
+  });
+
+  it.each([
+    ['no collector is named', {}],
+    [
+      'it is told not to',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_SDK_DISABLED: 'true' },
+    ],
+  ])('loads nothing of it when %s', async (_, environment) => {
+    const service = start({ NODE_DEBUG: 'module,esm', ...environment });
+    expect(await get(service)).toMatchObject({ status: 404, ...CALLER });
+    expect(service.stderr).toContain('typeorm');
+    expect(service.stderr).not.toContain('sdk-trace-base');
+  });
+});
