@@ -6,9 +6,10 @@ import { ManagementServer } from '../src/operations/management-server.js';
 import { ERROR_TABLE } from '../src/errors/error-table.js';
 import { Metrics } from '../src/operations/metrics.js';
 import { Readiness } from '../src/operations/readiness.js';
+import { lockPlants } from './support/plants-lock.js';
 import { RawSocket } from './support/raw-socket.js';
 import { startTestService } from './support/test-service.js';
-import type { TestService } from './support/test-service.js';
+import type { Answer, TestService } from './support/test-service.js';
 
 let service: TestService;
 
@@ -133,23 +134,6 @@ describe('the management port', () => {
     });
   });
 
-  it('tells how many plants went to the database together', async () => {
-    const groups = async () => {
-      const values = await metrics();
-      return {
-        count: values.get('plant_store_creation_group_rows_count') ?? NaN,
-        sum: values.get('plant_store_creation_group_rows_sum') ?? NaN,
-      };
-    };
-    const before = await groups();
-    const ids = Array.from({ length: 40 }, (_, index) => 100 + index);
-    await Promise.all(ids.map((id) => service.post({ id, name: 'a' })));
-    const after = await groups();
-    expect(after.sum - before.sum).toBe(40);
-    expect(after.count - before.count).toBeGreaterThan(0);
-    expect(after.count - before.count).toBeLessThan(40);
-  });
-
   it('shows what the queue and the pool can hold beside what they do', async () => {
     const values = await metrics();
     expect(values.get('plant_store_creations_waiting')).toBe(0);
@@ -159,33 +143,31 @@ describe('the management port', () => {
     expect(values.get('db_client_connection_max')).toBe(10);
   });
 
-  it('shows a queue that fills and a pool that is used while the table is locked', async () => {
+  it('shows a queue that fills, a pool that is used, and how many plants then leave together', async () => {
+    const waiting = 'plant_store_creations_waiting';
     const used = 'db_client_connection_count{db_client_connection_state="used"}';
-    const lock = service.database.query(
-      'BEGIN; LOCK TABLE plants IN SHARE MODE; SELECT pg_sleep(1); COMMIT',
-    );
-    await vi.waitFor(async () => {
-      const locks = "SELECT 1 FROM pg_locks WHERE mode = 'ShareLock' AND granted";
-      expect(await service.database.query(locks)).toHaveLength(1);
-    });
+    const groups = 'plant_store_creation_group_rows';
+    const before = await metrics();
+    const unlock = await lockPlants(service.database);
+    const creations: Promise<Answer>[] = [];
     // Two groups can be under way; what comes later waits for them.
-    const creations = [];
-    for (const [id, connections] of [
-      [201, 1],
-      [202, 2],
-    ] as const) {
-      creations.push(service.post({ id, name: 'four' }));
+    for (const connections of [1, 2]) {
+      creations.push(service.post({ id: 100 + connections, name: 'four' }));
       await vi.waitFor(async () => expect((await metrics()).get(used)).toBe(connections));
     }
-    creations.push(service.post({ id: 203, name: 'four' }), service.post({ id: 204, name: '5+' }));
-    await vi.waitFor(async () => {
-      const values = await metrics();
-      expect(values.get('plant_store_creations_waiting')).toBe(2);
-      expect(values.get('plant_store_creations_waiting_characters')).toBe(6);
-    });
-    await lock;
+    for (let id = 200; id < 240; id++) creations.push(service.post({ id, name: 'four' }));
+    await vi.waitFor(async () => expect((await metrics()).get(waiting)).toBe(40));
+    expect((await metrics()).get(`${waiting}_characters`)).toBe(160);
+    await unlock();
     const answers = await Promise.all(creations);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+    const after = await metrics();
+    const grown = (series: string) => (after.get(series) ?? NaN) - (before.get(series) ?? NaN);
+    expect(grown(`${groups}_sum`)).toBe(42);
+    expect(grown(`${groups}_bucket{le="1"}`)).toBeGreaterThanOrEqual(2);
+    expect(grown(`${groups}_count`)).toBeGreaterThan(2);
+    expect(grown(`${groups}_count`)).toBeLessThan(20);
+    expect(after.get(waiting)).toBe(0);
   });
 
   it('tells what is running', async () => {

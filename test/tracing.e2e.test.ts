@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startTracing, stopTracing } from '../src/operations/tracer.js';
 import { createLogger } from '../src/operations/logger.js';
 import { Collector } from './support/collector.js';
+import { lockPlants } from './support/plants-lock.js';
 import { TRACING, Workspace } from './support/process.js';
 import type { Environment, ServiceProcess } from './support/process.js';
 import { createTestDatabase } from './support/test-database.js';
@@ -97,9 +98,15 @@ describe('traces', () => {
 
   it('show a statement to each request that waited for it, and to nobody else', async () => {
     const ids = Array.from({ length: 30 }, (_, index) => 100 + index);
-    await Promise.all(
-      ids.map((id) => service.post({ id, name: 'a' }, { 'X-Request-Id': `group-${id}` })),
+    const unlock = await lockPlants(service.database);
+    const creations = ids.map((id) =>
+      service.post({ id, name: 'a' }, { 'X-Request-Id': `group-${id}` }),
     );
+    // Two groups can be under way, so some of the thirty gather behind them.
+    const locked = "SELECT 1 FROM pg_locks WHERE relation = 'plants'::regclass AND NOT granted";
+    await vi.waitFor(async () => expect(await service.database.query(locked)).toHaveLength(2));
+    await unlock();
+    await Promise.all(creations);
     const traces = await Promise.all(ids.map((id) => spansOf(`group-${id}`, 2)));
     expect(new Set(traces.flat().map(({ traceId }) => traceId)).size).toBe(ids.length);
     for (const [statement, request] of traces) {

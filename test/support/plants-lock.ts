@@ -1,0 +1,10 @@
+import { Client } from 'pg';
+import type { TestDatabase } from './test-database.js';
+
+/** Lets nobody write to the table of plants, until what it returns is called. */
+export async function lockPlants({ url }: TestDatabase): Promise<() => Promise<void>> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('BEGIN; LOCK TABLE plants IN SHARE MODE');
+  return () => client.end();
+}
