@@ -56,6 +56,15 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'monitoring',
+          include: ['test/monitoring/*.test.ts'],
+          testTimeout: 120_000,
+          ...withDatabase,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'compose',
           include: ['test/compose/*.test.ts'],
           testTimeout: 180_000,

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readConfig, VARIABLES } from '../src/config/config.js';
@@ -15,16 +15,19 @@ interface ComposeService {
   readonly read_only?: boolean;
   readonly cap_drop?: readonly string[];
   readonly security_opt?: readonly string[];
+  readonly profiles?: readonly string[];
 }
 
 interface Compose {
-  readonly services: Readonly<Record<'postgres' | 'migrate' | 'api', ComposeService>>;
+  readonly services: Readonly<
+    Record<'postgres' | 'migrate' | 'api' | 'prometheus' | 'grafana', ComposeService>
+  >;
   readonly volumes: Readonly<Record<string, unknown>>;
 }
 
 const read = (file: string) => readFile(file, 'utf8');
 const compose = parse(await read('docker-compose.yml'), { merge: true }) as Compose;
-const { postgres, migrate, api } = compose.services;
+const { postgres, migrate, api, prometheus, grafana } = compose.services;
 
 /** The value that a variable of the Compose file has, as Compose replaces it. */
 function interpolate(value: string, environment: Readonly<Record<string, string>> = {}): string {
@@ -55,7 +58,8 @@ async function stages(): Promise<string[][]> {
 
 describe('the local stack', () => {
   it('starts one after the other: database, migrations, service', () => {
-    expect(Object.keys(compose.services)).toEqual(['postgres', 'migrate', 'api']);
+    const always = Object.entries(compose.services).filter(([, { profiles }]) => !profiles);
+    expect(always.map(([name]) => name)).toEqual(['postgres', 'migrate', 'api']);
     expect(postgres.healthcheck?.test).toContain('--host=127.0.0.1');
     expect(migrate.depends_on).toEqual({ postgres: { condition: 'service_healthy' } });
     expect(migrate.command).toEqual(['node', 'dist/cli/migration.js', 'run']);
@@ -66,7 +70,7 @@ describe('the local stack', () => {
   it('keeps the plants in a named volume, where the image of that version has them', () => {
     expect(postgres.image).toMatch(/^postgres:(1[89]|[2-9]\d)$/);
     expect(postgres.volumes).toEqual(['postgres:/var/lib/postgresql']);
-    expect(Object.keys(compose.volumes)).toEqual(['postgres']);
+    expect(Object.keys(compose.volumes)).toContain('postgres');
   });
 
   it('is reached from this machine only', () => {
@@ -102,9 +106,11 @@ describe('the local stack', () => {
   });
 
   it('has nothing that docker-compose 1.29 refuses', async () => {
-    expect(Object.keys(compose)).toEqual(['x-service', 'services', 'volumes']);
+    expect(Object.keys(compose)).toEqual(['x-unprivileged', 'x-service', 'services', 'volumes']);
     expect(await read('docker-compose.yml')).not.toMatch(/\$\{[^}]*\$\{/);
-    for (const { depends_on: dependencies = {}, healthcheck = {} } of [postgres, migrate, api]) {
+    for (const { depends_on: dependencies = {}, healthcheck = {} } of Object.values(
+      compose.services,
+    )) {
       for (const dependency of Object.values(dependencies)) {
         expect(Object.keys(dependency)).toEqual(['condition']);
       }
@@ -132,6 +138,63 @@ describe('the local stack', () => {
 
   it('leaves no static token when AUTH_TOKEN is empty', () => {
     expect(apiEnvironment({ AUTH_TOKEN: '' })['AUTH_TOKEN']).toBe('');
+  });
+});
+
+describe('the profile monitoring', () => {
+  const both = [
+    ['prometheus', prometheus, 9090],
+    ['grafana', grafana, 3000],
+  ] as const;
+
+  it.each(both)('adds %s, of one version, without privileges', (name, service) => {
+    expect(service).toMatchObject({
+      profiles: ['monitoring'],
+      image: expect.stringMatching(/:v?\d+\.\d+\.\d+$/),
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+    });
+    expect(compose.volumes).toHaveProperty(name);
+    const named = service.volumes?.filter((volume) => volume.startsWith(`${name}:/`));
+    expect(named).toHaveLength(1);
+  });
+
+  it.each(both)('keeps %s to this machine', (_name, { ports = [] }, inside) => {
+    expect(ports).toHaveLength(1);
+    expect(interpolate(ports[0] ?? '')).toMatch(new RegExp(`^127\\.0\\.0\\.1:\\d+:${inside}$`));
+  });
+
+  it('takes every port once, and leaves the management port where it is', () => {
+    const published = [api, prometheus, grafana]
+      .flatMap(({ ports = [] }) => ports)
+      .map((port) => interpolate(port).split(':'));
+    const outside = published.map(([, port]) => port);
+    expect(new Set(outside).size).toBe(outside.length);
+    expect(published.map(([, , port]) => port)).not.toContain('3001');
+  });
+
+  it('has nobody log in, so that there is no password', () => {
+    expect(grafana.environment).toMatchObject({
+      GF_AUTH_ANONYMOUS_ENABLED: 'true',
+      GF_AUTH_ANONYMOUS_ORG_ROLE: 'Viewer',
+      GF_AUTH_BASIC_ENABLED: 'false',
+      GF_AUTH_DISABLE_LOGIN_FORM: 'true',
+      GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION: 'true',
+    });
+    expect(Object.keys(grafana.environment).join()).not.toContain('PASSWORD');
+  });
+
+  it('finds what it mounts, and mounts it for reading', async () => {
+    const folders = [prometheus, grafana]
+      .flatMap(({ volumes = [] }) => volumes)
+      .filter((volume) => volume.startsWith('.'));
+    expect(folders).toHaveLength(4);
+    for (const folder of folders) {
+      const [from = '', , mode] = folder.split(':');
+      expect(mode).toBe('ro');
+      await expect(access(from)).resolves.toBeUndefined();
+    }
   });
 });
 

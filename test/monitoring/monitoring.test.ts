@@ -1,0 +1,226 @@
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { freePort, Workspace } from '../support/process.js';
+import type { Listening, ServiceProcess } from '../support/process.js';
+import { createTestDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+import { TOKEN } from '../support/test-service.js';
+
+/* What deploy/monitoring has, run by the real Prometheus against the real service: needs Debian's
+   package prometheus. */
+
+const run = promisify(execFile);
+
+/** Milliseconds for Prometheus to have what rates need. */
+const PATIENCE = { timeout: 30_000, interval: 200 };
+
+interface Rule {
+  readonly record?: string;
+  readonly alert?: string;
+  readonly expr: string;
+}
+
+interface Panel {
+  readonly title: string;
+  readonly datasource: { readonly uid: string };
+  readonly gridPos: Record<'x' | 'y' | 'w' | 'h', number>;
+  readonly targets: readonly { readonly expr: string }[];
+}
+
+interface Sample {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: readonly [number, string];
+}
+
+const read = (file: string) => readFile(`deploy/monitoring/${file}`, 'utf8');
+
+const { groups } = parse(await read('rules/plant-store.yml')) as {
+  readonly groups: readonly { readonly rules: readonly Rule[] }[];
+};
+const rules = groups.flatMap(({ rules: all }) => all);
+const { panels } = JSON.parse(await read('grafana/dashboards/plant-store.json')) as {
+  readonly panels: readonly Panel[];
+};
+const shown = panels.flatMap(({ title, targets }) =>
+  targets.map(({ expr }) => [title, expr] as const),
+);
+
+describe('promtool', () => {
+  it.each([
+    ['check', 'config', 'prometheus.yml'],
+    ['check', 'rules', 'rules/plant-store.yml'],
+    ['test', 'rules', 'rules.test.yml'],
+  ])('is content: %s %s %s', async (verb, kind, file) => {
+    const { stdout } = await run('promtool', [verb, kind, `deploy/monitoring/${file}`]);
+    expect(stdout).toContain('SUCCESS');
+  });
+
+  it('has a test for each alert', async () => {
+    const tests = await read('rules.test.yml');
+    for (const { alert } of rules) {
+      if (alert !== undefined) expect(tests).toContain(`alertname: ${alert}\n`);
+    }
+  });
+});
+
+describe('the dashboard', () => {
+  it('uses the data source that is provisioned with it', async () => {
+    const { datasources } = parse(
+      await read('grafana/provisioning/datasources/prometheus.yml'),
+    ) as {
+      readonly datasources: readonly { readonly uid: string }[];
+    };
+    expect(new Set(panels.map(({ datasource }) => datasource.uid))).toEqual(
+      new Set(datasources.map(({ uid }) => uid)),
+    );
+  });
+
+  it('has panels that do not cover each other, with titles of their own', () => {
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    expect(Math.max(...panels.map(({ gridPos: { x, w } }) => x + w))).toBe(24);
+    expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length);
+  });
+});
+
+describe('a Prometheus that scrapes the service', () => {
+  let workspace: Workspace;
+  let database: TestDatabase;
+  let service: ServiceProcess;
+  let listening: Listening;
+  let prometheus: ChildProcess;
+  let url: string;
+  let traffic: NodeJS.Timeout;
+
+  beforeAll(async () => {
+    [workspace, database] = await Promise.all([Workspace.create(), createTestDatabase()]);
+    service = workspace.start({ DATABASE_URL: database.url, AUTH_TOKEN: TOKEN });
+    listening = await service.listening();
+    let id = 0;
+    traffic = setInterval(() => void beBusy(listening.url, ++id), 100);
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    await mkdir(workspace.path('prometheus'));
+    await writeFile(workspace.path('prometheus.yml'), await configuration());
+    prometheus = spawn(
+      'prometheus',
+      [
+        `--config.file=${workspace.path('prometheus.yml')}`,
+        `--storage.tsdb.path=${workspace.path('prometheus')}`,
+        `--web.listen-address=127.0.0.1:${port}`,
+        '--log.level=error',
+      ],
+      { stdio: ['ignore', 'ignore', 'inherit'] },
+    );
+    await vi.waitFor(async () => expect((await fetch(`${url}/-/ready`)).ok).toBe(true), PATIENCE);
+  });
+
+  afterAll(async () => {
+    clearInterval(traffic);
+    prometheus.kill();
+    if (prometheus.exitCode === null) await once(prometheus, 'exit');
+    await workspace.remove();
+    await database.drop();
+  });
+
+  /** That of the project, but for where the service is and how often it is looked at. */
+  async function configuration(): Promise<string> {
+    const config = parse(await read('prometheus.yml')) as {
+      global: object;
+      rule_files: string[];
+      scrape_configs: [{ static_configs: [{ targets: string[] }] }];
+    };
+    config.global = { scrape_interval: '1s', evaluation_interval: '1s' };
+    config.rule_files = config.rule_files.map((file) => resolve('deploy/monitoring', file));
+    config.scrape_configs[0].static_configs[0].targets = [new URL(listening.managementUrl).host];
+    return stringify(config);
+  }
+
+  async function api<T>(path: string): Promise<T> {
+    const { status, data, error } = (await (await fetch(`${url}/api/v1/${path}`)).json()) as {
+      readonly status: string;
+      readonly data: T;
+      readonly error?: string;
+    };
+    expect(error).toBeUndefined();
+    expect(status).toBe('success');
+    return data;
+  }
+
+  async function query(expression: string): Promise<readonly Sample[]> {
+    const expr = expression.replaceAll('$__rate_interval', '10s');
+    return (await api<{ result: Sample[] }>(`query?query=${encodeURIComponent(expr)}`)).result;
+  }
+
+  it.each(shown)('has what the dashboard shows: %s, %s', async (_title, expression) => {
+    await vi.waitFor(async () => {
+      const samples = await query(expression);
+      expect(samples.map(({ value }) => Number(value[1]))).not.toEqual([]);
+      for (const { value } of samples) expect(value[1]).not.toBe('NaN');
+    }, PATIENCE);
+  });
+
+  it.each(rules.map(({ record, alert, expr }) => [record ?? alert, expr]))(
+    'evaluates %s: %s',
+    async (name, expression) => {
+      const samples = await query(expression);
+      // With a service that is well, only what is recorded has a value.
+      if (name?.includes(':')) expect(samples).toHaveLength(1);
+      else expect(samples).toEqual([]);
+    },
+  );
+
+  it('has every series that the rules name', async () => {
+    const names = await api<string[]>('label/__name__/values');
+    const named = rules.flatMap(({ expr }) => namesIn(expr));
+    expect(named).toContain('plant_store_creations_waiting_max');
+    expect(named.filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  it('finds the service well, by rules that all can be evaluated', async () => {
+    const state = await api<{ groups: { rules: { health: string; name: string }[] }[] }>('rules');
+    const all = state.groups.flatMap(({ rules: ofGroup }) => ofGroup);
+    expect(all).toHaveLength(rules.length);
+    expect(all.filter(({ health }) => health !== 'ok')).toEqual([]);
+    expect((await api<{ alerts: unknown[] }>('alerts')).alerts).toEqual([]);
+  });
+
+  it('notices when the service is gone', async () => {
+    service.kill('SIGKILL');
+    await service.exit();
+    await vi.waitFor(async () => {
+      const { alerts } = await api<{ alerts: { labels: Record<string, string> }[] }>('alerts');
+      expect(alerts.map(({ labels }) => labels['alertname'])).toContain('PlantStoreDown');
+    }, PATIENCE);
+  });
+});
+
+/** One of each: a create, a look, a replay, a refusal, a path that is not there. */
+async function beBusy(url: string, id: number): Promise<void> {
+  const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+  const create = (body: unknown) =>
+    fetch(`${url}/plants`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const requests = [
+    create({ id, name: 'Monstera' }),
+    create({ id: 1, name: 'Monstera' }),
+    create({ id, name: 7 }),
+    fetch(`${url}/plants/1`, { headers }),
+    fetch(`${url}/nothing`, { headers }),
+  ];
+  // The service ends while requests are under way.
+  await Promise.allSettled(requests);
+}
+
+/** The series in an expression: names that stand outside of braces, brackets and `by (…)`. */
+function namesIn(expression: string): string[] {
+  const bare = expression.replaceAll(/\{[^}]*\}|\[[^\]]*\]|\bby \([^)]*\)/g, ' ');
+  return bare.match(/\b(up|[a-z]+_[\w:]+)\b(?!\s*\()/g) ?? [];
+}
