@@ -11,6 +11,9 @@ import { RawSocket } from './support/raw-socket.js';
 import { startTestService } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
 
+/** Milliseconds for what comes soon, on a machine that can be busy. */
+const PATIENCE = 10_000;
+
 let service: TestService;
 
 beforeAll(async () => {
@@ -153,10 +156,10 @@ describe('the management port', () => {
     // Two groups can be under way; what comes later waits for them.
     for (const connections of [1, 2]) {
       creations.push(service.post({ id: 100 + connections, name: 'four' }));
-      await vi.waitFor(async () => expect((await metrics()).get(used)).toBe(connections));
+      await vi.waitFor(async () => expect((await metrics()).get(used)).toBe(connections), PATIENCE);
     }
     for (let id = 200; id < 240; id++) creations.push(service.post({ id, name: 'four' }));
-    await vi.waitFor(async () => expect((await metrics()).get(waiting)).toBe(40));
+    await vi.waitFor(async () => expect((await metrics()).get(waiting)).toBe(40), PATIENCE);
     expect((await metrics()).get(`${waiting}_characters`)).toBe(160);
     await unlock();
     const answers = await Promise.all(creations);

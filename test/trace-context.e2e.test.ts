@@ -5,6 +5,9 @@ import { callerTrace } from '../src/http/trace-context.js';
 import { startTestService } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 
+/** Milliseconds for what comes soon, on a machine that can be busy. */
+const PATIENCE = 10_000;
+
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
 
@@ -95,7 +98,7 @@ describe('the log', () => {
       const line = service.log.find(({ requestId }) => requestId === id);
       expect(line).toBeDefined();
       return line;
-    });
+    }, PATIENCE);
   }
 
   it('names the trace of the caller', async () => {

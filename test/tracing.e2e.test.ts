@@ -10,6 +10,9 @@ import type { TestDatabase } from './support/test-database.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 
+/** Milliseconds for what comes soon, on a machine that can be busy. */
+const PATIENCE = 10_000;
+
 const CALLER = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
 const TRACEPARENT = { traceparent: `00-${CALLER.traceId}-${CALLER.spanId}-01` };
 
@@ -42,7 +45,7 @@ describe('traces', () => {
       const line = service.log.find(({ requestId, msg }) => requestId === id && msg === 'request');
       expect(line).toBeDefined();
       return line!;
-    });
+    }, PATIENCE);
   }
 
   /** The spans of the request with this id, when all of them have arrived: statements, then the request. */
@@ -52,7 +55,7 @@ describe('traces', () => {
       const spans = collector.trace(traceId);
       expect(spans).toHaveLength(count);
       return spans.toSorted((one, other) => other.kind - one.kind);
-    });
+    }, PATIENCE);
   }
 
   it('continue that of the caller, down to the statement', async () => {
@@ -104,7 +107,10 @@ describe('traces', () => {
     );
     // Two groups can be under way, so some of the thirty gather behind them.
     const locked = "SELECT 1 FROM pg_locks WHERE relation = 'plants'::regclass AND NOT granted";
-    await vi.waitFor(async () => expect(await service.database.query(locked)).toHaveLength(2));
+    await vi.waitFor(
+      async () => expect(await service.database.query(locked)).toHaveLength(2),
+      PATIENCE,
+    );
     await unlock();
     await Promise.all(creations);
     const traces = await Promise.all(ids.map((id) => spansOf(`group-${id}`, 2)));
@@ -207,8 +213,8 @@ describe('a process with the preload', () => {
     const begin = performance.now();
     service.kill('SIGTERM');
     expect(await service.exit()).toEqual({ code: 0, signal: null });
-    // 3 seconds for the traces, after those for the connections.
-    expect(performance.now() - begin).toBeLessThan(6_000);
+    // 3 seconds for the traces, after those for the connections. The exporter would take 10.
+    expect(performance.now() - begin).toBeLessThan(9_000);
     collector.stop();
   });
 
