@@ -97,12 +97,16 @@ export class Database implements OnModuleDestroy {
   private async withConnection<T>(work: Work<T>): Promise<T> {
     if (this.outage.isKnown) throw new PlantStoreError('database-unavailable');
     if (this.poolUse().pending >= MAX_WAITING) throw new PlantStoreError('overloaded');
+    const start = performance.now();
     const runner = this.dataSource.createQueryRunner();
     try {
       return await work(await this.lent(runner), runner);
     } catch (error) {
       if (error instanceof PlantStoreError || !isOutage(error)) throw error;
-      if (isDisconnection(error)) this.outage.suspect();
+      if (isDisconnection(error)) {
+        const waited = performance.now() - start >= DATABASE_LIMITS.connection;
+        this.outage.suspect(error, waited);
+      }
       throw new PlantStoreError('database-unavailable', undefined, { cause: error });
     } finally {
       await runner.release();

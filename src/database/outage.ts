@@ -26,8 +26,13 @@ export class Outage {
     return this.#isKnown;
   }
 
-  /** To be told of a connection that failed. It may be the only one: the database itself is asked. */
-  suspect(): void {
+  /**
+   * To be told of a connection that failed. It may be the only one: the database itself is asked.
+   *
+   * @param waited whether that took as long as the database may take to answer, so that it is away
+   */
+  suspect(reason: unknown, waited: boolean): void {
+    if (waited) this.begin(reason);
     if (this.watching) return;
     this.watching = true;
     void this.watch();
@@ -37,16 +42,19 @@ export class Outage {
     this.closed = true;
   }
 
+  private begin(reason: unknown): void {
+    if (this.#isKnown) return;
+    this.#isKnown = true;
+    this.handler.began(reason);
+  }
+
   private async watch(): Promise<void> {
     while (!this.closed) {
       try {
         await this.handler.probe();
         break;
       } catch (error) {
-        if (!this.#isKnown) {
-          this.#isKnown = true;
-          this.handler.began(error);
-        }
+        this.begin(error);
         await sleep(RETRY, undefined, { ref: false });
       }
     }
