@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { PlantStoreError } from '../errors/plant-store.error.js';
@@ -12,6 +12,9 @@ import { Metrics } from './metrics.js';
 
 /** For requests and answers that are on their way, in milliseconds. */
 export const LAST_CALL = 1_000;
+
+/** A turn of the event loop that did next to nothing, and how long one is waited for, in milliseconds. */
+const QUIET = { turn: 0.05, within: 100 } as const;
 
 /** Knows which requests are under way, and sees them off when the service stops. */
 @Injectable()
@@ -48,6 +51,7 @@ export class Draining {
    * milliseconds is answered with 503.
    */
   async drain(server: Server, bound: number): Promise<void> {
+    await quietMoment();
     this.draining = true;
     const closed = once(server, 'close');
     // HTTP's own `close` cuts idle connections at once.
@@ -79,6 +83,22 @@ export class Draining {
     this.metrics.recordRefusal(body.error);
     response.setHeaders(new Headers(headers));
     sendJson(response, status, body);
+  }
+}
+
+/**
+ * Waits, for a moment at most, until the event loop has nothing to do. The system resets connections that it
+ * has made and that nobody has accepted yet when the server stops listening; there are none right now.
+ */
+async function quietMoment(): Promise<void> {
+  const deadline = performance.now() + QUIET.within;
+  let turn = performance.now();
+  for (;;) {
+    // After everything that has arrived.
+    await immediate();
+    const now = performance.now();
+    if (now - turn < QUIET.turn || now > deadline) return;
+    turn = now;
   }
 }
 
