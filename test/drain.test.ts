@@ -59,8 +59,8 @@ describe.concurrent('SIGTERM', () => {
 
     expect(answers().length).toBeGreaterThanOrEqual(300);
     expect(answers().filter(({ status }) => status !== 200)).toEqual([]);
-    const late = answers().filter(({ sentLate }) => sentLate);
-    expect(late.filter(({ connection }) => connection !== 'close')).toEqual([]);
+    const last = clients.map((client) => client.answers.at(-1)?.connection);
+    expect(last).toEqual(clients.map(() => 'close'));
     const acknowledged = answers().map(({ plant }) => plant);
     expect(await storedAmong(database, acknowledged)).toEqual(acknowledged);
     expectNoSecrets(service);
@@ -199,8 +199,6 @@ interface Answered {
   readonly plant: SentPlant;
   readonly status: number | undefined;
   readonly connection: string | undefined;
-  /** Whether it was sent when the service was known to be shutting down. */
-  readonly sentLate: boolean;
 }
 
 /** A client that keeps its connections as long as it is let, and takes a new one where it must. */
@@ -224,8 +222,7 @@ class KeepAliveClient {
   }
 
   send(plant: SentPlant): Promise<Answered> {
-    const { service, port } = this.running;
-    const sentLate = service.log.some(({ msg }) => msg === 'shutting down');
+    const { port } = this.running;
     return new Promise((resolve, reject) => {
       const options = {
         agent: this.agent,
@@ -237,7 +234,7 @@ class KeepAliveClient {
       };
       request(options, (response) => {
         const { statusCode: status, headers } = response;
-        const answered = { plant, status, connection: headers.connection, sentLate };
+        const answered = { plant, status, connection: headers.connection };
         json(response).then(() => resolve(answered), reject);
       })
         .once('error', reject)

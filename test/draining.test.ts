@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Request, Response } from 'express';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Draining } from '../src/operations/draining.js';
 import { listen } from '../src/operations/listen.js';
 import { Metrics } from '../src/operations/metrics.js';
@@ -48,6 +48,7 @@ describe('draining', () => {
   it('waits for what is under way, and makes it the last answer of its connection', async () => {
     const socket = await hold();
     const drained = draining.drain(server, 10_000);
+    await vi.waitUntil(() => !server.listening);
     responses[0]?.end('done');
     expect(await socket.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } });
     await drained;
@@ -77,6 +78,7 @@ describe('draining', () => {
     socket.send(REQUEST.slice(0, 10));
     const busy = await hold();
     const drained = draining.drain(server, 10_000);
+    await vi.waitUntil(() => !server.listening);
     const held = once(server, 'held');
     socket.send(REQUEST.slice(10));
     await held;
@@ -91,6 +93,7 @@ describe('draining', () => {
     responses[0]?.end('done');
     expect(await socket.answer()).toMatchObject({ headers: { connection: 'keep-alive' } });
     const drained = draining.drain(server, 10_000);
+    await vi.waitUntil(() => !server.listening);
     await expect(RawSocket.open(port)).rejects.toThrow('ECONNREFUSED');
     const held = once(server, 'held');
     socket.send(REQUEST);
@@ -106,6 +109,7 @@ describe('draining', () => {
     await idle.answer();
     const busy = await hold();
     const drained = draining.drain(server, 10_000);
+    await vi.waitUntil(() => !server.listening);
     await idle.end();
     responses[1]?.end('done');
     expect(await busy.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } });

@@ -60,5 +60,9 @@ it('takes two replicas behind a proxy through three updates with not one failed 
     '40003': expect.any(Number) as number,
     '40009': expect.any(Number) as number,
   });
+  // A connection that is made just when a replica stops listening is reset by the system. All others are
+  // served to their end: nothing else was left for nginx to send again.
+  const cutOff = nginx.complaints.match(/prematurely closed|Connection reset/g) ?? [];
+  expect(cutOff.length).toBeLessThanOrEqual(2 * replicas.length);
   for (const { service } of replicas) expect(service.stderr).toBe('');
 });
