@@ -48,8 +48,8 @@ export class PlantsRepository {
   async compareWithStored(plants: readonly Plant[]): Promise<readonly (boolean | undefined)[]> {
     const { rows } = await this.database.statement<{ same: boolean | null }>({
       // Without a name: the best plan depends on how many plants there are by then.
-      text: `SELECT CASE WHEN plants.id IS NOT NULL THEN plants.name = t.name COLLATE "C"
-         AND plants.tag IS NOT DISTINCT FROM t.tag COLLATE "C" END AS same
+      text: `SELECT CASE WHEN plants.id IS NOT NULL THEN plants.name = t.name
+         AND plants.tag IS NOT DISTINCT FROM t.tag END AS same
        FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY AS t (id, name, tag, n)
        LEFT JOIN plants USING (id) ORDER BY n`,
       values: columnsOf(plants),
