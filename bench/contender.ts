@@ -108,6 +108,11 @@ export class Running {
     }
   }
 
+  get pid(): number {
+    if (this.child.pid === undefined) throw new Error(`${this.contender.name} does not run`);
+    return this.child.pid;
+  }
+
   async usage(): Promise<ProcessUsage> {
     const answer = once(this.child, 'message', { signal: AbortSignal.timeout(BOUND) });
     this.child.send('usage');

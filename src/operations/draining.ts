@@ -46,9 +46,9 @@ export class Draining {
 
   /**
    * Closes the server: as soon as nobody is at the door, no new connection, and every answer from then on
-   * the last of its connection. Idle connections are ended after a moment: a proxy may have sent a request on one already, and must not
-   * send it again by itself (RFC 9110, section 9.2.2). What is still under way after `bound`
-   * milliseconds is answered with 503.
+   * the last of its connection. Idle connections are ended after a moment: a proxy may have sent a request
+   * on one already, and must not send it again by itself (RFC 9110, section 9.2.2). What is still under way
+   * after `bound` milliseconds is answered with 503.
    */
   async drain(server: Server, bound: number): Promise<void> {
     await quietMoment();

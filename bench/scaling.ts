@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PLANT_STORE, Running } from './contender.js';
+import { Databases } from './databases.js';
+import { bestLoadGenerator } from './load.js';
+import { ProcessorShare } from './processor-share.js';
+import { Progress } from './progress.js';
+import { median, table } from './report.js';
+
+/* npm run bench:scaling: what several replicas do on one PostgreSQL, each with a share of the processors of
+   its own as in a cluster, and whether the formula of docs/scaling.md tells it from one replica. */
+
+const ROUNDS = 5;
+const SECONDS = 4;
+const REPLICAS = [1, 2, 4];
+
+/** Processors of each replica and of PostgreSQL: few, so that there are enough for all and for the load. */
+const SHARES = { replica: 0.2, database: 0.4 };
+
+/** To each replica. */
+const CONNECTIONS = 64;
+
+/** What some replicas did together. */
+interface Sample {
+  readonly replicas: number;
+  readonly requestsPerSecond: number;
+  /** Processor time of all replicas for one request, in microseconds. */
+  readonly service: number;
+  /** The same of PostgreSQL. */
+  readonly database: number;
+  /** Plants that were committed together. */
+  readonly group: number;
+  readonly p50: number;
+}
+
+const generator = await bestLoadGenerator();
+const databases = await Databases.start();
+const shares: ProcessorShare[] = [];
+const running: Running[] = [];
+try {
+  process.stdout.write(`${report(await measure())}\n`);
+} finally {
+  await Promise.all(running.map((replica) => replica.stop()));
+  await databases.stop();
+  for (const share of shares) await share.remove();
+}
+
+async function measure(): Promise<Sample[]> {
+  const database = await databases.create('scaling');
+  const postmaster = await readFile(join(databases.folder, 'postgres', 'postmaster.pid'), 'utf8');
+  const databaseShare = await shareFor(
+    'database',
+    SHARES.database,
+    Number.parseInt(postmaster, 10),
+  );
+  for (let n = 1; n <= Math.max(...REPLICAS); n += 1) {
+    const replica = await Running.start(PLANT_STORE, database.url, databases.folder);
+    running.push(replica);
+    await shareFor(`replica-${n}`, SHARES.replica, replica.pid);
+  }
+  const progress = new Progress((ROUNDS + 1) * REPLICAS.length);
+  const samples: Sample[] = [];
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    for (const count of REPLICAS) {
+      await database.clear();
+      const loaded = running.slice(0, count);
+      const before = await totals(loaded, databaseShare);
+      const results = await Promise.all(
+        loaded.map(({ url }, i) =>
+          generator.run({ url, connections: CONNECTIONS, seconds: SECONDS, first: i * 500_000 }),
+        ),
+      );
+      const after = await totals(loaded, databaseShare);
+      const created = sum(results.map((result) => result.created));
+      const { rows, asSent } = await database.stored();
+      assert(asSent && rows >= created, 'what is stored is not what was answered');
+      const sample = {
+        replicas: count,
+        requestsPerSecond: created / SECONDS,
+        service: (after.service - before.service) / created,
+        database: (after.database - before.database) / created,
+        group: (after.rows - before.rows) / (after.groups - before.groups),
+        p50: median(results.map(({ latency }) => latency[0] ?? NaN)),
+      };
+      // The first one warms up.
+      if (round > 0) samples.push(sample);
+      progress.step(`${count} replicas · ${Math.round(sample.requestsPerSecond)} req/s`);
+    }
+  }
+  progress.end();
+  return samples;
+}
+
+async function shareFor(name: string, processors: number, pid: number): Promise<ProcessorShare> {
+  const share = await ProcessorShare.create(name, processors);
+  shares.push(share);
+  await share.adopt(pid);
+  return share;
+}
+
+async function totals(replicas: readonly Running[], database: ProcessorShare) {
+  const usages = await Promise.all(replicas.map((replica) => replica.usage()));
+  const metrics = await Promise.all(replicas.map((replica) => replica.metrics()));
+  const total = (name: string) =>
+    sum(metrics.map((text) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])));
+  return {
+    service: sum(usages.map(({ cpu }) => cpu)),
+    database: await database.used(),
+    rows: total('plant_store_creation_group_rows_sum'),
+    groups: total('plant_store_creation_group_rows_count'),
+  };
+}
+
+/** Medians, beside what the formula makes of those of one replica. */
+function report(samples: readonly Sample[]): string {
+  const of = (count: number, value: (sample: Sample) => number) =>
+    median(samples.filter(({ replicas }) => replicas === count).map(value));
+  const service = of(1, (sample) => sample.service);
+  const database = of(1, (sample) => sample.database);
+  return table(
+    [
+      'replicas',
+      'req/s',
+      'foretold',
+      'service µs/req',
+      'database µs/req',
+      'rows a group',
+      'p50 ms',
+    ],
+    REPLICAS.map((count) => [
+      String(count),
+      of(count, (sample) => sample.requestsPerSecond).toFixed(0),
+      capacity(count, service, database).toFixed(0),
+      of(count, (sample) => sample.service).toFixed(0),
+      of(count, (sample) => sample.database).toFixed(0),
+      of(count, (sample) => sample.group).toFixed(0),
+      of(count, (sample) => sample.p50).toFixed(1),
+    ]),
+  );
+}
+
+/** Requests per second, of processor time for one request in microseconds. */
+function capacity(replicas: number, service: number, database: number): number {
+  return Math.min((replicas * SHARES.replica * 1e6) / service, (SHARES.database * 1e6) / database);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
