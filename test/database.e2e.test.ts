@@ -1,3 +1,4 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../src/database/connect.js';
@@ -65,6 +66,31 @@ describe('a session of PostgreSQL', () => {
       during: [{ bound: '5s' }],
       left: { bound: '0', prepared: 0, transaction: null },
     });
+  });
+});
+
+describe('a process that has no time', () => {
+  it('does not take its own delay for a database that is away', async () => {
+    const lines: string[] = [];
+    const log = await createLogger('warn', { write: (line) => void lines.push(line) });
+    const dataSource = new DataSource(dataSourceOptions({ url: server.url, poolMax: 3 }));
+    await connect(dataSource, { log, signal: new AbortController().signal });
+    const database = new Database(dataSource, log, new Metrics());
+    try {
+      // The second one makes a connection, which has two seconds.
+      const answers = [1, 2].map(() => database.statement({ text: 'SELECT 1', values: [] }));
+      await immediate();
+      const end = performance.now() + 2_200;
+      while (performance.now() < end);
+      await Promise.allSettled(answers);
+
+      const { rowCount } = await database.statement({ text: 'SELECT 1', values: [] });
+      expect(rowCount).toBe(1);
+      expect(lines).toEqual([]);
+    } finally {
+      database.onModuleDestroy();
+      await dataSource.destroy();
+    }
   });
 });
 
