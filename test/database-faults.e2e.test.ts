@@ -169,11 +169,18 @@ describe('a database server that dies', () => {
       await vi.waitFor(async () => expect((await timed(20)).took).toBeLessThan(100), {
         timeout: 15_000,
       });
+      const reports = () => service.log.filter(({ level }) => Number(level) > 30);
+      const known = reports();
+      expect(known).toContainEqual(
+        expect.objectContaining({ level: 40, error: 50300, reason: expect.any(String) }),
+      );
       for (const id of [21, 22, 23, 24]) {
         const { answer, took } = await timed(id);
         expectUnavailable(answer);
         expect(took).toBeLessThan(1_000);
       }
+      // Nothing new is to be told of what follows from an outage.
+      expect(reports()).toEqual(known);
     } finally {
       for (const pid of stopped) process.kill(pid, 'SIGCONT');
     }

@@ -2,10 +2,12 @@ import { Catch, Inject, NotFoundException } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
+import { describeFailure } from '../database/database-failure.js';
 import { unroutable } from '../http/allowed-methods.js';
 import { sendJson } from '../http/send-json.js';
 import { LOGGER } from '../operations/logger.js';
 import { Metrics } from '../operations/metrics.js';
+import { PlantStoreError } from './plant-store.error.js';
 import { toAnswer } from './to-answer.js';
 
 /** The one door through which every failure leaves. */
@@ -26,9 +28,8 @@ export class ErrorFilter implements ExceptionFilter {
     // Nest's router throws this, for an unknown path and for a wrong method alike.
     const failure = exception instanceof NotFoundException ? unroutable(request) : exception;
     const { status, headers, body } = toAnswer(failure);
-    if (status >= 500) {
-      this.logger.error({ requestId: request.id, error: body.error, err: failure }, body.message);
-    }
+    if (status >= 500)
+      this.report(failure, { requestId: request.id, error: body.error }, body.message);
     if (response.headersSent) {
       response.destroy();
       return;
@@ -36,5 +37,14 @@ export class ErrorFilter implements ExceptionFilter {
     this.metrics.recordRefusal(body.error);
     response.set(headers);
     sendJson(response, status, body);
+  }
+
+  /** Of outages only the refusals that found them out: all that follow from one are thousands in a second. */
+  private report(failure: unknown, context: object, message: string): void {
+    if (!(failure instanceof PlantStoreError)) {
+      this.logger.error({ ...context, err: failure }, message);
+    } else if (failure.cause !== undefined) {
+      this.logger.warn({ ...context, reason: describeFailure(failure.cause) }, message);
+    }
   }
 }
