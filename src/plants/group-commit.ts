@@ -56,7 +56,7 @@ export class GroupCommit {
   private maxRows = FIRST_ROWS;
   private departure: NodeJS.Immediate | undefined;
   private lateness: NodeJS.Timeout | undefined;
-  /** Plants have waited too long, and no group has come back since. */
+  /** Plants have waited too long, and no group has got through since. */
   private stuck = false;
 
   constructor(
@@ -93,7 +93,8 @@ export class GroupCommit {
   private enqueue(entry: Waiting): void {
     const characters = lengthOf(entry);
     if (
-      this.stuck ||
+      // Once a group has failed, another one finds out whether it is still so.
+      (this.stuck && this.underWay === MAX_UNDER_WAY) ||
       this.waiting.length >= MAX_WAITING.rows ||
       (this.waiting.length > 0 && this.waitingCharacters + characters > MAX_WAITING.characters)
     ) {
@@ -123,9 +124,9 @@ export class GroupCommit {
   private async send(group: readonly Waiting[]): Promise<void> {
     this.metrics.recordGroup(group.length);
     const start = performance.now();
-    await this.commit(group);
+    const outage = await this.commit(group);
     this.underWay -= 1;
-    this.stuck = false;
+    if (outage === undefined) this.stuck = false;
     this.adapt(group.length, performance.now() - start);
     this.sendNext();
   }
