@@ -7,6 +7,12 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 import { parseExactJson } from './exact-json.js';
 import { declaresBody } from './unread-body.js';
 
+/**
+ * Bytes of bodies that come in pieces, of all requests that are not answered yet. Each may be in memory four
+ * times: its pieces, its text, the plant, and what is sent to the database.
+ */
+const MAX_UNANSWERED = 32 * 1024 * 1024;
+
 export interface BodyLimits {
   /** Longest body, in bytes. */
   readonly bytes: number;
@@ -14,11 +20,39 @@ export interface BodyLimits {
   readonly idleMilliseconds: number;
 }
 
+/** What bodies take of the memory, all together. */
+class BodyMemory {
+  private taken = 0;
+
+  constructor(readonly limits: BodyLimits) {}
+
+  /** For one body. When there is no room it has nothing from then on. A body that is alone always has room. */
+  share() {
+    let own = 0;
+    let refused = false;
+    const giveBack = (): void => {
+      this.taken -= own;
+      own = 0;
+    };
+    const take = (bytes: number): boolean => {
+      refused ||= this.taken > own && this.taken + bytes > MAX_UNANSWERED;
+      if (refused) {
+        giveBack();
+        return false;
+      }
+      this.taken += bytes;
+      own += bytes;
+      return true;
+    };
+    return { take, giveBack };
+  }
+}
+
 declare global {
   namespace Express {
     interface Request {
-      /** What {@link JsonBody} reads at most. */
-      bodyLimits: BodyLimits;
+      /** What {@link JsonBody} may take. */
+      bodyMemory: BodyMemory;
       /** Set when all of the body is read before Node has noticed its end. */
       bodyIsRead?: boolean;
     }
@@ -36,13 +70,14 @@ export const JsonBody = createParamDecorator(async (_: unknown, context: Executi
 
 /** Tells every request how much of its body may be read. */
 export function jsonBody(limits: BodyLimits) {
+  const memory = new BodyMemory(limits);
   return (request: Request): void => {
-    request.bodyLimits = limits;
+    request.bodyMemory = memory;
   };
 }
 
 async function readBody(request: Request, response: Response): Promise<Buffer> {
-  const { bodyLimits: limits } = request;
+  const { limits } = request.bodyMemory;
   if (!declaresBody(request)) throw new PlantStoreError('body-missing');
   const length = request.headers['content-length'];
   if (length !== undefined) {
@@ -54,19 +89,23 @@ async function readBody(request: Request, response: Response): Promise<Buffer> {
   if (request.headers.expect !== undefined && request.httpVersion === '1.1') {
     response.writeContinue();
   }
-  const body = await collect(request, limits);
+  const body = await collect(request, response);
   if (body.length === 0) throw new PlantStoreError('body-missing');
   // Only the end of a chunked body tells whether there is one at all.
   requireJson(request);
   return body;
 }
 
-function collect(request: Request, limits: BodyLimits): Promise<Buffer> | Buffer {
+function collect(request: Request, response: Response): Promise<Buffer> | Buffer {
   // Most bodies have arrived together with the header fields: nothing to wait for.
   if (Number(request.headers['content-length']) === request.readableLength) {
     request.bodyIsRead = true;
     return request.read() as Buffer;
   }
+  const { bodyMemory: memory } = request;
+  const { limits } = memory;
+  const share = memory.share();
+  response.once('close', () => share.giveBack());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -78,9 +117,14 @@ function collect(request: Request, limits: BodyLimits): Promise<Buffer> | Buffer
       idle.refresh();
       size += chunk.length;
       if (size > limits.bytes) settle(() => reject(tooLarge(limits)));
-      else chunks.push(chunk);
+      else if (share.take(chunk.length)) chunks.push(chunk);
+      // The rest is read all the same: a client that is still sending would not see an answer.
+      else chunks.length = 0;
     };
-    const onEnd = () => settle(() => resolve(Buffer.concat(chunks, size)));
+    const onEnd = () => {
+      const body = Buffer.concat(chunks);
+      settle(() => (body.length === size ? resolve(body) : reject(overloaded())));
+    };
     const onError = (error: Error) => settle(() => reject(error));
     const settle = (outcome: () => void) => {
       clearTimeout(idle);
@@ -91,6 +135,10 @@ function collect(request: Request, limits: BodyLimits): Promise<Buffer> | Buffer
     };
     request.on('data', onData).on('end', onEnd).on('error', onError);
   });
+}
+
+function overloaded(): PlantStoreError {
+  return new PlantStoreError('overloaded', 'too many long bodies are on their way');
 }
 
 function tooLarge({ bytes }: BodyLimits): PlantStoreError {

@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { Agent, request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { TOKEN } from '../support/crowd.js';
+import { OwnPostgres } from '../support/own-postgres.js';
+import { Workspace } from '../support/process.js';
+import { Replica } from '../support/replica.js';
+
+const CLIENTS = 200;
+
+/** Of letters that take two bytes each, in UTF-8 and in the memory of the service. */
+const NAME = 'é'.repeat(499_000);
+const REST = Buffer.from(`,"name":"${NAME}"}`);
+
+/** Milliseconds for an answer, on a machine that can be busy. */
+const BOUND = 30_000;
+
+/** What a pod may have (deploy/kubernetes/base/deployment.yaml). */
+const LIMIT = 384 * 2 ** 20;
+
+let workspace: Workspace;
+let postgres: OwnPostgres;
+let replica: Replica;
+
+beforeEach(async () => {
+  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
+  replica = await Replica.start(workspace, { DATABASE_URL: postgres.url });
+});
+
+afterEach(async () => {
+  await workspace.remove();
+  await postgres.stop();
+});
+
+/** The number of an answer's error, and 0 for a plant that was created. */
+async function create(id: number, agent: Agent): Promise<number> {
+  const start = `{"id":${id}`;
+  const headers = {
+    Authorization: `Bearer ${TOKEN}`,
+    'Content-Type': 'application/json',
+    'Content-Length': start.length + REST.length,
+  };
+  const request = httpRequest(replica.url, { agent, method: 'POST', headers });
+  request.write(start);
+  request.end(REST);
+  const [response] = (await once(request, 'response', { signal: AbortSignal.timeout(BOUND) })) as [
+    IncomingMessage,
+  ];
+  const { error } = (await json(response)) as { error?: number };
+  return error ?? 0;
+}
+
+/** Most memory that the service has ever had, in bytes. */
+async function peakMemory(): Promise<number> {
+  const status = await readFile(`/proc/${replica.service.pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
+}
+
+describe('a crowd with bodies of a megabyte', () => {
+  it.each([
+    ['and a database that takes them', undefined],
+    ['and a table that is locked', 'BEGIN; LOCK TABLE plants'],
+  ])('%s gets 200 or a 503, and the service stays within its memory', async (_, statement) => {
+    const operator = await postgres.connect();
+    if (statement !== undefined) await operator.query(statement);
+    const agent = new Agent({ keepAlive: true });
+    const created: number[] = [];
+    const errors = new Map<number, number>();
+    let next = 0;
+    let ended = false;
+    const outcomes = () => [...errors.values()].reduce((sum, count) => sum + count, 0);
+    const clients = Array.from({ length: CLIENTS }, async () => {
+      while (!ended) {
+        const id = (next += 1);
+        const error = await create(id, agent);
+        errors.set(error, (errors.get(error) ?? 0) + 1);
+        if (error === 0) created.push(id);
+        else await sleep(100);
+        if (outcomes() >= 3 * CLIENTS) ended = true;
+      }
+    });
+    await Promise.race([Promise.all(clients), sleep(10_000)]);
+    await operator.query('ROLLBACK');
+    await Promise.all(clients);
+    const last = next + 1;
+    await vi.waitFor(async () => expect(await create(last, agent)).toBe(0), { timeout: 20_000 });
+    created.push(last);
+    agent.destroy();
+
+    expect([...errors.keys()].filter((error) => ![0, 50300, 50301].includes(error))).toEqual([]);
+    const { rows } = await operator.query<{ id: string; same: boolean }>(
+      'SELECT id, name = $1 AS same FROM plants',
+      [NAME],
+    );
+    await operator.end();
+    const stored = new Map(rows.map(({ id, same }) => [Number(id), same]));
+    expect(created.filter((id) => stored.get(id) !== true)).toEqual([]);
+    expect(await peakMemory()).toBeLessThan(LIMIT);
+    expect(replica.service.stderr).toBe('');
+  });
+});
