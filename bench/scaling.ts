@@ -48,7 +48,7 @@ try {
 
 async function measure(): Promise<Sample[]> {
   const database = await databases.create('scaling');
-  const postmaster = await readFile(join(databases.folder, 'postgres', 'postmaster.pid'), 'utf8');
+  const postmaster = await readFile(join(databases.folder, 'postgres', 'data', 'postmaster.pid'), 'utf8');
   const databaseShare = await shareFor(
     'database',
     SHARES.database,

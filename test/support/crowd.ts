@@ -11,8 +11,8 @@ export const TOKEN = 'a-token-for-faults-of-forty-two-characters';
 /** Longer than everything the service waits for, one after the other. */
 const DEADLINE = 15_000;
 
-/** Milliseconds before a client whose request failed comes back. */
-const PAUSE = 10;
+/** Milliseconds before a client whose request failed comes back: far less than the second it is asked for. */
+const PAUSE = 50;
 
 /** Where ids begin, beyond what a JavaScript number can hold. */
 const FIRST_ID = 2n ** 60n;
