@@ -11,7 +11,7 @@ export class Replica {
     private readonly workspace: Workspace,
     private readonly environment: Environment,
     readonly port: number,
-    private readonly managementPort: number,
+    readonly managementPort: number,
   ) {}
 
   /** Starts a first process; resolves when it is ready. */
