@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Request, Response } from 'express';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Draining } from '../src/operations/draining.js';
+import { Draining, LAST_CALL } from '../src/operations/draining.js';
 import { listen } from '../src/operations/listen.js';
 import { Metrics } from '../src/operations/metrics.js';
 import { RawSocket } from './support/raw-socket.js';
@@ -99,6 +99,20 @@ describe('draining', () => {
     socket.send(REQUEST);
     await held;
     responses[1]?.end('done');
+    expect(await socket.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    await drained;
+  });
+
+  it('answers what has arrived on an idle connection that would be ended, however busy it was', async () => {
+    const socket = await hold();
+    responses[0]?.end('done');
+    await socket.answer();
+    const drained = draining.drain(server, 10_000);
+    await vi.waitUntil(() => !server.listening);
+    server.once('held', () => responses[1]?.end('done'));
+    socket.send(REQUEST);
+    const busyUntil = performance.now() + LAST_CALL;
+    while (performance.now() < busyUntil);
     expect(await socket.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } });
     await drained;
   });

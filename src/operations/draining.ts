@@ -51,6 +51,7 @@ export class Draining {
    * after `bound` milliseconds is answered with 503.
    */
   async drain(server: Server, bound: number): Promise<void> {
+    // The system resets connections that it has made, and that nobody has accepted yet.
     await quietMoment();
     this.draining = true;
     const closed = once(server, 'close');
@@ -61,6 +62,8 @@ export class Draining {
     }
     // What is on its way comes in, what is under way is answered, the answers leave.
     await Promise.race([closed, after(LAST_CALL)]);
+    // A connection on which a request has arrived, and has not been read yet, counts as idle.
+    await quietMoment();
     server.closeIdleConnections();
     if (this.underWay > 0) {
       await Promise.race([this.idle(), after(bound)]);
@@ -86,10 +89,7 @@ export class Draining {
   }
 }
 
-/**
- * Waits, for a moment at most, until the event loop has nothing to do. The system resets connections that it
- * has made and that nobody has accepted yet when the server stops listening; there are none right now.
- */
+/** Waits, for a moment at most, until the event loop has taken up all that has arrived. */
 async function quietMoment(): Promise<void> {
   const deadline = performance.now() + QUIET.within;
   let turn = performance.now();
