@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../src/config/config.js';
 import { ManagementServer } from '../src/operations/management-server.js';
 import { ERROR_TABLE } from '../src/errors/error-table.js';
+import { createLogger } from '../src/operations/logger.js';
 import { Metrics } from '../src/operations/metrics.js';
 import { Readiness } from '../src/operations/readiness.js';
 import { lockPlants } from './support/plants-lock.js';
@@ -48,7 +49,8 @@ describe('the management port of a service that starts or stops', () => {
   it('says that it is alive, and why it is not ready', async () => {
     const readiness = new Readiness();
     const config = readConfig({ MANAGEMENT_PORT: '0' });
-    const server = new ManagementServer(config, readiness, new Metrics());
+    const log = await createLogger('silent');
+    const server = new ManagementServer(config, readiness, new Metrics(), log);
     const { port } = await server.listen();
     const ready = async () => await fetch(`http://127.0.0.1:${port}/health/ready`);
     expect(await (await ready()).json()).toEqual({ status: 'unavailable', reason: 'starting' });
@@ -61,6 +63,59 @@ describe('the management port of a service that starts or stops', () => {
     expect(await answer.json()).toEqual({ status: 'unavailable', reason: 'shutting down' });
     await server.close();
     await server.close();
+  });
+});
+
+describe('a management port of its own', () => {
+  const lines: Record<string, unknown>[] = [];
+  const measured = new Metrics();
+  let server: ManagementServer;
+  let port: number;
+
+  beforeAll(async () => {
+    const log = await createLogger('info', {
+      write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
+    });
+    server = new ManagementServer(
+      readConfig({ MANAGEMENT_PORT: '0' }),
+      new Readiness(),
+      measured,
+      log,
+    );
+    ({ port } = await server.listen());
+  });
+
+  afterAll(() => server.close());
+
+  it('takes a hundred connections, and closes further ones', async () => {
+    const sockets = await Promise.all(Array.from({ length: 100 }, () => RawSocket.open(port)));
+    const live = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    sockets[99]?.send(live);
+    expect((await sockets[99]?.answer())?.status).toBe(200);
+    await expect(fetch(`http://127.0.0.1:${port}/health/live`)).rejects.toThrow('fetch failed');
+    for (const socket of sockets) socket.destroy();
+    await vi.waitFor(
+      async () => expect((await fetch(`http://127.0.0.1:${port}/health/live`)).status).toBe(200),
+      PATIENCE,
+    );
+  });
+
+  it('logs why there are no metrics, and answers with an Error', async () => {
+    measured.observeCreationQueue(() => {
+      throw new Error('the queue is not to be read');
+    });
+    const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toEqual({
+      error: 50000,
+      message: 'the service failed to handle the request',
+    });
+    expect(lines).toMatchObject([
+      { level: 50, error: 50000, err: { message: 'the queue is not to be read' } },
+    ]);
+    // What others ask wrongly is no failure of ours.
+    expect((await fetch(`http://127.0.0.1:${port}/nothing`)).status).toBe(404);
+    expect(lines).toHaveLength(1);
   });
 });
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
+import type { Logger } from 'pino';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
@@ -10,8 +11,12 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
 import { sendJson } from '../http/send-json.js';
 import { listen } from './listen.js';
+import { LOGGER } from './logger.js';
 import { Metrics } from './metrics.js';
 import { Readiness } from './readiness.js';
+
+/** Connections open at the same time; further ones are closed at once. */
+const MAX_CONNECTIONS = 100;
 
 /** Health and metrics, on a port of their own that is never published. */
 @Injectable()
@@ -25,7 +30,10 @@ export class ManagementServer {
     @Inject(CONFIG) private readonly config: Config,
     private readonly readiness: Readiness,
     private readonly metrics: Metrics,
-  ) {}
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.server.maxConnections = MAX_CONNECTIONS;
+  }
 
   /** @throws StartupError */
   listen(): Promise<AddressInfo> {
@@ -48,6 +56,7 @@ export class ManagementServer {
       await this.route(request, response);
     } catch (error) {
       const { status, headers, body } = toAnswer(error);
+      if (status >= 500) this.logger.error({ error: body.error, err: error }, body.message);
       response.setHeaders(new Headers(headers));
       sendJson(response, status, body);
     }
