@@ -192,6 +192,27 @@ describe('the management port', () => {
     });
   });
 
+  it('counts requests by what became of them, from zero on', async () => {
+    const fresh = new Metrics();
+    const counted = async () =>
+      (await fresh.text())
+        .split('\n')
+        .filter((line) => line.startsWith('plant_store_requests_total'));
+    expect(await counted()).toEqual([
+      'plant_store_requests_total{outcome="answered"} 0',
+      'plant_store_requests_total{outcome="failed"} 0',
+      'plant_store_requests_total{outcome="abandoned"} 0',
+    ]);
+    for (const status of [200, 400, 499, 500, 503, undefined]) {
+      fresh.recordRequest({ method: 'GET', route: '/plants/:id', status, seconds: 1 });
+    }
+    expect(await counted()).toEqual([
+      'plant_store_requests_total{outcome="answered"} 3',
+      'plant_store_requests_total{outcome="failed"} 2',
+      'plant_store_requests_total{outcome="abandoned"} 1',
+    ]);
+  });
+
   it('shows what the queue and the pool can hold beside what they do', async () => {
     const values = await metrics();
     expect(values.get('plant_store_creations_waiting')).toBe(0);

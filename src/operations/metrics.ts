@@ -27,6 +27,9 @@ export interface CreationQueue {
   readonly maxCharacters: number;
 }
 
+/** What can become of a request; that one failed is the service's fault. */
+const OUTCOMES = ['answered', 'failed', 'abandoned'] as const;
+
 /** Prometheus metrics, named by the OpenTelemetry semantic conventions where these have a name. */
 export class Metrics {
   private readonly registry = new Registry();
@@ -36,6 +39,13 @@ export class Metrics {
     help: 'Duration of HTTP server requests.',
     labelNames: ['http_request_method', 'http_response_status_code', 'http_route', 'error_type'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+    registers: [this.registry],
+  });
+
+  private readonly requests = new Counter({
+    name: 'plant_store_requests_total',
+    help: 'HTTP requests, by what became of them.',
+    labelNames: ['outcome'],
     registers: [this.registry],
   });
 
@@ -57,6 +67,7 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
     // From zero on, because a rate does not see the first one of a series that was not there.
     for (const { number } of Object.values(ERROR_TABLE)) this.refusals.inc({ error: number }, 0);
+    for (const outcome of OUTCOMES) this.requests.inc({ outcome }, 0);
     new Gauge({
       name: 'plant_store_build_info',
       help: 'What is running. Always 1.',
@@ -67,6 +78,7 @@ export class Metrics {
   }
 
   recordRequest({ method, route, status, seconds }: RequestMeasurement): void {
+    this.requests.inc({ outcome: outcomeOf(status) });
     this.requestDuration.observe(
       {
         http_request_method: method,
@@ -152,6 +164,11 @@ export class Metrics {
   text(): Promise<string> {
     return this.registry.metrics();
   }
+}
+
+function outcomeOf(status: number | undefined): (typeof OUTCOMES)[number] {
+  if (status === undefined) return 'abandoned';
+  return status >= 500 ? 'failed' : 'answered';
 }
 
 function errorType(status: number | undefined): string {
