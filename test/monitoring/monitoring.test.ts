@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { freePort, Workspace } from '../support/process.js';
 import type { Listening, ServiceProcess } from '../support/process.js';
+import { lockPlants } from '../support/plants-lock.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
@@ -69,6 +70,18 @@ describe('promtool', () => {
   });
 });
 
+describe('rules and dashboard', () => {
+  // The names of OpenTelemetry are those of other services, too.
+  it.each([...rules.map(({ record, alert, expr }) => [record ?? alert, expr] as const), ...shown])(
+    'look at the job of the service alone: %s, %s',
+    (_name, expression) => {
+      // What is recorded is made of that job.
+      const selectors = selectorsIn(expression).filter((selector) => !selector.includes(':'));
+      expect(selectors.filter((selector) => !selector.includes('job="plant-store"'))).toEqual([]);
+    },
+  );
+});
+
 describe('the dashboard', () => {
   it('uses the data source that is provisioned with it', async () => {
     const { datasources } = parse(
@@ -96,8 +109,7 @@ describe('a Prometheus that scrapes the service', () => {
   let database: TestDatabase;
   let service: ServiceProcess;
   let listening: Listening;
-  let prometheus: ChildProcess;
-  let url: string;
+  let prometheus: Prometheus;
   let traffic: NodeJS.Timeout;
 
   beforeAll(async () => {
@@ -106,27 +118,12 @@ describe('a Prometheus that scrapes the service', () => {
     listening = await service.listening();
     let id = 0;
     traffic = setInterval(() => void beBusy(listening.url, ++id), 100);
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}`;
-    await mkdir(workspace.path('prometheus'));
-    await writeFile(workspace.path('prometheus.yml'), await configuration());
-    prometheus = spawn(
-      'prometheus',
-      [
-        `--config.file=${workspace.path('prometheus.yml')}`,
-        `--storage.tsdb.path=${workspace.path('prometheus')}`,
-        `--web.listen-address=127.0.0.1:${port}`,
-        '--log.level=error',
-      ],
-      { stdio: ['ignore', 'ignore', 'inherit'] },
-    );
-    await vi.waitFor(async () => expect((await fetch(`${url}/-/ready`)).ok).toBe(true), PATIENCE);
+    prometheus = await Prometheus.start(workspace, await configuration());
   });
 
   afterAll(async () => {
     clearInterval(traffic);
-    prometheus.kill();
-    if (prometheus.exitCode === null) await once(prometheus, 'exit');
+    await prometheus.stop();
     await workspace.remove();
     await database.drop();
   });
@@ -144,20 +141,18 @@ describe('a Prometheus that scrapes the service', () => {
     return stringify(config);
   }
 
-  async function api<T>(path: string): Promise<T> {
-    const { status, data, error } = (await (await fetch(`${url}/api/v1/${path}`)).json()) as {
-      readonly status: string;
-      readonly data: T;
-      readonly error?: string;
-    };
-    expect(error).toBeUndefined();
-    expect(status).toBe('success');
-    return data;
-  }
+  const api = <T>(path: string) => prometheus.api<T>(path);
 
   async function query(expression: string): Promise<readonly Sample[]> {
     const expr = expression.replaceAll('$__rate_interval', '10s');
     return (await api<{ result: Sample[] }>(`query?query=${encodeURIComponent(expr)}`)).result;
+  }
+
+  async function alerts(): Promise<Record<string, string>> {
+    const all = await api<{ alerts: { labels: Record<string, string>; state: string }[] }>(
+      'alerts',
+    );
+    return Object.fromEntries(all.alerts.map(({ labels, state }) => [labels['alertname'], state]));
   }
 
   it.each(shown)('has what the dashboard shows: %s, %s', async (_title, expression) => {
@@ -190,16 +185,22 @@ describe('a Prometheus that scrapes the service', () => {
     const all = state.groups.flatMap(({ rules: ofGroup }) => ofGroup);
     expect(all).toHaveLength(rules.length);
     expect(all.filter(({ health }) => health !== 'ok')).toEqual([]);
-    expect((await api<{ alerts: unknown[] }>('alerts')).alerts).toEqual([]);
+    expect(await alerts()).toEqual({});
+  });
+
+  it('notices when creates wait in vain', async () => {
+    const unlock = await lockPlants(database);
+    // The queue has been so for less than a minute.
+    const expected = { PlantStoreErrorBudgetBurn: 'firing', PlantStoreQueueNearBound: 'pending' };
+    await vi.waitFor(async () => expect(await alerts()).toEqual(expected), PATIENCE);
+    await unlock();
   });
 
   it('notices when the service is gone', async () => {
     service.kill('SIGKILL');
     await service.exit();
-    await vi.waitFor(async () => {
-      const { alerts } = await api<{ alerts: { labels: Record<string, string> }[] }>('alerts');
-      expect(alerts.map(({ labels }) => labels['alertname'])).toContain('PlantStoreDown');
-    }, PATIENCE);
+    await vi.waitFor(async () => expect(await alerts()).toHaveProperty('PlantStoreDown'), PATIENCE);
+    expect(await alerts()).toHaveProperty('PlantStoreAbsent', 'pending');
   });
 });
 
@@ -219,8 +220,56 @@ async function beBusy(url: string, id: number): Promise<void> {
   await Promise.allSettled(requests);
 }
 
-/** The series in an expression: names that stand outside of braces, brackets and `by (…)`. */
+/** What an expression selects: names and the braces behind them, outside of brackets and `by (…)`. */
+function selectorsIn(expression: string): string[] {
+  const bare = expression.replaceAll(/\[[^\]]*\]|\bby \([^)]*\)/g, ' ');
+  return bare.match(/\b(up|[a-z]+_[\w:]+)\b(?!\s*\()(\{[^}]*\})?/g) ?? [];
+}
+
+/** The series in an expression. */
 function namesIn(expression: string): string[] {
-  const bare = expression.replaceAll(/\{[^}]*\}|\[[^\]]*\]|\bby \([^)]*\)/g, ' ');
-  return bare.match(/\b(up|[a-z]+_[\w:]+)\b(?!\s*\()/g) ?? [];
+  return selectorsIn(expression).map((selector) => selector.replace(/\{.*/, ''));
+}
+
+/** A real one, with a folder of its own. */
+class Prometheus {
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly url: string,
+  ) {}
+
+  static async start(workspace: Workspace, config: string): Promise<Prometheus> {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    await mkdir(workspace.path('prometheus'));
+    await writeFile(workspace.path('prometheus.yml'), config);
+    const child = spawn(
+      'prometheus',
+      [
+        `--config.file=${workspace.path('prometheus.yml')}`,
+        `--storage.tsdb.path=${workspace.path('prometheus')}`,
+        `--web.listen-address=127.0.0.1:${port}`,
+        '--log.level=error',
+      ],
+      { stdio: ['ignore', 'ignore', 'inherit'] },
+    );
+    await vi.waitFor(async () => expect((await fetch(`${url}/-/ready`)).ok).toBe(true), PATIENCE);
+    return new Prometheus(child, url);
+  }
+
+  async api<T>(path: string): Promise<T> {
+    const { status, data, error } = (await (await fetch(`${this.url}/api/v1/${path}`)).json()) as {
+      readonly status: string;
+      readonly data: T;
+      readonly error?: string;
+    };
+    expect(error).toBeUndefined();
+    expect(status).toBe('success');
+    return data;
+  }
+
+  async stop(): Promise<void> {
+    this.child.kill();
+    if (this.child.exitCode === null) await once(this.child, 'exit');
+  }
 }
