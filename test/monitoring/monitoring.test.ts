@@ -204,6 +204,104 @@ describe('a Prometheus that scrapes the service', () => {
   });
 });
 
+describe('a Prometheus in a cluster', async () => {
+  const config = parse(await read('prometheus-kubernetes.yml')) as {
+    rule_files: string[];
+    scrape_configs: [{ kubernetes_sd_configs?: unknown; file_sd_configs?: unknown }];
+  };
+  const { labels, ports } = await podsOfTheService();
+
+  it('looks for the pods of the service', () => {
+    const label = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+    expect(config.scrape_configs[0].kubernetes_sd_configs).toEqual([
+      {
+        role: 'pod',
+        namespaces: { names: ['plant-store'] },
+        selectors: [{ role: 'pod', label: label.join(',') }],
+      },
+    ]);
+  });
+
+  it('looks for the same pods where the operator does it', async () => {
+    const [, block] =
+      /```yaml\n([^`]*)```/.exec(await readFile('docs/monitoring.md', 'utf8')) ?? [];
+    expect(parse(block ?? '')).toMatchObject({
+      kind: 'PodMonitor',
+      metadata: { namespace: 'plant-store' },
+      spec: {
+        jobLabel: 'app.kubernetes.io/name',
+        selector: { matchLabels: labels },
+        podMetricsEndpoints: [
+          { port: ports.find(({ containerPort }) => containerPort === 3001)?.name },
+        ],
+      },
+    });
+  });
+
+  it('scrapes those that run, on their management port, under the name of the job', async () => {
+    const workspace = await Workspace.create();
+    // Debian's Prometheus is built without the discovery of Kubernetes, so a file has what that would find:
+    // a target for each port of each pod. Nobody is at the address, which is on loopback.
+    const found = [
+      ['plant-store-a', 'Running'],
+      ['plant-store-b', 'Running'],
+      ['plant-store-starting', 'Pending'],
+      ['plant-store-evicted', 'Failed'],
+    ].flatMap(([name, phase]) =>
+      ports.map((port) => ({
+        targets: [`127.255.255.254:${port.containerPort}`],
+        labels: {
+          __meta_kubernetes_pod_name: name,
+          __meta_kubernetes_pod_phase: phase,
+          __meta_kubernetes_pod_container_port_name: port.name,
+        },
+      })),
+    );
+    await writeFile(workspace.path('pods.json'), JSON.stringify(found));
+    config.rule_files = config.rule_files.map((file) => resolve('deploy/monitoring', file));
+    delete config.scrape_configs[0].kubernetes_sd_configs;
+    config.scrape_configs[0].file_sd_configs = [{ files: [workspace.path('pods.json')] }];
+    const prometheus = await Prometheus.start(workspace, stringify(config));
+    await vi.waitFor(async () => {
+      const { activeTargets } = await prometheus.api<{
+        activeTargets: { labels: Record<string, string>; scrapeUrl: string }[];
+      }>('targets?state=active');
+      const instances = activeTargets.map((target) => [target.scrapeUrl, target.labels]);
+      const url = 'http://127.255.255.254:3001/metrics';
+      expect(instances).toHaveLength(2);
+      expect(instances).toContainEqual([url, { job: 'plant-store', instance: 'plant-store-a' }]);
+      expect(instances).toContainEqual([url, { job: 'plant-store', instance: 'plant-store-b' }]);
+    }, PATIENCE);
+    await prometheus.stop();
+    await workspace.remove();
+  });
+});
+
+/** What deploy/kubernetes makes the pods of the service of. */
+async function podsOfTheService() {
+  const manifest = async (file: string) =>
+    parse(await readFile(`deploy/kubernetes/base/${file}`, 'utf8')) as unknown;
+  const deployment = (await manifest('deployment.yaml')) as {
+    spec: {
+      template: {
+        metadata: { labels: Record<string, string> };
+        spec: { containers: [{ ports: { name: string; containerPort: number }[] }] };
+      };
+    };
+  };
+  const { metadata, spec } = deployment.spec.template;
+  const { labels } = (await manifest('kustomization.yaml')) as {
+    labels: [{ pairs: Record<string, string> }];
+  };
+  const name = 'app.kubernetes.io/name';
+  // Which is the name of the job, too.
+  expect(labels[0].pairs[name]).toBe('plant-store');
+  return {
+    labels: { [name]: 'plant-store', ...metadata.labels },
+    ports: spec.containers[0].ports,
+  };
+}
+
 /** One of each: a create, a look, a replay, a refusal, a path that is not there. */
 async function beBusy(url: string, id: number): Promise<void> {
   const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
