@@ -2,6 +2,8 @@ import { access, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readConfig, VARIABLES } from '../src/config/config.js';
+import { LAST_CALL } from '../src/operations/draining.js';
+import { SHUTDOWN_LIMITS } from '../src/service.js';
 
 interface ComposeService {
   readonly build?: string;
@@ -16,6 +18,7 @@ interface ComposeService {
   readonly cap_drop?: readonly string[];
   readonly security_opt?: readonly string[];
   readonly profiles?: readonly string[];
+  readonly stop_grace_period?: string;
 }
 
 interface Compose {
@@ -133,6 +136,17 @@ describe('the local stack', () => {
     }
     expect(readConfig({ ...apiEnvironment({ AUTH_TOKEN: 'x'.repeat(32) }) }).auth.token).toBe(
       'x'.repeat(32),
+    );
+  });
+
+  it('waits for the longest end of the service, whatever SHUTDOWN_DELAY is', () => {
+    const longest = 300;
+    expect(VARIABLES.SHUTDOWN_DELAY.parse(String(longest))).toBe(longest);
+    expect(VARIABLES.SHUTDOWN_DELAY.parse(String(longest + 1))).toBeUndefined();
+    const { drain, close } = SHUTDOWN_LIMITS;
+    const [, seconds] = /^(\d+)s$/.exec(api.stop_grace_period ?? '') ?? [];
+    expect(Number(seconds)).toBeGreaterThan(
+      longest + (LAST_CALL + drain + LAST_CALL + close) / 1_000,
     );
   });
 
