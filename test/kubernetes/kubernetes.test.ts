@@ -385,6 +385,7 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
     const { command, image = '', envFrom } = containerOf(spec!.template);
     const { template, progressDeadlineSeconds } = manifests.one('Deployment').spec!;
     const tag = image.slice(image.lastIndexOf(':') + 1);
+    expect(metadata?.name?.length).toBeLessThan(64);
     expect(image).toBe(containerOf(template).image);
     expect(metadata?.name).toBe(`plant-store-migration-${tag}`);
     for (const labels of [metadata?.labels, template.metadata?.labels]) {
@@ -403,6 +404,8 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
   });
 });
 
+const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
+
 describe('a release', () => {
   it('is one value in the overlay', async () => {
     const newTag = '1.1.0-rc.1';
@@ -420,6 +423,35 @@ describe('a release', () => {
     expect(text).toBe(former);
   });
 
+  it.each([
+    ['in the tag', { newTag: `1.1.0@${DIGEST}` }],
+    ['beside the tag', { newTag: '1.1.0', digest: DIGEST }],
+  ])('may have a digest %s, which is in no name', async (_, values) => {
+    const manifests = await render('production', (kustomization) => {
+      for (const [key, value] of Object.entries(values)) {
+        kustomization.setIn(['images', 0, key], value);
+      }
+    });
+    const image = `registry.example.com/plant-store:1.1.0@${DIGEST}`;
+    const version = { 'app.kubernetes.io/version': '1.1.0' };
+    for (const { template } of manifests.templates) {
+      expect(containerOf(template).image).toBe(image);
+      expect(template.metadata?.labels).toMatchObject(version);
+    }
+    expect(manifests.one('Job').metadata).toMatchObject({
+      name: 'plant-store-migration-1.1.0',
+      labels: version,
+    });
+    expect(await mistakesIn(manifests.all)).toEqual([]);
+  });
+
+  it('is refused without a tag', async () => {
+    const rendering = render('production', (kustomization) => {
+      kustomization.setIn(['images', 0], { name: 'plant-store', digest: DIGEST });
+    });
+    await expect(rendering).rejects.toThrow('plant-store@sha256');
+  });
+
   it('rolls the pods as well when only the configuration changes', async () => {
     const changed = await render('production', (kustomization) => {
       kustomization.addIn(['configMapGenerator', 0, 'literals'], 'LOG_LEVEL=warn');
@@ -432,22 +464,39 @@ describe('a release', () => {
   });
 });
 
+/** As an operator changes the address of the service. */
+const withAddress = (url: string) => (kustomization: Document) => {
+  kustomization.setIn(['configMapGenerator', 0, 'literals', 0], `PUBLIC_BASE_URL=${url}`);
+};
+
 describe('the address', () => {
-  it('may be that of a host of its own', async () => {
-    const manifests = await render('production', (kustomization) => {
-      kustomization.setIn(
-        ['configMapGenerator', 0, 'literals', 0],
-        'PUBLIC_BASE_URL=https://plants.example.org/',
-      );
-    });
-    expect(configOf(manifests).http).toMatchObject({
-      publicBaseUrl: 'https://plants.example.org',
-      basePath: '',
-    });
+  it.each([
+    ['https://plants.example.org/', 'plants.example.org', '/'],
+    ['https://shop.example.com/api/', 'shop.example.com', '/api/'],
+    ['https://shop.example.com:8443/api', 'shop.example.com', '/api'],
+    ['https://shop.example.com:8443/plants/api/v1', 'shop.example.com', '/plants/api/v1'],
+  ])('%s is that of the Ingress and of the HTTPRoute', async (url, host, path) => {
+    const manifests = await render('production', withAddress(url));
+    const { basePath } = configOf(manifests).http;
+    expect(basePath).toBe(path.replace(/\/$/, ''));
     expect(manifests.one('Ingress').spec).toMatchObject({
-      tls: [{ hosts: ['plants.example.org'] }],
-      rules: [{ host: 'plants.example.org', http: { paths: [{ path: '/' }] } }],
+      tls: [{ hosts: [host] }],
+      rules: [{ host, http: { paths: [{ path }] } }],
     });
+    const gateway = await render('production', (kustomization) => {
+      CHANGES[GATEWAY](kustomization);
+      withAddress(url)(kustomization);
+    });
+    expect(gateway.one('HTTPRoute').spec).toMatchObject({
+      hostnames: [host],
+      rules: [{ matches: [{ path: { value: path } }] }],
+    });
+  });
+
+  it('is refused without a path', async () => {
+    await expect(render('production', withAddress('https://plants.example.org'))).rejects.toThrow(
+      'https://plants.example.org',
+    );
   });
 });
 
