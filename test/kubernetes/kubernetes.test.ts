@@ -48,6 +48,9 @@ beforeAll(async () => {
   }
 });
 
+/** Variables that others read: Node.js, and Kubernetes, for another variable. */
+const FOREIGN = ['NODE_ENV', 'DATABASE_SECRET'];
+
 /** Values of the Secrets that are not in the repository. */
 const SECRETS: Readonly<Record<string, string>> = {
   'plant-store-database/uri': 'postgres://plant_store:secret@10.1.2.3/plant_store',
@@ -72,7 +75,9 @@ function environmentOf(manifests: Manifests, { env = [], envFrom = [] }: IContai
     const here = manifests.list('Secret').find(({ metadata }) => metadata?.name === secret);
     const base64 = here?.data?.[key];
     const content = base64 ? Buffer.from(base64, 'base64').toString() : SECRETS[`${secret}/${key}`];
-    environment[name] = value ?? content ?? '';
+    // https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/
+    const expanded = value?.replaceAll(/\$\((\w+)\)/g, (_, other: string) => environment[other]!);
+    environment[name] = expanded ?? content ?? '';
   }
   return environment;
 }
@@ -172,7 +177,11 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
         ...pod
       } = template.spec!;
       expect([hostNetwork, hostPID, hostIPC, initContainers]).toEqual(Array(4).fill(undefined));
-      for (const { name: _, ...kind } of volumes) expect(Object.keys(kind)).toEqual(['emptyDir']);
+      for (const { name: _, ...kind } of volumes) {
+        expect(['emptyDir', 'secret']).toContain(Object.keys(kind).join());
+        // The Secret has the key of the authority as well.
+        if (kind.secret) expect(kind.secret.items).toEqual([{ key: 'ca.crt', path: 'ca.crt' }]);
+      }
       // Everything else that a context may say would be a privilege.
       const { runAsUser } = pod.securityContext!;
       expect(runAsUser).toBeGreaterThan(0);
@@ -257,9 +266,9 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
   it('sets variables that the service knows, to values that it takes', () => {
     for (const { name, template } of manifests.templates) {
       if (name.startsWith('StatefulSet')) continue;
-      const { NODE_ENV: _, ...environment } = environmentOf(manifests, containerOf(template));
+      const environment = environmentOf(manifests, containerOf(template));
       for (const [variable, value] of Object.entries(environment)) {
-        expect(Object.keys(VARIABLES)).toContain(variable);
+        expect([...Object.keys(VARIABLES), ...FOREIGN]).toContain(variable);
         expect(value).not.toBe('');
       }
     }
@@ -509,7 +518,9 @@ describe('secrets', () => {
       const text = JSON.stringify(all);
       expect(text).not.toMatch(/postgres(ql)?:\/\/|PASSWORD|-----BEGIN/);
       for (const { template } of rendered[variant].templates) {
-        for (const { value } of containerOf(template).env ?? []) expect(value).toBeUndefined();
+        for (const { value } of containerOf(template).env ?? []) {
+          if (value !== undefined) expect(value).toMatch(/^\$\(DATABASE_SECRET\)\?/);
+        }
       }
     }
     for (const line of [
@@ -576,13 +587,32 @@ describe('the database by CloudNativePG', () => {
     ]);
   });
 
-  it('makes the Secret that the pods read', () => {
+  it('makes the Secrets that the pods read: the address, and the authority that vouches for it', () => {
     for (const { template } of rendered.production.templates) {
-      expect(containerOf(template).env).toContainEqual({
-        name: 'DATABASE_URL',
-        // https://cloudnative-pg.io/docs/current/applications: the name of the Cluster, then -app.
-        valueFrom: { secretKeyRef: { name: 'plant-store-database-app', key: 'uri' } },
-      });
+      const { env, volumeMounts } = containerOf(template);
+      expect(env?.slice(0, 2)).toEqual([
+        {
+          name: 'DATABASE_SECRET',
+          // https://cloudnative-pg.io/docs/current/applications: the name of the Cluster, then -app.
+          valueFrom: { secretKeyRef: { name: 'plant-store-database-app', key: 'uri' } },
+        },
+        {
+          name: 'DATABASE_URL',
+          value: '$(DATABASE_SECRET)?sslmode=verify-full&sslrootcert=/run/database/ca.crt',
+        },
+      ]);
+      expect(volumeMounts).toEqual([
+        { name: 'database-ca', mountPath: '/run/database', readOnly: true },
+      ]);
+      expect(template.spec?.volumes).toEqual([
+        {
+          name: 'database-ca',
+          secret: {
+            secretName: 'plant-store-database-ca',
+            items: [{ key: 'ca.crt', path: 'ca.crt' }],
+          },
+        },
+      ]);
     }
   });
 });

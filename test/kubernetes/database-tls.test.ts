@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { OwnPostgres } from '../support/own-postgres.js';
+import { Workspace } from '../support/process.js';
+import { TOKEN } from '../support/test-service.js';
+import { containerOf, render } from './manifests.js';
+
+/* Needs openssl, too. */
+
+const SESSIONS = `SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+  WHERE application_name = 'plant-store'`;
+
+describe('the connection to the database of CloudNativePG', () => {
+  let folder: string;
+  let postgres: OwnPostgres;
+  let workspace: Workspace;
+
+  /** A certificate that vouches for itself. */
+  async function certificate(name: string): Promise<string> {
+    const file = join(folder, `${name}.crt`);
+    const subject = '-subj /CN=database -addext subjectAltName=IP:127.0.0.1 -days 2';
+    const key = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes';
+    await promisify(execFile)('openssl', [
+      ...`req -x509 ${key} ${subject}`.split(' '),
+      '-keyout',
+      join(folder, `${name}.key`),
+      '-out',
+      file,
+    ]);
+    return file;
+  }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-tls-'));
+    postgres = await OwnPostgres.start({
+      ssl: 'on',
+      ssl_cert_file: await certificate('server'),
+      ssl_key_file: join(folder, 'server.key'),
+    });
+    workspace = await Workspace.create();
+  });
+
+  afterAll(async () => {
+    await workspace.remove();
+    await postgres.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  /** As in a pod, where the Secrets of the operator hold this address and this authority. */
+  async function start(authority: string) {
+    const manifests = await render('production');
+    const container = containerOf(manifests.one('Deployment').spec!.template);
+    const { value } = container.env!.find(({ name }) => name === 'DATABASE_URL')!;
+    await copyFile(authority, join(folder, 'ca.crt'));
+    const url = value!
+      .replace('$(DATABASE_SECRET)', postgres.url)
+      .replace(container.volumeMounts![0]!.mountPath, folder);
+    return workspace.start({ NODE_ENV: 'production', AUTH_TOKEN: TOKEN, DATABASE_URL: url });
+  }
+
+  it('is encrypted', async () => {
+    const service = await start(join(folder, 'server.crt'));
+    await service.listening();
+    const sessions = await postgres.query(SESSIONS);
+    expect(sessions).toContainEqual({ ssl: true });
+    expect(sessions).not.toContainEqual({ ssl: false });
+    service.kill('SIGTERM');
+    expect(await service.exit()).toEqual({ code: 0, signal: null });
+  });
+
+  it('outlives its certificates', async () => {
+    const service = await start(join(folder, 'server.crt'));
+    const { url } = await service.listening();
+    await copyFile(await certificate('server'), join(folder, 'ca.crt'));
+    await postgres.query('SELECT pg_reload_conf()');
+    for (const pid of await postgres.backends()) {
+      await postgres.query(`SELECT pg_terminate_backend(${pid})`);
+    }
+    await vi.waitFor(async () => {
+      const { status } = await fetch(`${url}/plants/1`, {
+        headers: { Authorization: `Bearer ${TOKEN}` },
+      });
+      expect(status).toBe(404);
+    }, 10_000);
+    service.kill('SIGTERM');
+    expect(await service.exit()).toEqual({ code: 0, signal: null });
+  });
+
+  it('is not made to a server that another authority vouches for', async () => {
+    const service = await start(await certificate('other'));
+    const line = await service.logged('waiting up to 30 s for the database');
+    expect(line).toMatchObject({ reason: expect.stringContaining('self-signed certificate') });
+    service.kill('SIGTERM');
+    expect(await service.exit()).toEqual({ code: 0, signal: null });
+  });
+});
