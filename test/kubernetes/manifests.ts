@@ -22,8 +22,20 @@ import type { Document } from 'yaml';
 
 const FOLDER = 'deploy/kubernetes';
 
+/** A database of CloudNativePG, as far as it is looked into; no package brings its schema. */
+interface Cluster {
+  readonly metadata?: { readonly name?: string };
+  readonly spec: {
+    readonly bootstrap: Readonly<Record<string, Readonly<Record<string, string>>>>;
+    readonly postgresql: { readonly parameters: Labels };
+    readonly plugins: readonly [{ readonly name: string; readonly parameters: Labels }];
+    readonly externalClusters?: readonly object[];
+  };
+}
+
 /** The kinds that are looked into. */
 interface Kinds {
+  readonly Cluster: Cluster;
   readonly ConfigMap: IConfigMap;
   readonly Deployment: IDeployment;
   readonly HTTPRoute: IHTTPRoute;
