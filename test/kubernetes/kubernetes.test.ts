@@ -20,6 +20,9 @@ const COMPONENTS = '../../components';
 
 const GATEWAY = 'production with the Gateway API';
 const OWN = 'production with a database and a token of its own';
+const TRACED = 'production with traces';
+
+const COLLECTOR = 'http://otel-collector.monitoring:4318';
 
 /** As an operator changes an overlay. */
 const CHANGES = {
@@ -34,6 +37,13 @@ const CHANGES = {
     kustomization.setIn(
       ['configMapGenerator', 0, 'literals'],
       ['PUBLIC_BASE_URL=https://plants.example.org/v1'],
+    );
+  },
+  [TRACED]: (kustomization: Document) => {
+    kustomization.addIn(['components'], `${COMPONENTS}/tracing`);
+    kustomization.addIn(
+      ['configMapGenerator', 0, 'literals'],
+      `OTEL_EXPORTER_OTLP_ENDPOINT=${COLLECTOR}`,
     );
   },
 };
@@ -51,8 +61,8 @@ beforeAll(async () => {
 /** For traces that have not left at shutdown, as the README says, in milliseconds. */
 const TRACES = 3_000;
 
-/** Variables that others read: Node.js, and Kubernetes, for another variable. */
-const FOREIGN = ['NODE_ENV', 'DATABASE_SECRET'];
+/** Variables that others read: Node.js, OpenTelemetry, and Kubernetes, for another variable. */
+const FOREIGN = ['NODE_ENV', 'NODE_OPTIONS', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'DATABASE_SECRET'];
 
 /** Values of the Secrets that are not in the repository. */
 const SECRETS: Readonly<Record<string, string>> = {
@@ -366,10 +376,12 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
       ],
       ports: [{ port: 443 }],
     };
+    const toCollector = { to: [namespace('monitoring')], ports: [{ port: 4318 }] };
     expect(allowed(manifests, deployment!.template).egress).toEqual([
       DNS,
       toDatabase,
       ...(toIssuer ? [toIssuer] : []),
+      ...(variant === TRACED ? [toCollector] : []),
     ]);
     expect(allowed(manifests, manifests.one('Job').spec!.template)).toEqual({
       ingress: [],
@@ -532,6 +544,42 @@ describe('the end of a pod', () => {
     const { terminationGracePeriodSeconds } = manifests.one('Deployment').spec!.template.spec!;
     expect(longestEnd(manifests)).toBe(longestEnd(rendered.production) + 10);
     expect(longestEnd(manifests)).toBeGreaterThan(terminationGracePeriodSeconds!);
+  });
+});
+
+describe('components', () => {
+  it('may stand in any order', async () => {
+    const chosen = ['static-token', 'tracing', 'cloudnative-pg'];
+    const [manifests, others] = await Promise.all(
+      [chosen, chosen.toReversed()].map((order) =>
+        render('production', (kustomization) => {
+          kustomization.set(
+            'components',
+            order.map((name) => `${COMPONENTS}/${name}`),
+          );
+        }),
+      ),
+    );
+    for (const name of ['AUTH_TOKEN', 'DATABASE_SECRET', 'DATABASE_URL', 'NODE_OPTIONS']) {
+      const [variable, other] = [manifests, others].map((rendering) =>
+        containerOf(rendering!.one('Deployment').spec!.template).env?.find(
+          (found) => found.name === name,
+        ),
+      );
+      expect(variable).toBeDefined();
+      expect(other).toEqual(variable);
+    }
+  });
+});
+
+describe('traces', () => {
+  it('leave for the collector, by the preload of the service', () => {
+    const container = containerOf(rendered[TRACED].one('Deployment').spec!.template);
+    expect(environmentOf(rendered[TRACED], container)).toMatchObject({
+      NODE_OPTIONS: '--import=/app/dist/operations/tracing.js',
+      OTEL_EXPORTER_OTLP_ENDPOINT: COLLECTOR,
+    });
+    expect(existsSync('src/operations/tracing.ts')).toBe(true);
   });
 });
 
