@@ -4,6 +4,7 @@ import type { INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/Netw
 import type { IContainer } from 'kubernetes-models/v1/Container';
 import type { IPodTemplateSpec } from 'kubernetes-models/v1/PodTemplateSpec';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import type { Document } from 'yaml';
 import { readConfig, VARIABLES } from '../../src/config/config.js';
 import type { Config } from '../../src/config/config.js';
@@ -704,6 +705,31 @@ describe('the database by CloudNativePG', () => {
       // https://cloudnative-pg.io/docs/current/networking
       { from: [namespace('cnpg-system')], ports: [{ port: 8000 }, { port: 5432 }] },
       { from: [namespace('monitoring')], ports: [{ port: 9187 }] },
+    ]);
+  });
+
+  it('comes back from a backup as the guide says', async () => {
+    const guide = await readFile('docs/kubernetes.md', 'utf8');
+    const [, patches] = /```yaml\n(patches:[^]*?)```/.exec(guide)!;
+    const manifests = await render('production', (kustomization) => {
+      kustomization.set('patches', parse(patches!)['patches']);
+    });
+    const { bootstrap, externalClusters, plugins } = manifests.one('Cluster').spec;
+    const { database, owner } = rendered.production.one('Cluster').spec.bootstrap['initdb']!;
+    expect(bootstrap).toEqual({ recovery: { source: 'backup', database, owner } });
+    const [{ parameters, ...plugin }] = rendered.production.one('Cluster').spec.plugins;
+    expect(externalClusters).toEqual([
+      {
+        name: 'backup',
+        plugin: {
+          name: plugin.name,
+          parameters: { ...parameters, serverName: 'plant-store-database' },
+        },
+      },
+    ]);
+    // Not over what it comes from.
+    expect(plugins).toEqual([
+      { ...plugin, parameters: { ...parameters, serverName: 'plant-store-database-2' } },
     ]);
   });
 });
