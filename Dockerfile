@@ -13,6 +13,10 @@ RUN npm prune --omit=dev --ignore-scripts \
   && find node_modules dist -type f \
     \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -name '.tsbuildinfo' \) -delete \
   && find node_modules \( -xtype l -o -type d -empty \) -delete
+COPY public public
+COPY README.md LICENSE ./
+# A clone made under a strict umask has files that only their owner may read.
+RUN chmod -R a+rX package.json public README.md LICENSE
 ARG REVISION=unknown
 # Under the name that npm gives it in what it publishes; the service reads it there for its metrics.
 RUN npm pkg set gitHead="${REVISION}"
@@ -22,8 +26,8 @@ ENV NODE_ENV=production \
   HOST=0.0.0.0 \
   MANAGEMENT_HOST=0.0.0.0
 WORKDIR /app
-COPY README.md LICENSE ./
-COPY public public
+COPY --from=build /app/README.md /app/LICENSE ./
+COPY --from=build /app/public public
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist

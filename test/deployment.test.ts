@@ -234,6 +234,17 @@ describe('the image', () => {
     for (const line of run) expect(line).not.toMatch(/^(RUN|ADD|ENTRYPOINT) /);
   });
 
+  it('can be read by its user, whatever the umask that the files were cloned under', async () => {
+    const [build = [], run = []] = await stages();
+    const copies = run.filter((line) => line.startsWith('COPY '));
+    for (const copy of copies) expect(copy).toMatch(/^COPY --from=build /);
+    const shared = build.find((line) => line.startsWith('RUN chmod -R a+rX ')) ?? '';
+    const sent = new Set((await read('.dockerignore')).split('\n'));
+    for (const [, name = ''] of copies.join().matchAll(/\/app\/(\S+)/g)) {
+      if (sent.has(`!${name}`)) expect(shared.split(' ')).toContain(name);
+    }
+  });
+
   it('says what it is', async () => {
     const { version, license, description } = JSON.parse(await read('package.json')) as Record<
       string,
