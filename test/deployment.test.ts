@@ -203,7 +203,7 @@ describe('the profile monitoring', () => {
     const folders = [prometheus, grafana]
       .flatMap(({ volumes = [] }) => volumes)
       .filter((volume) => volume.startsWith('.'));
-    expect(folders).toHaveLength(4);
+    expect(folders).toHaveLength(5);
     for (const folder of folders) {
       const [from = '', , mode] = folder.split(':');
       expect(mode).toBe('ro');
