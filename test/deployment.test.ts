@@ -124,7 +124,7 @@ describe('the local stack', () => {
   });
 
   it('takes what .env sets, but for what the stack itself decides', () => {
-    const decided = new Set(['DATABASE_URL', 'DATABASE_MIGRATE_ON_START']);
+    const decided = new Set(['DATABASE_URL', 'DATABASE_MIGRATE_ON_START', 'MANAGEMENT_PORT']);
     const ofTheImage = new Set(['HOST', 'MANAGEMENT_HOST']);
     expect(Object.keys(api.environment).toSorted()).toEqual(
       Object.keys(VARIABLES)
@@ -186,6 +186,17 @@ describe('the profile monitoring', () => {
     const outside = published.map(([, port]) => port);
     expect(new Set(outside).size).toBe(outside.length);
     expect(published.map(([, , port]) => port)).not.toContain('3001');
+  });
+
+  it('has Prometheus look where the metrics are, whatever .env sets', async () => {
+    const { scrape_configs: jobs } = parse(await read('deploy/monitoring/prometheus.yml')) as {
+      readonly scrape_configs: readonly {
+        readonly static_configs: readonly { readonly targets: readonly string[] }[];
+      }[];
+    };
+    const targets = jobs.flatMap(({ static_configs: all }) => all.flatMap((each) => each.targets));
+    const { management } = readConfig(apiEnvironment({ MANAGEMENT_PORT: '4000' }));
+    expect(targets).toEqual([`api:${management.port}`]);
   });
 
   it('has nobody log in, so that there is no password', () => {
