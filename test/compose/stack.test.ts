@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SHUTDOWN_LIMITS } from '../../src/service.js';
+import { freePort } from '../support/process.js';
 
 /* The real stack: needs a Docker engine, and the images that the files name. */
 
@@ -14,22 +12,19 @@ const run = promisify(execFile);
 const PROJECT = `plant-store-test-${randomBytes(4).toString('hex')}`;
 const TOKEN = 'plant-store-local-token-that-everybody-knows';
 
+/** Prometheus looks every 15 s. */
+const PATIENCE = { timeout: 60_000, interval: 500 };
+
 let port: number;
+let prometheusPort: number;
 
 beforeAll(async () => {
   port = await freePort();
+  prometheusPort = await freePort();
   await compose('up', '--detach', '--build', '--wait', '--wait-timeout', '120');
 });
 
-afterAll(() => compose('down', '--volumes', '--rmi', 'local', '--timeout', '30'));
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port: free } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return free;
-}
+afterAll(() => withMonitoring('down', '--volumes', '--rmi', 'local', '--timeout', '30'));
 
 async function compose(...command: readonly string[]): Promise<string> {
   const { PATH, HOME, DOCKER_HOST, DOCKER_CONTEXT, DOCKER_CONFIG } = process.env;
@@ -38,11 +33,38 @@ async function compose(...command: readonly string[]): Promise<string> {
     // As without a file .env.
     ['compose', '--env-file', '/dev/null', '--project-name', PROJECT, ...command],
     {
-      env: { PATH, HOME, DOCKER_HOST, DOCKER_CONTEXT, DOCKER_CONFIG, PORT: String(port) },
+      env: {
+        PATH,
+        HOME,
+        DOCKER_HOST,
+        DOCKER_CONTEXT,
+        DOCKER_CONFIG,
+        PORT: String(port),
+        PROMETHEUS_PORT: String(prometheusPort),
+        // Of no use here: Prometheus could not follow.
+        MANAGEMENT_PORT: '4000',
+      },
       maxBuffer: 2 ** 26,
     },
   );
   return stdout;
+}
+
+function withMonitoring(...command: readonly string[]): Promise<string> {
+  return compose('--profile', 'monitoring', ...command);
+}
+
+/** Why the engine does not have the image of the service and cannot get it, where no registry answers. */
+async function reasonToDoWithout(service: string): Promise<string | undefined> {
+  try {
+    await withMonitoring('pull', '--quiet', '--policy', 'missing', service);
+    return undefined;
+  } catch (error) {
+    const { stderr } = error as { readonly stderr: string };
+    // That is an answer: what the file names is wrong.
+    if (/manifest|not found|denied/i.test(stderr)) throw error;
+    return stderr;
+  }
 }
 
 async function inspect(service: string, format: string): Promise<string> {
@@ -98,5 +120,41 @@ describe('docker compose up', () => {
       name: 'Monstera',
       tag: 'indoor',
     });
+  });
+});
+
+describe('docker compose --profile monitoring up', () => {
+  async function prometheus<T>(path: string): Promise<T> {
+    const response = await fetch(`http://localhost:${prometheusPort}/api/v1/${path}`);
+    return ((await response.json()) as { readonly data: T }).data;
+  }
+
+  it('adds Prometheus and Grafana', async () => {
+    const services = await withMonitoring('config', '--services');
+    expect(services.split('\n')).toEqual(expect.arrayContaining(['prometheus', 'grafana']));
+  });
+
+  it('has Prometheus see the service and know the rules, without privileges', async ({ skip }) => {
+    const reason = await reasonToDoWithout('prometheus');
+    if (reason !== undefined) {
+      console.warn(`Prometheus was not brought up, because there is no image: ${reason}`);
+      skip(reason);
+    }
+    await withMonitoring('up', '--detach', '--no-recreate', '--wait', 'api', 'prometheus');
+    await vi.waitFor(async () => {
+      const { activeTargets } = await prometheus<{ readonly activeTargets: readonly unknown[] }>(
+        'targets',
+      );
+      expect(activeTargets).toEqual([
+        expect.objectContaining({ scrapeUrl: 'http://api:3001/metrics', health: 'up' }),
+      ]);
+    }, PATIENCE);
+    const { groups } = await prometheus<{ readonly groups: readonly { readonly name: string }[] }>(
+      'rules',
+    );
+    expect(groups.map(({ name }) => name)).toContain('plant-store-error-budget');
+    const status = await withMonitoring('exec', 'prometheus', 'cat', '/proc/1/status');
+    expect(status).toMatch(/^Uid:\s+65534\s/m);
+    expect(status).toMatch(/^CapEff:\s+0+$/m);
   });
 });
