@@ -1,24 +1,41 @@
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Microseconds; the processors are given out anew after each. Docker's are ten times as long, and so are its pauses. */
+/** Microseconds, after which the processors are given out anew. Docker's are ten times as long, and so are its pauses. */
 const PERIOD = 10_000;
+
+/** Microseconds of a tick in `/proc/<pid>/stat` (proc_pid_stat(5), `utime`); all of Linux has this one. */
+const TICK = 10_000;
 
 /**
  * Processes that together may use so much of the machine's processors and no more, as the limit of a
- * container says: a control group (Linux, Documentation/admin-guide/cgroup-v2.rst). Only root makes these.
+ * container says: a control group (cgroups(7)). Only root makes these.
  */
 export class ProcessorShare {
-  private constructor(private readonly folder: string) {}
+  private constructor(
+    private readonly folder: string,
+    private readonly processors: number,
+  ) {}
 
   /** @param processors how many, such as 0.5 */
   static async create(name: string, processors: number): Promise<ProcessorShare> {
-    const root = await mountOfControlGroups();
-    await writeFile(join(root, 'cgroup.subtree_control'), '+cpu');
+    const mounts = await readFile('/proc/self/mounts', 'utf8');
+    const quota = String(Math.round(processors * PERIOD));
+    // The first version of control groups, where a system still has it for processors; else the second one.
+    const first = /^\S+ (\S+) cgroup \S*\bcpu\b/m.exec(mounts)?.[1];
+    const root = first ?? /^\S+ (\S+) cgroup2 /m.exec(mounts)?.[1];
+    if (root === undefined) throw new Error('this needs control groups, which Linux has');
     const folder = join(root, `plant-store-bench-${process.pid}-${name}`);
+    const set = (file: string, value: string) => writeFile(join(folder, file), value);
+    if (first === undefined) await writeFile(join(root, 'cgroup.subtree_control'), '+cpu');
     await mkdir(folder);
-    await writeFile(join(folder, 'cpu.max'), `${Math.round(processors * PERIOD)} ${PERIOD}`);
-    return new ProcessorShare(folder);
+    if (first === undefined) {
+      await set('cpu.max', `${quota} ${PERIOD}`);
+    } else {
+      await set('cpu.cfs_period_us', String(PERIOD));
+      await set('cpu.cfs_quota_us', quota);
+    }
+    return new ProcessorShare(folder, processors);
   }
 
   /** Takes a process with the children it has and will have. */
@@ -28,21 +45,35 @@ export class ProcessorShare {
     for (const child of children.split(' ').filter(Boolean)) await this.adopt(Number(child));
   }
 
-  /** Processor time so far, in microseconds. */
+  /** Processor time of those that live, so far, in microseconds. */
   async used(): Promise<number> {
-    const stat = await readFile(join(this.folder, 'cpu.stat'), 'utf8');
-    return Number(/^usage_usec (\d+)$/m.exec(stat)?.[1]);
+    const pids = await readFile(join(this.folder, 'cgroup.procs'), 'utf8');
+    const stats = await Promise.all(
+      pids
+        .split('\n')
+        .filter(Boolean)
+        .map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')),
+    );
+    // After the name, which may hold anything, the 12th and the 13th.
+    const ticks = stats.map((stat) => stat.slice(stat.lastIndexOf(')')).split(' ').slice(12, 14));
+    return ticks.flat().reduce((sum, value) => sum + Number(value) * TICK, 0);
+  }
+
+  /**
+   * @param used processor time, in microseconds, within so many seconds
+   * @throws RangeError when that is more than the share
+   */
+  require(used: number, seconds: number): void {
+    const processors = used / (seconds * 1e6);
+    if (processors > this.processors * 1.1) {
+      throw new RangeError(
+        `${processors} processors were used, of ${this.processors} that were given`,
+      );
+    }
   }
 
   /** Once its processes have ended. */
   async remove(): Promise<void> {
     await rmdir(this.folder);
   }
-}
-
-async function mountOfControlGroups(): Promise<string> {
-  const mounts = await readFile('/proc/self/mounts', 'utf8');
-  const root = /^\S+ (\S+) cgroup2 /m.exec(mounts)?.[1];
-  if (root === undefined) throw new Error('this needs Linux with control groups of version 2');
-  return root;
 }

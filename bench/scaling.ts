@@ -16,7 +16,7 @@ const SECONDS = 4;
 const REPLICAS = [1, 2, 4];
 
 /** Processors of each replica and of PostgreSQL: few, so that there are enough for all and for the load. */
-const SHARES = { replica: 0.2, database: 0.4 };
+const SHARES = { replica: 0.3, database: 0.1 };
 
 /** To each replica. */
 const CONNECTIONS = 64;
@@ -48,7 +48,10 @@ try {
 
 async function measure(): Promise<Sample[]> {
   const database = await databases.create('scaling');
-  const postmaster = await readFile(join(databases.folder, 'postgres', 'data', 'postmaster.pid'), 'utf8');
+  const postmaster = await readFile(
+    join(databases.folder, 'postgres', 'data', 'postmaster.pid'),
+    'utf8',
+  );
   const databaseShare = await shareFor(
     'database',
     SHARES.database,
@@ -72,6 +75,7 @@ async function measure(): Promise<Sample[]> {
         ),
       );
       const after = await totals(loaded, databaseShare);
+      databaseShare.require(after.database - before.database, SECONDS);
       const created = sum(results.map((result) => result.created));
       const { rows, asSent } = await database.stored();
       assert(asSent && rows >= created, 'what is stored is not what was answered');
