@@ -254,6 +254,31 @@ describe('a group with a row that the database refuses', () => {
   });
 });
 
+describe('commits that take long, however small', () => {
+  it('stay large enough for all who wait', async () => {
+    const slow = await startTestService();
+    try {
+      await slow.database.query(
+        `CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS
+         'BEGIN PERFORM pg_sleep(0.6); RETURN NULL; END'`,
+      );
+      await slow.database.query(
+        'CREATE TRIGGER linger AFTER INSERT ON plants FOR EACH STATEMENT EXECUTE FUNCTION linger()',
+      );
+      const statuses: number[] = [];
+      const clients = numbers(1, 30).map(async (client) => {
+        for (const plant of numbers(1, 6)) {
+          statuses.push((await slow.post({ id: client * 100 + plant, name: 'slow' })).status);
+        }
+      });
+      await Promise.all(clients);
+      expect(new Set(statuses)).toEqual(new Set([200]));
+    } finally {
+      await slow.stop();
+    }
+  });
+});
+
 describe('rows that take long', () => {
   it('do not fail each other: groups become small enough for the bound of a statement', async () => {
     const slow = await startTestService();

@@ -21,8 +21,11 @@ const MAX_GROUP = { rows: 500, characters: 1_000_000 };
 /** Rows of the first groups; they double as long as the database is quick. */
 const FIRST_ROWS = 32;
 
-/** Milliseconds for a group after which the next ones are smaller, long before their statements are given up. */
-const SLOW = 500;
+/**
+ * Milliseconds within which groups may grow, and after which they are smaller, long before their statements are
+ * given up. Twice as many rows take at most twice as long, so that no group grows only to be halved again.
+ */
+const PACE = { quick: 1_000, slow: 2_000 };
 
 /** Of all plants that wait. */
 const MAX_WAITING = { rows: 1_000, characters: 50_000_000 };
@@ -133,10 +136,10 @@ export class GroupCommit {
 
   /** The bound of a statement holds for all of its rows, so they must be fewer where each takes long. */
   private adapt(rows: number, milliseconds: number): void {
-    if (milliseconds > SLOW) {
+    if (milliseconds > PACE.slow) {
       // A small group that took long tells little of larger ones.
       this.maxRows = Math.max(1, Math.min(this.maxRows, Math.max(rows, FIRST_ROWS)) >> 1);
-    } else if (rows >= this.maxRows) {
+    } else if (milliseconds < PACE.quick && rows >= this.maxRows) {
       this.maxRows = Math.min(MAX_GROUP.rows, rows * 2);
     }
   }
