@@ -6,7 +6,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  inject,
+  it,
+  onTestFinished,
+  vi,
+} from 'vitest';
 import { dataSourceOptions } from '../src/database/data-source.js';
 import { isOutage } from '../src/database/database-failure.js';
 import { startEmbeddedPostgres } from '../src/database/embedded-postgres.js';
@@ -326,6 +337,44 @@ describe('a database that is busy', () => {
     } finally {
       await broken.stop();
     }
+  });
+});
+
+describe('a database that is ours no longer', () => {
+  let service: TestService;
+
+  beforeEach(async () => {
+    service = await startTestService();
+    expect((await service.post({ id: 1, name: 'before' })).status).toBe(200);
+  });
+
+  afterEach(() => service.stop());
+
+  /** As an operator, on a connection to another database: ours may refuse it. */
+  async function asOperator(statement: string): Promise<void> {
+    const name = new URL(service.database.url).pathname.slice(1);
+    const operator = new Client({ connectionString: inject('postgresUrl') });
+    await operator.connect();
+    await operator.query(statement.replaceAll('OURS', name));
+    await operator.end();
+  }
+
+  const END_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'OURS'`;
+
+  it('is found again when the address leads to a server that writes', async () => {
+    // Holds for sessions that begin from now on, as if they had come to a standby.
+    await asOperator('ALTER DATABASE OURS SET default_transaction_read_only = on');
+    await asOperator(END_SESSIONS);
+    await vi.waitFor(async () =>
+      expect((await service.request('GET', '/plants/1')).status).toBe(200),
+    );
+    expectUnavailable(await service.post({ id: 2, name: 'during' }));
+    expect((await service.request('GET', '/plants/1')).status).toBe(200);
+    await asOperator('ALTER DATABASE OURS RESET default_transaction_read_only');
+    await vi.waitFor(
+      async () => expect((await service.post({ id: 2, name: 'after' })).status).toBe(200),
+      { timeout: 2_000 },
+    );
   });
 });
 

@@ -6,13 +6,16 @@ import {
   TypeORMError,
 } from 'typeorm';
 
+/** A transaction that may only read, as on a standby: in the middle of a failover, or behind an old address. */
+const READ_ONLY = '25006';
+
 /**
  * SQLSTATEs that say "not now": the statement was in order (PostgreSQL manual, appendix A). Two
  * characters stand for a class, five for one condition.
  */
 const NOT_NOW = [
   '08', // connection exception
-  '25006', // read-only transaction: a standby, in the middle of a failover
+  READ_ONLY,
   '28', // invalid authorization: the password was changed
   '3D000', // the database is not there
   '40', // transaction rollback: serialization failure, deadlock
@@ -40,6 +43,12 @@ export function isOutage(failure: unknown): failure is Error {
 export function isDisconnection(outage: Error): boolean {
   const error = outage instanceof QueryFailedError ? outage.driverError : outage;
   return !(error instanceof DatabaseError);
+}
+
+/** Whether the connection leads to a server, or a session, that does not write. */
+export function isReadOnly(failure: unknown): boolean {
+  const error = failure instanceof QueryFailedError ? failure.driverError : failure;
+  return error instanceof DatabaseError && error.code === READ_ONLY;
 }
 
 /** What TypeORM says of a connection that broke while no statement was under way. */

@@ -11,7 +11,7 @@ import { LOGGER } from '../operations/logger.js';
 import { Metrics } from '../operations/metrics.js';
 import type { PoolUse } from '../operations/metrics.js';
 import { tracer } from '../operations/tracer.js';
-import { describeFailure, isDisconnection, isOutage } from './database-failure.js';
+import { describeFailure, isDisconnection, isOutage, isReadOnly } from './database-failure.js';
 import { DATABASE_LIMITS } from './data-source.js';
 import { Outage } from './outage.js';
 import { PoolClient } from './pool-client.js';
@@ -101,10 +101,14 @@ export class Database implements OnModuleDestroy {
     const start = performance.now();
     const loopAtStart = performance.eventLoopUtilization();
     const runner = this.dataSource.createQueryRunner();
+    let client: PoolClient | undefined;
     try {
-      return await work(await this.lent(runner), runner);
+      client = await this.lent(runner);
+      return await work(client, runner);
     } catch (error) {
       if (error instanceof PlantStoreError || !isOutage(error)) throw error;
+      // The address may lead to another server by now, and a connection stays where it is.
+      if (isReadOnly(error)) void client?.end();
       if (isDisconnection(error)) {
         // Half of the time at least was not our own: a process that is busy itself sees that its time is up
         // before it sees an answer that has long been there.
