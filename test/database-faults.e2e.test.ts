@@ -359,6 +359,12 @@ describe('a database that is ours no longer', () => {
     await operator.end();
   }
 
+  /** Of those that are known, which are not about one request. */
+  function reasonsOfOutages({ log }: TestService): string {
+    const known = log.filter(({ requestId }) => requestId === undefined);
+    return known.map(({ reason }) => reason).join('\n');
+  }
+
   const END_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'OURS'`;
 
   it('is found again when the address leads to a server that writes', async () => {
@@ -375,6 +381,57 @@ describe('a database that is ours no longer', () => {
       async () => expect((await service.post({ id: 2, name: 'after' })).status).toBe(200),
       { timeout: 2_000 },
     );
+  });
+
+  it.each([
+    [
+      'ALTER DATABASE OURS ALLOW_CONNECTIONS false',
+      'ALTER DATABASE OURS ALLOW_CONNECTIONS true',
+      /not currently accepting connections/,
+    ],
+    [
+      'ALTER DATABASE OURS RENAME TO OURS_away',
+      'ALTER DATABASE OURS_away RENAME TO OURS',
+      /does not exist/,
+    ],
+  ])('is known to be away when it lets nobody in: %s', async (away, back, reason) => {
+    await asOperator(END_SESSIONS);
+    await asOperator(away);
+    await vi.waitFor(async () => {
+      expectUnavailable(await service.request('GET', '/plants/1'));
+      expect(reasonsOfOutages(service)).toMatch(reason);
+    }, 10_000);
+    await asOperator(back);
+    await vi.waitFor(
+      async () => expect((await service.post({ id: 1, name: 'before' })).status).toBe(200),
+      { timeout: 2_000 },
+    );
+    expect(service.log).toContainEqual(expect.objectContaining({ msg: 'the database is back' }));
+  });
+
+  it('is away, too, where the right to connect was taken from us', async () => {
+    const { database } = service;
+    const url = new URL(database.url);
+    url.username = 'guest_of_one_test';
+    url.password = 'guest';
+    await database.query(`CREATE ROLE guest_of_one_test LOGIN PASSWORD 'guest'`);
+    await database.query('GRANT ALL ON ALL TABLES IN SCHEMA public TO guest_of_one_test');
+    const guest = await startTestService({ database: { ...database, url: url.href } });
+    try {
+      expect((await guest.request('GET', '/plants/1')).status).toBe(200);
+      await asOperator('REVOKE CONNECT ON DATABASE OURS FROM PUBLIC');
+      await asOperator(END_SESSIONS);
+      await vi.waitFor(async () => {
+        expect((await guest.request('GET', '/plants/1')).status).not.toBe(200);
+        expect(reasonsOfOutages(guest)).toMatch(/permission denied/);
+      }, 10_000);
+      expectUnavailable(await guest.request('GET', '/plants/1'));
+      expect(guest.log.filter(({ error }) => error === 50000)).toEqual([]);
+    } finally {
+      await guest.stop();
+      await database.query('DROP OWNED BY guest_of_one_test');
+      await database.query('DROP ROLE guest_of_one_test');
+    }
   });
 });
 

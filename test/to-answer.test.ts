@@ -79,6 +79,8 @@ describe('a failure of the database', () => {
   it.each([
     '08006',
     '25006',
+    '25P03',
+    '25P04',
     '28P01',
     '3D000',
     '40001',

@@ -16,6 +16,8 @@ const READ_ONLY = '25006';
 const NOT_NOW = [
   '08', // connection exception
   READ_ONLY,
+  '25P03', // idle in transaction for too long: we were paused
+  '25P04', // the same of the transaction as a whole
   '28', // invalid authorization: the password was changed
   '3D000', // the database is not there
   '40', // transaction rollback: serialization failure, deadlock
@@ -40,7 +42,7 @@ export function isOutage(failure: unknown): failure is Error {
 }
 
 /** Whether an outage is one of the connection. A server that says why it cannot serve is within reach. */
-export function isDisconnection(outage: Error): boolean {
+export function isDisconnection(outage: unknown): boolean {
   const error = outage instanceof QueryFailedError ? outage.driverError : outage;
   return !(error instanceof DatabaseError);
 }

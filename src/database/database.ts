@@ -106,10 +106,13 @@ export class Database implements OnModuleDestroy {
       client = await this.lent(runner);
       return await work(client, runner);
     } catch (error) {
-      if (error instanceof PlantStoreError || !isOutage(error)) throw error;
+      if (error instanceof PlantStoreError) throw error;
+      // Who is not let in has asked for nothing yet, so for nothing wrong.
+      if (client !== undefined && !isOutage(error)) throw error;
       // The address may lead to another server by now, and a connection stays where it is.
       if (isReadOnly(error)) void client?.end();
-      if (isDisconnection(error)) {
+      // A server that lets nobody in is as good as away; where some are in, they are served.
+      if (isDisconnection(error) || this.connections.size === 0) {
         // Half of the time at least was not our own: a process that is busy itself sees that its time is up
         // before it sees an answer that has long been there.
         const { idle } = performance.eventLoopUtilization(loopAtStart);
