@@ -28,6 +28,11 @@ const isRoot = process.getuid?.() === 0;
 const hasNamespaces = spawnSync('unshare', ['--user', 'true']).status === 0;
 const hasCurl = spawnSync('bash', ['-c', 'command -v curl']).status === 0;
 
+/** How many connections the system lets wait for a program at most; none where it does not tell. */
+const MAX_BACKLOG = existsSync('/proc/sys/net/core/somaxconn')
+  ? Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8'))
+  : 0;
+
 /** The first start in an empty folder, after it was ended; other folders are copies of this one. */
 let first: {
   readonly workspace: Workspace;
@@ -482,6 +487,26 @@ describe.concurrent('a start with DATABASE_URL', () => {
     expect(service.stdout).not.toContain(new URL(database.url).password);
     expect(existsSync(fresh.path('.data'))).toBe(false);
   });
+
+  it.runIf(MAX_BACKLOG >= 800)(
+    'turns no connection away while it is busy, however many come at once',
+    async ({ fresh, database }) => {
+      const service = fresh.start({ DATABASE_URL: database.url, AUTH_TOKEN: TOKEN });
+      const { port } = await service.listening();
+      service.kill('SIGSTOP');
+      let connected = 0;
+      const clients = Array.from({ length: 800 }, () =>
+        connect(port, '127.0.0.1', () => (connected += 1)).on('error', () => {}),
+      );
+      try {
+        expect(await until(() => connected === clients.length, 5_000)).toBe(true);
+      } finally {
+        for (const client of clients) client.destroy();
+        service.kill('SIGCONT');
+      }
+      await expectCleanEnd(service, fresh, 'SIGTERM');
+    },
+  );
 
   it('says that it waits for the database, is alive and not ready meanwhile, and can be ended', async ({
     fresh,

@@ -11,13 +11,20 @@ export interface ListenOptions {
 }
 
 /**
+ * Connections that the system makes before the process takes them; it allows fewer where its own bound is
+ * lower (on Linux `net.core.somaxconn`). Node's 511 are not even as many clients as come back after an outage,
+ * and those beyond try again after 1 s, 3 s, 7 s.
+ */
+const BACKLOG = 4_096;
+
+/**
  * Begins to listen.
  *
  * @throws StartupError when the address cannot be had
  */
 export async function listen(server: Server, options: ListenOptions): Promise<AddressInfo> {
   const { host, port } = options;
-  server.listen(port, host);
+  server.listen({ port, host, backlog: BACKLOG });
   try {
     await once(server, 'listening');
   } catch (error) {
