@@ -203,7 +203,7 @@ describe('a plant whose id is removed between two statements', () => {
   });
 });
 
-describe('a group with a row that the database refuses', () => {
+describe('a group that the database does not take', () => {
   function create(groupCommit: GroupCommit, ids: readonly number[]) {
     return Promise.allSettled(
       ids.map((id) => groupCommit.create({ id: BigInt(id), name: 'a', tag: null })),
@@ -228,6 +228,27 @@ describe('a group with a row that the database refuses', () => {
     }
     // The group, and its first half only.
     expect(sizes).toEqual([8, 4]);
+  });
+
+  it('keeps its size when it got no connection in time', async () => {
+    let clock = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => clock);
+    const sizes: number[] = [];
+    const table: Pick<PlantsRepository, 'insertAbsent'> = {
+      insertAbsent: (plants: readonly Plant[]) => {
+        sizes.push(plants.length);
+        clock += 2_500;
+        return Promise.reject(new PlantStoreError('overloaded'));
+      },
+    };
+    const groupCommit = new GroupCommit(table as PlantsRepository, new Metrics());
+    for (const round of [1, 2, 3]) {
+      for (const outcome of await create(groupCommit, numbers(round * 100, 32))) {
+        expect(outcome).toMatchObject({ reason: { code: 'overloaded' } });
+      }
+    }
+    expect(sizes).toEqual([32, 32, 32]);
+    vi.restoreAllMocks();
   });
 
   it('does not send those again who are answered', async () => {

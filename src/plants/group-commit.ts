@@ -130,7 +130,8 @@ export class GroupCommit {
     const outage = await this.commit(group);
     this.underWay -= 1;
     if (outage === undefined) this.stuck = false;
-    this.adapt(group.length, performance.now() - start);
+    // Who got no connection has only waited behind others: that tells nothing of the rows.
+    if (outage?.code !== 'overloaded') this.adapt(group.length, performance.now() - start);
     this.sendNext();
   }
 
