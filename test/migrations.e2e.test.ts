@@ -5,6 +5,7 @@ import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
 import { dataSourceOptions } from '../src/database/data-source.js';
 import { generateMigration } from '../src/database/migration-file.js';
 import { applyMigrations, awaitMigrations, revertMigration } from '../src/database/migrate.js';
+import { StartupError } from '../src/startup.error.js';
 import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
 import { startTestService } from './support/test-service.js';
@@ -94,6 +95,16 @@ describe('migrations', () => {
       setTimeout(() => controller.abort(), 50);
       await expect(waiting).rejects.toThrow(/aborted/);
     });
+  });
+
+  it('that cannot be looked at end the start in words, without a statement', async () => {
+    await database.query('CREATE TABLE plant_store_migrations (other int)');
+    for (const migrate of [applyMigrations, awaitMigrations]) {
+      const failure = await migrate(dataSource, { log, signal }).catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(StartupError);
+      expect(String(failure)).toMatch(/the migrations cannot be looked at: column "name"/);
+      expect(String(failure)).not.toMatch(/select/i);
+    }
   });
 
   it('are all or nothing', async () => {

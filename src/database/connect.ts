@@ -57,10 +57,18 @@ export async function connect(
 
 /** Text must come back byte for byte, which other encodings cannot promise. */
 async function requireUtf8(dataSource: DataSource): Promise<void> {
-  const [row] = await dataSource.query<{ server_encoding: string }[]>('SHOW server_encoding');
-  if (row?.server_encoding !== 'UTF8') {
-    throw new StartupError(
-      `the database must have the encoding UTF8, but has ${row?.server_encoding}`,
-    );
+  const encoding = await serverEncoding(dataSource).catch((error: unknown) => {
+    throw new StartupError(`the database refuses a transaction: ${describeFailure(error)}`);
+  });
+  if (encoding !== 'UTF8') {
+    throw new StartupError(`the database must have the encoding UTF8, but has ${encoding}`);
   }
+}
+
+/** In a transaction, which PgBouncer in statement mode has none of, and creates could not do without. */
+function serverEncoding(dataSource: DataSource): Promise<string | undefined> {
+  return dataSource.transaction(async (manager) => {
+    const [row] = await manager.query<{ server_encoding: string }[]>('SHOW server_encoding');
+    return row?.server_encoding;
+  });
 }

@@ -98,18 +98,27 @@ export async function revertMigration(dataSource: DataSource, log: Logger): Prom
   log.info({ pending: await pendingMigrations(dataSource) }, 'the last migration is reverted');
 }
 
-/** Names of the migrations that the database has not seen. Only reads, unlike TypeORM's own look. */
+/**
+ * Names of the migrations that the database has not seen. Only reads, unlike TypeORM's own look.
+ *
+ * @throws StartupError
+ */
 async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
+  const applied = await appliedMigrations(dataSource).catch((error: unknown) => {
+    throw new StartupError(`the migrations cannot be looked at: ${describeFailure(error)}`);
+  });
+  return dataSource.migrations.flatMap(({ name }) =>
+    name === undefined || applied.has(name) ? [] : [name],
+  );
+}
+
+async function appliedMigrations(dataSource: DataSource): Promise<ReadonlySet<string>> {
   const table = dataSource.options.migrationsTableName;
   const [row] = await dataSource.query<{ exists: boolean }[]>(
     'SELECT to_regclass($1) IS NOT NULL AS exists',
     [table],
   );
-  const applied = row?.exists
-    ? await dataSource.query<{ name: string }[]>(`SELECT name FROM "${table}"`)
-    : [];
-  const names = new Set(applied.map(({ name }) => name));
-  return dataSource.migrations.flatMap(({ name }) =>
-    name === undefined || names.has(name) ? [] : [name],
-  );
+  if (!row?.exists) return new Set();
+  const rows = await dataSource.query<{ name: string }[]>(`SELECT name FROM "${table}"`);
+  return new Set(rows.map(({ name }) => name));
 }

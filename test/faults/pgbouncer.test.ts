@@ -1,7 +1,8 @@
+import { mkdir } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Crowd } from '../support/crowd.js';
+import { Crowd, TOKEN } from '../support/crowd.js';
 import { OwnPostgres } from '../support/own-postgres.js';
-import { PgBouncer } from '../support/pgbouncer.js';
+import { PgBouncer, SESSIONS } from '../support/pgbouncer.js';
 import { Workspace } from '../support/process.js';
 import { isRefusedFor503, isServed } from '../support/reckoning.js';
 import { Replica } from '../support/replica.js';
@@ -32,6 +33,15 @@ afterEach(async () => {
 describe('behind PgBouncer in transaction mode', () => {
   it('two replicas share fewer sessions than they have connections', async () => {
     await crowd.served(3_000);
+    const session = await postgres.connect();
+    const { rows } = await session.query<{ sessions: number }>(
+      `SELECT count(*)::int AS sessions FROM pg_stat_activity
+       WHERE application_name = 'plant-store'`,
+    );
+    await session.end();
+    expect(rows[0]?.sessions).toBeLessThanOrEqual(SESSIONS);
+    const connections = await Promise.all(replicas.map((replica) => replica.connections()));
+    expect(connections[0]! + connections[1]!).toBeGreaterThan(SESSIONS);
     await expectReckoning(crowd, postgres, ...replicas);
     expect(crowd.attempts.filter((attempt) => !isServed(attempt))).toEqual([]);
   });
@@ -52,4 +62,13 @@ describe('behind PgBouncer in transaction mode', () => {
     await expectRecovery(crowd);
     await expectReckoning(crowd, postgres, ...replicas);
   });
+});
+
+it('in statement mode, PgBouncer lets no service start, because none could create a plant', async () => {
+  await mkdir(workspace.path('other'));
+  const other = await PgBouncer.start(workspace.path('other'), postgres.url, 'statement');
+  const service = workspace.start({ AUTH_TOKEN: TOKEN, DATABASE_URL: other.url });
+  expect(await service.exit(20_000)).toEqual({ code: 1, signal: null });
+  expect(service.stderr).toMatch(/^plant-store: the database refuses a transaction: .*\n$/);
+  await other.kill();
 });

@@ -10,7 +10,10 @@ import { lastingPort } from './lasting-port.js';
 /** Where Debian puts it. */
 const PROGRAM = '/usr/sbin/pgbouncer';
 
-/** PgBouncer in transaction mode: its sessions are fewer than its clients' connections. */
+/** Sessions of PgBouncer with the database. */
+export const SESSIONS = 3;
+
+/** PgBouncer, whose sessions are fewer than its clients' connections. */
 export class PgBouncer {
   private child: ChildProcess | undefined;
 
@@ -20,7 +23,11 @@ export class PgBouncer {
   ) {}
 
   /** @param target URL of the database that it stands before */
-  static async start(folder: string, target: string): Promise<PgBouncer> {
+  static async start(
+    folder: string,
+    target: string,
+    mode: 'transaction' | 'statement' = 'transaction',
+  ): Promise<PgBouncer> {
     const { hostname, port: targetPort, username, password } = new URL(target);
     const url = new URL(target);
     url.port = String(await lastingPort());
@@ -32,8 +39,8 @@ export class PgBouncer {
       `listen_port = ${url.port}`,
       'unix_socket_dir =',
       'auth_type = any',
-      'pool_mode = transaction',
-      'default_pool_size = 3',
+      `pool_mode = ${mode}`,
+      `default_pool_size = ${SESSIONS}`,
       // What PgBouncer waits after a failed login, 15 s by default.
       'server_login_retry = 1',
     ];

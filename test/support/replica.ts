@@ -53,6 +53,13 @@ export class Replica {
     );
   }
 
+  /** With the database. */
+  async connections(): Promise<number> {
+    const metrics = await (await fetch(`${this.managementUrl}/metrics`)).text();
+    const counts = metrics.matchAll(/^db_client_connection_count\{.*\} (\d+)$/gm);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
   /** Ends the process as a cluster does. */
   async terminate(): Promise<Exit> {
     this.service.kill('SIGTERM');
