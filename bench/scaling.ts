@@ -19,10 +19,11 @@ const REPLICAS = [1, 2, 4];
 const SHARES = { replica: 0.3, database: 0.1 };
 
 /** To each replica. */
-const CONNECTIONS = 64;
+const CONNECTIONS = [64, 256];
 
 /** What some replicas did together. */
 interface Sample {
+  readonly connections: number;
   readonly replicas: number;
   readonly requestsPerSecond: number;
   /** Processor time of all replicas for one request, in microseconds. */
@@ -62,38 +63,47 @@ async function measure(): Promise<Sample[]> {
     running.push(replica);
     await shareFor(`replica-${n}`, SHARES.replica, replica.pid);
   }
-  const progress = new Progress((ROUNDS + 1) * REPLICAS.length);
+  const loads = CONNECTIONS.flatMap((connections) =>
+    REPLICAS.map((replicas) => ({ connections, replicas })),
+  );
+  const progress = new Progress((ROUNDS + 1) * loads.length);
   const samples: Sample[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {
-    for (const count of REPLICAS) {
+    for (const load of loads) {
       await database.clear();
-      const loaded = running.slice(0, count);
-      const before = await totals(loaded, databaseShare);
-      const results = await Promise.all(
-        loaded.map(({ url }, i) =>
-          generator.run({ url, connections: CONNECTIONS, seconds: SECONDS, first: i * 500_000 }),
-        ),
-      );
-      const after = await totals(loaded, databaseShare);
-      databaseShare.require(after.database - before.database, SECONDS);
-      const created = sum(results.map((result) => result.created));
+      const sample = { ...load, ...(await measureOnce(load, databaseShare)) };
       const { rows, asSent } = await database.stored();
-      assert(asSent && rows >= created, 'what is stored is not what was answered');
-      const sample = {
-        replicas: count,
-        requestsPerSecond: created / SECONDS,
-        service: (after.service - before.service) / created,
-        database: (after.database - before.database) / created,
-        group: (after.rows - before.rows) / (after.groups - before.groups),
-        p50: median(results.map(({ latency }) => latency[0] ?? NaN)),
-      };
+      assert(asSent && rows >= sample.requestsPerSecond * SECONDS, 'answers and rows differ');
       // The first one warms up.
       if (round > 0) samples.push(sample);
-      progress.step(`${count} replicas · ${Math.round(sample.requestsPerSecond)} req/s`);
+      progress.step(`${load.replicas} replicas · ${Math.round(sample.requestsPerSecond)} req/s`);
     }
   }
   progress.end();
   return samples;
+}
+
+async function measureOnce(
+  { connections, replicas }: Pick<Sample, 'connections' | 'replicas'>,
+  database: ProcessorShare,
+) {
+  const loaded = running.slice(0, replicas);
+  const before = await totals(loaded, database);
+  const results = await Promise.all(
+    loaded.map(({ url }, i) =>
+      generator.run({ url, connections, seconds: SECONDS, first: i * 500_000 }),
+    ),
+  );
+  const after = await totals(loaded, database);
+  database.require(after.database - before.database, SECONDS);
+  const created = sum(results.map((result) => result.created));
+  return {
+    requestsPerSecond: created / SECONDS,
+    service: (after.service - before.service) / created,
+    database: (after.database - before.database) / created,
+    group: (after.rows - before.rows) / (after.groups - before.groups),
+    p50: median(results.map(({ latency }) => latency[0] ?? NaN)),
+  };
 }
 
 async function shareFor(name: string, processors: number, pid: number): Promise<ProcessorShare> {
@@ -118,35 +128,42 @@ async function totals(replicas: readonly Running[], database: ProcessorShare) {
 
 /** Medians, beside what the formula makes of those of one replica. */
 function report(samples: readonly Sample[]): string {
-  const of = (count: number, value: (sample: Sample) => number) =>
-    median(samples.filter(({ replicas }) => replicas === count).map(value));
-  const service = of(1, (sample) => sample.service);
-  const database = of(1, (sample) => sample.database);
-  return table(
-    [
-      'replicas',
-      'req/s',
-      'foretold',
-      'service µs/req',
-      'database µs/req',
-      'rows a group',
-      'p50 ms',
-    ],
-    REPLICAS.map((count) => [
-      String(count),
-      of(count, (sample) => sample.requestsPerSecond).toFixed(0),
-      capacity(count, service, database).toFixed(0),
-      of(count, (sample) => sample.service).toFixed(0),
-      of(count, (sample) => sample.database).toFixed(0),
-      of(count, (sample) => sample.group).toFixed(0),
-      of(count, (sample) => sample.p50).toFixed(1),
-    ]),
+  const of = (connections: number, replicas: number, value: (sample: Sample) => number) =>
+    median(
+      samples
+        .filter((sample) => sample.connections === connections && sample.replicas === replicas)
+        .map(value),
+    );
+  // What a plant and what a group costs PostgreSQL, from two sizes of groups.
+  const [few, many] = [Math.min(...CONNECTIONS), Math.max(...CONNECTIONS)].map((connections) => ({
+    cost: of(connections, 1, (sample) => sample.database),
+    group: of(connections, 1, (sample) => sample.group),
+  }));
+  assert(few !== undefined && many !== undefined);
+  const group = (few.cost - many.cost) / (1 / few.group - 1 / many.group);
+  const row = many.cost - group / many.group;
+  const capacity = (connections: number, replicas: number) =>
+    Math.min(
+      (replicas * SHARES.replica * 1e6) / of(connections, 1, (sample) => sample.service),
+      // Two groups are under way at a time, and share the clients.
+      (SHARES.database * 1e6) / (row + group / (connections / 2)),
+    );
+  const figures = table(
+    ['connections each', 'replicas', 'req/s', 'foretold', 's', 'd', 'plants a group', 'p50 ms'],
+    CONNECTIONS.flatMap((connections) =>
+      REPLICAS.map((replicas) => [
+        String(connections),
+        String(replicas),
+        of(connections, replicas, (sample) => sample.requestsPerSecond).toFixed(0),
+        capacity(connections, replicas).toFixed(0),
+        of(connections, replicas, (sample) => sample.service).toFixed(0),
+        of(connections, replicas, (sample) => sample.database).toFixed(0),
+        of(connections, replicas, (sample) => sample.group).toFixed(0),
+        of(connections, replicas, (sample) => sample.p50).toFixed(0),
+      ]),
+    ),
   );
-}
-
-/** Requests per second, of processor time for one request in microseconds. */
-function capacity(replicas: number, service: number, database: number): number {
-  return Math.min((replicas * SHARES.replica * 1e6) / service, (SHARES.database * 1e6) / database);
+  return `${figures}\n\nd = ${row.toFixed(1)} + ${group.toFixed(0)} / plants of a group`;
 }
 
 function sum(values: readonly number[]): number {
