@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Crowd } from '../support/crowd.js';
 import { FaultyLink } from '../support/faulty-link.js';
@@ -41,10 +40,10 @@ describe('a link to the database', () => {
     { kind: 'latency', milliseconds: 100, jitter: 100 },
     { kind: 'bandwidth', bytesPerSecond: 20_000 },
     { kind: 'slicer', bytes: 7 },
-    { kind: 'slow_close', milliseconds: 1_000 },
   ])('that has $kind is no reason to refuse anything', async (toxic) => {
     link.poison(toxic);
     await crowd.served(100);
+    expect(link.harmed).toBeGreaterThan(0);
     link.cure();
     await expectRecovery(crowd);
     expect(crowd.attempts.filter((attempt) => !isServed(attempt))).toEqual([]);
@@ -69,7 +68,21 @@ describe('a link to the database', () => {
     { kind: 'limit_data', bytes: 5_000 },
   ])('that breaks off by $kind loses nothing that was acknowledged', async (toxic) => {
     link.poison(toxic);
-    await sleep(4_000);
+    await crowd.outcomes(isRefusedFor503, 20);
+    link.cure();
+    await expectRecovery(crowd);
+    await expectReckoning(crowd, postgres, replica);
+  });
+
+  it('that tells late of an end loses nothing that was acknowledged', async () => {
+    link.poison({ kind: 'slow_close', milliseconds: 1_000 });
+    for (let round = 1; round <= 3; round += 1) {
+      await postgres.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store'",
+      );
+      await crowd.served(100);
+    }
+    expect(link.harmed).toBeGreaterThan(0);
     link.cure();
     await expectRecovery(crowd);
     await expectReckoning(crowd, postgres, replica);

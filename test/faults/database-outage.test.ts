@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Crowd } from '../support/crowd.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { Workspace } from '../support/process.js';
@@ -60,7 +60,9 @@ describe('a database that is lost under load', () => {
   });
 
   it('comes back after a restart', async () => {
+    const { pid } = postgres;
     await postgres.restart();
+    expect(postgres.pid).not.toBe(pid);
     await expectRecovery(crowd);
     await expectReckoning(crowd, postgres, replica);
   });

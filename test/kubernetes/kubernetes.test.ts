@@ -246,7 +246,7 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
     }
     // What the service was seen to use, a full queue of two bytes a character, and the log.
     const { memory } = containerOf(manifests.one('Deployment').spec!.template).resources!.limits!;
-    expect(Number.parseInt(String(memory), 10)).toBeGreaterThan(170 + 100 + 16);
+    expect(Number.parseInt(String(memory), 10)).toBeGreaterThan(1.25 * 270);
   });
 
   it('asks for health on the management port', () => {

@@ -24,6 +24,8 @@ export type Toxic =
 
 /** A line to a server, which can be made worse while it is in use. */
 export class FaultyLink {
+  /** How many pieces, or ends of a connection, did not pass as they would have. */
+  harmed = 0;
   private toxic: Toxic | undefined;
   private readonly connections = new Set<Socket>();
 
@@ -97,7 +99,10 @@ export class FaultyLink {
       for await (const bytes of from as AsyncIterable<Buffer>) {
         await this.pass(bytes, from, to, line);
       }
-      if (this.toxic?.kind === 'slow_close') await sleep(this.toxic.milliseconds);
+      if (this.toxic?.kind === 'slow_close') {
+        this.harmed += 1;
+        await sleep(this.toxic.milliseconds);
+      }
       to.end();
     } catch {
       to.destroy();
@@ -112,6 +117,7 @@ export class FaultyLink {
   ): Promise<void> {
     const { toxic } = this;
     line.carried += bytes.length;
+    if (toxic !== undefined && toxic.kind !== 'slow_close') this.harmed += 1;
     switch (toxic?.kind) {
       case undefined:
       case 'slow_close':
