@@ -12,10 +12,7 @@ const TICK = 10_000;
  * container says: a control group (cgroups(7)). Only root makes these.
  */
 export class ProcessorShare {
-  private constructor(
-    private readonly folder: string,
-    private readonly processors: number,
-  ) {}
+  private constructor(private readonly folder: string) {}
 
   /** @param processors how many, such as 0.5 */
   static async create(name: string, processors: number): Promise<ProcessorShare> {
@@ -35,7 +32,7 @@ export class ProcessorShare {
       await set('cpu.cfs_period_us', String(PERIOD));
       await set('cpu.cfs_quota_us', quota);
     }
-    return new ProcessorShare(folder, processors);
+    return new ProcessorShare(folder);
   }
 
   /** Takes a process with the children it has and will have. */
@@ -45,7 +42,7 @@ export class ProcessorShare {
     for (const child of children.split(' ').filter(Boolean)) await this.adopt(Number(child));
   }
 
-  /** Processor time of those that live, so far, in microseconds. */
+  /** Processor time so far, in microseconds. Those that end take theirs with them. */
   async used(): Promise<number> {
     const pids = await readFile(join(this.folder, 'cgroup.procs'), 'utf8');
     const stats = await Promise.all(
@@ -57,19 +54,6 @@ export class ProcessorShare {
     // After the name, which may hold anything, the 12th and the 13th.
     const ticks = stats.map((stat) => stat.slice(stat.lastIndexOf(')')).split(' ').slice(12, 14));
     return ticks.flat().reduce((sum, value) => sum + Number(value) * TICK, 0);
-  }
-
-  /**
-   * @param used processor time, in microseconds, within so many seconds
-   * @throws RangeError when that is more than the share
-   */
-  require(used: number, seconds: number): void {
-    const processors = used / (seconds * 1e6);
-    if (processors > this.processors * 1.1) {
-      throw new RangeError(
-        `${processors} processors were used, of ${this.processors} that were given`,
-      );
-    }
   }
 
   /** Once its processes have ended. */

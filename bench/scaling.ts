@@ -95,15 +95,25 @@ async function measureOnce(
     ),
   );
   const after = await totals(loaded, database);
-  database.require(after.database - before.database, SECONDS);
+  const used = {
+    service: after.service - before.service,
+    database: after.database - before.database,
+  };
+  requireShare(used.database, SHARES.database);
+  requireShare(used.service, replicas * SHARES.replica);
   const created = sum(results.map((result) => result.created));
   return {
     requestsPerSecond: created / SECONDS,
-    service: (after.service - before.service) / created,
-    database: (after.database - before.database) / created,
+    service: used.service / created,
+    database: used.database / created,
     group: (after.rows - before.rows) / (after.groups - before.groups),
     p50: median(results.map(({ latency }) => latency[0] ?? NaN)),
   };
+}
+
+/** @param used processor time, in microseconds; with a tenth more, for what is used before and after the load */
+function requireShare(used: number, processors: number): void {
+  assert(used <= 1.1 * processors * SECONDS * 1e6, 'more processors were used than were given');
 }
 
 async function shareFor(name: string, processors: number, pid: number): Promise<ProcessorShare> {

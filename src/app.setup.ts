@@ -39,7 +39,11 @@ export async function createApp(
       requestLog(logger, metrics),
       wellFormed,
       below(basePath),
-      jsonBody({ bytes: bodyLimit, idleMilliseconds: limits.bodyIdle }),
+      jsonBody({
+        bytes: bodyLimit,
+        idleMilliseconds: limits.bodyIdle,
+        milliseconds: limits.body,
+      }),
     ),
   );
   if (corsOrigins.length > 0) {

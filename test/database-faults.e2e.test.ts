@@ -290,6 +290,27 @@ describe('a database that is busy', () => {
     expect((await service.post({ id: 10, name: 'free' })).status).toBe(200);
   });
 
+  it('answers reads with 503 at once when others have waited for a connection in vain', async () => {
+    const client = await lock('LOCK TABLE plants');
+    const read = async () => {
+      const start = performance.now();
+      const answer = await service.request('GET', '/plants/404');
+      return { answer, took: performance.now() - start };
+    };
+    const held = [read(), read()];
+    await areUsed(service, 2);
+    expectUnavailable((await read()).answer, 50301);
+    for (let n = 1; n <= 5; n += 1) {
+      const { answer, took } = await read();
+      expectUnavailable(answer, 50301);
+      // The wait for a connection is twice as long.
+      expect(took).toBeLessThan(1_000);
+    }
+    await client.query('COMMIT');
+    for (const { answer } of await Promise.all(held)) expect(answer.status).toBe(404);
+    expect((await read()).answer.status).toBe(404);
+  });
+
   it('answers 503 at once when others have waited in vain, and 200 when the way is free', async () => {
     const client = await lock('LOCK TABLE plants');
     const held: Promise<Answer>[] = [];

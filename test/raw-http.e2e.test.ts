@@ -34,7 +34,7 @@ let service: TestService;
 /** A service that does not wait long. */
 let hasty: TestService;
 
-const HASTY_LIMITS = { headers: 500, bodyIdle: 800, keepAlive: 1_200 };
+const HASTY_LIMITS = { headers: 500, bodyIdle: 800, body: 3_000, keepAlive: 1_200 };
 
 const sockets: RawSocket[] = [];
 
@@ -658,6 +658,22 @@ describe.concurrent('waiting has a bound', () => {
     }
     expect(await socket.answer()).toMatchObject({ status: 200 });
     expect(performance.now() - start).toBeGreaterThan(HASTY_LIMITS.bodyIdle);
+  });
+
+  it('within a bound: 408', async () => {
+    const socket = await open(hasty);
+    const start = performance.now();
+    socket.send(creatingHead('Content-Length: 1000'));
+    let answered = false;
+    const answer = socket.answer({ within: HASTY_LIMITS.body + 1_000 }).finally(() => {
+      answered = true;
+    });
+    while (!answered) {
+      socket.send(' ');
+      await sleep(100);
+    }
+    expectError(await answer, 40800);
+    expect(performance.now() - start).toBeGreaterThan(HASTY_LIMITS.body);
   });
 
   it('and a connection that is kept without a request is ended without a word', async () => {

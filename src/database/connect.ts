@@ -58,7 +58,9 @@ export async function connect(
 /** Text must come back byte for byte, which other encodings cannot promise. */
 async function requireUtf8(dataSource: DataSource): Promise<void> {
   const encoding = await serverEncoding(dataSource).catch((error: unknown) => {
-    throw new StartupError(`the database refuses a transaction: ${describeFailure(error)}`);
+    throw new StartupError(`the database refuses a transaction: ${describeFailure(error)}`, {
+      cause: error,
+    });
   });
   if (encoding !== 'UTF8') {
     throw new StartupError(`the database must have the encoding UTF8, but has ${encoding}`);

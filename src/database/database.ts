@@ -37,6 +37,9 @@ export class Database implements OnModuleDestroy {
   /** Those of the pool that have been used. */
   private readonly connections = new Set<PoolClient>();
 
+  /** Somebody has waited for a connection in vain, and nothing has been answered since. */
+  private isExhausted = false;
+
   private readonly outage = new Outage({
     probe: () => this.probe(),
     began: (reason) => {
@@ -97,14 +100,19 @@ export class Database implements OnModuleDestroy {
 
   private async withConnection<T>(work: Work<T>): Promise<T> {
     if (this.outage.isKnown) throw new PlantStoreError('database-unavailable');
-    if (this.poolUse().pending >= MAX_WAITING) throw new PlantStoreError('overloaded');
+    const { used, max, pending } = this.poolUse();
+    if (pending >= MAX_WAITING || (this.isExhausted && used >= max)) {
+      throw new PlantStoreError('overloaded');
+    }
     const start = performance.now();
     const loopAtStart = performance.eventLoopUtilization();
     const runner = this.dataSource.createQueryRunner();
     let client: PoolClient | undefined;
     try {
       client = await this.lent(runner);
-      return await work(client, runner);
+      const result = await work(client, runner);
+      this.isExhausted = false;
+      return result;
     } catch (error) {
       if (error instanceof PlantStoreError) throw error;
       // Who is not let in has asked for nothing yet, so for nothing wrong.
@@ -116,8 +124,9 @@ export class Database implements OnModuleDestroy {
         // Half of the time at least was not our own: a process that is busy itself sees that its time is up
         // before it sees an answer that has long been there.
         const { idle } = performance.eventLoopUtilization(loopAtStart);
-        const waited = performance.now() - start >= DATABASE_LIMITS.connection;
-        this.outage.suspect(error, waited && idle >= DATABASE_LIMITS.connection / 2);
+        const waited = performance.now() - start;
+        const inVain = waited >= DATABASE_LIMITS.connection && idle >= waited / 2;
+        this.outage.suspect(error, inVain);
       }
       throw new PlantStoreError('database-unavailable', undefined, { cause: error });
     } finally {
@@ -134,7 +143,8 @@ export class Database implements OnModuleDestroy {
       }
       return client;
     } catch (error) {
-      if (!this.isExhausted(error)) throw error;
+      if (!this.meansExhaustion(error)) throw error;
+      this.isExhausted = true;
       throw new PlantStoreError('overloaded', undefined, { cause: error });
     }
   }
@@ -142,7 +152,9 @@ export class Database implements OnModuleDestroy {
   /** On a connection of its own: those of the pool may be dead without knowing. */
   private async probe(): Promise<void> {
     const client = new PoolClient(this.pool().options);
-    const bound = setTimeout(() => client.abandon(), DATABASE_LIMITS.connection);
+    // After an answer that is there already, but was not read yet.
+    const giveUp = () => setImmediate(() => client.abandon());
+    const bound = setTimeout(giveUp, DATABASE_LIMITS.connection);
     try {
       await client.connect();
       await client.query('SELECT 1');
@@ -156,7 +168,7 @@ export class Database implements OnModuleDestroy {
    * Whether no connection became free in time. The pool gives this failure neither a code nor a cause,
    * as it does those of a connection that could not be made.
    */
-  private isExhausted(failure: unknown): boolean {
+  private meansExhaustion(failure: unknown): boolean {
     const { totalCount, idleCount, options } = this.pool();
     return (
       failure instanceof Error &&

@@ -105,7 +105,9 @@ export async function revertMigration(dataSource: DataSource, log: Logger): Prom
  */
 async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
   const applied = await appliedMigrations(dataSource).catch((error: unknown) => {
-    throw new StartupError(`the migrations cannot be looked at: ${describeFailure(error)}`);
+    throw new StartupError(`the migrations cannot be looked at: ${describeFailure(error)}`, {
+      cause: error,
+    });
   });
   return dataSource.migrations.flatMap(({ name }) =>
     name === undefined || applied.has(name) ? [] : [name],

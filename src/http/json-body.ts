@@ -13,11 +13,16 @@ import { declaresBody } from './unread-body.js';
  */
 const MAX_UNANSWERED = 32 * 1024 * 1024;
 
+/** Bytes that every body may have, so that short ones do not depend on long ones. */
+const FREE = 16 * 1024;
+
 export interface BodyLimits {
   /** Longest body, in bytes. */
   readonly bytes: number;
   /** Longest pause between two pieces of a body, in milliseconds. */
   readonly idleMilliseconds: number;
+  /** From the first look at a body to its end. */
+  readonly milliseconds: number;
 }
 
 /** What bodies take of the memory, all together. */
@@ -26,23 +31,21 @@ class BodyMemory {
 
   constructor(readonly limits: BodyLimits) {}
 
-  /** For one body. When there is no room it has nothing from then on. A body that is alone always has room. */
+  /** For one body. A body that is alone always has room, however long. */
   share() {
     let own = 0;
-    let refused = false;
     const giveBack = (): void => {
       this.taken -= own;
       own = 0;
     };
     const take = (bytes: number): boolean => {
-      refused ||= this.taken > own && this.taken + bytes > MAX_UNANSWERED;
-      if (refused) {
-        giveBack();
-        return false;
+      const others = this.taken - own;
+      const room = own + bytes <= FREE || others === 0 || this.taken + bytes <= MAX_UNANSWERED;
+      if (room) {
+        this.taken += bytes;
+        own += bytes;
       }
-      this.taken += bytes;
-      own += bytes;
-      return true;
+      return room;
     };
     return { take, giveBack };
   }
@@ -109,25 +112,30 @@ function collect(request: Request, response: Response): Promise<Buffer> | Buffer
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const idle = setTimeout(
-      () => settle(() => reject(new PlantStoreError('request-timeout'))),
-      limits.idleMilliseconds,
-    );
+    let isKept = true;
+    const onTimeout = () => settle(() => reject(new PlantStoreError('request-timeout')));
+    const idle = setTimeout(onTimeout, limits.idleMilliseconds);
+    const whole = setTimeout(onTimeout, limits.milliseconds);
     const onData = (chunk: Buffer) => {
       idle.refresh();
       size += chunk.length;
-      if (size > limits.bytes) settle(() => reject(tooLarge(limits)));
-      else if (share.take(chunk.length)) chunks.push(chunk);
-      // The rest is read all the same: a client that is still sending would not see an answer.
-      else chunks.length = 0;
+      if (size > limits.bytes) return settle(() => reject(tooLarge(limits)));
+      // What is not kept is read all the same: a client that is still sending would not see an answer. Once
+      // the answer is out, or nobody is there, nothing would be given back.
+      isKept &&= !response.closed && share.take(chunk.length);
+      if (isKept) {
+        chunks.push(chunk);
+      } else {
+        chunks.length = 0;
+        share.giveBack();
+      }
     };
-    const onEnd = () => {
-      const body = Buffer.concat(chunks);
-      settle(() => (body.length === size ? resolve(body) : reject(overloaded())));
-    };
+    const onEnd = () =>
+      settle(() => (isKept ? resolve(Buffer.concat(chunks, size)) : reject(overloaded())));
     const onError = (error: Error) => settle(() => reject(error));
     const settle = (outcome: () => void) => {
       clearTimeout(idle);
+      clearTimeout(whole);
       request.off('data', onData).off('end', onEnd).off('error', onError).pause();
       // An aborted request emits one more error, which must find a listener.
       request.on('error', () => {});

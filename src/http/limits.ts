@@ -6,6 +6,8 @@ export const HTTP_LIMITS = {
   headers: 10_000,
   /** Between two pieces of a request body. */
   bodyIdle: 10_000,
+  /** All of a request body. */
+  body: 60_000,
   /** A connection on which nothing moves, in either direction, while a request is under way. */
   socketIdle: 60_000,
   /** Between two requests. Longer than proxies keep their side (60 s), so that they close first. */

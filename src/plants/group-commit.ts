@@ -131,16 +131,18 @@ export class GroupCommit {
     this.underWay -= 1;
     if (outage === undefined) this.stuck = false;
     // Who got no connection has only waited behind others: that tells nothing of the rows.
-    if (outage?.code !== 'overloaded') this.adapt(group.length, performance.now() - start);
+    if (outage?.code !== 'overloaded') {
+      this.adapt(group.length, performance.now() - start, outage === undefined);
+    }
     this.sendNext();
   }
 
   /** The bound of a statement holds for all of its rows, so they must be fewer where each takes long. */
-  private adapt(rows: number, milliseconds: number): void {
+  private adapt(rows: number, milliseconds: number, isStored: boolean): void {
     if (milliseconds > PACE.slow) {
       // A small group that took long tells little of larger ones.
       this.maxRows = Math.max(1, Math.min(this.maxRows, Math.max(rows, FIRST_ROWS)) >> 1);
-    } else if (milliseconds < PACE.quick && rows >= this.maxRows) {
+    } else if (isStored && milliseconds < PACE.quick && rows >= this.maxRows) {
       this.maxRows = Math.min(MAX_GROUP.rows, rows * 2);
     }
   }

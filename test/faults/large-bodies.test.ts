@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { Agent, request as httpRequest } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -36,8 +36,7 @@ afterEach(async () => {
   await postgres.stop();
 });
 
-/** The number of an answer's error, and 0 for a plant that was created. */
-async function create(id: number, agent: Agent): Promise<number> {
+function begin(id: number, agent: Agent): ClientRequest {
   const start = `{"id":${id}`;
   const headers = {
     Authorization: `Bearer ${TOKEN}`,
@@ -46,10 +45,15 @@ async function create(id: number, agent: Agent): Promise<number> {
   };
   const request = httpRequest(replica.url, { agent, method: 'POST', headers });
   request.write(start);
+  return request;
+}
+
+/** The number of an answer's error, and 0 for a plant that was created. */
+async function create(id: number, agent: Agent): Promise<number> {
+  const request = begin(id, agent);
   request.end(REST);
-  const [response] = (await once(request, 'response', { signal: AbortSignal.timeout(BOUND) })) as [
-    IncomingMessage,
-  ];
+  const signal = AbortSignal.timeout(BOUND);
+  const [response] = (await once(request, 'response', { signal })) as [IncomingMessage];
   const { error } = (await json(response)) as { error?: number };
   return error ?? 0;
 }
@@ -91,6 +95,8 @@ describe('a crowd with bodies of a megabyte', () => {
     created.push(last);
     agent.destroy();
 
+    // There was no room for all of them.
+    expect(errors.get(50301)).toBeGreaterThan(0);
     expect([...errors.keys()].filter((error) => ![0, 50300, 50301].includes(error))).toEqual([]);
     const { rows } = await operator.query<{ id: string; same: boolean }>(
       'SELECT id, name = $1 AS same FROM plants',
@@ -101,5 +107,21 @@ describe('a crowd with bodies of a megabyte', () => {
     expect(created.filter((id) => stored.get(id) !== true)).toEqual([]);
     expect(await peakMemory()).toBeLessThan(LIMIT);
     expect(replica.service.stderr).toBe('');
+  });
+
+  it('that leaves in the middle of them leaves the room to others', async () => {
+    const agent = new Agent({ keepAlive: true });
+    const gone = Array.from({ length: CLIENTS }, async (_, id) => {
+      const request = begin(id, agent);
+      request.write(REST.subarray(0, -1));
+      const [error] = (await once(request.setTimeout(1_000, leave), 'error')) as [Error];
+      expect(error.message).toBe('gone');
+      function leave() {
+        request.destroy(new Error('gone'));
+      }
+    });
+    await Promise.all(gone);
+    expect(await create(1, agent)).toBe(0);
+    agent.destroy();
   });
 });

@@ -57,7 +57,12 @@ export async function startReverseProxy(
   let complaints = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (log += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
-  await vi.waitFor(() => isListening(port, ca), { timeout: 10_000 });
+  try {
+    await vi.waitFor(() => isListening(port, ca), { timeout: 10_000 });
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  }
   return {
     ca,
     get log() {
