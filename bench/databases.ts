@@ -36,6 +36,11 @@ export class Databases {
     return new Databases(server, onExit, folder, String(row?.['server_version']));
   }
 
+  /** Of the server; those of its connections are its children. */
+  get pid(): number {
+    return this.server.pid;
+  }
+
   /** A new database with the schema of the service. */
   async create(name: string): Promise<BenchDatabase> {
     await query(this.server.url, `CREATE DATABASE "${name}"`);

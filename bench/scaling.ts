@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { PLANT_STORE, Running } from './contender.js';
 import { Databases } from './databases.js';
 import { bestLoadGenerator } from './load.js';
@@ -49,15 +47,7 @@ try {
 
 async function measure(): Promise<Sample[]> {
   const database = await databases.create('scaling');
-  const postmaster = await readFile(
-    join(databases.folder, 'postgres', 'data', 'postmaster.pid'),
-    'utf8',
-  );
-  const databaseShare = await shareFor(
-    'database',
-    SHARES.database,
-    Number.parseInt(postmaster, 10),
-  );
+  const databaseShare = await shareFor('database', SHARES.database, databases.pid);
   for (let n = 1; n <= Math.max(...REPLICAS); n += 1) {
     const replica = await Running.start(PLANT_STORE, database.url, databases.folder);
     running.push(replica);

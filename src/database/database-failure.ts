@@ -33,7 +33,7 @@ const NOT_NOW = [
  * wrong. Pool and protocol errors carry neither class nor code, so what remains is told by elimination.
  */
 export function isOutage(failure: unknown): failure is Error {
-  const error = failure instanceof QueryFailedError ? failure.driverError : failure;
+  const error = withoutWrapper(failure);
   if (error instanceof DatabaseError) {
     return NOT_NOW.some((state) => String(error.code).startsWith(state));
   }
@@ -43,13 +43,12 @@ export function isOutage(failure: unknown): failure is Error {
 
 /** Whether an outage is one of the connection. A server that says why it cannot serve is within reach. */
 export function isDisconnection(outage: unknown): boolean {
-  const error = outage instanceof QueryFailedError ? outage.driverError : outage;
-  return !(error instanceof DatabaseError);
+  return !(withoutWrapper(outage) instanceof DatabaseError);
 }
 
 /** Whether the connection leads to a server, or a session, that does not write. */
 export function isReadOnly(failure: unknown): boolean {
-  const error = failure instanceof QueryFailedError ? failure.driverError : failure;
+  const error = withoutWrapper(failure);
   return error instanceof DatabaseError && error.code === READ_ONLY;
 }
 
@@ -68,7 +67,12 @@ export function isRefusal(failure: unknown): boolean {
 
 /** What went wrong, in words that hold no statement and no value: for the log and for operators. */
 export function describeFailure(failure: unknown): string {
-  const error = failure instanceof QueryFailedError ? failure.driverError : failure;
+  const error = withoutWrapper(failure);
   if (error instanceof AggregateError) return error.errors.map(describeFailure).join(', ');
   return error instanceof Error ? error.message : String(error);
+}
+
+/** What the driver said, which TypeORM wraps together with the statement. */
+function withoutWrapper(failure: unknown): unknown {
+  return failure instanceof QueryFailedError ? failure.driverError : failure;
 }

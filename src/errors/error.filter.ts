@@ -28,8 +28,9 @@ export class ErrorFilter implements ExceptionFilter {
     // Nest's router throws this, for an unknown path and for a wrong method alike.
     const failure = exception instanceof NotFoundException ? unroutable(request) : exception;
     const { status, headers, body } = toAnswer(failure);
-    if (status >= 500)
+    if (status >= 500) {
       this.report(failure, { requestId: request.id, error: body.error }, body.message);
+    }
     if (response.headersSent) {
       response.destroy();
       return;
