@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { startEmbeddedPostgres } from '../src/database/embedded-postgres.js';
-import type { EmbeddedPostgres } from '../src/database/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../src/local/embedded-postgres.js';
+import type { EmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import { PROJECT } from './contender.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

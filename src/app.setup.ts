@@ -1,6 +1,5 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import type { ServiceConfig } from './config/config.js';
 import { serveDocs } from './docs/docs.js';
@@ -13,20 +12,20 @@ import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { requestId } from './http/request-id.js';
 import { requestLog } from './http/request-log.js';
 import { wellFormed } from './http/well-formed.js';
-import { Draining } from './operations/draining.js';
-import { NestLog } from './operations/logger.js';
-import { Metrics } from './operations/metrics.js';
+import { Draining } from './http/draining.js';
+import { NestLog } from './observability/logger.js';
+import type { Observability } from './observability/observability.module.js';
 
 /** Builds the application, complete but for its database connection and its port. */
 export async function createApp(
   config: ServiceConfig,
-  logger: Logger,
+  observability: Observability,
   limits: HttpLimits,
 ): Promise<NestExpressApplication> {
-  const metrics = new Metrics();
+  const { logger, metrics } = observability;
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot(config, logger, metrics),
-    new PlantStoreAdapter(limits, logger, metrics),
+    AppModule.forRoot(config, observability),
+    new PlantStoreAdapter(limits, observability),
     { bodyParser: false, logger: new NestLog(logger), abortOnError: false },
   );
   const { basePath, bodyLimit, corsOrigins, docsEnabled, trustProxy } = config.http;

@@ -4,14 +4,15 @@ import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
-import type { Logger } from 'pino';
 import { readConfig, withDatabase } from './config/config.js';
 import type { ServiceConfig } from './config/config.js';
-import { startLocalInstance } from './local-instance.js';
-import { createLogger, linesInBackground } from './operations/logger.js';
-import { startTracing, stopTracing } from './operations/tracer.js';
-import { StartupError } from './startup.error.js';
-import { hasLocalToken, localAddress, welcome } from './welcome.js';
+import { startLocalInstance } from './local/local-instance.js';
+import { createLogger, linesInBackground } from './observability/logger.js';
+import { Metrics } from './observability/metrics.js';
+import type { Observability } from './observability/observability.module.js';
+import { createTracer } from './observability/create-tracer.js';
+import { StartupError } from './errors/startup.error.js';
+import { hasLocalToken, localAddress, welcome } from './local/welcome.js';
 
 /** Milliseconds within which npm repeats the signal of the terminal; a person takes longer for a second one. */
 const REPETITION = 300;
@@ -37,10 +38,14 @@ async function run(signal: AbortSignal): Promise<void> {
     config.logLevel,
     process.stdout.isTTY ? undefined : linesInBackground(),
   );
-  await startTracing(logger);
+  const observability = {
+    logger,
+    metrics: new Metrics(),
+    tracer: await createTracer(logger),
+  };
   const { url } = config.database;
   if (url !== undefined) {
-    await serve(withDatabase(config, url), logger, signal, (address) => {
+    await serve(withDatabase(config, url), observability, signal, (address) => {
       if (hasLocalToken(config)) process.stdout.write(welcome(config, address));
     });
     return;
@@ -48,7 +53,7 @@ async function run(signal: AbortSignal): Promise<void> {
   // Loading the service takes as long as starting the database: both at once.
   const [local] = await Promise.all([startLocalInstance(config, logger), import('./service.js')]);
   try {
-    await serve(local.config, logger, signal, (address) => {
+    await serve(local.config, observability, signal, (address) => {
       process.stdout.write(local.welcome(address));
     });
   } finally {
@@ -58,12 +63,13 @@ async function run(signal: AbortSignal): Promise<void> {
 
 async function serve(
   config: ServiceConfig,
-  logger: Logger,
+  observability: Observability,
   signal: AbortSignal,
   announce: (address: AddressInfo) => void,
 ): Promise<void> {
   const { startService } = await import('./service.js');
-  const service = await startService(config, logger, signal);
+  const service = await startService(config, observability, signal);
+  const { logger, tracer } = observability;
   const { address, management } = service;
   const { publicBaseUrl, docsEnabled } = config.http;
   const base = publicBaseUrl ?? localAddress(config.http, address);
@@ -79,7 +85,7 @@ async function serve(
   if (!signal.aborted) await once(signal, 'abort');
   logger.info('shutting down');
   await service.stop();
-  await stopTracing();
+  await tracer.stop();
   logger.info('stopped');
 }
 

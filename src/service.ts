@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import { createApp } from './app.setup.js';
 import type { ServiceConfig } from './config/config.js';
@@ -9,10 +8,11 @@ import { HTTP_LIMITS } from './http/limits.js';
 import type { HttpLimits } from './http/limits.js';
 import { connect } from './database/connect.js';
 import { applyMigrations, awaitMigrations } from './database/migrate.js';
-import { Draining } from './operations/draining.js';
-import { listen } from './operations/listen.js';
-import { ManagementServer } from './operations/management-server.js';
-import { Readiness } from './operations/readiness.js';
+import { Draining } from './http/draining.js';
+import { listen } from './http/listen.js';
+import { ManagementServer } from './observability/management-server.js';
+import type { Observability } from './observability/observability.module.js';
+import { Readiness } from './observability/readiness.js';
 
 /** The bounds of shutting down, in milliseconds. */
 export const SHUTDOWN_LIMITS = {
@@ -41,14 +41,18 @@ export interface Service {
  */
 export async function startService(
   config: ServiceConfig,
-  logger: Logger,
+  observability: Observability,
   signal: AbortSignal,
   limits: HttpLimits = HTTP_LIMITS,
 ): Promise<Service> {
-  const app = await createApp(config, logger, limits);
+  const app = await createApp(config, observability, limits);
+  const { logger } = observability;
   const managementServer = app.get(ManagementServer);
   try {
-    const management = await managementServer.listen();
+    const management = await listen(managementServer.server, {
+      ...config.management,
+      variables: { host: 'MANAGEMENT_HOST', port: 'MANAGEMENT_PORT' },
+    });
     // Said at once, because a start can wait for its database, and probes are answered meanwhile.
     logger.info({ management: `${management.address}:${management.port}` }, 'starting');
     const dataSource = app.get(DataSource);

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readConfig, readDatabaseUrl, VARIABLES, withDatabase } from '../src/config/config.js';
-import { StartupError } from '../src/startup.error.js';
+import { StartupError } from '../src/errors/startup.error.js';
 
 const TOKEN = 'x'.repeat(32);
 const DATABASE_URL = 'postgres://user:password@db.example:5432/plants';

@@ -19,9 +19,10 @@ import {
   vi,
 } from 'vitest';
 import { dataSourceOptions } from '../src/database/data-source.js';
+import { ENTITIES } from '../src/entities.js';
 import { isOutage } from '../src/database/database-failure.js';
-import { startEmbeddedPostgres } from '../src/database/embedded-postgres.js';
-import type { EmbeddedPostgres } from '../src/database/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../src/local/embedded-postgres.js';
+import type { EmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import { createTestDatabase } from './support/test-database.js';
 import { startTestService } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
@@ -472,7 +473,11 @@ describe('a connection that the server ends together with its greeting', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
     const dataSource = new DataSource(
-      dataSourceOptions({ url: `postgres://a:b@127.0.0.1:${port}/c`, poolMax: 1 }),
+      dataSourceOptions({
+        url: `postgres://a:b@127.0.0.1:${port}/c`,
+        poolMax: 1,
+        entities: ENTITIES,
+      }),
     );
     try {
       const failure: unknown = await dataSource.initialize().catch((error: unknown) => error);

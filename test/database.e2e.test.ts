@@ -4,8 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../src/database/connect.js';
 import { Database } from '../src/database/database.js';
 import { dataSourceOptions } from '../src/database/data-source.js';
-import { createLogger } from '../src/operations/logger.js';
-import { Metrics } from '../src/operations/metrics.js';
+import { ENTITIES } from '../src/entities.js';
+import { createLogger } from '../src/observability/logger.js';
+import { Metrics } from '../src/observability/metrics.js';
+import { NO_TRACER } from '../src/observability/tracer.js';
 import { startPooler } from './support/pooler.js';
 import type { Pooler } from './support/pooler.js';
 import { createTestDatabase } from './support/test-database.js';
@@ -27,10 +29,10 @@ afterAll(async () => {
 
 /** What one connection says of its session, before and after a named statement. */
 async function session(url: string) {
-  const dataSource = new DataSource(dataSourceOptions({ url, poolMax: 1 }));
+  const dataSource = new DataSource(dataSourceOptions({ url, poolMax: 1, entities: ENTITIES }));
   const log = await createLogger('silent');
   await connect(dataSource, { log, signal: new AbortController().signal });
-  const database = new Database(dataSource, log, new Metrics());
+  const database = new Database(dataSource, log, NO_TRACER, new Metrics());
   try {
     const statement = {
       name: 'bound',
@@ -73,9 +75,11 @@ describe('a process that has no time', () => {
   it('does not take its own delay for a database that is away', async () => {
     const lines: string[] = [];
     const log = await createLogger('warn', { write: (line) => void lines.push(line) });
-    const dataSource = new DataSource(dataSourceOptions({ url: server.url, poolMax: 3 }));
+    const dataSource = new DataSource(
+      dataSourceOptions({ url: server.url, poolMax: 3, entities: ENTITIES }),
+    );
     await connect(dataSource, { log, signal: new AbortController().signal });
-    const database = new Database(dataSource, log, new Metrics());
+    const database = new Database(dataSource, log, NO_TRACER, new Metrics());
     try {
       // The second one makes a connection, which has two seconds.
       const answers = [1, 2].map(() => database.statement({ text: 'SELECT 1', values: [] }));

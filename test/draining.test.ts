@@ -4,9 +4,9 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Request, Response } from 'express';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Draining, LAST_CALL } from '../src/operations/draining.js';
-import { listen } from '../src/operations/listen.js';
-import { Metrics } from '../src/operations/metrics.js';
+import { Draining, LAST_CALL } from '../src/http/draining.js';
+import { listen } from '../src/http/listen.js';
+import { Metrics } from '../src/observability/metrics.js';
 import { RawSocket } from './support/raw-socket.js';
 
 /* The pieces of shutting down, on a server whose answers the test gives. With the whole service it is

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { startEmbeddedPostgres } from '../src/database/embedded-postgres.js';
-import { serverAccount, spawnAs } from '../src/database/server-account.js';
+import { startEmbeddedPostgres } from '../src/local/embedded-postgres.js';
+import { serverAccount, spawnAs } from '../src/local/server-account.js';
 import { NOT_DURABLE } from './support/global-setup.js';
 
 let folder: string;

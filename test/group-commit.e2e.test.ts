@@ -1,7 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
-import { Metrics } from '../src/operations/metrics.js';
+import { Metrics } from '../src/observability/metrics.js';
+import { NO_TRACER } from '../src/observability/tracer.js';
 import { GroupCommit } from '../src/plants/group-commit.js';
 import type { Plant } from '../src/plants/plant.entity.js';
 import type { PlantsRepository } from '../src/plants/plants.repository.js';
@@ -189,7 +190,7 @@ describe('a plant whose id is removed between two statements', () => {
         Promise.resolve(new Set(left-- > 0 ? [] : plants.map(({ id }) => id))),
       compareWithStored: (plants) => Promise.resolve(plants.map(() => undefined)),
     };
-    return new GroupCommit(table as PlantsRepository, new Metrics());
+    return new GroupCommit(table as PlantsRepository, new Metrics(), NO_TRACER);
   }
 
   it('is created, for the id is free', async () => {
@@ -222,7 +223,7 @@ describe('a group that the database does not take', () => {
         );
       },
     };
-    const groupCommit = new GroupCommit(table as PlantsRepository, new Metrics());
+    const groupCommit = new GroupCommit(table as PlantsRepository, new Metrics(), NO_TRACER);
     for (const outcome of await create(groupCommit, numbers(1, 8))) {
       expect(outcome).toMatchObject({ reason: { code: 'database-unavailable' } });
     }
@@ -241,7 +242,7 @@ describe('a group that the database does not take', () => {
         return Promise.reject(new PlantStoreError('overloaded'));
       },
     };
-    const groupCommit = new GroupCommit(table as PlantsRepository, new Metrics());
+    const groupCommit = new GroupCommit(table as PlantsRepository, new Metrics(), NO_TRACER);
     for (const round of [1, 2, 3]) {
       for (const outcome of await create(groupCommit, numbers(round * 100, 32))) {
         expect(outcome).toMatchObject({ reason: { code: 'overloaded' } });
@@ -263,7 +264,7 @@ describe('a group that the database does not take', () => {
           ? Promise.reject(new Error('one of these rows'))
           : Promise.resolve([plants[0]?.id === 4n]),
     };
-    const groupCommit = new GroupCommit(table as PlantsRepository, new Metrics());
+    const groupCommit = new GroupCommit(table as PlantsRepository, new Metrics(), NO_TRACER);
     const outcomes = await create(groupCommit, [1, 2, 3, 4]);
     expect(outcomes.map((outcome) => 'value' in outcome && outcome.value)).toEqual([
       'created',

@@ -6,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../src/app.setup.js';
 import { readConfig, withDatabase } from '../src/config/config.js';
 import { HTTP_LIMITS } from '../src/http/limits.js';
+import { Metrics } from '../src/observability/metrics.js';
+import { NO_TRACER } from '../src/observability/tracer.js';
 import { TOKEN } from './support/test-service.js';
 
 /** What a stranger may see. */
@@ -18,7 +20,7 @@ beforeAll(async () => {
   const config = readConfig({ AUTH_TOKEN: TOKEN });
   app = await createApp(
     withDatabase(config, 'postgres://127.0.0.1:1/none'),
-    pino({ level: 'silent' }),
+    { logger: pino({ level: 'silent' }), metrics: new Metrics(), tracer: NO_TRACER },
     HTTP_LIMITS,
   );
   await app.listen(0, '127.0.0.1');

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createLogger, NestLog } from '../src/operations/logger.js';
+import { createLogger, NestLog } from '../src/observability/logger.js';
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../src/config/config.js';
-import { welcome } from '../src/welcome.js';
+import { welcome } from '../src/local/welcome.js';
 import { createTestDatabase } from './support/test-database.js';
 import { TOKEN } from './support/test-service.js';
 
@@ -30,8 +30,8 @@ beforeEach(async () => {
   vi.stubEnv('MANAGEMENT_PORT', '0');
   vi.stubEnv('LOG_LEVEL', 'silent');
   vi.resetModules();
-  vi.doMock('../src/operations/logger.js', async (importOriginal) => ({
-    ...(await importOriginal<typeof import('../src/operations/logger.js')>()),
+  vi.doMock('../src/observability/logger.js', async (importOriginal) => ({
+    ...(await importOriginal<typeof import('../src/observability/logger.js')>()),
     linesInBackground: () => ({ write: collect }),
   }));
 });
@@ -67,7 +67,7 @@ describe('the service', () => {
 
   it('makes a new token when the kept one is damaged', async () => {
     vi.stubEnv('DOCS_ENABLED', 'false');
-    const { localToken } = await import('../src/auth/local-token.js');
+    const { localToken } = await import('../src/local/local-token.js');
     await writeFile('token', 'half');
     const token = await localToken(folder);
     expect(token).toMatch(/^[\w-]{43}$/);
@@ -137,14 +137,14 @@ describe('the service', () => {
   });
 
   it('shows where an error comes from that nobody expected', async () => {
-    const local = await import('../src/local-instance.js');
-    vi.doMock('../src/local-instance.js', () => ({
+    const local = await import('../src/local/local-instance.js');
+    vi.doMock('../src/local/local-instance.js', () => ({
       ...local,
       startLocalInstance: () => Promise.reject(new TypeError('unexpected')),
     }));
     expect(await exitOf(import('../src/main.js'))).toBe(1);
     expect(output).toMatch(/^plant-store: TypeError: unexpected\nplant-store: {5}at /);
-    vi.doUnmock('../src/local-instance.js');
+    vi.doUnmock('../src/local/local-instance.js');
   });
 
   it('says what is wrong with its configuration, one line each', async () => {
@@ -242,7 +242,7 @@ describe('the migration command', () => {
 describe('the OpenAPI command', () => {
   it('writes the committed document', async () => {
     process.argv = [process.argv[0] ?? '', 'write-openapi.js', 'written.json'];
-    await import('../src/docs/write-openapi.js');
+    await import('../src/cli/write-openapi.js');
     expect(await readFile('written.json', 'utf8')).toBe(
       await readFile(resolve(PROJECT, 'openapi.json'), 'utf8'),
     );

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { readConfig } from '../src/config/config.js';
-import { ManagementServer } from '../src/operations/management-server.js';
+import { listen } from '../src/http/listen.js';
+import { ManagementServer } from '../src/observability/management-server.js';
 import { ERROR_TABLE } from '../src/errors/error-table.js';
-import { createLogger } from '../src/operations/logger.js';
-import { Metrics } from '../src/operations/metrics.js';
-import { Readiness } from '../src/operations/readiness.js';
+import { createLogger } from '../src/observability/logger.js';
+import { Metrics } from '../src/observability/metrics.js';
+import { Readiness } from '../src/observability/readiness.js';
 import { lockPlants } from './support/plants-lock.js';
 import { RawSocket } from './support/raw-socket.js';
 import { startTestService } from './support/test-service.js';
@@ -14,6 +14,12 @@ import type { Answer, TestService } from './support/test-service.js';
 
 /** Milliseconds for what comes soon, on a machine that can be busy. */
 const PATIENCE = 10_000;
+
+const ANYWHERE = {
+  host: '127.0.0.1',
+  port: 0,
+  variables: { host: 'MANAGEMENT_HOST', port: 'MANAGEMENT_PORT' },
+};
 
 let service: TestService;
 
@@ -48,10 +54,9 @@ async function refusals(): Promise<Record<string, number>> {
 describe('the management port of a service that starts or stops', () => {
   it('says that it is alive, and why it is not ready', async () => {
     const readiness = new Readiness();
-    const config = readConfig({ MANAGEMENT_PORT: '0' });
     const log = await createLogger('silent');
-    const server = new ManagementServer(config, readiness, new Metrics(), log);
-    const { port } = await server.listen();
+    const server = new ManagementServer(readiness, new Metrics(), log);
+    const { port } = await listen(server.server, ANYWHERE);
     const ready = async () => await fetch(`http://127.0.0.1:${port}/health/ready`);
     expect(await (await ready()).json()).toEqual({ status: 'unavailable', reason: 'starting' });
     expect((await fetch(`http://127.0.0.1:${port}/health/live`)).status).toBe(200);
@@ -76,13 +81,8 @@ describe('a management port of its own', () => {
     const log = await createLogger('info', {
       write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
     });
-    server = new ManagementServer(
-      readConfig({ MANAGEMENT_PORT: '0' }),
-      new Readiness(),
-      measured,
-      log,
-    );
-    ({ port } = await server.listen());
+    server = new ManagementServer(new Readiness(), measured, log);
+    ({ port } = await listen(server.server, ANYWHERE));
   });
 
   afterAll(() => server.close());

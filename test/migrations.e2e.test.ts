@@ -3,9 +3,10 @@ import { DataSource } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
 import { dataSourceOptions } from '../src/database/data-source.js';
+import { ENTITIES } from '../src/entities.js';
 import { generateMigration } from '../src/database/migration-file.js';
 import { applyMigrations, awaitMigrations, revertMigration } from '../src/database/migrate.js';
-import { StartupError } from '../src/startup.error.js';
+import { StartupError } from '../src/errors/startup.error.js';
 import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
 import { startTestService } from './support/test-service.js';
@@ -19,7 +20,9 @@ let dataSource: DataSource;
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  dataSource = new DataSource(dataSourceOptions({ url: database.url, poolMax: 3 }));
+  dataSource = new DataSource(
+    dataSourceOptions({ url: database.url, poolMax: 3, entities: ENTITIES }),
+  );
   await connect(dataSource, { log, signal });
 });
 
@@ -155,7 +158,7 @@ describe('a service that must not migrate', () => {
 
 describe('connecting', () => {
   function to(url: string): DataSource {
-    return new DataSource(dataSourceOptions({ url, poolMax: 1 }));
+    return new DataSource(dataSourceOptions({ url, poolMax: 1, entities: ENTITIES }));
   }
 
   it('waits a bounded time for the server, and says so', async () => {

@@ -10,13 +10,13 @@ import { pino } from 'pino';
 import { QueryFailedError } from 'typeorm';
 import { describe, expect, it } from 'vitest';
 import { describeFailure, isOutage } from '../src/database/database-failure.js';
-import { ErrorFilter } from '../src/errors/error.filter.js';
+import { ErrorFilter } from '../src/http/error.filter.js';
 import { ERROR_TABLE } from '../src/errors/error-table.js';
 import type { ErrorCode } from '../src/errors/error-table.js';
 import { MethodNotAllowedError } from '../src/errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { toAnswer } from '../src/errors/to-answer.js';
-import { Metrics } from '../src/operations/metrics.js';
+import { Metrics } from '../src/observability/metrics.js';
 
 const INTERNAL = {
   status: 500,

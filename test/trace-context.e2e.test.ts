@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { callerTrace } from '../src/http/trace-context.js';
+import { callerTrace } from '../src/observability/trace-context.js';
 import { startTestService } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 

@@ -1,11 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startTracing, stopTracing } from '../src/operations/tracer.js';
-import { createLogger } from '../src/operations/logger.js';
+import { createTracer } from '../src/observability/create-tracer.js';
+import type { Tracer } from '../src/observability/tracer.js';
+import { createLogger } from '../src/observability/logger.js';
 import { Collector } from './support/collector.js';
 import { lockPlants } from './support/plants-lock.js';
-import { TRACING, Workspace } from './support/process.js';
+import { Workspace } from './support/process.js';
 import type { Environment, ServiceProcess } from './support/process.js';
 import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
@@ -24,20 +25,20 @@ const KIND = { server: 2, client: 3 };
 describe('traces', () => {
   let collector: Collector;
   let service: TestService;
+  let tracer: Tracer;
 
   beforeAll(async () => {
     collector = await Collector.start();
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collector.url);
     vi.stubEnv('OTEL_BSP_SCHEDULE_DELAY', '20');
     vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=test');
-    await import('../src/operations/tracing.js');
-    await startTracing(await createLogger('silent'));
-    service = await startTestService();
+    tracer = await createTracer(await createLogger('silent'));
+    service = await startTestService({ tracer });
   });
 
   afterAll(async () => {
     await service.stop();
-    await stopTracing();
+    await tracer.stop();
     collector.stop();
     vi.unstubAllEnvs();
   });
@@ -157,7 +158,7 @@ describe('traces', () => {
   });
 });
 
-describe('a process with the preload', () => {
+describe('a process', () => {
   let database: TestDatabase;
   let workspace: Workspace;
 
@@ -174,7 +175,6 @@ describe('a process with the preload', () => {
     return workspace.start({
       DATABASE_URL: database.url,
       AUTH_TOKEN: TOKEN,
-      NODE_OPTIONS: `--import=${TRACING}`,
       ...environment,
     });
   }

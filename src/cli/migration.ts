@@ -6,12 +6,13 @@ import { DataSource } from 'typeorm';
 import { readDatabaseUrl } from '../config/config.js';
 import { connect } from '../database/connect.js';
 import { dataSourceOptions } from '../database/data-source.js';
-import { startEmbeddedPostgres } from '../database/embedded-postgres.js';
+import { ENTITIES } from '../entities.js';
+import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
 import { generateMigration } from '../database/migration-file.js';
 import { applyMigrations, revertMigration } from '../database/migrate.js';
-import { LOCAL_FOLDER } from '../local-instance.js';
-import { createLogger } from '../operations/logger.js';
-import { StartupError } from '../startup.error.js';
+import { LOCAL_FOLDER } from '../local/local-instance.js';
+import { createLogger } from '../observability/logger.js';
+import { StartupError } from '../errors/startup.error.js';
 
 /* `npm run migration:generate -- Name`, `migration:run` and `migration:revert`, on DATABASE_URL or on
    the database of the local instance. */
@@ -54,7 +55,7 @@ async function performLocally(): Promise<void> {
 }
 
 async function perform(url: string): Promise<void> {
-  const dataSource = new DataSource(dataSourceOptions({ url, poolMax: 2 }));
+  const dataSource = new DataSource(dataSourceOptions({ url, poolMax: 2, entities: ENTITIES }));
   try {
     const waiting = { log, signal: stopping.signal };
     await connect(dataSource, waiting);

@@ -1,4 +1,4 @@
-import { StartupError } from '../startup.error.js';
+import { StartupError } from '../errors/startup.error.js';
 import {
   staticToken,
   boolean,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
-import { StartupError } from '../startup.error.js';
+import { StartupError } from '../errors/startup.error.js';
 import { describeFailure, isOutage, isRefusal } from './database-failure.js';
 
 /** How long the start waits for others, in milliseconds. */

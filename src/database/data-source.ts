@@ -1,6 +1,5 @@
 import type { DataSourceOptions, Logger } from 'typeorm';
 import { PoolClient } from './pool-client.js';
-import { Plant } from '../plants/plant.entity.js';
 import { CreatePlants1763683200000 } from './migrations/1763683200000-create-plants.js';
 
 /** The bounds of everything the database is waited for, in milliseconds. */
@@ -28,14 +27,15 @@ const SILENT: Logger = {
 export interface DatabaseSettings {
   readonly url: string;
   readonly poolMax: number;
+  readonly entities: readonly (new () => object)[];
 }
 
 /** The one definition of the database, for the service, the migration commands and the tests. */
-export function dataSourceOptions({ url, poolMax }: DatabaseSettings) {
+export function dataSourceOptions({ url, poolMax, entities }: DatabaseSettings) {
   return {
     type: 'postgres',
     url,
-    entities: [Plant],
+    entities: [...entities],
     migrations: [CreatePlants1763683200000],
     migrationsTableName: 'plant_store_migrations',
     synchronize: false,

@@ -7,10 +7,11 @@ import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import type { EntityManager, QueryRunner } from 'typeorm';
 import { PlantStoreError } from '../errors/plant-store.error.js';
-import { LOGGER } from '../operations/logger.js';
-import { Metrics } from '../operations/metrics.js';
-import type { PoolUse } from '../operations/metrics.js';
-import { tracer } from '../operations/tracer.js';
+import { LOGGER } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import type { PoolUse } from '../observability/metrics.js';
+import { TRACER } from '../observability/tracer.js';
+import type { Tracer } from '../observability/tracer.js';
 import { describeFailure, isDisconnection, isOutage, isReadOnly } from './database-failure.js';
 import { DATABASE_LIMITS } from './data-source.js';
 import { Outage } from './outage.js';
@@ -53,6 +54,7 @@ export class Database implements OnModuleDestroy {
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
     @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(TRACER) private readonly tracer: Tracer,
     metrics: Metrics,
   ) {
     metrics.observePool(() => this.poolUse());
@@ -94,8 +96,7 @@ export class Database implements OnModuleDestroy {
   }
 
   private traced<T>(text: string | undefined, work: Work<T>): Promise<T> {
-    if (tracer === undefined) return this.withConnection(work);
-    return tracer.statement(text, () => this.withConnection(work));
+    return this.tracer.statement(text, () => this.withConnection(work));
   }
 
   private async withConnection<T>(work: Work<T>): Promise<T> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { DataSource, MigrationExecutor } from 'typeorm';
 import type { DataSourceOptions, EntityManager } from 'typeorm';
-import { StartupError } from '../startup.error.js';
+import { StartupError } from '../errors/startup.error.js';
 import { STARTUP_LIMITS } from './connect.js';
 import type { StartupLimits, Waiting } from './connect.js';
 import { describeFailure } from './database-failure.js';

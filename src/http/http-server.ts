@@ -2,13 +2,11 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Express, Request, Response } from 'express';
-import type { Logger } from 'pino';
 import type { ErrorCode } from '../errors/error-table.js';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
-import type { Metrics } from '../operations/metrics.js';
-import { tracer } from '../operations/tracer.js';
+import type { Observability } from '../observability/observability.module.js';
 import { expressClasses } from './express-classes.js';
 import type { HttpLimits } from './limits.js';
 import { rawAnswer } from './raw-answer.js';
@@ -36,10 +34,9 @@ const CLIENT_ERRORS: Partial<Record<string, ErrorCode>> = {
 export function createHttpServer(
   app: Express,
   limits: HttpLimits,
-  log: Logger,
-  metrics: Metrics,
+  observability: Observability,
 ): Server {
-  const connections = new Connections(app, log, metrics);
+  const connections = new Connections(app, observability);
   const receive = (request: IncomingMessage, response: ServerResponse) =>
     connections.receive(request, response);
   const server = createServer(
@@ -83,8 +80,7 @@ class Connections {
 
   constructor(
     private readonly app: Express,
-    private readonly log: Logger,
-    private readonly metrics: Metrics,
+    private readonly observability: Observability,
   ) {}
 
   /** Hands a request on, after those before it on the same connection (RFC 9112, section 9.3.2). */
@@ -134,12 +130,8 @@ class Connections {
       this.answer(socket, new PlantStoreError('bad-request', 'the request target is no URL'));
       return;
     }
-    this.route(request as Request, response as Response);
-  }
-
-  private route(request: Request, response: Response): void {
-    if (tracer === undefined) this.app(request, response);
-    else tracer.request(request, response, () => this.app(request, response));
+    const routed = [request as Request, response as Response] as const;
+    this.observability.tracer.request(...routed, () => this.app(...routed));
   }
 
   private answer(socket: Socket, failure: PlantStoreError): void {
@@ -149,8 +141,9 @@ class Connections {
     }
     const requestId = newRequestId();
     const answer = toAnswer(failure);
-    this.log.info({ requestId, status: answer.status, error: answer.body.error }, 'refused');
-    this.metrics.recordRefusal(answer.body.error);
+    const { logger, metrics } = this.observability;
+    logger.info({ requestId, status: answer.status, error: answer.body.error }, 'refused');
+    metrics.recordRefusal(answer.body.error);
     // Closed in two steps, because a reset could cost the client the answer (RFC 9112, section 9.6).
     socket.end(rawAnswer(answer, requestId));
     setTimeout(() => socket.destroy(), DRAIN.milliseconds).unref();

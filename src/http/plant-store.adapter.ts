@@ -1,8 +1,7 @@
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import type { Express, Response } from 'express';
-import type { Logger } from 'pino';
-import type { Metrics } from '../operations/metrics.js';
+import type { Observability } from '../observability/observability.module.js';
 import { createHttpServer } from './http-server.js';
 import type { HttpLimits } from './limits.js';
 import { sendJson } from './send-json.js';
@@ -11,8 +10,7 @@ import { sendJson } from './send-json.js';
 export class PlantStoreAdapter extends ExpressAdapter {
   constructor(
     private readonly limits: HttpLimits,
-    private readonly log: Logger,
-    private readonly metrics: Metrics,
+    private readonly observability: Observability,
   ) {
     // Routing reads these settings once, when the adapter takes the application over.
     super(
@@ -29,8 +27,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     this.httpServer = createHttpServer(
       this.getInstance<Express>(),
       this.limits,
-      this.log,
-      this.metrics,
+      this.observability,
     );
   }
 

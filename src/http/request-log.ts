@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
-import type { Metrics } from '../operations/metrics.js';
-import { callerTrace } from './trace-context.js';
+import type { Metrics } from '../observability/metrics.js';
+import { callerTrace } from '../observability/trace-context.js';
 
 /**
  * One line and one measurement for each request. Neither holds a path, a query or a header: they can hold

@@ -1,8 +1,9 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Span } from '@opentelemetry/api';
 import { PlantStoreError } from '../errors/plant-store.error.js';
-import { Metrics } from '../operations/metrics.js';
-import { tracer } from '../operations/tracer.js';
+import { Metrics } from '../observability/metrics.js';
+import { TRACER } from '../observability/tracer.js';
+import type { Tracer } from '../observability/tracer.js';
 import type { Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
@@ -41,7 +42,7 @@ interface Waiting {
   readonly since: number;
   readonly attempt: number;
   /** The request, where traces are made. */
-  readonly spans: readonly Span[] | undefined;
+  readonly spans: readonly Span[];
   answered: boolean;
   resolve(creation: Creation): void;
   reject(error: unknown): void;
@@ -65,6 +66,7 @@ export class GroupCommit {
   constructor(
     private readonly plants: PlantsRepository,
     private readonly metrics: Metrics,
+    @Inject(TRACER) private readonly tracer: Tracer,
   ) {
     metrics.observeCreationQueue(() => ({
       rows: this.waiting.length,
@@ -85,7 +87,7 @@ export class GroupCommit {
         plant,
         since: performance.now(),
         attempt: 1,
-        spans: tracer?.served(),
+        spans: this.tracer.served(),
         answered: false,
         resolve,
         reject,
@@ -183,8 +185,7 @@ export class GroupCommit {
   private async commit(group: readonly Waiting[]): Promise<PlantStoreError | undefined> {
     if (group.length === 0) return undefined;
     try {
-      if (tracer === undefined) await this.store(group);
-      else await tracer.serving(spansOf(group), () => this.store(group));
+      await this.tracer.serving(spansOf(group), () => this.store(group));
       return undefined;
     } catch (error) {
       if (error instanceof PlantStoreError || group.length === 1) {
@@ -244,7 +245,7 @@ function answer(entry: Waiting, creation: Creation): void {
 }
 
 function spansOf(group: readonly Waiting[]): readonly Span[] {
-  return group.flatMap(({ spans }) => spans ?? []);
+  return group.flatMap(({ spans }) => spans);
 }
 
 function lengthOf({ plant: { name, tag } }: Waiting): number {

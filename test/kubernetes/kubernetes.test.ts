@@ -9,7 +9,7 @@ import type { Document } from 'yaml';
 import { readConfig, VARIABLES } from '../../src/config/config.js';
 import type { Config } from '../../src/config/config.js';
 import { STARTUP_LIMITS } from '../../src/database/connect.js';
-import { LAST_CALL } from '../../src/operations/draining.js';
+import { LAST_CALL } from '../../src/http/draining.js';
 import { SHUTDOWN_LIMITS } from '../../src/service.js';
 import { containerOf, read, render } from './manifests.js';
 import type { Labels, Manifests } from './manifests.js';
@@ -63,7 +63,7 @@ beforeAll(async () => {
 const TRACES = 3_000;
 
 /** Variables that others read: Node.js, OpenTelemetry, and Kubernetes, for another variable. */
-const FOREIGN = ['NODE_ENV', 'NODE_OPTIONS', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'DATABASE_SECRET'];
+const FOREIGN = ['NODE_ENV', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'DATABASE_SECRET'];
 
 /** Values of the Secrets that are not in the repository. */
 const SECRETS: Readonly<Record<string, string>> = {
@@ -561,7 +561,7 @@ describe('components', () => {
         }),
       ),
     );
-    for (const name of ['AUTH_TOKEN', 'DATABASE_SECRET', 'DATABASE_URL', 'NODE_OPTIONS']) {
+    for (const name of ['AUTH_TOKEN', 'DATABASE_SECRET', 'DATABASE_URL']) {
       const [variable, other] = [manifests, others].map((rendering) =>
         containerOf(rendering!.one('Deployment').spec!.template).env?.find(
           (found) => found.name === name,
@@ -574,13 +574,11 @@ describe('components', () => {
 });
 
 describe('traces', () => {
-  it('leave for the collector, by the preload of the service', () => {
+  it('leave for the collector', () => {
     const container = containerOf(rendered[TRACED].one('Deployment').spec!.template);
     expect(environmentOf(rendered[TRACED], container)).toMatchObject({
-      NODE_OPTIONS: '--import=/app/dist/operations/tracing.js',
       OTEL_EXPORTER_OTLP_ENDPOINT: COLLECTOR,
     });
-    expect(existsSync('src/operations/tracing.ts')).toBe(true);
   });
 });
 

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { vi } from 'vitest';
-import { serverAccount, spawnAs } from '../../src/database/server-account.js';
+import { serverAccount, spawnAs } from '../../src/local/server-account.js';
 import { lastingPort } from './lasting-port.js';
 
 /** Where Debian puts it. */

@@ -13,9 +13,6 @@ import { promisify } from 'node:util';
 /** What is built, and what an image runs. */
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-/** What `node --import` loads before it for traces. */
-export const TRACING = fileURLToPath(new URL('../../dist/operations/tracing.js', import.meta.url));
-
 /** Milliseconds for everything that a test waits for; reached only when something is wrong. */
 const BOUND = 20_000;
 

@@ -1,7 +1,10 @@
 import { readConfig, withDatabase } from '../../src/config/config.js';
 import { HTTP_LIMITS } from '../../src/http/limits.js';
 import type { HttpLimits } from '../../src/http/limits.js';
-import { createLogger } from '../../src/operations/logger.js';
+import { createLogger } from '../../src/observability/logger.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { NO_TRACER } from '../../src/observability/tracer.js';
+import type { Tracer } from '../../src/observability/tracer.js';
 import { startService } from '../../src/service.js';
 import type { ShutdownLimits } from '../../src/service.js';
 import { createTestDatabase } from './test-database.js';
@@ -45,6 +48,7 @@ export interface TestServiceOptions {
   readonly limits?: Partial<HttpLimits>;
   readonly database?: TestDatabase;
   readonly signal?: AbortSignal;
+  readonly tracer?: Tracer;
 }
 
 export async function startTestService({
@@ -52,6 +56,7 @@ export async function startTestService({
   limits = {},
   database: given,
   signal = new AbortController().signal,
+  tracer = NO_TRACER,
 }: TestServiceOptions = {}): Promise<TestService> {
   const database = given ?? (await createTestDatabase());
   const log: Record<string, unknown>[] = [];
@@ -68,7 +73,10 @@ export async function startTestService({
   const logger = await createLogger('debug', {
     write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>),
   });
-  const service = await startService(config, logger, signal, { ...HTTP_LIMITS, ...limits });
+  const service = await startService(config, { logger, metrics: new Metrics(), tracer }, signal, {
+    ...HTTP_LIMITS,
+    ...limits,
+  });
   const url = `http://127.0.0.1:${service.address.port}${config.http.basePath}`;
 
   const request = async (

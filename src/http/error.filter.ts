@@ -3,12 +3,12 @@ import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { describeFailure } from '../database/database-failure.js';
-import { unroutable } from '../http/allowed-methods.js';
-import { sendJson } from '../http/send-json.js';
-import { LOGGER } from '../operations/logger.js';
-import { Metrics } from '../operations/metrics.js';
-import { PlantStoreError } from './plant-store.error.js';
-import { toAnswer } from './to-answer.js';
+import { unroutable } from './allowed-methods.js';
+import { sendJson } from './send-json.js';
+import { LOGGER } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { PlantStoreError } from '../errors/plant-store.error.js';
+import { toAnswer } from '../errors/to-answer.js';
 
 /** The one door through which every failure leaves. */
 @Catch()

@@ -1,8 +1,10 @@
 import type { Span } from '@opentelemetry/api';
 import type { Request, Response } from 'express';
-import type { Logger } from 'pino';
 
-/** Follows requests through the service. There is one only after the preload `tracing.ts`. */
+/** Injection token of the {@link Tracer}. */
+export const TRACER = Symbol('TRACER');
+
+/** Follows requests through the service. */
 export interface Tracer {
   /** Handles a request as a part of its trace. */
   request(request: Request, response: Response, handle: () => void): void;
@@ -16,21 +18,13 @@ export interface Tracer {
   stop(): Promise<void>;
 }
 
-export type TracerFactory = (log: Logger) => Promise<Tracer | undefined>;
+const NO_SPANS: readonly Span[] = [];
 
-let factory: TracerFactory | undefined;
-
-export let tracer: Tracer | undefined;
-
-/** For a preload: says how to get a tracer. */
-export function provideTracer(create: TracerFactory): void {
-  factory = create;
-}
-
-export async function startTracing(log: Logger): Promise<void> {
-  tracer = await factory?.(log);
-}
-
-export async function stopTracing(): Promise<void> {
-  await tracer?.stop();
-}
+/** Makes no traces. */
+export const NO_TRACER: Tracer = {
+  request: (_request, _response, handle) => handle(),
+  served: () => NO_SPANS,
+  serving: (_requests, work) => work(),
+  statement: (_text, run) => run(),
+  stop: () => Promise.resolve(),
+};

@@ -1,16 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { CONFIG } from '../config/config.module.js';
-import type { Config } from '../config/config.js';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
-import { sendJson } from '../http/send-json.js';
-import { listen } from './listen.js';
 import { LOGGER } from './logger.js';
 import { Metrics } from './metrics.js';
 import { Readiness } from './readiness.js';
@@ -21,26 +16,17 @@ const MAX_CONNECTIONS = 100;
 /** Health and metrics, on a port of their own that is never published. */
 @Injectable()
 export class ManagementServer {
-  private readonly server: Server = createServer(
+  readonly server: Server = createServer(
     { requestTimeout: 10_000, headersTimeout: 10_000 },
     (request, response) => void this.answer(request, response),
   );
 
   constructor(
-    @Inject(CONFIG) private readonly config: Config,
     private readonly readiness: Readiness,
     private readonly metrics: Metrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.server.maxConnections = MAX_CONNECTIONS;
-  }
-
-  /** @throws StartupError */
-  listen(): Promise<AddressInfo> {
-    return listen(this.server, {
-      ...this.config.management,
-      variables: { host: 'MANAGEMENT_HOST', port: 'MANAGEMENT_PORT' },
-    });
   }
 
   async close(): Promise<void> {
@@ -80,4 +66,9 @@ export class ManagementServer {
     if (reason === undefined) sendJson(response, 200, { status: 'ok' });
     else sendJson(response, 503, { status: 'unavailable', reason });
   }
+}
+
+function sendJson(response: ServerResponse, status: number, value: object): void {
+  response.setHeader('Content-Type', 'application/json');
+  response.writeHead(status).end(JSON.stringify(value));
 }

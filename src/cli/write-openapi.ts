@@ -4,12 +4,19 @@ import { pino } from 'pino';
 import { createApp } from '../app.setup.js';
 import { readConfig, withDatabase } from '../config/config.js';
 import { HTTP_LIMITS } from '../http/limits.js';
-import { openApiText } from './openapi.js';
+import { openApiText } from '../docs/openapi.js';
+import { Metrics } from '../observability/metrics.js';
+import { NO_TRACER } from '../observability/tracer.js';
 
 /* Writes the document that the service serves, for `npm run openapi`. No database is connected to. */
 
 const [file = 'openapi.json'] = process.argv.slice(2);
 const config = withDatabase(readConfig({ DOCS_ENABLED: 'false' }), 'postgres://localhost');
-const app = await createApp(config, pino({ level: 'silent' }), HTTP_LIMITS);
+const observability = {
+  logger: pino({ level: 'silent' }),
+  metrics: new Metrics(),
+  tracer: NO_TRACER,
+};
+const app = await createApp(config, observability, HTTP_LIMITS);
 await writeFile(file, openApiText(app, config.http));
 await app.close();

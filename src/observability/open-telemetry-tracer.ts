@@ -19,7 +19,7 @@ import {
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { callerTrace } from '../http/trace-context.js';
+import { callerTrace } from './trace-context.js';
 import { BUILD } from './build.js';
 import type { Tracer } from './tracer.js';
 

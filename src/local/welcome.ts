@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
-import { isLocalToken } from './config/config.js';
-import type { Config } from './config/config.js';
+import { isLocalToken } from '../config/config.js';
+import type { Config } from '../config/config.js';
 
 /** Address of the API, without a slash at its end, as somebody on this machine reaches it. */
 export function localAddress({ basePath }: Config['http'], address: AddressInfo): string {

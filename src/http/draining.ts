@@ -7,8 +7,8 @@ import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
-import { sendJson } from '../http/send-json.js';
-import { Metrics } from './metrics.js';
+import { sendJson } from './send-json.js';
+import { Metrics } from '../observability/metrics.js';
 
 /** For requests and answers that are on their way, in milliseconds. */
 export const LAST_CALL = 1_000;

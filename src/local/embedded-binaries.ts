@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import { StartupError } from '../startup.error.js';
+import { StartupError } from '../errors/startup.error.js';
 
 /** Paths of the server's programs. */
 export interface EmbeddedBinaries {

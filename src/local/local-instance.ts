@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { localToken } from './auth/local-token.js';
-import { withDatabase } from './config/config.js';
-import type { Config, ServiceConfig } from './config/config.js';
-import { startEmbeddedPostgres } from './database/embedded-postgres.js';
+import { localToken } from './local-token.js';
+import { withDatabase } from '../config/config.js';
+import type { Config, ServiceConfig } from '../config/config.js';
+import { startEmbeddedPostgres } from './embedded-postgres.js';
 import { welcome } from './welcome.js';
 
 /** What an instance without a `DATABASE_URL` adds: its own database, and a token to begin with. */

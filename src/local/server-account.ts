@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { chmod, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StartupError } from '../startup.error.js';
+import { StartupError } from '../errors/startup.error.js';
 
 /** As whom the embedded server runs. PostgreSQL refuses to run as root. */
 export interface ServerAccount {

@@ -21,7 +21,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { embeddedBinaries } from './embedded-binaries.js';
 import type { EmbeddedBinaries } from './embedded-binaries.js';
-import { StartupError } from '../startup.error.js';
+import { StartupError } from '../errors/startup.error.js';
 import { serverAccount, spawnAs } from './server-account.js';
 import type { ServerAccount } from './server-account.js';
 

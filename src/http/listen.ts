@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { StartupError } from '../startup.error.js';
+import { StartupError } from '../errors/startup.error.js';
 
 /** Where to listen, and the variables that said so. */
 export interface ListenOptions {

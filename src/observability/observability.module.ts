@@ -1,0 +1,30 @@
+import { Module } from '@nestjs/common';
+import type { DynamicModule } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { LOGGER } from './logger.js';
+import { ManagementServer } from './management-server.js';
+import { Metrics } from './metrics.js';
+import { Readiness } from './readiness.js';
+import { TRACER } from './tracer.js';
+import type { Tracer } from './tracer.js';
+
+/** What the process makes before the application, and hands to it. */
+export interface Observability {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly tracer: Tracer;
+}
+
+@Module({})
+export class ObservabilityModule {
+  static forRoot({ logger, metrics, tracer }: Observability): DynamicModule {
+    const providers = [
+      { provide: LOGGER, useValue: logger },
+      { provide: Metrics, useValue: metrics },
+      { provide: TRACER, useValue: tracer },
+      ManagementServer,
+      Readiness,
+    ];
+    return { module: ObservabilityModule, global: true, providers, exports: providers };
+  }
+}
