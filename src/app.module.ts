@@ -21,7 +21,7 @@ export class AppModule {
       imports: [
         ConfigModule.forRoot(config),
         ObservabilityModule.forRoot(observability),
-        DatabaseModule.forRoot({ ...config.database, entities: ENTITIES }),
+        DatabaseModule.forRoot({ ...config.database, entities: ENTITIES }, observability),
         HttpModule,
         AuthModule,
         PlantsModule,

@@ -1,13 +1,14 @@
 import { setImmediate as immediate } from 'node:timers/promises';
-import { DataSource } from 'typeorm';
+import { Client } from 'pg';
+import type { QueryResult } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { BoundedPool } from '../src/database/bounded-pool.js';
 import { connect } from '../src/database/connect.js';
-import { Database } from '../src/database/database.js';
-import { dataSourceOptions } from '../src/database/data-source.js';
-import { ENTITIES } from '../src/entities.js';
+import { Statements } from '../src/database/statements.js';
 import { createLogger } from '../src/observability/logger.js';
 import { Metrics } from '../src/observability/metrics.js';
-import { NO_TRACER } from '../src/observability/tracer.js';
+import { Readiness } from '../src/observability/readiness.js';
+import { createDataSource } from './support/data-source.js';
 import { startPooler } from './support/pooler.js';
 import type { Pooler } from './support/pooler.js';
 import { createTestDatabase } from './support/test-database.js';
@@ -29,10 +30,10 @@ afterAll(async () => {
 
 /** What one connection says of its session, before and after a named statement. */
 async function session(url: string) {
-  const dataSource = new DataSource(dataSourceOptions({ url, poolMax: 1, entities: ENTITIES }));
+  const dataSource = createDataSource(url);
   const log = await createLogger('silent');
   await connect(dataSource, { log, signal: new AbortController().signal });
-  const database = new Database(dataSource, log, NO_TRACER, new Metrics());
+  const statements = new Statements(dataSource, new Metrics(), new Readiness());
   try {
     const statement = {
       name: 'bound',
@@ -40,15 +41,22 @@ async function session(url: string) {
       values: [],
     };
     await expect(
-      database.statement({ name: 'wrong', text: 'SELECT 1 / $1::int', values: [0] }),
+      statements.run({ name: 'wrong', text: 'SELECT 1 / $1::int', values: [0] }),
     ).rejects.toThrow(/division by zero/);
-    const { rows } = await database.statement(statement);
-    expect((await database.statement(statement)).rows).toEqual(rows);
-    const [left] = await dataSource.query<object[]>(
+    const { rows } = await statements.run(statement);
+    expect((await statements.run(statement)).rows).toEqual(rows);
+    // As the connection itself, around which nothing is put.
+    const { master } = dataSource.driver as unknown as { master: BoundedPool };
+    const client = await master.lend();
+    const {
+      rows: [left],
+    } = await Client.prototype.query.call<Client, [string], Promise<QueryResult>>(
+      client as unknown as Client,
       `SELECT current_setting('statement_timeout') AS bound,
          (SELECT count(*)::int FROM pg_prepared_statements WHERE name = 'bound') AS prepared,
          pg_current_xact_id_if_assigned() AS transaction`,
     );
+    client.release();
     return { during: rows, left };
   } finally {
     await dataSource.destroy();
@@ -75,24 +83,21 @@ describe('a process that has no time', () => {
   it('does not take its own delay for a database that is away', async () => {
     const lines: string[] = [];
     const log = await createLogger('warn', { write: (line) => void lines.push(line) });
-    const dataSource = new DataSource(
-      dataSourceOptions({ url: server.url, poolMax: 3, entities: ENTITIES }),
-    );
+    const dataSource = createDataSource(server.url, { poolMax: 3, logger: log });
     await connect(dataSource, { log, signal: new AbortController().signal });
-    const database = new Database(dataSource, log, NO_TRACER, new Metrics());
+    const statements = new Statements(dataSource, new Metrics(), new Readiness());
     try {
       // The second one makes a connection, which has two seconds.
-      const answers = [1, 2].map(() => database.statement({ text: 'SELECT 1', values: [] }));
+      const answers = [1, 2].map(() => statements.run({ text: 'SELECT 1', values: [] }));
       await immediate();
       const end = performance.now() + 2_200;
       while (performance.now() < end);
       await Promise.allSettled(answers);
 
-      const { rowCount } = await database.statement({ text: 'SELECT 1', values: [] });
+      const { rowCount } = await statements.run({ text: 'SELECT 1', values: [] });
       expect(rowCount).toBe(1);
       expect(lines).toEqual([]);
     } finally {
-      database.onModuleDestroy();
       await dataSource.destroy();
     }
   });

@@ -1,11 +1,5 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { PlantStoreError } from '../src/errors/plant-store.error.js';
-import { Metrics } from '../src/observability/metrics.js';
-import { NO_TRACER } from '../src/observability/tracer.js';
-import { GroupCommit } from '../src/plants/group-commit.js';
-import type { Plant } from '../src/plants/plant.entity.js';
-import type { PlantsRepository } from '../src/plants/plants.repository.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
 
@@ -178,101 +172,6 @@ describe('two replicas', () => {
     } finally {
       await other.stop();
     }
-  });
-});
-
-describe('a plant whose id is removed between two statements', () => {
-  /** On a table from which somebody removes each plant at that moment, some times. */
-  function withRemovals(removals: number): GroupCommit {
-    let left = removals;
-    const table: Pick<PlantsRepository, 'insertAbsent' | 'compareWithStored'> = {
-      insertAbsent: (plants: readonly Plant[]) =>
-        Promise.resolve(new Set(left-- > 0 ? [] : plants.map(({ id }) => id))),
-      compareWithStored: (plants) => Promise.resolve(plants.map(() => undefined)),
-    };
-    return new GroupCommit(table as PlantsRepository, new Metrics(), NO_TRACER);
-  }
-
-  it('is created, for the id is free', async () => {
-    expect(await withRemovals(2).create({ id: 1n, name: 'a', tag: 'b' })).toBe('created');
-  });
-
-  it('is given up after some attempts, and may be tried again', async () => {
-    await expect(
-      withRemovals(Infinity).create({ id: 1n, name: 'a', tag: null }),
-    ).rejects.toMatchObject({ code: 'overloaded' });
-  });
-});
-
-describe('a group that the database does not take', () => {
-  function create(groupCommit: GroupCommit, ids: readonly number[]) {
-    return Promise.allSettled(
-      ids.map((id) => groupCommit.create({ id: BigInt(id), name: 'a', tag: null })),
-    );
-  }
-
-  it('is given up when the database goes away while it is split', async () => {
-    const sizes: number[] = [];
-    const table: Pick<PlantsRepository, 'insertAbsent'> = {
-      insertAbsent: (plants: readonly Plant[]) => {
-        sizes.push(plants.length);
-        return Promise.reject(
-          plants.length === 8
-            ? new Error('one of these rows')
-            : new PlantStoreError('database-unavailable'),
-        );
-      },
-    };
-    const groupCommit = new GroupCommit(table as PlantsRepository, new Metrics(), NO_TRACER);
-    for (const outcome of await create(groupCommit, numbers(1, 8))) {
-      expect(outcome).toMatchObject({ reason: { code: 'database-unavailable' } });
-    }
-    // The group, and its first half only.
-    expect(sizes).toEqual([8, 4]);
-  });
-
-  it('keeps its size when it got no connection in time', async () => {
-    let clock = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => clock);
-    const sizes: number[] = [];
-    const table: Pick<PlantsRepository, 'insertAbsent'> = {
-      insertAbsent: (plants: readonly Plant[]) => {
-        sizes.push(plants.length);
-        clock += 2_500;
-        return Promise.reject(new PlantStoreError('overloaded'));
-      },
-    };
-    const groupCommit = new GroupCommit(table as PlantsRepository, new Metrics(), NO_TRACER);
-    for (const round of [1, 2, 3]) {
-      for (const outcome of await create(groupCommit, numbers(round * 100, 32))) {
-        expect(outcome).toMatchObject({ reason: { code: 'overloaded' } });
-      }
-    }
-    expect(sizes).toEqual([32, 32, 32]);
-    vi.restoreAllMocks();
-  });
-
-  it('does not send those again who are answered', async () => {
-    const sent: bigint[][] = [];
-    const table: Pick<PlantsRepository, 'insertAbsent' | 'compareWithStored'> = {
-      insertAbsent: (plants: readonly Plant[]) => {
-        sent.push(plants.map(({ id }) => id));
-        return Promise.resolve(new Set([1n, 2n]));
-      },
-      compareWithStored: (plants: readonly Plant[]) =>
-        plants.length > 1
-          ? Promise.reject(new Error('one of these rows'))
-          : Promise.resolve([plants[0]?.id === 4n]),
-    };
-    const groupCommit = new GroupCommit(table as PlantsRepository, new Metrics(), NO_TRACER);
-    const outcomes = await create(groupCommit, [1, 2, 3, 4]);
-    expect(outcomes.map((outcome) => 'value' in outcome && outcome.value)).toEqual([
-      'created',
-      'created',
-      'taken',
-      'unchanged',
-    ]);
-    expect(sent).toEqual([[1n, 2n, 3n, 4n], [3n], [4n]]);
   });
 });
 

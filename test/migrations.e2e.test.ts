@@ -1,12 +1,11 @@
 import { pino } from 'pino';
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
-import { dataSourceOptions } from '../src/database/data-source.js';
-import { ENTITIES } from '../src/entities.js';
 import { generateMigration } from '../src/database/migration-file.js';
 import { applyMigrations, awaitMigrations, revertMigration } from '../src/database/migrate.js';
 import { StartupError } from '../src/errors/startup.error.js';
+import { createDataSource } from './support/data-source.js';
 import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
 import { startTestService } from './support/test-service.js';
@@ -20,9 +19,7 @@ let dataSource: DataSource;
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  dataSource = new DataSource(
-    dataSourceOptions({ url: database.url, poolMax: 3, entities: ENTITIES }),
-  );
+  dataSource = createDataSource(database.url, { poolMax: 3 });
   await connect(dataSource, { log, signal });
 });
 
@@ -157,14 +154,14 @@ describe('a service that must not migrate', () => {
 });
 
 describe('connecting', () => {
-  function to(url: string): DataSource {
-    return new DataSource(dataSourceOptions({ url, poolMax: 1, entities: ENTITIES }));
-  }
-
   it('waits a bounded time for the server, and says so', async () => {
     const start = performance.now();
     await expect(
-      connect(to('postgres://u:secret@127.0.0.1:1/d'), { log, signal, limits: HURRIED }),
+      connect(createDataSource('postgres://u:secret@127.0.0.1:1/d'), {
+        log,
+        signal,
+        limits: HURRIED,
+      }),
     ).rejects.toThrow(/^the database did not answer within 0.3 s: connect ECONNREFUSED/);
     expect(performance.now() - start).toBeLessThan(STARTUP_LIMITS.wait);
   });
@@ -179,7 +176,7 @@ describe('connecting', () => {
   ])('does not wait when the server refuses %s', async (_, change, reason) => {
     const url = new URL(database.url);
     change(url);
-    const failure = connect(to(url.href), { log, signal });
+    const failure = connect(createDataSource(url.href), { log, signal });
     await expect(failure).rejects.toThrow(/^the database refuses the connection: /);
     await expect(failure).rejects.toThrow(reason);
     await expect(failure).rejects.not.toThrow(/wrong-secret/);

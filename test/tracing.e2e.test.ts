@@ -96,9 +96,9 @@ describe('traces', () => {
 
   it('begin here when the caller has none', async () => {
     await service.request('GET', '/plants/1', { headers: { 'X-Request-Id': 'two' } });
-    const [transaction, request] = await spansOf('two', 2);
+    const [look, request] = await spansOf('two', 2);
     expect(request).toMatchObject({ name: 'GET /plants/:id', parentSpanId: undefined });
-    expect(transaction).toMatchObject({ name: 'transaction', parentSpanId: request?.spanId });
+    expect(look).toMatchObject({ name: 'SELECT', parentSpanId: request?.spanId });
     expect((await lineOf('two'))['spanId']).toBe(request?.spanId);
   });
 

@@ -11,6 +11,8 @@ import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
 import { generateMigration } from '../database/migration-file.js';
 import { applyMigrations, revertMigration } from '../database/migrate.js';
 import { LOCAL_FOLDER } from '../local/local-instance.js';
+import { Metrics } from '../observability/metrics.js';
+import { NO_TRACER } from '../observability/tracer.js';
 import { createLogger } from '../observability/logger.js';
 import { StartupError } from '../errors/startup.error.js';
 
@@ -21,6 +23,7 @@ const FOLDER = join('src', 'database', 'migrations');
 
 const [command, name = ''] = process.argv.slice(2);
 const log = await createLogger('debug');
+const observability = { logger: log, metrics: new Metrics(), tracer: NO_TRACER };
 
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -55,7 +58,9 @@ async function performLocally(): Promise<void> {
 }
 
 async function perform(url: string): Promise<void> {
-  const dataSource = new DataSource(dataSourceOptions({ url, poolMax: 2, entities: ENTITIES }));
+  const dataSource = new DataSource(
+    dataSourceOptions({ url, poolMax: 2, entities: ENTITIES }, observability),
+  );
   try {
     const waiting = { log, signal: stopping.signal };
     await connect(dataSource, waiting);

@@ -1,18 +1,9 @@
+import pg from 'pg';
 import type { DataSourceOptions, Logger } from 'typeorm';
-import { PoolClient } from './pool-client.js';
+import type { Observability } from '../observability/observability.module.js';
+import { BoundedPool } from './bounded-pool.js';
+import { DATABASE_LIMITS } from './limits.js';
 import { CreatePlants1763683200000 } from './migrations/1763683200000-create-plants.js';
-
-/** The bounds of everything the database is waited for, in milliseconds. */
-export const DATABASE_LIMITS = {
-  /** For a connection: a new one, or one of the pool. */
-  connection: 2_000,
-  /** For one statement, by the server's clock. */
-  statement: 5_000,
-  /** For one statement, by our own: the server may hang, or be gone without a word. */
-  reply: 6_000,
-  /** For an unused connection to be closed. */
-  idle: 30_000,
-} as const;
 
 /** TypeORM prints some failures even with `logging: false`. They are reported where they are handled. */
 const SILENT: Logger = {
@@ -31,7 +22,10 @@ export interface DatabaseSettings {
 }
 
 /** The one definition of the database, for the service, the migration commands and the tests. */
-export function dataSourceOptions({ url, poolMax, entities }: DatabaseSettings) {
+export function dataSourceOptions(
+  { url, poolMax, entities }: DatabaseSettings,
+  observability: Observability,
+) {
   return {
     type: 'postgres',
     url,
@@ -44,9 +38,9 @@ export function dataSourceOptions({ url, poolMax, entities }: DatabaseSettings) 
     applicationName: 'plant-store',
     poolSize: poolMax,
     connectTimeoutMS: DATABASE_LIMITS.connection,
+    driver: { ...pg, Pool: BoundedPool },
     extra: {
-      Client: PoolClient,
-      onConnect: (client: PoolClient) => client.adoptSession(DATABASE_LIMITS.statement),
+      observability,
       idleTimeoutMillis: DATABASE_LIMITS.idle,
       keepAlive: true,
       query_timeout: DATABASE_LIMITS.reply,

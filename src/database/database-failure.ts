@@ -33,7 +33,7 @@ const NOT_NOW = [
  * wrong. Pool and protocol errors carry neither class nor code, so what remains is told by elimination.
  */
 export function isOutage(failure: unknown): failure is Error {
-  const error = withoutWrapper(failure);
+  const error = driverFailure(failure);
   if (error instanceof DatabaseError) {
     return NOT_NOW.some((state) => String(error.code).startsWith(state));
   }
@@ -41,15 +41,27 @@ export function isOutage(failure: unknown): failure is Error {
   return error instanceof Error && !OURS.some((type) => error instanceof type);
 }
 
+/** The server follows another one, from which it may be behind: it must not answer in its place. */
+export class StandbyError extends Error {
+  override readonly name = 'StandbyError';
+
+  constructor() {
+    super('the server is a standby');
+  }
+}
+
 /** Whether an outage is one of the connection. A server that says why it cannot serve is within reach. */
 export function isDisconnection(outage: unknown): boolean {
-  return !(withoutWrapper(outage) instanceof DatabaseError);
+  const error = driverFailure(outage);
+  return !(error instanceof DatabaseError || error instanceof StandbyError);
 }
 
 /** Whether the connection leads to a server, or a session, that does not write. */
 export function isReadOnly(failure: unknown): boolean {
-  const error = withoutWrapper(failure);
-  return error instanceof DatabaseError && error.code === READ_ONLY;
+  const error = driverFailure(failure);
+  return (
+    error instanceof StandbyError || (error instanceof DatabaseError && error.code === READ_ONLY)
+  );
 }
 
 /** What TypeORM says of a connection that broke while no statement was under way. */
@@ -60,6 +72,11 @@ const BROKEN_BETWEEN_STATEMENTS = [
 
 const OURS = [TypeORMError, TypeError, RangeError, ReferenceError, SyntaxError];
 
+/** Whether one row can have caused the failure: data exception, integrity constraint violation. */
+export function isCausedByRow(failure: unknown): boolean {
+  return failure instanceof DatabaseError && /^2[23]/.test(String(failure.code));
+}
+
 /** Whether the server turned us away for who we are or what we asked for; trying again is no use. */
 export function isRefusal(failure: unknown): boolean {
   return failure instanceof DatabaseError && /^(28|3D)/.test(String(failure.code));
@@ -67,12 +84,12 @@ export function isRefusal(failure: unknown): boolean {
 
 /** What went wrong, in words that hold no statement and no value: for the log and for operators. */
 export function describeFailure(failure: unknown): string {
-  const error = withoutWrapper(failure);
+  const error = driverFailure(failure);
   if (error instanceof AggregateError) return error.errors.map(describeFailure).join(', ');
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What the driver said, which TypeORM wraps together with the statement. */
-function withoutWrapper(failure: unknown): unknown {
+/** What the driver, or our own pool, said, which TypeORM wraps together with the statement. */
+export function driverFailure(failure: unknown): unknown {
   return failure instanceof QueryFailedError ? failure.driverError : failure;
 }

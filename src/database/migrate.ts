@@ -28,6 +28,7 @@ export async function applyMigrations(
   // Connections of its own: those of requests break off what takes longer than a request may.
   const unhurried = new DataSource({
     ...dataSource.options,
+    driver: undefined,
     poolSize: 1,
     extra: { keepAlive: true },
   } as DataSourceOptions);

@@ -16,14 +16,22 @@ export interface OutageHandler {
  * Looks after it until it is back.
  */
 export class Outage {
-  #isKnown = false;
+  private since: number | undefined;
   private watching = false;
   private closed = false;
+
+  /** Why the database was away when it was last looked at. */
+  reason: unknown;
 
   constructor(private readonly handler: OutageHandler) {}
 
   get isKnown(): boolean {
-    return this.#isKnown;
+    return this.since !== undefined;
+  }
+
+  /** Whether the database has been known to be away for so many milliseconds. */
+  isKnownFor(milliseconds: number): boolean {
+    return this.since !== undefined && performance.now() - this.since >= milliseconds;
   }
 
   /**
@@ -43,8 +51,9 @@ export class Outage {
   }
 
   private begin(reason: unknown): void {
-    if (this.#isKnown) return;
-    this.#isKnown = true;
+    this.reason = reason;
+    if (this.since !== undefined) return;
+    this.since = performance.now();
     this.handler.began(reason);
   }
 
@@ -58,8 +67,8 @@ export class Outage {
         await sleep(RETRY, undefined, { ref: false });
       }
     }
-    if (this.#isKnown && !this.closed) this.handler.ended();
-    this.#isKnown = false;
+    if (this.isKnown && !this.closed) this.handler.ended();
+    this.since = undefined;
     this.watching = false;
   }
 }

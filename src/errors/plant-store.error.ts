@@ -1,3 +1,4 @@
+import { ERROR_TABLE } from './error-table.js';
 import type { ErrorCode } from './error-table.js';
 
 /**
@@ -16,6 +17,6 @@ export class PlantStoreError extends Error {
     message?: string,
     options?: ErrorOptions,
   ) {
-    super(message, options);
+    super(message ?? ERROR_TABLE[code].message, options);
   }
 }

@@ -2,7 +2,7 @@ import { Catch, Inject, NotFoundException } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { describeFailure } from '../database/database-failure.js';
+import { describeFailure, driverFailure } from '../database/database-failure.js';
 import { unroutable } from './allowed-methods.js';
 import { sendJson } from './send-json.js';
 import { LOGGER } from '../observability/logger.js';
@@ -26,7 +26,8 @@ export class ErrorFilter implements ExceptionFilter {
     if (request.destroyed && !request.complete) return;
 
     // Nest's router throws this, for an unknown path and for a wrong method alike.
-    const failure = exception instanceof NotFoundException ? unroutable(request) : exception;
+    const failure =
+      exception instanceof NotFoundException ? unroutable(request) : driverFailure(exception);
     const { status, headers, body } = toAnswer(failure);
     if (status >= 500) {
       this.report(failure, { requestId: request.id, error: body.error }, body.message);

@@ -82,18 +82,18 @@ export class OpenTelemetryTracer implements Tracer {
   }
 
   /** Each of the requests waits for the statement, so each has it in its trace. */
-  async statement<T>(text: string | undefined, run: () => Promise<T>): Promise<T> {
+  async statement<T>(text: string, run: () => Promise<T>): Promise<T> {
     const requests = this.served();
-    const operation = text?.split(/\s/, 1)[0];
+    const [operation = ''] = text.split(/\s/, 1);
     const attributes: Attributes = {
       'db.system.name': 'postgresql',
-      ...(operation !== undefined && { 'db.operation.name': operation }),
-      ...(text !== undefined && { 'db.query.text': text }),
+      'db.operation.name': operation,
+      'db.query.text': text,
       ...(requests.length > 1 && { 'db.operation.batch.size': requests.length }),
     };
     const spans = requests.map((request) =>
       this.spans.startSpan(
-        operation ?? 'transaction',
+        operation,
         { kind: SpanKind.CLIENT, attributes },
         trace.setSpan(ROOT_CONTEXT, request),
       ),

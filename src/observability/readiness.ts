@@ -6,18 +6,24 @@ import { Injectable } from '@nestjs/common';
  */
 @Injectable()
 export class Readiness {
-  #reason: string | undefined = 'starting';
+  private obstacle: string | undefined = 'starting';
+  private check: () => string | undefined = () => undefined;
 
   /** Why the service is not ready; `undefined` when it is. */
   get reason(): string | undefined {
-    return this.#reason;
+    return this.obstacle ?? this.check();
   }
 
   ready(): void {
-    this.#reason = undefined;
+    this.obstacle = undefined;
   }
 
   notReady(reason: string): void {
-    this.#reason = reason;
+    this.obstacle = reason;
+  }
+
+  /** Has a service that is ready stay so only while the check gives no reason against it. */
+  require(check: () => string | undefined): void {
+    this.check = check;
   }
 }

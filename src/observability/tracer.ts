@@ -12,8 +12,8 @@ export interface Tracer {
   served(): readonly Span[];
   /** Runs code that serves these requests, and not those that happened to start it. */
   serving<T>(requests: readonly Span[], work: () => Promise<T>): Promise<T>;
-  /** Runs a statement, or a transaction where there is no text, for the requests that are served. */
-  statement<T>(text: string | undefined, run: () => Promise<T>): Promise<T>;
+  /** Runs a statement for the requests that are served. */
+  statement<T>(text: string, run: () => Promise<T>): Promise<T>;
   /** Sends what is left, within a bound. */
   stop(): Promise<void>;
 }

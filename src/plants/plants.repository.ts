@@ -1,72 +1,65 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../database/database.js';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { Statements } from '../database/statements.js';
 import { Plant } from './plant.entity.js';
+
+/*
+ * An id that is there meets a conflict. Where the content is the same, the row is updated to what it is, so that
+ * the commit is a real one: it waits, as the first one did, until the plant is as safe as the server is told to
+ * make it (manual, chapter 26.2.8). Where the content differs, no row is returned. An inserted row has no xmax.
+ */
+const UNLESS_STORED = `ON CONFLICT (id) DO UPDATE SET name = plants.name
+  WHERE plants.name = EXCLUDED.name AND plants.tag IS NOT DISTINCT FROM EXCLUDED.tag
+  RETURNING id, xmax = 0 AS created`;
 
 /** The statements on the table `plants`. */
 @Injectable()
 export class PlantsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    @InjectRepository(Plant) private readonly plants: Repository<Plant>,
+    private readonly statements: Statements,
+  ) {}
 
   /**
    * Stores the plants whose ids are free, all in one transaction. Atomic: of two equal ids, wherever
    * they come from, one wins.
    *
    * @param plants with different ids
-   * @returns the ids that were free
+   * @returns what became of each plant, by its id; nothing of a plant that is kept out by other content
    */
-  async insertAbsent(plants: readonly Plant[]): Promise<ReadonlySet<bigint>> {
-    const [lone] = plants;
-    if (lone !== undefined && plants.length === 1) {
-      return new Set((await this.insertLone(lone)) ? [lone.id] : []);
-    }
-    // In the order of their ids: two transactions that wait for each other's ids would not end.
-    const sorted = plants.toSorted((one, other) => (one.id < other.id ? -1 : 1));
-    const { rows } = await this.database.statement<{ id: string }>({
-      name: 'insert-plants',
-      text: `INSERT INTO plants (id, name, tag)
-         SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])
-         ON CONFLICT (id) DO NOTHING RETURNING id`,
-      values: columnsOf(sorted),
-    });
-    return new Set(rows.map(({ id }) => BigInt(id)));
-  }
-
-  /** The same for one plant, which takes PostgreSQL less time. */
-  private async insertLone({ id, name, tag }: Plant): Promise<boolean> {
-    const { rowCount } = await this.database.statement({
-      name: 'insert-plant',
-      text: `INSERT INTO plants (id, name, tag) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING`,
-      values: [String(id), name, tag],
-    });
-    return rowCount === 1;
-  }
-
-  /**
-   * Whether each plant is stored with the same content; `undefined` where its id is free. The texts are
-   * compared by the database, because those that are stored can be far longer than those that are sent.
-   */
-  async compareWithStored(plants: readonly Plant[]): Promise<readonly (boolean | undefined)[]> {
-    const { rows } = await this.database.statement<{ same: boolean | null }>({
-      // Without a name: the best plan depends on how many plants there are by then.
-      text: `SELECT CASE WHEN plants.id IS NOT NULL THEN plants.name = t.name
-         AND plants.tag IS NOT DISTINCT FROM t.tag END AS same
-       FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY AS t (id, name, tag, n)
-       LEFT JOIN plants USING (id) ORDER BY n`,
-      values: columnsOf(plants),
-    });
-    return rows.map(({ same }) => same ?? undefined);
+  async create(plants: readonly Plant[]): Promise<ReadonlyMap<bigint, 'created' | 'unchanged'>> {
+    const { rows } = await this.statements.run<{ id: string; created: boolean }>(
+      plants.length === 1 ? insertOne(plants[0]!) : insertMany(plants),
+    );
+    return new Map(rows.map(({ id, created }) => [BigInt(id), created ? 'created' : 'unchanged']));
   }
 
   findById(id: bigint): Promise<Plant | null> {
-    return this.database.transaction((manager) => manager.findOneBy(Plant, { id }));
+    return this.plants.findOneBy({ id });
   }
 }
 
-/** The plants as one array for each column, for `unnest`. */
-function columnsOf(plants: readonly Plant[]) {
-  return [
-    plants.map(({ id }) => String(id)),
-    plants.map(({ name }) => name),
-    plants.map(({ tag }) => tag),
-  ];
+/** Takes PostgreSQL less time than the statement for many. */
+function insertOne({ id, name, tag }: Plant) {
+  return {
+    name: 'insert-plant',
+    text: `INSERT INTO plants (id, name, tag) VALUES ($1, $2, $3) ${UNLESS_STORED}`,
+    values: [String(id), name, tag],
+  };
+}
+
+function insertMany(plants: readonly Plant[]) {
+  // In the order of their ids: two transactions that wait for each other's ids would not end.
+  const sorted = plants.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  return {
+    name: 'insert-plants',
+    text: `INSERT INTO plants (id, name, tag)
+      SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) ${UNLESS_STORED}`,
+    values: [
+      sorted.map(({ id }) => String(id)),
+      sorted.map(({ name }) => name),
+      sorted.map(({ tag }) => tag),
+    ],
+  };
 }

@@ -1,0 +1,224 @@
+import { performance } from 'node:perf_hooks';
+import type { EventLoopUtilization } from 'node:perf_hooks';
+import { Pool } from 'pg';
+import type { PoolConfig } from 'pg';
+import { PlantStoreError } from '../errors/plant-store.error.js';
+import type { PoolUse } from '../observability/metrics.js';
+import type { Observability } from '../observability/observability.module.js';
+import {
+  describeFailure,
+  isDisconnection,
+  isOutage,
+  isReadOnly,
+  StandbyError,
+} from './database-failure.js';
+import { DATABASE_LIMITS } from './limits.js';
+import { Outage } from './outage.js';
+import { PoolClient } from './pool-client.js';
+import type { StatementRunner } from './pool-client.js';
+
+/** How many may wait for a connection. */
+const MAX_WAITING = 1_000;
+
+/** Milliseconds after which an address that leads to a standby is more than a switchover. */
+const SWITCHOVER = 10_000;
+
+export type BoundedPoolOptions = PoolConfig & { readonly observability: Observability };
+
+type OnConnection = (
+  failure: Error | undefined,
+  client: PoolClient | undefined,
+  release: (failure?: Error) => void,
+) => void;
+
+/** node-postgres' pool as it is called: by TypeORM with a callback. */
+const CallbackPool = Pool as unknown as new (config: object) => Omit<Pool, 'connect' | 'end'> & {
+  connect(callback: OnConnection): void;
+  end(callback: () => void): void;
+};
+
+/**
+ * A pool whose connections lead to a primary, and whose callers wait a bounded time: nobody waits for a database
+ * that is known to be away, or behind others who have waited in vain. Failures reach the callers as
+ * {@link PlantStoreError}: `database-unavailable`, or `overloaded` when all connections are taken. What a
+ * statement itself is to blame for is passed on as PostgreSQL's error.
+ */
+export class BoundedPool extends CallbackPool implements StatementRunner {
+  private readonly observability: Observability;
+  private readonly connections = new Set<PoolClient>();
+
+  /** Until then it is the start that waits for the database, and reports why it is not there. */
+  private hasConnected = false;
+
+  /** Somebody has waited for a connection in vain, and nothing has been answered since. */
+  private isExhausted = false;
+
+  /** Kinds of statements, such as INSERT, that the database refuses for a reason of its own, such as a full disk. */
+  private readonly refused = new Set<string>();
+
+  private readonly outage = new Outage({
+    probe: () => this.probe(),
+    began: (reason) => {
+      const { logger } = this.observability;
+      logger.error({ reason: describeFailure(reason) }, 'the database is out of reach');
+      // They would be found dead one after the other, each by a caller who waits for it.
+      for (const connection of this.connections) connection.abandon();
+    },
+    ended: () => this.observability.logger.info('the database is back'),
+  });
+
+  constructor({ observability, ...options }: BoundedPoolOptions) {
+    super({
+      ...options,
+      Client: PoolClient,
+      onConnect: (client: PoolClient) => this.adopt(client),
+    });
+    this.observability = observability;
+  }
+
+  get use(): PoolUse {
+    const { totalCount, idleCount, waitingCount, options } = this;
+    return {
+      used: totalCount - idleCount,
+      idle: idleCount,
+      pending: waitingCount,
+      max: options.max,
+    };
+  }
+
+  /** Whether no connection leads to a primary, and that is more than a switchover. */
+  get isOnStandby(): boolean {
+    return this.outage.isKnownFor(SWITCHOVER) && this.outage.reason instanceof StandbyError;
+  }
+
+  /** Lends a connection, which must be released. */
+  lend(): Promise<PoolClient & { release(): void }> {
+    return new Promise((resolve, reject) => {
+      this.connect((failure, client, release) => {
+        if (client === undefined) reject(failure);
+        else resolve(Object.assign(client, { release }));
+      });
+    });
+  }
+
+  override connect(callback: OnConnection): void {
+    const refusal = this.refusal();
+    if (refusal !== undefined) {
+      callback(refusal, undefined, () => {});
+      return;
+    }
+    const start = now();
+    super.connect((failure, client, release) => {
+      if (client !== undefined) this.hasConnected = true;
+      callback(failure && this.connectionFailure(failure, start), client, release);
+    });
+  }
+
+  override end(callback: () => void): void {
+    this.outage.close();
+    super.end(callback);
+  }
+
+  run<T>(client: PoolClient, text: string, send: () => Promise<T>): Promise<T> {
+    return this.observability.tracer.statement(text, async () => {
+      const start = now();
+      const operation = text.slice(0, text.indexOf(' '));
+      try {
+        const result = await send();
+        this.isExhausted = false;
+        if (this.refused.delete(operation)) {
+          this.observability.logger.info(`the database performs ${operation} again`);
+        }
+        return result;
+      } catch (error) {
+        throw this.statementFailure(client, operation, error, start);
+      }
+    });
+  }
+
+  private async adopt(client: PoolClient): Promise<void> {
+    await client.adoptSession(DATABASE_LIMITS.statement, this);
+    this.connections.add(client);
+    client.once('end', () => this.connections.delete(client));
+  }
+
+  /** Why nobody has to wait for a connection to know that there will be none. */
+  private refusal(): PlantStoreError | undefined {
+    if (this.outage.isKnown) return new PlantStoreError('database-unavailable');
+    const { used, max, pending } = this.use;
+    return pending >= MAX_WAITING || (this.isExhausted && used >= max)
+      ? new PlantStoreError('overloaded')
+      : undefined;
+  }
+
+  private connectionFailure(failure: Error, start: Moment): Error {
+    if (!this.hasConnected) return failure;
+    if (this.meansExhaustion(failure)) {
+      this.isExhausted = true;
+      return new PlantStoreError('overloaded');
+    }
+    // Where some connections lead to a server that serves, a server that refuses others is no outage.
+    if (isDisconnection(failure) || this.connections.size === 0) this.suspect(failure, start);
+    return new PlantStoreError('database-unavailable');
+  }
+
+  private statementFailure(
+    client: PoolClient,
+    operation: string,
+    error: unknown,
+    start: Moment,
+  ): unknown {
+    if (!isOutage(error)) return error;
+    // The address may lead to another server by now, and a connection stays where it is.
+    if (isReadOnly(error)) void client.end();
+    if (isDisconnection(error) || this.connections.size === 0) this.suspect(error, start);
+    else if (!this.refused.has(operation)) {
+      this.refused.add(operation);
+      const reason = describeFailure(error);
+      this.observability.logger.error({ reason }, `the database refuses ${operation}`);
+    }
+    return new PlantStoreError('database-unavailable');
+  }
+
+  private suspect(failure: Error, start: Moment): void {
+    // Half of the time at least was not our own: a process that is busy itself sees that its time is up
+    // before it sees an answer that has long been there.
+    const { idle } = performance.eventLoopUtilization(start.loop);
+    const waited = performance.now() - start.time;
+    const inVain = waited >= DATABASE_LIMITS.connection && idle >= waited / 2;
+    this.outage.suspect(failure, inVain);
+  }
+
+  /**
+   * Whether no connection became free in time. The pool gives this failure neither a code nor a cause,
+   * as it does those of a connection that could not be made.
+   */
+  private meansExhaustion(failure: Error): boolean {
+    const { used, max } = this.use;
+    return !('code' in failure) && failure.cause === undefined && used >= max;
+  }
+
+  /** On a connection of its own: those of the pool may be dead without knowing. */
+  private async probe(): Promise<void> {
+    const client = new PoolClient(this.options);
+    // After an answer that is there already, but was not read yet.
+    const giveUp = () => setImmediate(() => client.abandon());
+    const bound = setTimeout(giveUp, DATABASE_LIMITS.connection);
+    try {
+      await client.connect();
+      await client.adoptSession(DATABASE_LIMITS.statement);
+    } finally {
+      clearTimeout(bound);
+      client.abandon();
+    }
+  }
+}
+
+interface Moment {
+  readonly time: number;
+  readonly loop: EventLoopUtilization;
+}
+
+function now(): Moment {
+  return { time: performance.now(), loop: performance.eventLoopUtilization() };
+}

@@ -1,0 +1,242 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { Batcher } from '../src/database/batcher.js';
+import type { BatcherOptions } from '../src/database/batcher.js';
+import { PlantStoreError } from '../src/errors/plant-store.error.js';
+import { NO_TRACER } from '../src/observability/tracer.js';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** A batcher of texts, which are their own results unless it is told otherwise. */
+function createBatcher(options: Partial<BatcherOptions<string, string>> = {}) {
+  const groups: (readonly string[])[] = [];
+  const perform = options.perform ?? ((items) => Promise.resolve(items));
+  const batcher = new Batcher<string, string>({
+    lengthOf: (text) => text.length,
+    isCausedByItem: (failure) => failure instanceof RangeError,
+    tracer: NO_TRACER,
+    ...options,
+    perform: (items) => {
+      groups.push(items);
+      return perform(items);
+    },
+  });
+  const addAll = (items: readonly string[]) =>
+    Promise.allSettled(items.map((item) => batcher.add(item)));
+  return { batcher, groups, addAll };
+}
+
+function texts(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `item ${index}`);
+}
+
+function outcomes(settled: readonly PromiseSettledResult<string>[]): string[] {
+  return settled.map((one) => {
+    if (one.status === 'fulfilled') return one.value;
+    const reason: unknown = one.reason;
+    return reason instanceof PlantStoreError ? reason.code : String(reason);
+  });
+}
+
+/** Holds up groups until it is told to let them go. */
+function createGate() {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return {
+    open,
+    perform: async (items: readonly string[]) => {
+      await opened;
+      return items;
+    },
+  };
+}
+
+describe('items that are added together', () => {
+  it('leave in one group, and each gets its own result', async () => {
+    const { addAll, groups } = createBatcher({
+      perform: (items) => Promise.resolve(items.map((item) => item.toUpperCase())),
+    });
+    expect(outcomes(await addAll(['a', 'b', 'c']))).toEqual(['A', 'B', 'C']);
+    expect(groups).toEqual([['a', 'b', 'c']]);
+  });
+
+  it('leave in groups that double while these are quick, of 500 at most', async () => {
+    const { addAll, groups } = createBatcher();
+    await addAll(texts(1_000));
+    await addAll(texts(1_000));
+    const sizes = groups.map(({ length }) => length);
+    expect(sizes.slice(0, 2)).toEqual([32, 32]);
+    expect(Math.max(...sizes)).toBe(500);
+  });
+
+  it('leave in groups of a million characters at most, unless one item is longer', async () => {
+    const { addAll, groups } = createBatcher();
+    const long = 'x'.repeat(400_000);
+    await addAll([long, long, long, 'y'.repeat(2_000_000), 'z']);
+    expect(groups.map((group) => group.map((item) => item[0]).join(''))).toEqual([
+      'xx',
+      'x',
+      'y',
+      'z',
+    ]);
+  });
+
+  it('are performed in two groups at the same time, and no more', async () => {
+    const gate = createGate();
+    const { addAll, groups } = createBatcher({ perform: gate.perform });
+    const all = addAll(texts(100));
+    await vi.waitFor(() => expect(groups).toHaveLength(2));
+    gate.open();
+    await all;
+    expect(groups.length).toBeGreaterThan(2);
+  });
+});
+
+describe('a group that fails', () => {
+  it('for one of its items is halved until that one is alone', async () => {
+    const { addAll, groups } = createBatcher({
+      perform: (items) =>
+        items.includes('bad') ? Promise.reject(new RangeError('bad')) : Promise.resolve(items),
+    });
+    const settled = await addAll(['a', 'b', 'bad', 'c', 'd']);
+    expect(outcomes(settled)).toEqual(['a', 'b', 'RangeError: bad', 'c', 'd']);
+    expect(groups).toEqual([
+      ['a', 'b', 'bad', 'c', 'd'],
+      ['a', 'b', 'bad'],
+      ['a', 'b'],
+      ['bad'],
+      ['c', 'd'],
+    ]);
+  });
+
+  it('for what no item can cause is one failure, not one statement for each item', async () => {
+    const { addAll, groups } = createBatcher({
+      perform: () => Promise.reject(new Error('permission denied for table')),
+    });
+    const settled = await addAll(texts(30));
+    expect(new Set(outcomes(settled))).toEqual(new Set(['Error: permission denied for table']));
+    expect(groups).toHaveLength(1);
+  });
+
+  it('is given up when the database goes away while it is halved', async () => {
+    const { addAll, groups } = createBatcher({
+      perform: (items) =>
+        Promise.reject(
+          items.length === 8 ? new RangeError() : new PlantStoreError('database-unavailable'),
+        ),
+    });
+    expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set(['database-unavailable']));
+    // The group, and its first half only.
+    expect(groups.map(({ length }) => length)).toEqual([8, 4]);
+  });
+
+  it('keeps its size when it got no connection in time', async () => {
+    let clock = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => clock);
+    const { addAll, groups } = createBatcher({
+      perform: () => {
+        clock += 2_500;
+        return Promise.reject(new PlantStoreError('overloaded'));
+      },
+    });
+    for (let round = 1; round <= 3; round += 1) {
+      expect(new Set(outcomes(await addAll(texts(32))))).toEqual(new Set(['overloaded']));
+    }
+    expect(groups.map(({ length }) => length)).toEqual([32, 32, 32]);
+  });
+
+  it('is smaller after it took long', async () => {
+    let clock = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => clock);
+    const { addAll, groups } = createBatcher({
+      perform: (items) => {
+        clock += 2_500;
+        return Promise.resolve(items);
+      },
+    });
+    for (let round = 1; round <= 2; round += 1) await addAll(texts(16));
+    expect(groups.map(({ length }) => length)).toEqual([16, 16]);
+    await addAll(texts(16));
+    expect(groups.map(({ length }) => length).slice(2)).toEqual([8, 8]);
+  });
+});
+
+describe('an item without a result', () => {
+  it('is performed again, without those that have theirs', async () => {
+    let round = 0;
+    const { addAll, groups } = createBatcher({
+      perform: (items) => {
+        round += 1;
+        return Promise.resolve(
+          items.map((item) => (item === 'later' && round < 3 ? undefined : item)),
+        );
+      },
+    });
+    expect(outcomes(await addAll(['now', 'later']))).toEqual(['now', 'later']);
+    expect(groups).toEqual([['now', 'later'], ['later'], ['later']]);
+  });
+
+  it('fails alone when its next group does', async () => {
+    let round = 0;
+    const { addAll } = createBatcher({
+      perform: (items) => {
+        round += 1;
+        if (round > 1) return Promise.reject(new PlantStoreError('database-unavailable'));
+        return Promise.resolve(items.map((item) => (item === 'later' ? undefined : item)));
+      },
+    });
+    expect(outcomes(await addAll(['now', 'later']))).toEqual(['now', 'database-unavailable']);
+  });
+});
+
+describe('a queue', () => {
+  it('takes a thousand items, and refuses the next', async () => {
+    const gate = createGate();
+    const { addAll, batcher, groups } = createBatcher({ perform: gate.perform });
+    const first = addAll(texts(64));
+    await vi.waitFor(() => expect(groups).toHaveLength(2));
+    const all = addAll(texts(1_000));
+    expect(batcher.queue).toMatchObject({ rows: 1_000, maxRows: 1_000 });
+    await expect(batcher.add('one more')).rejects.toMatchObject({ code: 'overloaded' });
+    gate.open();
+    await first;
+    expect(outcomes(await all)).toEqual(texts(1_000));
+    expect(batcher.queue).toMatchObject({ rows: 0, characters: 0 });
+  });
+
+  it('takes fifty million characters, and one item of any length', async () => {
+    const gate = createGate();
+    const { addAll, batcher, groups } = createBatcher({
+      perform: gate.perform,
+      lengthOf: (text) => Number(text),
+    });
+    const first = addAll(['2000000', '2000000']);
+    await vi.waitFor(() => expect(groups).toHaveLength(2));
+    const long = batcher.add('60000000');
+    expect(batcher.queue).toMatchObject({ characters: 60_000_000, maxCharacters: 50_000_000 });
+    await expect(batcher.add('1')).rejects.toMatchObject({ code: 'overloaded' });
+    gate.open();
+    await Promise.all([first, long]);
+  });
+
+  it('refuses what has waited for two seconds, and everything else until a group gets through', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
+    try {
+      const gate = createGate();
+      const { addAll, batcher, groups } = createBatcher({ perform: gate.perform });
+      const first = addAll(texts(64));
+      while (groups.length < 2) await new Promise((resolve) => setImmediate(resolve));
+      const late = batcher.add('late').catch((error: unknown) => error);
+      await new Promise((resolve) => setImmediate(resolve));
+      vi.advanceTimersByTime(2_100);
+      expect(await late).toMatchObject({ code: 'overloaded' });
+      await expect(batcher.add('later')).rejects.toMatchObject({ code: 'overloaded' });
+      gate.open();
+      await first;
+      expect(await batcher.add('again')).toBe('again');
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
