@@ -1,0 +1,224 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { TOKEN } from '../support/crowd.js';
+import { MovingAddress } from '../support/moving-address.js';
+import { PgBouncer } from '../support/pgbouncer.js';
+import { Workspace } from '../support/process.js';
+import { contradictions } from '../support/reckoning.js';
+import type { Attempt } from '../support/reckoning.js';
+import { Replica } from '../support/replica.js';
+import { startReplicatedPostgres } from '../support/replicated-postgres.js';
+import type { ReplicatedPostgres } from '../support/replicated-postgres.js';
+
+/** Milliseconds for what comes soon, on a machine that can be busy. */
+const PATIENCE = { timeout: 20_000, interval: 20 };
+
+let workspace: Workspace;
+let postgres: ReplicatedPostgres;
+let address: MovingAddress;
+
+beforeEach(async () => {
+  workspace = await Workspace.create();
+});
+
+afterEach(async () => {
+  await workspace.remove();
+  await address.close();
+  await postgres.stop();
+});
+
+interface Reply {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+  readonly retryAfter: string | undefined;
+}
+
+async function send(replica: Replica, method: string, path: string, body?: string): Promise<Reply> {
+  const response = await fetch(`${replica.url}${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+    ...(body !== undefined && { body }),
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as Record<string, unknown>,
+    retryAfter: response.headers.get('retry-after') ?? undefined,
+  };
+}
+
+function create(replica: Replica, id: number | bigint): Promise<Reply> {
+  return send(replica, 'POST', '', `{"id":${id},"name":"Plant ${id}"}`);
+}
+
+function get(replica: Replica, id: number | bigint): Promise<Reply> {
+  return send(replica, 'GET', `/${id}`);
+}
+
+async function serves(replica: Replica): Promise<void> {
+  await vi.waitFor(async () => expect((await create(replica, 0)).status).toBe(200), PATIENCE);
+}
+
+function start(databaseUrl: string): Promise<Replica> {
+  return Replica.start(workspace, { DATABASE_URL: databaseUrl, LOG_LEVEL: 'info' });
+}
+
+describe('an address that leads to a standby', () => {
+  beforeEach(async () => {
+    postgres = await startReplicatedPostgres();
+    address = await MovingAddress.to(postgres.primary.url);
+  });
+
+  it.each(['directly', 'by way of PgBouncer'])(
+    'gives no answer out of what the standby has not seen yet, %s',
+    async (way) => {
+      const pgBouncer =
+        way === 'directly' ? undefined : await PgBouncer.start(workspace.folder, address.url);
+      const replica = await start(pgBouncer?.url ?? address.url);
+      try {
+        await postgres.standby.query('SELECT pg_wal_replay_pause()');
+        expect((await create(replica, 1)).status).toBe(200);
+        expect((await get(replica, 1)).status).toBe(200);
+
+        address.leadTo(postgres.standby.url);
+        const replies: Reply[] = [];
+        for (let round = 1; round <= 30; round += 1) {
+          replies.push(await get(replica, 1), await create(replica, 1));
+        }
+        for (const { status, body } of replies)
+          expect([status, body['error']]).toEqual([503, 50300]);
+
+        address.leadTo(postgres.primary.url);
+        await serves(replica);
+        expect((await get(replica, 1)).body).toEqual({ id: 1, name: 'Plant 1' });
+      } finally {
+        await pgBouncer?.kill();
+      }
+    },
+  );
+
+  it('is told in one line and, when it is more than a switchover, on /health/ready', async () => {
+    const replica = await start(address.url);
+    await serves(replica);
+    address.leadTo(postgres.standby.url);
+    await vi.waitFor(async () => expect((await get(replica, 0)).status).toBe(503), PATIENCE);
+    const ready = async () => {
+      const response = await fetch(`${replica.managementUrl}/health/ready`);
+      return { status: response.status, body: await response.json() };
+    };
+    expect((await ready()).status).toBe(200);
+    await vi.waitFor(
+      async () =>
+        expect(await ready()).toEqual({
+          status: 503,
+          body: { status: 'unavailable', reason: 'the database is a standby' },
+        }),
+      PATIENCE,
+    );
+    const told = replica.service.log.filter(({ msg }) => msg === 'the database is out of reach');
+    expect(told).toEqual([
+      expect.objectContaining({ reason: expect.stringContaining('is a standby') }),
+    ]);
+    address.leadTo(postgres.primary.url);
+    await vi.waitFor(async () => expect((await ready()).status).toBe(200), PATIENCE);
+    await serves(replica);
+    await replica.service.logged('the database is back');
+  });
+});
+
+describe('roles that are swapped under load', () => {
+  it('lose no plant, and each one can be read right after its 200', async () => {
+    postgres = await startReplicatedPostgres({ synchronous_standby_names: '*' });
+    let { primary, standby } = postgres;
+    address = await MovingAddress.to(primary.url);
+    const replica = await start(address.url);
+    const attempts: Attempt[] = [];
+    const wrong: string[] = [];
+    const end = new AbortController();
+
+    let next = 1n;
+    const clients = Array.from({ length: 8 }, async () => {
+      while (!end.signal.aborted) {
+        const id = next++;
+        const sentAt = performance.now();
+        const created = await create(replica, id);
+        const outcome = { kind: 'answered', ...created } as const;
+        const took = performance.now() - sentAt;
+        attempts.push({
+          plant: { id, name: `Plant ${id}`, tag: null },
+          valid: true,
+          sentAt,
+          took,
+          outcome,
+        });
+        if (created.status !== 200) continue;
+        const read = await get(replica, id);
+        if (read.status !== 200 && read.status !== 503) wrong.push(`${id}: ${read.status}`);
+      }
+    });
+    const created = async (count: number) => {
+      const goal = attempts.length + count;
+      await vi.waitFor(() => {
+        const served = attempts.filter(
+          ({ outcome }) => outcome.kind === 'answered' && outcome.status === 200,
+        );
+        expect(attempts.length).toBeGreaterThan(goal);
+        expect(served.at(-1)).toBe(attempts.at(-1));
+      }, PATIENCE);
+    };
+    try {
+      for (let round = 1; round <= 3; round += 1) {
+        await created(300);
+        // What has no standby to wait for is not confirmed, so nothing is lost with the old primary.
+        await primary.stop();
+        await standby.promote();
+        await standby.query("ALTER SYSTEM SET synchronous_standby_names = ''");
+        await primary.startAsStandbyOf(standby);
+        // For a moment the address still leads to the old primary, which is a standby by now.
+        await primary.query('SELECT pg_wal_replay_pause()');
+        await vi.waitFor(async () => expect((await get(replica, 1)).status).toBe(503), PATIENCE);
+        await primary.query('SELECT pg_wal_replay_resume()');
+        address.leadTo(standby.url);
+        [primary, standby] = [standby, primary];
+        await serves(replica);
+      }
+      await created(300);
+    } finally {
+      end.abort();
+      await Promise.all(clients);
+    }
+    expect(wrong).toEqual([]);
+    const stored = (await primary.plants()).filter(({ id }) => id !== 0n);
+    expect(contradictions(attempts, stored)).toEqual([]);
+  });
+});
+
+describe('a create whose standby is away', () => {
+  it('is acknowledged, as its replay is, only when the standby has it', async () => {
+    postgres = await startReplicatedPostgres({ synchronous_standby_names: '*' });
+    const { primary, standby } = postgres;
+    address = await MovingAddress.to(primary.url);
+    const replica = await start(address.url);
+    await serves(replica);
+
+    standby.signal('SIGSTOP');
+    const lost = create(replica, 1);
+    await vi.waitFor(async () => {
+      const ended = await primary.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE application_name = 'plant-store' AND wait_event = 'SyncRep'`,
+      );
+      expect(ended).toHaveLength(1);
+    }, PATIENCE);
+    expect((await lost).status).toBe(503);
+    // It is committed here, and nowhere else.
+    expect(await primary.query('SELECT id FROM plants WHERE id = 1')).toHaveLength(1);
+    expect((await create(replica, 1)).status).toBe(503);
+    expect((await create(replica, 1)).status).toBe(503);
+
+    standby.signal('SIGCONT');
+    await vi.waitFor(async () => expect((await create(replica, 1)).status).toBe(200), PATIENCE);
+    primary.signal('SIGKILL');
+    await standby.promote();
+    address.leadTo(standby.url);
+    await vi.waitFor(async () => expect((await get(replica, 1)).status).toBe(200), PATIENCE);
+  });
+});

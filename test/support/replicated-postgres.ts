@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { vi } from 'vitest';
+import { embeddedBinaries } from '../../src/local/embedded-binaries.js';
+import { startEmbeddedPostgres } from '../../src/local/embedded-postgres.js';
+import { serverAccount, spawnAs } from '../../src/local/server-account.js';
+import { lastingPort } from './lasting-port.js';
+import { connect, plantsIn } from './own-postgres.js';
+import { processesIn } from './process.js';
+import type { WantedPlant } from './reckoning.js';
+
+/** A server that can be the primary or the standby of another one. */
+export class ReplicatedServer {
+  private child: ChildProcess | undefined;
+
+  constructor(
+    private readonly folder: string,
+    readonly url: string,
+  ) {}
+
+  async startAsPrimary(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+    await this.start(settings);
+  }
+
+  async startAsStandbyOf(primary: ReplicatedServer): Promise<void> {
+    const { hostname, port, username, password } = new URL(primary.url);
+    await writeFile(join(this.data, 'standby.signal'), '');
+    await this.start({
+      primary_conninfo: `host=${hostname} port=${port} user=${username} password=${password}`,
+    });
+  }
+
+  async promote(): Promise<void> {
+    await this.query('SELECT pg_promote()');
+  }
+
+  /** Runs one statement on a connection of its own. */
+  async query(sql: string): Promise<Record<string, unknown>[]> {
+    const client = await connect(this.url);
+    try {
+      return (await client.query<Record<string, unknown>>(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  plants(): Promise<WantedPlant[]> {
+    return plantsIn(this.url);
+  }
+
+  /** Of the server and all that it has started. */
+  signal(signal: NodeJS.Signals): void {
+    for (const pid of processesIn(this.folder)) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It left by itself.
+      }
+    }
+  }
+
+  /** Fast shutdown, which sends everything to the standby first (manual, chapter 18.5). */
+  async stop(): Promise<void> {
+    if (this.child === undefined || this.child.exitCode !== null) return;
+    const ended = once(this.child, 'exit');
+    this.child.kill('SIGINT');
+    await ended;
+  }
+
+  private get data(): string {
+    return join(this.folder, 'postgres', 'data');
+  }
+
+  private async start(settings: Readonly<Record<string, string>>): Promise<void> {
+    const { postgres: binary } = await embeddedBinaries();
+    const { folder, data } = this;
+    const account = await serverAccount({ folder, data, binary });
+    this.child = spawnAs(
+      account,
+      binary,
+      [
+        `-D${data}`,
+        '--listen_addresses=127.0.0.1',
+        `--port=${new URL(this.url).port}`,
+        '--unix_socket_directories=',
+        '--wal_receiver_status_interval=1',
+        '--wal_retrieve_retry_interval=100',
+        ...Object.entries(settings).map(([name, value]) => `--${name}=${value}`),
+      ],
+      { detached: true, stdio: 'ignore' },
+    );
+    await vi.waitFor(() => this.query('SELECT 1'), { timeout: 30_000, interval: 20 });
+  }
+}
+
+/** Two servers with the same data: a primary, and its standby. */
+export interface ReplicatedPostgres {
+  readonly primary: ReplicatedServer;
+  readonly standby: ReplicatedServer;
+  stop(): Promise<void>;
+}
+
+/** @param settings of the primary */
+export async function startReplicatedPostgres(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<ReplicatedPostgres> {
+  const folder = await mkdtemp(join(await realpath(tmpdir()), 'plant-store-replicated-'));
+  const folders = ['one', 'other'].map((name) => join(folder, name));
+  const [one, other] = folders as [string, string];
+  const maker = await startEmbeddedPostgres(one);
+  await maker.stop();
+  // With owners and modes.
+  await promisify(execFile)('cp', ['-a', one, other]);
+  const urlAt = (port: number): string => Object.assign(new URL(maker.url), { port }).href;
+  const primary = new ReplicatedServer(one, urlAt(await lastingPort()));
+  const standby = new ReplicatedServer(other, urlAt(await lastingPort()));
+  await primary.startAsPrimary(settings);
+  await standby.startAsStandbyOf(primary);
+  return {
+    primary,
+    standby,
+    async stop() {
+      for (const server of [primary, standby]) {
+        server.signal('SIGCONT');
+        server.signal('SIGQUIT');
+      }
+      await vi.waitFor(
+        () => {
+          if (processesIn(folder).length > 0) throw new Error('a server is still running');
+        },
+        { timeout: 10_000 },
+      );
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
