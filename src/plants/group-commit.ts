@@ -7,11 +7,8 @@ import type { Tracer } from '../observability/tracer.js';
 import type { Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
-/**
- * What became of a plant that was to be created: stored now, stored before with the same content, or
- * kept out by a plant with other content.
- */
-export type Creation = 'created' | 'unchanged' | 'taken';
+/** What became of a plant that was to be created: stored, now or before, or kept out by a plant with other content. */
+export type Creation = 'stored' | 'taken';
 
 /** Creates the plants of many requests in one transaction. */
 @Injectable()
@@ -48,16 +45,14 @@ export class GroupCommit {
     for (const plant of group) if (!sent.has(plant.id)) sent.set(plant.id, plant);
     const stored = await this.plants.create([...sent.values()]);
     return group.map((plant) => {
-      const first = sent.get(plant.id);
-      const creation = stored.get(plant.id);
-      if (plant === first) return creation ?? 'taken';
-      if (isSame(plant, first)) return creation === undefined ? 'taken' : 'unchanged';
-      // The first one was kept out by a plant that nobody has compared with this one.
-      return creation === undefined ? undefined : 'taken';
+      const first = sent.get(plant.id)!;
+      if (isSame(plant, first)) return stored.has(plant.id) ? 'stored' : 'taken';
+      // The first one may have been kept out by a plant that nobody has compared with this one.
+      return stored.has(plant.id) ? 'taken' : undefined;
     });
   }
 }
 
-function isSame(one: Plant, other: Plant | undefined): boolean {
-  return one.name === other?.name && one.tag === other.tag;
+function isSame(one: Plant, other: Plant): boolean {
+  return one.name === other.name && one.tag === other.tag;
 }

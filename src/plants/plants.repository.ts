@@ -7,11 +7,11 @@ import { Plant } from './plant.entity.js';
 /*
  * An id that is there meets a conflict. Where the content is the same, the row is updated to what it is, so that
  * the commit is a real one: it waits, as the first one did, until the plant is as safe as the server is told to
- * make it (manual, chapter 26.2.8). Where the content differs, no row is returned. An inserted row has no xmax.
+ * make it (manual, chapter 26.2.8). Where the content differs, no row is returned.
  */
 const UNLESS_STORED = `ON CONFLICT (id) DO UPDATE SET name = plants.name
   WHERE plants.name = EXCLUDED.name AND plants.tag IS NOT DISTINCT FROM EXCLUDED.tag
-  RETURNING id, xmax = 0 AS created`;
+  RETURNING id`;
 
 /** The statements on the table `plants`. */
 @Injectable()
@@ -22,17 +22,17 @@ export class PlantsRepository {
   ) {}
 
   /**
-   * Stores the plants whose ids are free, all in one transaction. Atomic: of two equal ids, wherever
+   * Stores the plants whose ids are free, all in one transaction; a plant that is stored already stays as it is. Atomic: of two equal ids, wherever
    * they come from, one wins.
    *
    * @param plants with different ids
-   * @returns what became of each plant, by its id; nothing of a plant that is kept out by other content
+   * @returns the ids that belong to these plants now, and not to plants with other content
    */
-  async create(plants: readonly Plant[]): Promise<ReadonlyMap<bigint, 'created' | 'unchanged'>> {
-    const { rows } = await this.statements.run<{ id: string; created: boolean }>(
+  async create(plants: readonly Plant[]): Promise<ReadonlySet<bigint>> {
+    const { rows } = await this.statements.run<{ id: string }>(
       plants.length === 1 ? insertOne(plants[0]!) : insertMany(plants),
     );
-    return new Map(rows.map(({ id, created }) => [BigInt(id), created ? 'created' : 'unchanged']));
+    return new Set(rows.map(({ id }) => BigInt(id)));
   }
 
   findById(id: bigint): Promise<Plant | null> {
