@@ -23,6 +23,12 @@ const MAX_WAITING = 1_000;
 /** Milliseconds after which an address that leads to a standby is more than a switchover. */
 const SWITCHOVER = 10_000;
 
+/**
+ * Milliseconds without a refusal after which the database is said to serve again: on a full disk, some rows still
+ * find room within a page.
+ */
+const CALM = 5_000;
+
 export type BoundedPoolOptions = PoolConfig & { readonly observability: Observability };
 
 type OnConnection = (
@@ -53,8 +59,11 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   /** Somebody has waited for a connection in vain, and nothing has been answered since. */
   private isExhausted = false;
 
-  /** Kinds of statements, such as INSERT, that the database refuses for a reason of its own, such as a full disk. */
-  private readonly refused = new Set<string>();
+  /**
+   * Kinds of statements, such as INSERT, that the database refuses for a reason of its own, such as a full disk,
+   * with the time of the last refusal.
+   */
+  private readonly refusals = new Map<string, number>();
 
   private readonly outage = new Outage({
     probe: () => this.probe(),
@@ -126,9 +135,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       try {
         const result = await send();
         this.isExhausted = false;
-        if (this.refused.delete(operation)) {
-          this.observability.logger.info(`the database performs ${operation} again`);
-        }
+        this.noteSuccess(operation);
         return result;
       } catch (error) {
         throw this.statementFailure(client, operation, error, start);
@@ -172,12 +179,23 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     // The address may lead to another server by now, and a connection stays where it is.
     if (isReadOnly(error)) void client.end();
     if (isDisconnection(error) || this.connections.size === 0) this.suspect(error, start);
-    else if (!this.refused.has(operation)) {
-      this.refused.add(operation);
+    else this.noteRefusal(operation, error);
+    return new PlantStoreError('database-unavailable');
+  }
+
+  private noteRefusal(operation: string, error: unknown): void {
+    if (!this.refusals.has(operation)) {
       const reason = describeFailure(error);
       this.observability.logger.error({ reason }, `the database refuses ${operation}`);
     }
-    return new PlantStoreError('database-unavailable');
+    this.refusals.set(operation, performance.now());
+  }
+
+  private noteSuccess(operation: string): void {
+    const last = this.refusals.get(operation);
+    if (last === undefined || performance.now() - last < CALM) return;
+    this.refusals.delete(operation);
+    this.observability.logger.info(`the database performs ${operation} again`);
   }
 
   private suspect(failure: Error, start: Moment): void {

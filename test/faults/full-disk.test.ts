@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Crowd, TOKEN } from '../support/crowd.js';
 import { connect, plantsIn } from '../support/own-postgres.js';
 import { Workspace } from '../support/process.js';
@@ -49,6 +49,14 @@ async function fill(session: Client): Promise<void> {
   }
 }
 
+function create(url: string): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+    body: '{"id":1,"name":"after"}',
+  });
+}
+
 it('refuses plants while the disk is full, and takes them again when there is room', async () => {
   const disk = workspace.path('disk');
   await mkdir(disk);
@@ -72,4 +80,20 @@ it('refuses plants while the disk is full, and takes them again when there is ro
   await expectRecovery(crowd);
   await expectReckoning(crowd, { plants: () => plantsIn(database) }, { service });
   expect(Object.keys(tally(crowd.attempts))).not.toContain('lost');
+
+  await vi.waitFor(
+    async () => {
+      expect((await create(`${url}/plants`)).status).toBe(200);
+      expect(service.log.map(({ msg }) => msg)).toContain('the database performs INSERT again');
+    },
+    { timeout: 20_000, interval: 500 },
+  );
+  // Once when it begins, and once when it ends: not for each create.
+  const told = service.log.filter(({ level }) => Number(level) > 30);
+  expect(told).toEqual([
+    expect.objectContaining({
+      msg: 'the database refuses INSERT',
+      reason: expect.stringContaining('No space left on device'),
+    }),
+  ]);
 });
