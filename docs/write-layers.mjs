@@ -1,0 +1,54 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { cruise } from 'dependency-cruiser';
+import configuration from '../.dependency-cruiser.mjs';
+
+/*
+ * Draws which folder of `src` imports which, into CONTRIBUTING.md. With `--check` it fails when the drawing there is
+ * not up to date. An arrow that follows from others is left out.
+ */
+
+const FILE = new URL('../CONTRIBUTING.md', import.meta.url);
+const DRAWING = /```mermaid\n[\s\S]*?```/;
+
+const { output } = await cruise(['src'], configuration.options, undefined, {
+  tsConfig: { fileName: 'tsconfig.json' },
+});
+/** The folders that each folder imports from. */
+const imports = new Map();
+for (const { source, dependencies } of output.modules) {
+  const folder = folderOf(source);
+  const others = imports.get(folder) ?? new Set();
+  for (const { resolved } of dependencies) others.add(folderOf(resolved));
+  others.delete(folder);
+  imports.set(folder, others);
+}
+const arrows = [...imports].flatMap(([from, others]) =>
+  [...others]
+    .filter((to) => ![...others].some((via) => via !== to && leadsTo(via, to)))
+    .map((to) => `  ${from} --> ${to}`),
+);
+const sorted = arrows.toSorted((one, other) => one.localeCompare(other, 'en'));
+const drawing = ['```mermaid', 'flowchart TD', ...sorted, '```'].join('\n');
+
+const text = await readFile(FILE, 'utf8');
+const drawn = text.replace(DRAWING, drawing);
+if (drawn !== text && process.argv.includes('--check')) {
+  process.stderr.write(
+    'CONTRIBUTING.md: the drawing of the folders is out of date: npm run layers\n',
+  );
+  process.exitCode = 1;
+} else {
+  await writeFile(FILE, drawn);
+}
+
+/** Whether a folder imports from another one, if only by way of a third. */
+function leadsTo(from, to) {
+  const others = imports.get(from) ?? [];
+  return [...others].some((other) => other === to || leadsTo(other, to));
+}
+
+/** The files that stand in `src` itself put the folders together. */
+function folderOf(path) {
+  const [, folder = '', ...rest] = path.split('/');
+  return rest.length > 0 ? folder : 'composition';
+}
