@@ -1,5 +1,7 @@
-import { parse, stringify } from 'lossless-json';
+import { isDeepStrictEqual } from 'node:util';
+import { stringify } from 'lossless-json';
 import { PlantStoreError } from '../errors/plant-store.error.js';
+import { quote } from './quote.js';
 
 /** Deeper nesting is refused: it serves no plant, and parsers recurse. */
 const MAX_DEPTH = 64;
@@ -7,47 +9,46 @@ const MAX_DEPTH = 64;
 /** Digits of the longest integer that is told from other numbers: those of an int64. */
 const MAX_DIGITS = 19;
 
-/** A number that is no integer of at most 19 digits. */
-class OtherNumber {
-  constructor(readonly literal: string) {}
+/** Decimal numbers of so many digits survive the way into a double and back (`DBL_DIG` of C). */
+const SAFE_DIGITS = 15;
+
+/** Below it, doubles hold fewer digits. */
+const SMALLEST = 1e-307;
+
+/** A number that a double cannot hold. Equal numbers are deeply equal, however they were written. */
+export class ExactNumber {
+  /** @param decimal its digits, without zeros at either end, `e`, and the power of ten: `-12e400` */
+  constructor(readonly decimal: string) {}
 }
 
 /**
- * Parses JSON (RFC 8259) without losing a digit. Numbers come out in a form that only
- * {@link toInteger} reads; everything else as from `JSON.parse`.
+ * Parses JSON (RFC 8259) without losing a digit, in linear time. The result is that of `JSON.parse`, except
+ * that a number whose value JavaScript would not write back is an {@link ExactNumber}. White space, the
+ * order of members and the notation of numbers and strings make no difference to it.
  *
  * @throws PlantStoreError `malformed-json`, also for nesting deeper than 64 levels and for members
  * that occur twice with different values
  */
 export function parseExactJson(text: string): unknown {
-  if (depthOf(text) > MAX_DEPTH) {
-    throw new PlantStoreError(
-      'malformed-json',
-      `the body is nested deeper than ${MAX_DEPTH} levels`,
-    );
-  }
-  try {
-    const value: unknown = JSON.parse(text);
-    // A text that comes back unchanged has lost no digit and no duplicate member. The library, which
-    // is exact but some fifty times slower on long texts, reads what is written in any other way.
-    return JSON.stringify(value) === text
-      ? value
-      : parse(text, undefined, { parseNumber, onDuplicateKey });
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new PlantStoreError('malformed-json', undefined, { cause: error });
-  }
+  return new Parser(text).parse();
 }
 
 /**
- * The integer that a number out of {@link parseExactJson} stands for, however it is written (`7`,
+ * The integer that a number out of {@link parseExactJson} stands for, however it was written (`7`,
  * `7.0`, `7e0`, `0.7E+1`). `undefined` for anything else, and for more than 19 digits.
  */
 export function toInteger(value: unknown): bigint | undefined {
-  if (typeof value === 'bigint') return value;
   if (Number.isSafeInteger(value)) return BigInt(value as number);
-  // A plain number survived the round trip above, so its shortest form is what was sent.
-  return typeof value === 'number' ? integerOf(String(value)) : undefined;
+  // The shortest form of a double is what was sent; its exact value may be another integer.
+  const decimal =
+    typeof value === 'number'
+      ? decimalOf(String(value))
+      : value instanceof ExactNumber
+        ? value.decimal
+        : '';
+  const [, sign = '', digits = '', power] = /^(-?)(\d+)e(\d{1,2})$/.exec(decimal) ?? [];
+  if (power === undefined || digits.length + Number(power) > MAX_DIGITS) return undefined;
+  return BigInt(`${sign}${digits}${'0'.repeat(Number(power))}`);
 }
 
 /** Writes JSON with `bigint`s digit for digit. */
@@ -63,70 +64,169 @@ function holdsBigInt(value: unknown): boolean {
   return Object.values(value).some(holdsBigInt);
 }
 
-function parseNumber(literal: string): bigint | OtherNumber {
-  return integerOf(literal) ?? new OtherNumber(literal);
-}
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const WORD = /true|false|null/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
 
-function onDuplicateKey(): never {
-  throw new PlantStoreError('malformed-json', 'a member occurs twice, with different values');
-}
+/** Reads a text from its beginning to its end. */
+class Parser {
+  private at = 0;
 
-function integerOf(literal: string): bigint | undefined {
-  const [, sign, whole = '', fraction = '', power = '0'] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
-  const digits = whole + fraction;
-  const start = firstNonZero(digits);
-  if (start === digits.length) return 0n;
-  const end = lastNonZero(digits) + 1;
-  // The value is digits[start, end) × 10^exponent, so an integer unless the exponent is negative.
-  const exponent = Number(power) - fraction.length + (digits.length - end);
-  if (exponent < 0 || end - start + exponent > MAX_DIGITS) return undefined;
-  return BigInt(`${sign}${digits.slice(start, end)}${'0'.repeat(exponent)}`);
-}
+  constructor(private readonly text: string) {}
 
-/* Loops, because a pattern such as /0+$/ takes quadratic time on a megabyte of zeros. */
-
-function firstNonZero(digits: string): number {
-  let index = 0;
-  while (digits[index] === '0') index++;
-  return index;
-}
-
-function lastNonZero(digits: string): number {
-  let index = digits.length - 1;
-  while (digits[index] === '0') index--;
-  return index;
-}
-
-/** How deep a JSON text nests, or a greater number; some number for a text that is not JSON. */
-function depthOf(text: string): number {
-  if (!hasMoreBrackets(text, MAX_DEPTH)) return MAX_DEPTH;
-  let depth = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index++) {
-    const character = text[index];
-    if (inString) {
-      if (character === '\\') index++;
-      else if (character === '"') inString = false;
-    } else if (character === '"') {
-      inString = true;
-    } else if (character === '{' || character === '[') {
-      deepest = Math.max(deepest, ++depth);
-    } else if (character === '}' || character === ']') {
-      depth--;
-    }
+  parse(): unknown {
+    const value = this.value(1);
+    if (this.at < this.text.length) this.fail();
+    return value;
   }
-  return deepest;
+
+  /** A value, with the white space around it. */
+  private value(depth: number): unknown {
+    const value = this.bareValue(this.next(), depth);
+    this.next();
+    return value;
+  }
+
+  private bareValue(first: string | undefined, depth: number): unknown {
+    if (first === '"') return this.string();
+    if (first === '{' || first === '[') {
+      if (depth > MAX_DEPTH) throw malformed(`it is nested deeper than ${MAX_DEPTH} levels`);
+      this.at++;
+      return first === '{' ? this.object(depth) : this.array(depth);
+    }
+    if (first === 't' || first === 'f' || first === 'n') {
+      const word = this.match(WORD);
+      return word === 'null' ? null : word === 'true';
+    }
+    return numberOf(this.match(NUMBER));
+  }
+
+  private object(depth: number): object {
+    const object: Record<string, unknown> = {};
+    for (let next = this.next(); next !== '}'; next = this.separator('}')) {
+      if (next !== '"') this.fail();
+      const name = this.string();
+      if (this.next() !== ':') this.fail();
+      this.at++;
+      const value = this.value(depth + 1);
+      if (!Object.hasOwn(object, name)) addMember(object, name, value);
+      else if (object[name] !== value && !isDeepStrictEqual(object[name], value)) {
+        throw malformed(`the member ${quote(name)} occurs twice, with different values`);
+      }
+    }
+    this.at++;
+    return object;
+  }
+
+  private array(depth: number): unknown[] {
+    const array: unknown[] = [];
+    for (let next = this.next(); next !== ']'; next = this.separator(']')) {
+      array.push(this.value(depth + 1));
+    }
+    this.at++;
+    return array;
+  }
+
+  /** What follows a comma, or the end of an object or array. */
+  private separator(end: string): string | undefined {
+    const character = this.text[this.at];
+    if (character === end) return end;
+    if (character !== ',') this.fail();
+    this.at++;
+    const next = this.next();
+    if (next === end) this.fail();
+    return next;
+  }
+
+  private string(): string {
+    const { text } = this;
+    const start = this.at + 1;
+    let isEscaped = false;
+    let at = start;
+    for (let code = text.charCodeAt(at); code !== 0x22; code = text.charCodeAt(at)) {
+      if (code === 0x5c) {
+        this.at = at;
+        at += this.match(ESCAPE).length;
+        isEscaped = true;
+      } else if (code >= 0x20) {
+        at++;
+      } else {
+        // A control character, or the end.
+        this.at = at;
+        this.fail();
+      }
+    }
+    this.at = at + 1;
+    return isEscaped
+      ? (JSON.parse(text.slice(start - 1, this.at)) as string)
+      : text.slice(start, at);
+  }
+
+  /** Skips white space, and looks at what follows. */
+  private next(): string | undefined {
+    const { text } = this;
+    let { at } = this;
+    for (let code = text.charCodeAt(at); code <= 0x20; code = text.charCodeAt(++at)) {
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) break;
+    }
+    this.at = at;
+    return text[at];
+  }
+
+  private match(pattern: RegExp): string {
+    pattern.lastIndex = this.at;
+    if (!pattern.test(this.text)) this.fail();
+    const match = this.text.slice(this.at, pattern.lastIndex);
+    this.at = pattern.lastIndex;
+    return match;
+  }
+
+  private fail(): never {
+    const before = this.text.slice(0, this.at);
+    const line = before.split('\n').length;
+    const column = this.at - before.lastIndexOf('\n');
+    const code = this.text.codePointAt(this.at);
+    const found = code === undefined ? 'end' : quote(String.fromCodePoint(code));
+    throw malformed(`unexpected ${found} at line ${line}, column ${column}`);
+  }
 }
 
-/** Whether a text has more than so many opening brackets. */
-function hasMoreBrackets(text: string, count: number): boolean {
-  let left = count;
-  for (const bracket of '{[') {
-    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
-      if (--left < 0) return true;
-    }
+function malformed(why: string): PlantStoreError {
+  return new PlantStoreError('malformed-json', `the body is not valid JSON: ${why}`);
+}
+
+function addMember(object: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') object[name] = value;
+  // An assignment would set the prototype.
+  else Object.defineProperty(object, name, { value, enumerable: true });
+}
+
+function numberOf(literal: string): number | ExactNumber {
+  const number = Number(literal);
+  const size = Math.abs(number);
+  if (size >= SMALLEST && size < Infinity) {
+    if (literal.length <= SAFE_DIGITS) return number;
+    const shortest = String(number);
+    if (shortest === literal || decimalOf(shortest) === decimalOf(literal)) return number;
   }
-  return false;
+  // Not -0, which is the same number.
+  else if (size === 0 && !/^[-.0]*[1-9]/.test(literal)) return 0;
+  return new ExactNumber(decimalOf(literal));
+}
+
+/** The digits of a number that is not zero, without zeros at either end, `e`, and the power of ten. */
+function decimalOf(literal: string): string {
+  const e = literal.search(/[eE]/);
+  const mantissa = e === -1 ? literal : literal.slice(0, e);
+  const point = mantissa.indexOf('.');
+  const digits = point === -1 ? mantissa : mantissa.slice(0, point) + mantissa.slice(point + 1);
+  const sign = digits[0] === '-' ? '-' : '';
+  /* Loops, because a pattern such as /0+$/ takes quadratic time on a megabyte of zeros. */
+  let start = sign.length;
+  while (digits[start] === '0') start++;
+  let end = digits.length;
+  while (digits[end - 1] === '0') end--;
+  const fraction = point === -1 ? 0 : mantissa.length - point - 1;
+  const power = (e === -1 ? 0 : Number(literal.slice(e + 1))) - fraction + (digits.length - end);
+  return Number.isSafeInteger(power) ? `${sign}${digits.slice(start, end)}e${power}` : literal;
 }

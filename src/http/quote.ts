@@ -1,0 +1,11 @@
+/** Longest quotation, in UTF-16 code units. */
+const MAX_LENGTH = 100;
+
+/** What a caller sent, for a message: in quotes, bounded, and without characters that cannot be seen. */
+export function quote(text: string): string {
+  const shown = text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
+  return JSON.stringify(shown).replaceAll(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (hidden) => `\\u${hidden.codePointAt(0)?.toString(16).padStart(4, '0')}`,
+  );
+}
