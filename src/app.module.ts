@@ -6,7 +6,7 @@ import type { ServiceConfig } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ErrorFilter } from './http/error.filter.js';
-import { BodyValidationPipe } from './http/body-validation.pipe.js';
+import { DtoPipe } from './http/dto.pipe.js';
 import { ENTITIES } from './entities.js';
 import { HttpModule } from './http/http.module.js';
 import { ObservabilityModule } from './observability/observability.module.js';
@@ -27,7 +27,7 @@ export class AppModule {
         PlantsModule,
       ],
       providers: [
-        { provide: APP_PIPE, useClass: BodyValidationPipe },
+        { provide: APP_PIPE, useClass: DtoPipe },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
     };

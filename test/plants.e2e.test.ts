@@ -52,7 +52,7 @@ describe('creating a plant', () => {
   });
 
   it.each([
-    ['the id is missing', '{"name":"a"}', [ID_RULE]],
+    ['the id is missing', '{"name":"a"}', ['id is missing']],
     ['the id is null', '{"id":null,"name":"a"}', [ID_RULE]],
     ['the id is a string', '{"id":"7","name":"a"}', [ID_RULE]],
     ['the id is a boolean', '{"id":true,"name":"a"}', [ID_RULE]],
@@ -66,8 +66,12 @@ describe('creating a plant', () => {
     ['the id is huge', '{"id":1e400,"name":"a"}', [ID_RULE]],
     ['the id has a huge exponent', '{"id":1e99999999999999999999,"name":"a"}', [ID_RULE]],
     ['the id is tiny', '{"id":1e-400,"name":"a"}', [ID_RULE]],
-    ['the id only comes by __proto__', '{"__proto__":{"id":1},"name":"a"}', [ID_RULE]],
-    ['the name is missing', '{"id":20}', ['name must be a string']],
+    ['the id only comes by __proto__', '{"__proto__":{"id":1},"name":"a"}', ['id is missing']],
+    ['the name is missing', '{"id":20}', ['name is missing']],
+    ['everything is missing', '{}', ['id is missing', 'name is missing']],
+    ['the name has a class', '{"id":20,"name":{"constructor":{"name":"a"}}}', ['name must be']],
+    ['the id has a prototype', '{"id":{"__proto__":{"id":1}},"name":"a"}', [ID_RULE]],
+    ['the id is in an array', '{"id":[[1]],"name":["a"]}', [ID_RULE, 'name must be a string']],
     ['the name is null', '{"id":20,"name":null}', ['name must be a string']],
     ['the name is a number', '{"id":20,"name":7}', ['name must be a string']],
     ['the name is a fraction', '{"id":20,"name":7.5}', ['name must be a string']],
@@ -146,20 +150,28 @@ describe('creating a plant', () => {
   });
 
   it.each([
-    ['no type', undefined],
-    ['text/plain', 'text/plain'],
-    ['a form', 'application/x-www-form-urlencoded'],
-    ['another JSON', 'application/vnd.api+json'],
-    ['another charset', 'application/json; charset=iso-8859-1'],
-    ['UTF-16', 'application/json; charset=utf-16'],
-    ['what is no media type', 'json'],
-    ['a list', 'application/json, text/plain'],
-  ])('refuses %s with 415 and tells what it accepts', async (_, type) => {
+    ['no type', undefined, 'without a Content-Type'],
+    ['text/plain', 'text/plain', 'as "text/plain"'],
+    ['a form', 'application/x-www-form-urlencoded', 'as "application/x-www-form-urlencoded"'],
+    ['another JSON', 'application/vnd.api+json', 'as "application/vnd.api+json"'],
+    [
+      'another charset',
+      'application/json; charset=iso-8859-1',
+      'as "application/json; charset=iso-8859-1"',
+    ],
+    ['UTF-16', 'application/json; charset=utf-16', 'as "application/json; charset=utf-16"'],
+    ['UTF-80', 'application/json; charset=utf-80', 'as "application/json; charset=utf-80"'],
+    ['what is no media type', 'json', 'as "json"'],
+    ['a list', 'application/json, text/plain', 'as "application/json, text/plain"'],
+    ['an endless type', `text/${'x'.repeat(5_000)}`, `as "text/${'x'.repeat(95)}…"`],
+    ['a hidden type', 'text/\u0085\u00ad"', String.raw`as "text/\u0085\u00ad\""`],
+  ])('refuses %s with 415 and tells what came and what it accepts', async (_, type, found) => {
     const answer = await service.request('POST', '/plants', {
       headers: type === undefined ? {} : { 'Content-Type': type },
       body: new TextEncoder().encode('{"id":32,"name":"a"}'),
     });
     expect(answer).toMatchObject({ status: 415, json: { error: 41500 } });
+    expect(answer.json['message']).toContain(`; it came ${found}`);
     expect(answer.headers.get('accept-post')).toBe('application/json');
   });
 
@@ -167,6 +179,8 @@ describe('creating a plant', () => {
     'application/json; charset=utf-8',
     'application/json;charset=UTF-8',
     'application/json; charset="utf-8"',
+    'application/json; charset=UTF8',
+    'application/json;charset="utf8"',
     'Application/JSON',
     'application/json; version=1',
   ])('accepts the type %s', async (type) => {
@@ -177,6 +191,7 @@ describe('creating a plant', () => {
   it.each(['gzip', 'br', 'identity'])('refuses the content coding %s with 415', async (coding) => {
     const answer = await service.post({ id: 34, name: 'a' }, { 'Content-Encoding': coding });
     expect(answer).toMatchObject({ status: 415, json: { error: 41500 } });
+    expect(answer.json['message']).toContain(`; it came with the content coding "${coding}"`);
   });
 
   it('keeps a plant of nearly a megabyte whole', async () => {
@@ -363,6 +378,16 @@ describe('the same create again', () => {
 });
 
 describe('getting a plant', () => {
+  it('takes an id with escaped digits for the same id (RFC 3986, section 6.2.2.2)', async () => {
+    await service.post({ id: -41, name: 'Yucca' });
+    for (const id of ['-41', '%2d41', '%2D%34%31']) {
+      expect(await service.request('GET', `/plants/${id}`)).toMatchObject({
+        status: 200,
+        text: '{"id":-41,"name":"Yucca"}',
+      });
+    }
+  });
+
   it('answers 404 with 40401 for an id that no plant has', async () => {
     const answer = await service.request('GET', '/plants/-987654321987');
     expect(answer.status).toBe(404);
@@ -389,6 +414,9 @@ describe('getting a plant', () => {
     '-9223372036854775809',
     '99999999999999999999999999',
     '1%00',
+    '%30%31',
+    '%2531',
+    '%2B1',
     '%D9%A1',
     '1,000',
     '1;x=1',

@@ -593,6 +593,13 @@ describe('the length of a body', () => {
     socket.send(creating(newPlant()));
     expect(await socket.answer()).toMatchObject({ status: 200 });
   });
+
+  it('is enough to be refused for its type, when its first byte has come', async () => {
+    const socket = await open();
+    socket.send(`${creatingHead(CHUNKED).replace(JSON_TYPE, 'Content-Type: a/b')}5\r\n{`);
+    expectError(await socket.answer({ within: AT_ONCE }), 41500);
+    await expectLast(socket);
+  });
 });
 
 describe.concurrent('waiting has a bound', () => {

@@ -1,10 +1,10 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { MIMEType } from 'node:util';
-import { createParamDecorator } from '@nestjs/common';
-import type { ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { ERROR_TABLE } from '../errors/error-table.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { parseExactJson } from './exact-json.js';
+import { quote } from './quote.js';
 import { declaresBody } from './unread-body.js';
 
 /**
@@ -54,8 +54,6 @@ class BodyMemory {
 declare global {
   namespace Express {
     interface Request {
-      /** What {@link JsonBody} may take. */
-      bodyMemory: BodyMemory;
       /** Set when all of the body is read before Node has noticed its end. */
       bodyIsRead?: boolean;
     }
@@ -63,50 +61,60 @@ declare global {
 }
 
 /**
- * The JSON body of the request, validated as the DTO class that the parameter has as its type. It
- * is read only now, after the guards: nobody without a valid token gets a body read.
+ * Stands for the body of a request until a parameter asks for it, after the guards: nobody without a
+ * valid token gets a body read.
  */
-export const JsonBody = createParamDecorator(async (_: unknown, context: ExecutionContext) => {
-  const http = context.switchToHttp();
-  return parseExactJson(decode(await readBody(http.getRequest(), http.getResponse())));
-});
+export class UnreadBody {
+  private isTaken = false;
 
-/** Tells every request how much of its body may be read. */
+  constructor(
+    private readonly request: Request,
+    private readonly memory: BodyMemory,
+  ) {}
+
+  /** The JSON value of the body. It is not kept, so that it can go while its plant waits. */
+  async read(): Promise<unknown> {
+    if (this.isTaken) throw new TypeError('a handler can have only one parameter with @Body()');
+    this.isTaken = true;
+    return parseExactJson(decode(await readBody(this.request, this.memory)));
+  }
+}
+
+/** Gives every request its body, unread. */
 export function jsonBody(limits: BodyLimits) {
   const memory = new BodyMemory(limits);
   return (request: Request): void => {
-    request.bodyMemory = memory;
+    request.body = new UnreadBody(request, memory);
   };
 }
 
-async function readBody(request: Request, response: Response): Promise<Buffer> {
-  const { limits } = request.bodyMemory;
+async function readBody(request: Request, memory: BodyMemory): Promise<Buffer> {
+  const { limits } = memory;
   if (!declaresBody(request)) throw new PlantStoreError('body-missing');
   const length = request.headers['content-length'];
   if (length !== undefined) {
     if (Number(length) > limits.bytes) throw tooLarge(limits);
-    requireJson(request);
+    const refusal = refusalOfType(request.headers);
+    if (refusal !== undefined) throw refusal;
   }
   // The server hands over requests with this expectation unanswered (see http-server.ts). RFC 9110,
   // section 10.1.1: it is of HTTP/1.1 only.
   if (request.headers.expect !== undefined && request.httpVersion === '1.1') {
-    response.writeContinue();
+    request.res?.writeContinue();
   }
-  const body = await collect(request, response);
+  const body = await collect(request, memory);
   if (body.length === 0) throw new PlantStoreError('body-missing');
-  // Only the end of a chunked body tells whether there is one at all.
-  requireJson(request);
   return body;
 }
 
-function collect(request: Request, response: Response): Promise<Buffer> | Buffer {
+function collect(request: Request, memory: BodyMemory): Promise<Buffer> | Buffer {
   // Most bodies have arrived together with the header fields: nothing to wait for.
   if (Number(request.headers['content-length']) === request.readableLength) {
     request.bodyIsRead = true;
     return request.read() as Buffer;
   }
-  const { bodyMemory: memory } = request;
   const { limits } = memory;
+  const response = request.res as Response;
   const share = memory.share();
   response.once('close', () => share.giveBack());
   return new Promise((resolve, reject) => {
@@ -118,6 +126,9 @@ function collect(request: Request, response: Response): Promise<Buffer> | Buffer
     const whole = setTimeout(onTimeout, limits.milliseconds);
     const onData = (chunk: Buffer) => {
       idle.refresh();
+      // Only the first byte of a chunked body tells that there is one at all.
+      const refusal = size === 0 ? refusalOfType(request.headers) : undefined;
+      if (refusal !== undefined) return settle(() => reject(refusal));
       size += chunk.length;
       if (size > limits.bytes) return settle(() => reject(tooLarge(limits)));
       // What is not kept is read all the same: a client that is still sending would not see an answer. Once
@@ -153,27 +164,26 @@ function tooLarge({ bytes }: BodyLimits): PlantStoreError {
   return new PlantStoreError('body-too-large', `the body must not be longer than ${bytes} bytes`);
 }
 
-function requireJson({ headers }: IncomingMessage): void {
-  const type = headers['content-type'];
-  if (type === undefined || headers['content-encoding'] !== undefined || !isUtf8Json(type)) {
-    throw new PlantStoreError('unsupported-media-type');
-  }
+/** Why the body cannot be read as JSON, as far as its header fields tell. */
+function refusalOfType(headers: IncomingHttpHeaders): PlantStoreError | undefined {
+  const { 'content-type': type, 'content-encoding': coding } = headers;
+  let found: string;
+  if (coding !== undefined) found = `with the content coding ${quote(coding)}`;
+  else if (type === undefined) found = 'without a Content-Type';
+  else if (isUtf8Json(type)) return undefined;
+  else found = `as ${quote(type)}`;
+  const { message } = ERROR_TABLE['unsupported-media-type'];
+  return new PlantStoreError('unsupported-media-type', `${message}; it came ${found}`);
 }
 
 function isUtf8Json(contentType: string): boolean {
   if (contentType === 'application/json') return true;
   try {
     const { essence, params } = new MIMEType(contentType);
-    return (
-      essence === 'application/json' && ['utf-8', null].includes(lowerCase(params.get('charset')))
-    );
+    return essence === 'application/json' && /^utf-?8$/i.test(params.get('charset') ?? 'utf-8');
   } catch {
     return false;
   }
-}
-
-function lowerCase(text: string | null): string | null {
-  return text === null ? null : text.toLowerCase();
 }
 
 // `ignoreBOM` keeps a byte order mark in the text, where it is no JSON (RFC 8259, section 8.1).

@@ -24,6 +24,7 @@ export function isPlantId(value: unknown): value is bigint {
 /**
  * Reads an id out of a path, where only its canonical decimal form is one: every plant has one path.
  *
+ * @param text decoded; `/plants/%31` is `/plants/1` (RFC 3986, section 6.2.2.2)
  * @throws PlantStoreError `parameter-not-valid`
  */
 export function parsePlantId(text: string): bigint {

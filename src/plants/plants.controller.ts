@@ -1,5 +1,4 @@
-import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
-import { JsonBody } from '../http/json-body.js';
+import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import { StoredPlantDto } from './dto/stored-plant.dto.js';
@@ -14,7 +13,7 @@ export class PlantsController {
   @Post()
   @HttpCode(200)
   @ApiCreatePlant()
-  create(@JsonBody() plant: NewPlantDto): Promise<PlantDto> {
+  create(@Body() plant: NewPlantDto): Promise<PlantDto> {
     return this.plants.create(plant);
   }
 

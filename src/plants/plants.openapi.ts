@@ -68,12 +68,18 @@ export function ApiCreatePlant(): MethodDecorator {
       examples: examples(({ plant }) => plant),
     }),
     ApiErrors(
-      ['malformed-json', 'a member occurs twice, with different values'],
+      [
+        'malformed-json',
+        'the body is not valid JSON: the member "id" occurs twice, with different values',
+      ],
       'body-missing',
       ['body-not-valid', `${PLANT_ID_RULE}; name must be a string`],
       ['id-taken', `id ${EXAMPLES['a-plant']?.id} belongs to a plant with other content`],
       'body-too-large',
-      'unsupported-media-type',
+      [
+        'unsupported-media-type',
+        'the body must be application/json in UTF-8, without a content coding; it came as "text/plain"',
+      ],
     ),
   );
 }

@@ -1,9 +1,11 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
 import { buildMessage, ValidateBy, ValidateIf } from 'class-validator';
+import { toInteger } from '../../http/exact-json.js';
 import { isPlantId, PLANT_ID_RULE, PLANT_ID_SCHEMA } from '../plant-id.js';
 
-/* One decorator per member: its rule and its schema are one thing. */
+/* One decorator per member: its type, its rule and its schema are one thing. */
 
 export function PlantIdField(): PropertyDecorator {
   return applyDecorators(
@@ -12,6 +14,11 @@ export function PlantIdField(): PropertyDecorator {
       description: 'Identification number of the plant.',
       example: 7,
     }),
+    // From `obj`: class-transformer leaves no digits in the `value` of a number that a double cannot hold.
+    Transform(
+      ({ obj, key }: { obj: Record<string, unknown>; key: string }) =>
+        toInteger(obj[key]) ?? obj[key],
+    ),
     ValidateBy({
       name: 'isPlantId',
       validator: { validate: isPlantId, defaultMessage: () => PLANT_ID_RULE },

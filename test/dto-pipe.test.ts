@@ -1,0 +1,243 @@
+import { Test } from '@nestjs/testing';
+import { Expose, Transform, Type } from 'class-transformer';
+import { IsInt, IsOptional, IsString, Max, ValidateNested } from 'class-validator';
+import type { ArgumentMetadata } from '@nestjs/common';
+import type { Request } from 'express';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { PlantStoreError } from '../src/errors/plant-store.error.js';
+import { DtoPipe } from '../src/http/dto.pipe.js';
+import { toInteger } from '../src/http/exact-json.js';
+import { jsonBody } from '../src/http/json-body.js';
+import { NewPlantDto } from '../src/plants/dto/new-plant.dto.js';
+
+/* DTOs as the documentation of Nest writes them. */
+
+class OwnerDto {
+  @IsString()
+  name!: string;
+}
+
+class CatDto {
+  @IsString()
+  name!: string;
+
+  @IsInt()
+  @Max(30)
+  age = 1;
+
+  @IsOptional()
+  @Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => toInteger(obj[key]))
+  chip?: bigint;
+
+  @IsOptional()
+  @IsString({ each: true })
+  toys?: string[];
+
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => OwnerDto)
+  owner?: OwnerDto;
+
+  @IsOptional()
+  @Expose({ name: 'fur-colour' })
+  @IsString()
+  colour?: string;
+
+  secret?: string;
+}
+
+class PageDto {
+  @IsString()
+  after!: string;
+
+  @Type(() => Number)
+  @IsInt()
+  @Max(100)
+  limit = 20;
+}
+
+class NothingDto {
+  name!: string;
+}
+
+let pipe: DtoPipe;
+
+beforeAll(async () => {
+  const module = await Test.createTestingModule({ providers: [DtoPipe] }).compile();
+  pipe = module.get(DtoPipe);
+});
+
+/** A body that has arrived and is not read yet. */
+function unread(content: string): unknown {
+  const bytes = Buffer.from(content);
+  const headers = { 'content-type': 'application/json', 'content-length': String(bytes.length) };
+  const request = {
+    headers,
+    readableLength: bytes.length,
+    read: () => bytes,
+  } as unknown as Request;
+  jsonBody({ bytes: 2_000_000, idleMilliseconds: 1_000, milliseconds: 1_000 })(request);
+  return request.body;
+}
+
+/** What a handler gets, or the failure of its parameter. */
+async function body(content: string, metatype: ArgumentMetadata['metatype'] = CatDto) {
+  return pipe.transform(unread(content), { type: 'body', metatype });
+}
+
+async function failure(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    (value) => expect.fail(`got ${String(value)}`),
+    (error: unknown) => error,
+  );
+}
+
+async function mistakes(content: string, metatype: ArgumentMetadata['metatype'] = CatDto) {
+  const error = await failure(body(content, metatype));
+  expect(error).toBeInstanceOf(PlantStoreError);
+  expect(error).toMatchObject({ code: 'body-not-valid' });
+  return (error as Error).message;
+}
+
+describe('a DTO out of a body', () => {
+  it('is an instance of its class, with the members that have a rule', async () => {
+    const content = '{"name":"Tom","age":3,"toys":["mouse"],"secret":"x","other":{"a":[1]}}';
+    const cat = await body(content);
+    expect(cat).toBeInstanceOf(CatDto);
+    expect(cat).toEqual({ name: 'Tom', age: 3, toys: ['mouse'] });
+  });
+
+  it('keeps its defaults where the body has nothing', async () => {
+    expect(await body('{"name":"Tom"}')).toEqual({ name: 'Tom', age: 1 });
+  });
+
+  it('has the names and types that class-transformer gives', async () => {
+    const content =
+      '{"name":"Tom","chip":9007199254740993.0,"fur-colour":"grey","owner":{"name":"Ann"}}';
+    const cat = (await body(content)) as CatDto;
+    expect(cat).toMatchObject({ chip: 9007199254740993n, colour: 'grey', owner: { name: 'Ann' } });
+    expect(cat.owner).toBeInstanceOf(OwnerDto);
+  });
+
+  it.each(['{"id":7,"name":"a"}', ' { "name" : "a", "id" : 70e-1 } '])(
+    'has members of one type, however %s is written',
+    async (content) => {
+      expect(await body(content, NewPlantDto)).toEqual({ id: 7n, name: 'a' });
+    },
+  );
+
+  it('names each mistake, and tells what is missing from what is wrong', async () => {
+    expect(await mistakes('{"age":40,"toys":[1]}')).toBe(
+      'name is missing; age must not be greater than 30; each value in toys must be a string',
+    );
+    expect(await mistakes('{"name":"Tom","owner":{}}')).toBe('owner.name is missing');
+    expect(await mistakes('{"name":"Tom","owner":{"name":1}}')).toBe('owner.name must be a string');
+    expect(await mistakes('{"name":null}')).toBe('name must be a string');
+  });
+
+  it.each(['[]', 'null', '7', '"name"'])('is not made of %s', async (content) => {
+    expect(await mistakes(content)).toBe('the body must be a JSON object');
+  });
+
+  it.each([
+    '{"name":{"constructor":1}}',
+    '{"name":{"constructor":{"name":"String","prototype":{"constructor":{}}}}}',
+    '{"name":{"then":1}}',
+    '{"name":{"__proto__":{"length":1}}}',
+    '{"name":[{"constructor":null}]}',
+    '{"name":{"toString":1,"valueOf":1}}',
+  ])('is not made by what %s calls a class', async (content) => {
+    expect(await mistakes(content)).toBe('name must be a string');
+  });
+
+  it('does not let a body change a prototype', async () => {
+    const cat = await body('{"name":"Tom","__proto__":{"secret":"x"},"constructor":{"a":1}}');
+    expect(Object.getPrototypeOf(cat)).toBe(CatDto.prototype);
+    expect((cat as CatDto).secret).toBeUndefined();
+    expect(({} as { secret?: string }).secret).toBeUndefined();
+  });
+
+  it('does not take long, however many members nobody asked for', async () => {
+    const many = Array.from({ length: 100_000 }, (_, index) => `"m${index}":0`).join(',');
+    const start = process.cpuUsage();
+    expect(await body(`{"name":"Tom",${many}}`)).toEqual({ name: 'Tom', age: 1 });
+    expect(await mistakes(`{"name":{${many}}}`)).toBe('name must be a string');
+    expect(await mistakes(`{"name":"Tom","owner":{${many}}}`)).toBe('owner.name is missing');
+    // Quadratic time would be minutes.
+    expect(process.cpuUsage(start).user / 1_000).toBeLessThan(5_000);
+  });
+});
+
+describe('a body that cannot become a DTO', () => {
+  it.each([
+    ['has lost its class by `import type`', Object],
+    ['has no type at all', undefined],
+    ['is a string', String],
+    ['is an array', Array],
+    ['is a class without rules', NothingDto],
+  ])('because its parameter %s is a mistake of ours', (_, metatype) => {
+    const value = unread('{"name":"Tom"}');
+    expect(() => pipe.transform(value, { type: 'body', metatype })).toThrow(TypeError);
+  });
+
+  it('because only a part of it is wanted is a mistake of ours', () => {
+    // Nest has looked for the part in the unread body.
+    expect(() =>
+      pipe.transform(undefined, { type: 'body', metatype: String, data: 'name' }),
+    ).toThrow(/whole/);
+  });
+
+  it('because two parameters want it is a mistake of ours', async () => {
+    const value = unread('{"name":"Tom"}');
+    const once = pipe.transform(value, { type: 'body', metatype: CatDto });
+    const again = pipe.transform(value, { type: 'body', metatype: CatDto }) as Promise<unknown>;
+    expect(await failure(again)).toBeInstanceOf(TypeError);
+    expect(await once).toBeInstanceOf(CatDto);
+  });
+});
+
+describe('a DTO out of parameters', () => {
+  it('is checked like a body', () => {
+    const metadata: ArgumentMetadata = { type: 'query', metatype: PageDto };
+    const page = pipe.transform({ after: '7', limit: '50', other: 'x' }, metadata);
+    expect(page).toBeInstanceOf(PageDto);
+    expect(page).toEqual({ after: '7', limit: 50 });
+    expect(pipe.transform({ after: '' }, metadata)).toEqual({ after: '', limit: 20 });
+  });
+
+  it.each([
+    [{}, 'after is missing'],
+    [{ after: ['1', '2'] }, 'after must be a string'],
+    [{ after: '1', limit: '101' }, 'limit must not be greater than 100'],
+    [{ after: '1', limit: ['5', '6'] }, 'limit must not be greater than 100'],
+  ])('of %j is refused with its name and its rule', (query, message) => {
+    expect(() => pipe.transform(query, { type: 'query', metatype: PageDto })).toThrow(
+      expect.objectContaining({
+        code: 'parameter-not-valid',
+        message: expect.stringContaining(message),
+      }) as Error,
+    );
+  });
+
+  it('is checked in a path, too', () => {
+    const metadata: ArgumentMetadata = { type: 'param', metatype: PageDto };
+    expect(() => pipe.transform({}, metadata)).toThrow('after is missing');
+  });
+
+  it('without its class is a mistake of ours', () => {
+    expect(() => pipe.transform({}, { type: 'query', metatype: Object })).toThrow(TypeError);
+  });
+});
+
+describe('what is left alone', () => {
+  it.each<[string, ArgumentMetadata]>([
+    ['one parameter of the query', { type: 'query', data: 'name', metatype: String }],
+    ['one parameter of the path', { type: 'param', data: 'id', metatype: BigInt as never }],
+    ['all parameters of the path, without a class', { type: 'param', metatype: Object }],
+    ['what a custom decorator gives', { type: 'custom', metatype: CatDto }],
+    ['what a custom decorator gives, of no class', { type: 'custom', metatype: Object }],
+  ])('is %s', (_, metadata) => {
+    const value = { name: 7 };
+    expect(pipe.transform(value, metadata)).toBe(value);
+  });
+});
