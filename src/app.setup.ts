@@ -22,12 +22,21 @@ export async function createApp(
   observability: Observability,
   limits: HttpLimits,
 ): Promise<NestExpressApplication> {
-  const { logger, metrics } = observability;
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(config, observability),
     new PlantStoreAdapter(limits, observability),
-    { bodyParser: false, logger: new NestLog(logger), abortOnError: false },
+    { bodyParser: false, logger: new NestLog(observability.logger), abortOnError: false },
   );
+  return setUp(app, config, observability, limits);
+}
+
+/** Puts the edge in front of the routes of an application on a {@link PlantStoreAdapter}. */
+export async function setUp(
+  app: NestExpressApplication,
+  config: ServiceConfig,
+  { logger, metrics }: Observability,
+  limits: HttpLimits,
+): Promise<NestExpressApplication> {
   const { basePath, bodyLimit, corsOrigins, docsEnabled, trustProxy } = config.http;
   if (trustProxy !== undefined) app.set('trust proxy', trustProxy);
 

@@ -1,8 +1,14 @@
 import {
   BadGatewayException,
   BadRequestException,
-  NotFoundException,
+  ConflictException,
+  ForbiddenException,
+  HttpException,
   ImATeapotException,
+  InternalServerErrorException,
+  NotFoundException,
+  ServiceUnavailableException,
+  UnauthorizedException,
 } from '@nestjs/common';
 import type { ArgumentsHost } from '@nestjs/common';
 import { DatabaseError } from 'pg';
@@ -45,20 +51,43 @@ describe('what a caller is told', () => {
     ['an object with a status', { status: 400, message: 'secret' }],
     ['an error', new Error('secret')],
     ['an error with a strange status', Object.assign(new Error('secret'), { status: 200 })],
-    ['a framework error of the server', new BadGatewayException('secret')],
+    ['an exception with a status that HTTP does not have', new HttpException('secret', 700)],
   ])('of %s thrown is nothing but that the service failed', (_, thrown) => {
     expect(toAnswer(thrown)).toEqual(INTERNAL);
   });
 
   it.each([
-    [new BadRequestException('secret'), 40000],
-    [new ImATeapotException('secret'), 40000],
-    [Object.assign(new URIError('secret'), { status: 400 }), 40000],
-    [new NotFoundException('secret'), 40400],
-  ])('of what the framework throws is the number for its status', (thrown, error) => {
-    const { body } = toAnswer(thrown);
+    [400, 40000],
+    [404, 40400],
+    [418, 40000],
+  ])('of an error of Express with status %i is %i and nothing else', (status, error) => {
+    const { body } = toAnswer(Object.assign(new URIError('secret'), { status }));
     expect(body.error).toBe(error);
     expect(body.message).not.toContain('secret');
+  });
+
+  it.each([
+    [new BadRequestException('Choose another cat'), 400, 'Choose another cat'],
+    [new BadRequestException(['no name', 'no age']), 400, 'no name; no age'],
+    [new BadRequestException(), 400, 'Bad Request'],
+    [new HttpException('Pay first', 402), 402, 'Pay first'],
+    [new ForbiddenException(), 403, 'Forbidden'],
+    [new HttpException({ status: 403, error: 'Not yours' }, 403), 403, 'Not yours'],
+    [new NotFoundException('No such cat'), 404, 'No such cat'],
+    [new ConflictException({ message: 'The cat changed' }), 409, 'The cat changed'],
+    [new ImATeapotException({ spout: 'short' }), 418, 'Im Teapot Exception'],
+    [new InternalServerErrorException(), 500, 'Internal Server Error'],
+    [new BadGatewayException('The vet is out'), 502, 'The vet is out'],
+    [new HttpException(new Error('secret') as never, 500), 500, 'Internal Server Error'],
+  ])('of %s, thrown by a handler, is its status and its message', (thrown, status, message) => {
+    expect(toAnswer(thrown)).toMatchObject({ status, body: { error: status * 100, message } });
+  });
+
+  it('of an exception of Nest has the header fields that belong to its status', () => {
+    expect(toAnswer(new UnauthorizedException('Who?')).headers).toEqual({
+      'WWW-Authenticate': 'Bearer realm="plant-store"',
+    });
+    expect(toAnswer(new ServiceUnavailableException()).headers).toEqual({ 'Retry-After': '1' });
   });
 
   it('of a wrong method are the right ones', () => {

@@ -1,9 +1,8 @@
-import { Catch, Inject, NotFoundException } from '@nestjs/common';
+import { Catch, Inject } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { describeFailure, driverFailure } from '../database/database-failure.js';
-import { unroutable } from './allowed-methods.js';
 import { sendJson } from './send-json.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
@@ -25,15 +24,14 @@ export class ErrorFilter implements ExceptionFilter {
     // A client that went away fails its own request: there is nobody to answer and nothing to mend.
     if (request.destroyed && !request.complete) return;
 
-    // Nest's router throws this, for an unknown path and for a wrong method alike.
-    const failure =
-      exception instanceof NotFoundException ? unroutable(request) : driverFailure(exception);
+    const failure = driverFailure(exception);
     const { status, headers, body } = toAnswer(failure);
     if (status >= 500) {
       this.report(failure, { requestId: request.id, error: body.error }, body.message);
     }
     if (response.headersSent) {
-      response.destroy();
+      // A stream can fail after its last byte, too.
+      if (!response.writableEnded) response.destroy();
       return;
     }
     this.metrics.recordRefusal(body.error);

@@ -1,7 +1,10 @@
+import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
-import type { Express, Response } from 'express';
+import type { Express, Request, Response } from 'express';
 import type { Observability } from '../observability/observability.module.js';
+import { unroutable } from './allowed-methods.js';
+import { stringifyExactJson } from './exact-json.js';
 import { createHttpServer } from './http-server.js';
 import type { HttpLimits } from './limits.js';
 import { sendJson } from './send-json.js';
@@ -31,7 +34,31 @@ export class PlantStoreAdapter extends ExpressAdapter {
     );
   }
 
-  override reply(response: Response, body: unknown, status?: number): void {
-    sendJson(response, status ?? response.statusCode, body);
+  /** Answers with what a handler returned: JSON of objects, all else as Express and Nest do. */
+  override reply(response: Response, body: unknown, status = response.statusCode): void {
+    if (body instanceof StreamableFile) {
+      // Nest would answer `Bad Request` as plain text. The filter breaks off an answer that has begun.
+      body.setErrorHandler((error) => {
+        if (!response.headersSent) response.removeHeader('Content-Disposition');
+        response.req.next?.(error);
+      });
+    } else if (typeof body === 'object' && body !== null) {
+      if (!response.hasHeader('Content-Type')) return sendJson(response, status, body);
+      response.status(status).end(stringifyExactJson(body));
+      return;
+    }
+    super.reply(response, body, status);
+  }
+
+  /** Not by Nest's NotFoundException, which a handler may throw, too. */
+  override setNotFoundHandler(): void {
+    this.use((request: Request) => {
+      throw unroutable(request);
+    });
+  }
+
+  /** Failures of Express reach the filter as they are: what they tell is for the log. */
+  override mapException(error: unknown): unknown {
+    return error;
   }
 }
