@@ -26,12 +26,20 @@ class CatDto {
   age = 1;
 
   @IsOptional()
-  @Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => toInteger(obj[key]))
+  @Transform(
+    ({ obj, key }: { obj: Record<string, unknown>; key: string }) =>
+      toInteger(obj[key]) ?? obj[key],
+  )
   chip?: bigint;
 
   @IsOptional()
   @IsString({ each: true })
   toys?: string[];
+
+  @IsOptional()
+  @ValidateNested({ each: true })
+  @Type(() => OwnerDto)
+  friends?: OwnerDto[];
 
   @IsOptional()
   @ValidateNested()
@@ -133,6 +141,10 @@ describe('a DTO out of a body', () => {
     expect(await mistakes('{"name":"Tom","owner":{}}')).toBe('owner.name is missing');
     expect(await mistakes('{"name":"Tom","owner":{"name":1}}')).toBe('owner.name must be a string');
     expect(await mistakes('{"name":null}')).toBe('name must be a string');
+    const friends = Array.from({ length: 10_000 }, () => '{}').join(',');
+    expect(await mistakes(`{"friends":[${friends}],"name":"Tom"}`)).toMatch(
+      /^friends\.0\.name is missing;.* friends\.9\.name is missing; and 9990 more$/,
+    );
   });
 
   it.each(['[]', 'null', '7', '"name"'])('is not made of %s', async (content) => {

@@ -10,19 +10,15 @@ import {
   ServiceUnavailableException,
   UnauthorizedException,
 } from '@nestjs/common';
-import type { ArgumentsHost } from '@nestjs/common';
 import { DatabaseError } from 'pg';
-import { pino } from 'pino';
 import { QueryFailedError } from 'typeorm';
 import { describe, expect, it } from 'vitest';
 import { describeFailure, isOutage } from '../src/database/database-failure.js';
-import { ErrorFilter } from '../src/http/error.filter.js';
 import { ERROR_TABLE } from '../src/errors/error-table.js';
 import type { ErrorCode } from '../src/errors/error-table.js';
 import { MethodNotAllowedError } from '../src/errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { toAnswer } from '../src/errors/to-answer.js';
-import { Metrics } from '../src/observability/metrics.js';
 
 const INTERNAL = {
   status: 500,
@@ -155,17 +151,5 @@ describe('a failure of the database', () => {
     expect(describeFailure(databaseError('42703'))).toBe('message text decides nothing');
     expect(describeFailure(new AggregateError([new Error('a'), new Error('b')]))).toBe('a, b');
     expect(describeFailure('text')).toBe('text');
-  });
-});
-
-describe('the filter', () => {
-  it('breaks off an answer that has begun, for nothing can be told any more', () => {
-    const calls: string[] = [];
-    const response = { headersSent: true, destroy: () => calls.push('destroy') };
-    const request = { destroyed: false, complete: true };
-    const http = { getRequest: () => request, getResponse: () => response };
-    const host = { switchToHttp: () => http } as unknown as ArgumentsHost;
-    new ErrorFilter(pino({ level: 'silent' }), new Metrics()).catch(new Error('late'), host);
-    expect(calls).toEqual(['destroy']);
   });
 });

@@ -51,11 +51,16 @@ async function bodyAs(dtoClass: DtoClass, body: unknown): Promise<object> {
 const TRANSFORM_OPTIONS = { strategy: 'excludeAll', exposeDefaultValues: true } as const;
 const VALIDATE_OPTIONS = { forbidUnknownValues: true };
 
+/** Mistakes that a message names. */
+const MAX_TOLD = 10;
+
 function make(dtoClass: DtoClass, value: object, code: ErrorCode): object {
   const dto = plainToInstance(dtoClass, value, TRANSFORM_OPTIONS);
-  const mistakes = validateSync(dto, VALIDATE_OPTIONS);
-  if (mistakes.length > 0) throw new PlantStoreError(code, describe(mistakes).join('; '));
-  return dto;
+  const mistakes = describe(validateSync(dto, VALIDATE_OPTIONS));
+  if (mistakes.length === 0) return dto;
+  const more = mistakes.splice(MAX_TOLD).length;
+  if (more > 0) mistakes.push(`and ${more} more`);
+  throw new PlantStoreError(code, mistakes.join('; '));
 }
 
 function describe(mistakes: readonly ValidationError[], path = ''): string[] {

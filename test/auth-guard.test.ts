@@ -1,0 +1,71 @@
+import type { ExecutionContext } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AuthGuard } from '../src/auth/auth.guard.js';
+import { TOKEN_VERIFIERS } from '../src/auth/token-verifier.js';
+import { PlantStoreError } from '../src/errors/plant-store.error.js';
+
+const first = { verify: vi.fn<(token: string) => boolean>() };
+const second = { verify: vi.fn<(token: string) => Promise<boolean>>() };
+let guard: AuthGuard;
+
+beforeAll(async () => {
+  const module = await Test.createTestingModule({
+    providers: [AuthGuard, { provide: TOKEN_VERIFIERS, useValue: [first, second] }],
+  }).compile();
+  guard = module.get(AuthGuard);
+});
+
+beforeEach(() => {
+  first.verify.mockReset().mockReturnValue(false);
+  second.verify.mockReset().mockResolvedValue(false);
+});
+
+/** A request with these Authorization header fields. */
+function request(...credentials: readonly string[]): ExecutionContext {
+  const received = {
+    headers: { authorization: credentials[0] },
+    rawHeaders: credentials.flatMap((value) => ['Authorization', value]),
+  };
+  return {
+    switchToHttp: () => ({ getRequest: () => received }),
+  } as unknown as ExecutionContext;
+}
+
+describe('the guard', () => {
+  it('lets a token in at once that the first verifier knows', () => {
+    first.verify.mockReturnValue(true);
+    expect(guard.canActivate(request('Bearer abc'))).toBe(true);
+    expect(first.verify).toHaveBeenCalledWith('abc');
+    expect(second.verify).not.toHaveBeenCalled();
+  });
+
+  it('waits for the next verifier where the first one does not know the token', async () => {
+    second.verify.mockResolvedValue(true);
+    await expect(guard.canActivate(request('bearer abc'))).resolves.toBe(true);
+  });
+
+  it('refuses a token that nobody knows', async () => {
+    await expect(guard.canActivate(request('Bearer abc'))).rejects.toMatchObject({
+      code: 'token-not-valid',
+    });
+  });
+
+  it('tells why a verifier cannot say', async () => {
+    const outage = new PlantStoreError('token-issuer-unavailable');
+    second.verify.mockRejectedValue(outage);
+    await expect(guard.canActivate(request('Bearer abc'))).rejects.toBe(outage);
+  });
+
+  it.each([
+    ['no credentials', [], 'no-credentials'],
+    ['another scheme', ['Basic abc'], 'no-credentials'],
+    ['no token', ['Bearer'], 'token-not-valid'],
+    ['two headers', ['Bearer abc', 'Bearer abc'], 'token-not-valid'],
+  ])('asks no verifier about %s', (_, credentials, code) => {
+    expect(() => guard.canActivate(request(...credentials))).toThrow(
+      expect.objectContaining({ code }) as Error,
+    );
+    expect(first.verify).not.toHaveBeenCalled();
+  });
+});

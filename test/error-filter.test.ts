@@ -1,0 +1,93 @@
+import { ConflictException, ServiceUnavailableException } from '@nestjs/common';
+import type { ArgumentsHost } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { pino } from 'pino';
+import { QueryFailedError } from 'typeorm';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { PlantStoreError } from '../src/errors/plant-store.error.js';
+import { ErrorFilter } from '../src/http/error.filter.js';
+import { LOGGER } from '../src/observability/logger.js';
+import { Metrics } from '../src/observability/metrics.js';
+
+let filter: ErrorFilter;
+let log: Record<string, unknown>[];
+
+beforeAll(async () => {
+  const logger = pino(
+    { formatters: { level: (level) => ({ level }) } },
+    { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
+  );
+  const module = await Test.createTestingModule({
+    providers: [ErrorFilter, Metrics, { provide: LOGGER, useValue: logger }],
+  }).compile();
+  filter = module.get(ErrorFilter);
+});
+
+beforeEach(() => {
+  log = [];
+});
+
+/** What the filter does with the answer to a request that has failed. */
+function answerTo(failure: unknown, request: object = {}, response: object = {}): unknown[] {
+  const calls: unknown[] = [];
+  const http = {
+    getRequest: () => ({ id: 'the-request', destroyed: false, complete: true, ...request }),
+    getResponse: () => ({
+      headersSent: false,
+      set: (fields: object) => calls.push(fields),
+      writeHead: (status: number) => calls.push(status),
+      end: (body: string) => calls.push(JSON.parse(body)),
+      destroy: () => calls.push('destroy'),
+      ...response,
+    }),
+  };
+  filter.catch(failure, { switchToHttp: () => http } as unknown as ArgumentsHost);
+  return calls;
+}
+
+describe('the filter', () => {
+  it('answers with status, header fields and body of the failure', () => {
+    expect(answerTo(new PlantStoreError('overloaded', 'too many plants'))).toEqual([
+      { 'Retry-After': '1' },
+      503,
+      { error: 50301, message: 'too many plants' },
+    ]);
+    expect(answerTo(new ConflictException('Another one'))).toEqual([
+      {},
+      409,
+      { error: 40900, message: 'Another one' },
+    ]);
+    expect(log).toEqual([]);
+  });
+
+  it.each([new Error('secret'), new ServiceUnavailableException('try later')])(
+    'logs a mistake of ours with all that is known of it: %s',
+    (failure) => {
+      answerTo(failure);
+      expect(log).toMatchObject([
+        { level: 'error', requestId: 'the-request', err: { message: failure.message } },
+      ]);
+    },
+  );
+
+  it('logs an outage with its reason, and without the statement', () => {
+    const cause = new QueryFailedError('SELECT secret', [], new Error('connection refused'));
+    answerTo(new PlantStoreError('database-unavailable', undefined, { cause }));
+    expect(log).toMatchObject([{ level: 'warn', error: 50300, reason: 'connection refused' }]);
+    expect(JSON.stringify(log)).not.toContain('secret');
+  });
+
+  it('has nobody to answer when the client went away before the end of its request', () => {
+    expect(answerTo(new Error('aborted'), { destroyed: true, complete: false })).toEqual([]);
+    expect(log).toEqual([]);
+  });
+
+  it('breaks off an answer that has begun, for nothing can be told any more', () => {
+    expect(answerTo(new Error('late'), {}, { headersSent: true })).toEqual(['destroy']);
+    expect(log).toMatchObject([{ level: 'error' }]);
+  });
+
+  it('leaves an answer alone that is complete', () => {
+    expect(answerTo(new Error('late'), {}, { headersSent: true, writableEnded: true })).toEqual([]);
+  });
+});
