@@ -1,9 +1,10 @@
 import { pino } from 'pino';
-import type { DataSource } from 'typeorm';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DataSource } from 'typeorm';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
 import { generateMigration } from '../src/database/migration-file.js';
 import { applyMigrations, awaitMigrations, revertMigration } from '../src/database/migrate.js';
+import { CreatePlants1763683200000 } from '../src/database/migrations/1763683200000-create-plants.js';
 import { StartupError } from '../src/errors/startup.error.js';
 import { createDataSource } from './support/data-source.js';
 import { createTestDatabase } from './support/test-database.js';
@@ -24,6 +25,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.restoreAllMocks();
   if (dataSource.isInitialized) await dataSource.destroy();
   await database.drop();
 });
@@ -58,7 +60,7 @@ describe('migrations', () => {
 
   it('can be taken back', async () => {
     await applyMigrations(dataSource, { log, signal });
-    await revertMigration(dataSource, log);
+    await revertMigration(dataSource, { log, signal });
     expect(await database.query("SELECT to_regclass('plants') AS found")).toEqual([
       { found: null },
     ]);
@@ -77,24 +79,41 @@ describe('migrations', () => {
     await Promise.all(services.map((service) => service.stop()));
   });
 
-  it('wait a bounded time for another instance that is migrating', async () => {
-    await dataSource.transaction(async (manager) => {
-      await manager.query('SELECT pg_advisory_xact_lock(7526841013)');
-      await expect(applyMigrations(dataSource, { log, signal, limits: HURRIED })).rejects.toThrow(
-        /^the migrations failed: another instance is migrating, and does not end$/,
-      );
+  it('may take longer than the statement of a request, back as well', async () => {
+    await applyMigrations(dataSource, { log, signal });
+    const { options } = dataSource;
+    const hurried = new DataSource({
+      ...options,
+      extra: { ...options.extra, query_timeout: 300 },
     });
-    await applyMigrations(dataSource, { log, signal, limits: HURRIED });
+    await connect(hurried, { log, signal });
+    const down = vi.spyOn(CreatePlants1763683200000.prototype, 'down');
+    down.mockImplementation(async (runner) => {
+      expect(await runner.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '0' }]);
+      await runner.query('SELECT pg_sleep(0.6)');
+      await runner.query('DROP TABLE plants');
+    });
+    await revertMigration(hurried, { log, signal });
+    await hurried.destroy();
+    expect(await database.query('SELECT name FROM plant_store_migrations')).toEqual([]);
   });
 
-  it('stop waiting for another instance when the start is called off', async () => {
+  it.each([
+    ['applied', applyMigrations],
+    ['taken back', revertMigration],
+  ])('wait a bounded time for another instance before they are %s', async (_, migrate) => {
+    if (migrate === revertMigration) await applyMigrations(dataSource, { log, signal });
     await dataSource.transaction(async (manager) => {
       await manager.query('SELECT pg_advisory_xact_lock(7526841013)');
+      await expect(migrate(dataSource, { log, signal, limits: HURRIED })).rejects.toThrow(
+        /^the migrations failed: another instance is migrating, and does not end$/,
+      );
       const controller = new AbortController();
-      const waiting = applyMigrations(dataSource, { log, signal: controller.signal });
+      const waiting = migrate(dataSource, { log, signal: controller.signal });
       setTimeout(() => controller.abort(), 50);
       await expect(waiting).rejects.toThrow(/aborted/);
     });
+    await migrate(dataSource, { log, signal, limits: HURRIED });
   });
 
   it('that cannot be looked at end the start in words, without a statement', async () => {

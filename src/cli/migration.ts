@@ -64,7 +64,7 @@ async function perform(url: string): Promise<void> {
   try {
     const waiting = { log, signal: stopping.signal };
     await connect(dataSource, waiting);
-    if (command === 'revert') await revertMigration(dataSource, log);
+    if (command === 'revert') await revertMigration(dataSource, waiting);
     else await applyMigrations(dataSource, waiting);
     if (command === 'generate') await generate(dataSource);
   } finally {

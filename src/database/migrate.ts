@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { DataSource, MigrationExecutor } from 'typeorm';
 import type { DataSourceOptions, EntityManager } from 'typeorm';
 import { StartupError } from '../errors/startup.error.js';
@@ -16,30 +15,53 @@ const MIGRATION_LOCK = 7_526_841_013;
  * @throws StartupError
  * @throws AbortError when `signal` ends the waiting for another instance
  */
-export async function applyMigrations(
-  dataSource: DataSource,
-  { log, signal, limits = STARTUP_LIMITS }: Waiting,
-): Promise<void> {
+export async function applyMigrations(dataSource: DataSource, waiting: Waiting): Promise<void> {
+  const { log } = waiting;
   if ((await pendingMigrations(dataSource)).length === 0) {
-    log.debug('the database is up to date');
+    log.info('the database is up to date');
     return;
   }
   log.info('applying the migrations');
+  const applied = await migrate(dataSource, waiting, (executor) =>
+    executor.executePendingMigrations(),
+  );
+  log.info({ applied: applied.map(({ name }) => name) }, 'the database is up to date');
+}
+
+/**
+ * Takes the last migration back.
+ *
+ * @throws StartupError
+ * @throws AbortError when `signal` ends the waiting for another instance
+ */
+export async function revertMigration(dataSource: DataSource, waiting: Waiting): Promise<void> {
+  await migrate(dataSource, waiting, (executor) => executor.undoLastMigration());
+  waiting.log.info(
+    { pending: await pendingMigrations(dataSource) },
+    'the last migration is reverted',
+  );
+}
+
+/** Changes the schema in one transaction, under the lock, in as much time as it takes. */
+async function migrate<T>(
+  { options }: DataSource,
+  { signal, limits = STARTUP_LIMITS }: Waiting,
+  change: (executor: MigrationExecutor) => Promise<T>,
+): Promise<T> {
   // Connections of its own: those of requests break off what takes longer than a request may.
   const unhurried = new DataSource({
-    ...dataSource.options,
+    ...options,
     driver: undefined,
     poolSize: 1,
     extra: { keepAlive: true },
   } as DataSourceOptions);
   try {
     await unhurried.initialize();
-    const applied = await unhurried.transaction(async (manager) => {
+    return await unhurried.transaction(async (manager) => {
       await manager.query('SET LOCAL statement_timeout = 0');
       await lock(manager, signal, limits);
-      return await new MigrationExecutor(unhurried, manager.queryRunner).executePendingMigrations();
+      return await change(new MigrationExecutor(unhurried, manager.queryRunner));
     });
-    log.info({ applied: applied.map(({ name }) => name) }, 'the database is up to date');
   } catch (error) {
     if (signal.aborted) throw error;
     throw new StartupError(`the migrations failed: ${describeFailure(error)}`, { cause: error });
@@ -91,12 +113,6 @@ export async function awaitMigrations(
     told = true;
     await sleep(limits.retry, undefined, { signal });
   }
-}
-
-/** Takes the last migration back. */
-export async function revertMigration(dataSource: DataSource, log: Logger): Promise<void> {
-  await dataSource.undoLastMigration({ transaction: 'all' });
-  log.info({ pending: await pendingMigrations(dataSource) }, 'the last migration is reverted');
 }
 
 /**
