@@ -64,6 +64,8 @@ describe('draining', () => {
       headers: { connection: 'close', 'retry-after': '1' },
     });
     expect(JSON.parse(answer.body)).toMatchObject({ error: 50302 });
+    // For the line of the log.
+    expect(responses[0]?.error).toBe(50302);
   });
 
   it('cuts off an answer that never ends', async () => {

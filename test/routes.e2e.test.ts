@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { RawSocket } from './support/raw-socket.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
@@ -192,10 +192,31 @@ describe('the log', () => {
     expect(lines).toMatchObject([
       { method: 'POST', route: '/plants', status: 200, durationMs: expect.any(Number) },
       { method: 'GET', route: '/plants/:id', status: 200, durationMs: expect.any(Number) },
-      { method: 'GET', status: 404, durationMs: expect.any(Number) },
+      { method: 'GET', status: 404, error: 40400, durationMs: expect.any(Number) },
     ]);
+    expect(lines[0]).not.toHaveProperty('error');
     const text = JSON.stringify(service.log);
     for (const secret of [TOKEN, 'secret name', 'hidden']) expect(text).not.toContain(secret);
+  });
+});
+
+describe('the line of a refused request', () => {
+  it.each([
+    ['POST', '/plants', { body: '{' }, 400, 40001],
+    ['POST', '/plants', { body: '{"id":1}' }, 400, 40003],
+    ['GET', '/plants/x', {}, 400, 40004],
+    ['GET', '/plants/1', { anonymous: true }, 401, 40100],
+    ['GET', '/plants/404', {}, 404, 40401],
+    ['DELETE', '/docs', {}, 405, 40500],
+  ])('of %s %s with %j has its error number', async (method, path, options, status, error) => {
+    const requestId = `refused-${error}`;
+    const headers = { 'Content-Type': 'application/json', 'X-Request-Id': requestId };
+    await service.request(method, path, { ...options, headers });
+    await vi.waitFor(() => {
+      expect(service.log.filter((line) => line['requestId'] === requestId)).toMatchObject([
+        { msg: 'request', method, status, error },
+      ]);
+    });
   });
 });
 

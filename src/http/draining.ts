@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
@@ -24,7 +24,7 @@ export class Draining {
    * connection, and none for a request: a table that is refilled all the time leaves old versions of
    * itself behind, and V8 keeps what they name until its next major garbage collection.
    */
-  private readonly responses = new Map<Socket, ServerResponse | undefined>();
+  private readonly responses = new Map<Socket, Response | undefined>();
   private underWay = 0;
   private draining = false;
   private onIdle = (): void => {};
@@ -80,9 +80,10 @@ export class Draining {
     });
   }
 
-  private refuse(response: ServerResponse | undefined): void {
+  private refuse(response: Response | undefined): void {
     if (response === undefined || response.headersSent) return;
     const { status, headers, body } = toAnswer(new PlantStoreError('shutting-down'));
+    response.error = body.error;
     this.metrics.recordRefusal(body.error);
     response.setHeaders(new Headers(headers));
     sendJson(response, status, body);

@@ -34,6 +34,7 @@ export class ErrorFilter implements ExceptionFilter {
       if (!response.writableEnded) response.destroy();
       return;
     }
+    response.error = body.error;
     this.metrics.recordRefusal(body.error);
     response.set(headers);
     sendJson(response, status, body);

@@ -3,6 +3,15 @@ import type { Logger } from 'pino';
 import type { Metrics } from '../observability/metrics.js';
 import { callerTrace } from '../observability/trace-context.js';
 
+declare global {
+  namespace Express {
+    interface Response {
+      /** The number of the Error that it carries. */
+      error?: number;
+    }
+  }
+}
+
 /**
  * One line and one measurement for each request. Neither holds a path, a query or a header: they can hold
  * secrets. Only the ids of a trace are taken out of one, which are digits.
@@ -27,6 +36,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
           requestId: request.id,
           ...(trace && { traceId: trace.traceId, spanId: trace.spanId }),
           ...outcome,
+          error: answered ? response.error : undefined,
           durationMs: Math.round(seconds * 1e6) / 1e3,
           client: request.ip,
         },
