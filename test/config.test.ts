@@ -64,7 +64,20 @@ describe('the configuration', () => {
     ['PORT', ['0', '80', '65535'], ['65536', '-1', '3000.5', '0x10', 'http', ' 3000']],
     ['MANAGEMENT_HOST', ['localhost'], ['*']],
     ['MANAGEMENT_PORT', ['9000'], ['99999']],
-    ['DATABASE_URL', ['postgresql://h/d', DATABASE_URL], ['mysql://h/d', 'plants', '://']],
+    [
+      'DATABASE_URL',
+      ['postgresql://h/d', DATABASE_URL, 'postgres://u:p%3F@[::1]:5/d?sslmode=verify-full'],
+      [
+        'mysql://h/d',
+        'plants',
+        '://',
+        'postgres://u:p@a:1,b:2/d',
+        'postgres://u:%zz@h/d',
+        // Passwords that are not percent-encoded.
+        'postgres://u:12?ab&cd@h/d',
+        'postgres://u:12#ab@h/d',
+      ],
+    ],
     ['DATABASE_POOL_MAX', ['1', '1000'], ['0', '1001', 'ten']],
     ['DATABASE_MIGRATE_ON_START', ['true', 'false'], ['yes', '1', 'TRUE']],
     [
@@ -133,6 +146,58 @@ describe('the configuration', () => {
         `${name} must be ${VARIABLES[name].rule}`,
       ]);
     }
+  });
+
+  describe('of the database', () => {
+    const url = (query: string) => `postgres://u:p@db_1.example/d${query}`;
+
+    it.each([
+      '?sslmode=verify-full&sslrootcert=/run/ca.crt&sslcert=/run/c.crt&sslkey=/run/c.key',
+      '?sslmode=disable',
+      '?sslmode=no-verify',
+      '?ssl=true',
+      '?sslmode=verify-ca&sslrootcert=/run/ca.crt&uselibpqcompat=true',
+      '?sslmode=require&sslnegotiation=direct&uselibpqcompat=true',
+      '?application_name=shop&options=-c%20search_path%3Dplants&lock_timeout=5',
+      '?host=/var/run/postgresql&port=5433&user=u&password=p',
+    ])('takes what the driver honours: %s', (query) => {
+      const { database } = readConfig({ AUTH_TOKEN: TOKEN, DATABASE_URL: url(query) });
+      expect(database.url).toBe(url(query));
+    });
+
+    it.each(['require', 'verify-ca'])('takes sslmode=%s for verify-full', (mode) => {
+      const { database } = readConfig({
+        AUTH_TOKEN: TOKEN,
+        DATABASE_URL: url(`?application_name=a&sslmode=${mode}&sslrootcert=/ca`),
+      });
+      expect(database.url).toBe(url('?application_name=a&sslmode=verify-full&sslrootcert=%2Fca'));
+    });
+
+    it.each([
+      ['?sslmod=secret', /^DATABASE_URL must not have the parameter "sslmod", only .*sslmode, /],
+      ['?ssl_mode=require', /^DATABASE_URL must not have the parameter "ssl_mode"/],
+      ['?foo=secret', /^DATABASE_URL must not have the parameter "foo"/],
+      ['?target_session_attrs=any', /"target_session_attrs"/],
+      ['?channel_binding=require', /"channel_binding"/],
+      ['?connect_timeout=5', /"connect_timeout"/],
+      ['?statement_timeout=5', /"statement_timeout"/],
+      ['?query_timeout=5', /"query_timeout"/],
+      ['?sslmode=secret', /^DATABASE_URL must have one of disable, .*, no-verify as its sslmode$/],
+      ['?sslmode=prefer', /^DATABASE_URL must have one of disable, .* as its sslmode$/],
+      ['?ssl=false', /^DATABASE_URL must have one of .* as its ssl$/],
+      ['?host=a,b', /^DATABASE_URL must name one host, such as db\.example\.com$/],
+    ])('says what it would ignore: %s', (query, mistake) => {
+      const mistakes = mistakesOf({ AUTH_TOKEN: TOKEN, DATABASE_URL: url(query) });
+      expect(mistakes).toEqual([expect.stringMatching(mistake)]);
+      expect(mistakes.join()).not.toContain('secret');
+    });
+
+    it.each(['a..b', 'a,b', '-!-', 'x'.repeat(64)])('refuses the host %s', (host) => {
+      const unusable = `postgres://u:p@${host}/d`;
+      expect(mistakesOf({ AUTH_TOKEN: TOKEN, DATABASE_URL: unusable })).toEqual([
+        'DATABASE_URL must name one host, such as db.example.com',
+      ]);
+    });
   });
 
   it('reports all mistakes at once', () => {

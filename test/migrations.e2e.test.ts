@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { DataSource } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
+import { describeFailure } from '../src/database/database-failure.js';
 import { generateMigration } from '../src/database/migration-file.js';
 import { applyMigrations, awaitMigrations, revertMigration } from '../src/database/migrate.js';
 import { CreatePlants1763683200000 } from '../src/database/migrations/1763683200000-create-plants.js';
@@ -181,23 +182,54 @@ describe('connecting', () => {
         signal,
         limits: HURRIED,
       }),
-    ).rejects.toThrow(/^the database did not answer within 0.3 s: connect ECONNREFUSED/);
+    ).rejects.toThrow(
+      /^DATABASE_URL: 127\.0\.0\.1:1 did not answer within 0\.3 s: connect ECONNREFUSED/,
+    );
     expect(performance.now() - start).toBeLessThan(STARTUP_LIMITS.wait);
   });
 
   it.each([
-    [
-      'a wrong password',
-      (url: URL) => (url.password = 'wrong-secret'),
-      /password authentication failed/,
-    ],
+    ['ENOTFOUND', true],
+    ['EAI_AGAIN', true],
+    ['ECONNRESET', true],
+    [undefined, true],
+    ['CERT_HAS_EXPIRED', false],
+    ['SELF_SIGNED_CERT_IN_CHAIN', false],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', false],
+    ['EPROTO', false],
+  ])('knows whether to wait after a failure with the code %s: %s', async (code, waits) => {
+    const failing = createDataSource('postgres://u:secret@db.example:5/d');
+    const failure = Object.assign(new Error('failed'), code && { code });
+    vi.spyOn(failing, 'initialize').mockRejectedValue(failure);
+    await expect(connect(failing, { log, signal, limits: HURRIED })).rejects.toThrow(
+      waits
+        ? 'DATABASE_URL: db.example:5 did not answer within 0.3 s: failed'
+        : 'DATABASE_URL: cannot connect to db.example:5: failed',
+    );
+  });
+
+  it('names every address that it tried', () => {
+    const tried = new AggregateError([new Error('connect a:1'), new Error('connect b:1')]);
+    expect(describeFailure(tried)).toBe('connect a:1, connect b:1');
+  });
+
+  it.each([
+    ['a wrong password', (url: URL) => (url.password = 'wrong-secret'), /password authentication/],
     ['a database that is not there', (url: URL) => (url.pathname = '/nothing'), /does not exist/],
-  ])('does not wait when the server refuses %s', async (_, change, reason) => {
+    ['no TLS', (url: URL) => (url.search = '?sslmode=verify-full'), /does not support SSL/],
+    ['a file that is not there', (url: URL) => (url.search = '?sslrootcert=/none'), /ENOENT.*none/],
+    ['an impossible port', (url: URL) => (url.search = '?port=99999'), /port/i],
+  ])('does not wait where that is no use: %s', async (_, change, reason) => {
     const url = new URL(database.url);
     change(url);
-    const failure = connect(createDataSource(url.href), { log, signal });
-    await expect(failure).rejects.toThrow(/^the database refuses the connection: /);
-    await expect(failure).rejects.toThrow(reason);
-    await expect(failure).rejects.not.toThrow(/wrong-secret/);
+    const failure: unknown = await connect(createDataSource(url.href), { log, signal }).catch(
+      (error) => error,
+    );
+    expect(failure).toBeInstanceOf(StartupError);
+    const { message } = failure as StartupError;
+    expect(message).toMatch(/^DATABASE_URL: (cannot connect to (127\.0\.0\.1|localhost):\d+: )?/);
+    expect(message).toMatch(reason);
+    expect(message).not.toContain(`"${url.username}"`);
+    expect(message).not.toContain(url.password);
   });
 });

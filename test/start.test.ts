@@ -454,13 +454,24 @@ describe.concurrent('a start that cannot succeed', () => {
     expect(service.stdout).toBe('');
   });
 
+  it('stops at once at a server without TLS, and no library warns of anything', async ({
+    fresh,
+  }) => {
+    const url = new URL(inject('postgresUrl'));
+    const service = fresh.start({ DATABASE_URL: `${url.href}?sslmode=require`, AUTH_TOKEN: TOKEN });
+    expect(await service.exit()).toEqual({ code: 1, signal: null });
+    expect(service.complaints).toEqual([
+      `plant-store: DATABASE_URL: cannot connect to ${url.host}: The server does not support SSL connections`,
+    ]);
+  });
+
   it('stops at once at a wrong password, and does not repeat it', async ({ fresh }) => {
     const url = new URL(inject('postgresUrl'));
     url.password = 'not-the-password';
     const service = fresh.start({ DATABASE_URL: url.href, AUTH_TOKEN: TOKEN });
     expect(await service.exit()).toEqual({ code: 1, signal: null });
     expect(service.complaints).toEqual([
-      expect.stringMatching(/^plant-store: .*database.*password/),
+      `plant-store: DATABASE_URL: cannot connect to ${url.host}: password authentication failed`,
     ]);
     expect(service.stdout).not.toContain('waiting');
     expect(service.stdout + service.stderr).not.toContain('not-the-password');

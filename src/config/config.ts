@@ -1,9 +1,9 @@
 import { StartupError } from '../errors/startup.error.js';
+import { databaseUrl, databaseUrlMistakes } from './database-url.js';
 import {
   staticToken,
   boolean,
   byteSize,
-  databaseUrl,
   hostName,
   integerWithin,
   isLoopback,
@@ -66,6 +66,8 @@ interface Variable {
   readonly parse: (text: string) => unknown;
   /** Completes the sentence "NAME must be …". */
   readonly rule: string;
+  /** What else is wrong with a text that `parse` takes, each to complete the sentence "NAME must …". */
+  readonly mistakes?: (text: string) => string[];
   /** Parsed when the variable is unset or empty. */
   readonly fallback?: string;
 }
@@ -86,7 +88,8 @@ export const VARIABLES = {
   },
   DATABASE_URL: {
     parse: databaseUrl,
-    rule: 'a URL such as postgres://user:password@host:5432/database',
+    rule: 'a URL such as postgres://user:password@host:5432/database, special characters percent-encoded',
+    mistakes: databaseUrlMistakes,
   },
   DATABASE_POOL_MAX: {
     parse: integerWithin(1, 1_000),
@@ -216,7 +219,9 @@ function readVariables(environment: NodeJS.ProcessEnv) {
     const raw = environment[name] || variable.fallback;
     if (raw === undefined) continue;
     values[name] = variable.parse(raw);
-    if (values[name] === undefined) mistakes.push(`${name} must be ${variable.rule}`);
+    const broken =
+      values[name] === undefined ? [`be ${variable.rule}`] : (variable.mistakes?.(raw) ?? []);
+    mistakes.push(...broken.map((rule) => `${name} must ${rule}`));
   }
   return { values: values as Partial<Values>, mistakes };
 }

@@ -35,11 +35,6 @@ export function byteSize(raw: string): number | undefined {
   return bytes >= 1024 && bytes <= 100 * 1024 ** 2 ? bytes : undefined;
 }
 
-export function databaseUrl(raw: string): string | undefined {
-  const url = parseUrl(raw);
-  return url && ['postgres:', 'postgresql:'].includes(url.protocol) ? raw : undefined;
-}
-
 /** What can be sent as a bearer credential (`b64token`, RFC 6750, section 2.1). */
 export const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, DatabaseError } from 'pg';
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
+import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { StartupError } from '../errors/startup.error.js';
 import { describeFailure, isOutage, isRefusal } from './database-failure.js';
 
@@ -33,6 +35,7 @@ export async function connect(
   dataSource: DataSource,
   { log, signal, limits = STARTUP_LIMITS }: Waiting,
 ): Promise<void> {
+  const server = serverOf(dataSource);
   const seconds = limits.wait / 1_000;
   const deadline = performance.now() + limits.wait;
   let told = false;
@@ -41,29 +44,58 @@ export async function connect(
       await dataSource.initialize();
     } catch (error) {
       const reason = describeFailure(error);
-      if (!isOutage(error) || isRefusal(error)) {
-        throw new StartupError(`the database refuses the connection: ${reason}`);
+      if (!mayHeal(error)) {
+        throw new StartupError(`DATABASE_URL: cannot connect to ${server}: ${reason}`);
       }
       if (performance.now() > deadline) {
-        throw new StartupError(`the database did not answer within ${seconds} s: ${reason}`);
+        throw new StartupError(
+          `DATABASE_URL: ${server} did not answer within ${seconds} s: ${reason}`,
+        );
       }
-      if (!told) log.info({ reason }, `waiting up to ${seconds} s for the database`);
+      if (!told) log.info({ server, reason }, `waiting up to ${seconds} s for the database`);
       told = true;
       await sleep(limits.retry, undefined, { signal });
     }
   }
-  await requireUtf8(dataSource);
+  await requireUtf8(dataSource, server);
+}
+
+/**
+ * Host and port as the driver understands the URL.
+ *
+ * @throws StartupError when the driver does not, or cannot read a file that the URL names
+ */
+function serverOf({ options }: DataSource): string {
+  try {
+    const { host, port } = new Client((options as PostgresDataSourceOptions).url);
+    return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  } catch (error) {
+    throw new StartupError(`DATABASE_URL: ${describeFailure(error)}`, { cause: error });
+  }
+}
+
+/** Whether waiting may help: not when one side turns the other away for who it is, or for its TLS. */
+function mayHeal(error: unknown): boolean {
+  if (!isOutage(error) || isRefusal(error)) return false;
+  if (error instanceof DatabaseError) return true;
+  if (error.message === 'The server does not support SSL connections') return false;
+  // The codes of OpenSSL, unlike those of the system, are no `E…`: `ERR_SSL_…`, `CERT_HAS_EXPIRED`.
+  const code = 'code' in error ? String(error.code) : 'E';
+  return /^E(?!RR|PROTO)/.test(code);
 }
 
 /** Text must come back byte for byte, which other encodings cannot promise. */
-async function requireUtf8(dataSource: DataSource): Promise<void> {
+async function requireUtf8(dataSource: DataSource, server: string): Promise<void> {
   const encoding = await serverEncoding(dataSource).catch((error: unknown) => {
-    throw new StartupError(`the database refuses a transaction: ${describeFailure(error)}`, {
-      cause: error,
-    });
+    throw new StartupError(
+      `DATABASE_URL: ${server} refuses a transaction: ${describeFailure(error)}`,
+      { cause: error },
+    );
   });
   if (encoding !== 'UTF8') {
-    throw new StartupError(`the database must have the encoding UTF8, but has ${encoding}`);
+    throw new StartupError(
+      `DATABASE_URL: the database at ${server} must have the encoding UTF8, but has ${encoding}`,
+    );
   }
 }
 

@@ -82,11 +82,12 @@ export function isRefusal(failure: unknown): boolean {
   return failure instanceof DatabaseError && /^(28|3D)/.test(String(failure.code));
 }
 
-/** What went wrong, in words that hold no statement and no value: for the log and for operators. */
+/** What went wrong, in words that hold no statement, no value and no user: for the log and for operators. */
 export function describeFailure(failure: unknown): string {
   const error = driverFailure(failure);
   if (error instanceof AggregateError) return error.errors.map(describeFailure).join(', ');
-  return error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/ for user "[^"]*"|(?<=\b(user|role)) "[^"]*"/g, '');
 }
 
 /** What the driver, or our own pool, said, which TypeORM wraps together with the statement. */
