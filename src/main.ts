@@ -34,9 +34,10 @@ try {
 async function run(signal: AbortSignal): Promise<void> {
   if (existsSync('.env')) process.loadEnvFile('.env');
   const config = readConfig(process.env);
-  const logger = await createLogger(
+  const logger = createLogger(
     config.logLevel,
     process.stdout.isTTY ? undefined : linesInBackground(),
+    config.logFormat,
   );
   const observability = {
     logger,

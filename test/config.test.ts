@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readConfig, readDatabaseUrl, VARIABLES, withDatabase } from '../src/config/config.js';
+import { readCommandConfig, readConfig, VARIABLES, withDatabase } from '../src/config/config.js';
 import { StartupError } from '../src/errors/startup.error.js';
 
 const TOKEN = 'x'.repeat(32);
@@ -34,6 +34,7 @@ describe('the configuration', () => {
       database: { url: undefined, poolMax: 10, migrateOnStart: true },
       auth: { token: undefined, jwt: undefined },
       logLevel: 'info',
+      logFormat: undefined,
       shutdownDelay: 0,
     });
   });
@@ -43,10 +44,15 @@ describe('the configuration', () => {
     expect(readConfig(empty)).toEqual(readConfig({}));
   });
 
-  it('names the database alone, for commands that serve nothing', () => {
-    expect(readDatabaseUrl({ DATABASE_URL })).toBe(DATABASE_URL);
-    expect(readDatabaseUrl({})).toBeUndefined();
-    expect(() => readDatabaseUrl({ DATABASE_URL: 'x' })).toThrow(/^DATABASE_URL must be/);
+  it('is read in part by commands that serve nothing', () => {
+    expect(readCommandConfig({ DATABASE_URL, LOG_FORMAT: 'text', PORT: 'x' })).toEqual({
+      databaseUrl: DATABASE_URL,
+      logFormat: 'text',
+    });
+    expect(readCommandConfig({})).toEqual({ databaseUrl: undefined, logFormat: undefined });
+    expect(() => readCommandConfig({ DATABASE_URL: 'x', LOG_FORMAT: 'x' })).toThrow(
+      /^DATABASE_URL must be .*\nLOG_FORMAT must be one of json, text$/,
+    );
   });
 
   it('cannot be changed afterwards', () => {
@@ -128,6 +134,7 @@ describe('the configuration', () => {
     ],
     ['DOCS_ENABLED', ['false'], ['off']],
     ['LOG_LEVEL', ['silent', 'trace'], ['verbose', 'INFO']],
+    ['LOG_FORMAT', ['json', 'text'], ['pretty', 'JSON']],
     ['SHUTDOWN_DELAY', ['0', '300'], ['301', '-1', '1.5', '5s']],
     [
       'TRUST_PROXY',

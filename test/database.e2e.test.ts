@@ -31,7 +31,7 @@ afterAll(async () => {
 /** What one connection says of its session, before and after a named statement. */
 async function session(url: string) {
   const dataSource = createDataSource(url);
-  const log = await createLogger('silent');
+  const log = createLogger('silent');
   await connect(dataSource, { log, signal: new AbortController().signal });
   const statements = new Statements(dataSource, new Metrics(), new Readiness());
   try {
@@ -82,7 +82,7 @@ describe('a session of PostgreSQL', () => {
 describe('a process that has no time', () => {
   it('does not take its own delay for a database that is away', async () => {
     const lines: string[] = [];
-    const log = await createLogger('warn', { write: (line) => void lines.push(line) });
+    const log = createLogger('warn', { write: (line) => void lines.push(line) });
     const dataSource = createDataSource(server.url, { poolMax: 3, logger: log });
     await connect(dataSource, { log, signal: new AbortController().signal });
     const statements = new Statements(dataSource, new Metrics(), new Readiness());

@@ -54,7 +54,7 @@ async function refusals(): Promise<Record<string, number>> {
 describe('the management port of a service that starts or stops', () => {
   it('says that it is alive, and why it is not ready', async () => {
     const readiness = new Readiness();
-    const log = await createLogger('silent');
+    const log = createLogger('silent');
     const server = new ManagementServer(readiness, new Metrics(), log);
     const { port } = await listen(server.server, ANYWHERE);
     const ready = async () => await fetch(`http://127.0.0.1:${port}/health/ready`);
@@ -78,7 +78,7 @@ describe('a management port of its own', () => {
   let port: number;
 
   beforeAll(async () => {
-    const log = await createLogger('info', {
+    const log = createLogger('info', {
       write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
     });
     server = new ManagementServer(new Readiness(), measured, log);

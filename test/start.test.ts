@@ -419,6 +419,7 @@ describe.concurrent('a start that cannot succeed', () => {
       'CORS_ORIGINS',
       'DOCS_ENABLED',
       'LOG_LEVEL',
+      'LOG_FORMAT',
       'TRUST_PROXY',
       'SHUTDOWN_DELAY',
     ];
@@ -479,6 +480,31 @@ describe.concurrent('a start that cannot succeed', () => {
 });
 
 describe.concurrent('a start with DATABASE_URL', () => {
+  it('writes a line of text for each step and each request where LOG_FORMAT says so', async ({
+    fresh,
+    database,
+  }) => {
+    const environment = { DATABASE_URL: database.url, AUTH_TOKEN: TOKEN, LOG_FORMAT: 'text' };
+    const service = fresh.start(environment);
+    const [, url = ''] = await service.printed(/ listening on (\S+), docs on \S+\/docs$/);
+    expect(await create(url, TOKEN, PLANT)).toBe(200);
+    expect(await create(url, TOKEN, PLANT.replace('Monstera', 'Other'))).toBe(400);
+    await service.printed(/ POST \/plants 400 /);
+    await expectCleanEnd(service, fresh, 'SIGTERM');
+    const lines = service.stdout.trimEnd().split('\n');
+    expect(lines.map((line) => line.replace(/^\d\d:\d\d:\d\d /, ''))).toEqual([
+      expect.stringMatching(/^starting, management on http:\/\/127\.0\.0\.1:\d+$/),
+      'applying the migrations',
+      'the database is up to date applied=["CreatePlants1763683200000"]',
+      expect.stringMatching(/^listening on http:\/\/127\.0\.0\.1:\d+, docs on http:\S+$/),
+      expect.stringMatching(/^POST \/plants 200 \d+\.\d ms$/),
+      expect.stringMatching(/^POST \/plants 400 40009 \d+\.\d ms$/),
+      'shutting down',
+      'stopped',
+    ]);
+    expect(service.stderr).toBe('');
+  });
+
   it('writes nothing but JSON lines to stdout, and no token', async ({ fresh, database }) => {
     const service = fresh.start({ DATABASE_URL: database.url, AUTH_TOKEN: TOKEN });
     const { url, managementUrl } = await service.listening();

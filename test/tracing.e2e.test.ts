@@ -32,7 +32,7 @@ describe('traces', () => {
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collector.url);
     vi.stubEnv('OTEL_BSP_SCHEDULE_DELAY', '20');
     vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=test');
-    tracer = await createTracer(await createLogger('silent'));
+    tracer = await createTracer(createLogger('silent'));
     service = await startTestService({ tracer });
   });
 

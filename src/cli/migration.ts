@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DataSource } from 'typeorm';
-import { readDatabaseUrl } from '../config/config.js';
+import { readCommandConfig } from '../config/config.js';
 import { connect } from '../database/connect.js';
 import { dataSourceOptions } from '../database/data-source.js';
 import { ENTITIES } from '../entities.js';
@@ -22,8 +22,7 @@ import { StartupError } from '../errors/startup.error.js';
 const FOLDER = join('src', 'database', 'migrations');
 
 const [command, name = ''] = process.argv.slice(2);
-const log = await createLogger('debug');
-const observability = { logger: log, metrics: new Metrics(), tracer: NO_TRACER };
+let log = createLogger('info');
 
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -31,18 +30,21 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 try {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const { databaseUrl, logFormat } = readCommandConfig(process.env);
+  log = createLogger('info', undefined, logFormat);
   if (!['generate', 'run', 'revert'].includes(command ?? '')) {
     throw new StartupError('usage: migration generate NAME | run | revert');
   }
   if (command === 'generate' && !/^([A-Z][a-z0-9]*)+$/.test(name)) {
     throw new StartupError('a migration needs a name in Pascal case, such as AddColour');
   }
-  if (existsSync('.env')) process.loadEnvFile('.env');
-  const url = readDatabaseUrl(process.env);
-  if (url === undefined) await performLocally();
-  else await perform(url);
+  if (databaseUrl === undefined) await performLocally();
+  else await perform(databaseUrl);
 } catch (error) {
-  log.fatal(error instanceof StartupError ? error.message : { err: error });
+  if (stopping.signal.aborted) log.fatal('interrupted');
+  else if (!(error instanceof StartupError)) log.fatal({ err: error });
+  else for (const line of error.message.split('\n')) log.fatal(line);
   process.exitCode = 1;
 }
 
@@ -59,7 +61,10 @@ async function performLocally(): Promise<void> {
 
 async function perform(url: string): Promise<void> {
   const dataSource = new DataSource(
-    dataSourceOptions({ url, poolMax: 2, entities: ENTITIES }, observability),
+    dataSourceOptions(
+      { url, poolMax: 2, entities: ENTITIES },
+      { logger: log, metrics: new Metrics(), tracer: NO_TRACER },
+    ),
   );
   try {
     const waiting = { log, signal: stopping.signal };

@@ -44,6 +44,8 @@ export interface Config {
     readonly jwt: JwtConfig | undefined;
   };
   readonly logLevel: LogLevel;
+  /** Absent: text where standard output is a terminal, else JSON. */
+  readonly logFormat: LogFormat | undefined;
   /** How long everything is served after SIGTERM, while the service is not ready, in milliseconds. */
   readonly shutdownDelay: number;
 }
@@ -60,6 +62,9 @@ export interface JwtConfig {
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export const LOG_FORMATS = ['json', 'text'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
 
 interface Variable {
   /** Gives `undefined` for a text that breaks the rule. */
@@ -126,6 +131,7 @@ export const VARIABLES = {
     rule: `one of ${LOG_LEVELS.join(', ')}`,
     fallback: 'info',
   },
+  LOG_FORMAT: { parse: oneOf(LOG_FORMATS), rule: `one of ${LOG_FORMATS.join(', ')}` },
   TRUST_PROXY: {
     parse: trustedProxies,
     rule: 'a number of proxies, or addresses, networks, loopback, linklocal or uniquelocal, separated by commas',
@@ -192,19 +198,20 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
             },
     },
     logLevel: value.LOG_LEVEL,
+    logFormat: value.LOG_FORMAT,
     shutdownDelay: value.SHUTDOWN_DELAY * 1_000,
   });
 }
 
 /**
- * Reads `DATABASE_URL` alone, for commands that serve nothing.
+ * Reads what commands need that serve nothing.
  *
  * @throws StartupError
  */
-export function readDatabaseUrl(environment: NodeJS.ProcessEnv): string | undefined {
-  const { values, mistakes } = readVariables({ DATABASE_URL: environment['DATABASE_URL'] });
+export function readCommandConfig({ DATABASE_URL, LOG_FORMAT }: NodeJS.ProcessEnv) {
+  const { values, mistakes } = readVariables({ DATABASE_URL, LOG_FORMAT });
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
-  return values.DATABASE_URL;
+  return { databaseUrl: values.DATABASE_URL, logFormat: values.LOG_FORMAT };
 }
 
 /** The configuration with a database, for a service that is to run on it. */

@@ -1,19 +1,21 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
-import type { LogLevel } from '../config/config.js';
+import type { LogFormat, LogLevel } from '../config/config.js';
+import { textLines } from './text-lines.js';
 
 /** Injection token of the pino logger. */
 export const LOGGER = Symbol('LOGGER');
 
-/** JSON lines, or readable ones on a terminal where `pino-pretty` is installed (it is no production dependency). */
-export async function createLogger(
+/** A log in JSON or in text: without a choice, in text where standard output is a terminal. */
+export function createLogger(
   level: LogLevel,
   destination?: DestinationStream,
-): Promise<Logger> {
+  format: LogFormat = !destination && process.stdout.isTTY ? 'text' : 'json',
+): Logger {
   return pino(
     { level, serializers: { err: describeError } },
-    destination ?? (await prettyStream()),
+    format === 'text' ? textLines(destination ?? process.stdout) : destination,
   );
 }
 
@@ -32,16 +34,6 @@ export function linesInBackground(): DestinationStream {
     /** Bytes that may wait. */
     maxLength: 16_000_000,
   });
-}
-
-async function prettyStream(): Promise<DestinationStream | undefined> {
-  if (!process.stdout.isTTY) return undefined;
-  try {
-    const { default: pretty } = await import('pino-pretty');
-    return pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' });
-  } catch {
-    return undefined;
-  }
 }
 
 /** An error and its causes, without the members that libraries add: a failed query carries its parameters. */

@@ -70,7 +70,7 @@ export async function startTestService({
     }),
     database.url,
   );
-  const logger = await createLogger('debug', {
+  const logger = createLogger('debug', {
     write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>),
   });
   const service = await startService(config, { logger, metrics: new Metrics(), tracer }, signal, {

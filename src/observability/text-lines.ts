@@ -1,0 +1,91 @@
+import { levels } from 'pino';
+import type { DestinationStream } from 'pino';
+
+/** What pino writes, as far as it is known here. */
+interface Line {
+  readonly time: number;
+  readonly level: number;
+  readonly msg?: string;
+  readonly err?: ErrorFields;
+  readonly stack?: string;
+  readonly management?: string;
+  readonly address?: string;
+  readonly docs?: string;
+  readonly method?: string;
+  readonly route?: string;
+  readonly status?: number;
+  readonly error?: number;
+  readonly durationMs?: number;
+}
+
+/** What the logger's serializer makes of an error. */
+interface ErrorFields {
+  readonly type: string;
+  readonly stack?: string;
+  readonly cause?: ErrorFields;
+}
+
+/** Lines that become a sentence with all that is worth telling of their fields. */
+const SENTENCES = new Map<string | undefined, (line: Line) => string>([
+  ['starting', ({ management }) => `starting, management on ${urlOf(management)}`],
+  [
+    'listening',
+    ({ address, docs }) => `listening on ${urlOf(address)}${docs ? `, docs on ${docs}` : ''}`,
+  ],
+  ['request', (line) => requestOf(line)],
+  ['request abandoned by the client', (line) => requestOf(line, 'abandoned')],
+]);
+
+/** Fields that are not shown, or not among the others. */
+const APART = new Set(['time', 'level', 'pid', 'hostname', 'msg', 'err', 'stack']);
+
+/** Text for people instead of JSON: the local time, a level that is not `info`, what happened. */
+export function textLines(destination: DestinationStream): DestinationStream {
+  return { write: (json) => destination.write(toText(JSON.parse(json) as Line)) };
+}
+
+function toText(line: Line): string {
+  const { time, level, msg, err, stack } = line;
+  const label = level === levels.values['info'] ? [] : [levels.labels[level]?.toUpperCase()];
+  const sentence = SENTENCES.get(msg) ?? withFields;
+  const text = [new Date(time).toTimeString().slice(0, 8), ...label, sentence(line)].join(' ');
+  return [text, ...stackOf(err), ...indented(stack)].map((part) => `${escaped(part)}\n`).join('');
+}
+
+function requestOf({ method, route, status, error, durationMs = 0 }: Line, outcome?: string) {
+  const parts = [method, route ?? '-', outcome, status, error, `${durationMs.toFixed(1)} ms`];
+  return parts.filter((part) => part !== undefined).join(' ');
+}
+
+/** In the notation of logfmt. */
+function withFields(line: Line): string {
+  const fields = Object.entries<unknown>({ ...line }).filter(([name]) => !APART.has(name));
+  const pairs = fields.map(([name, value]) => {
+    const isWord = typeof value === 'string' && !/[\s"=]/.test(value);
+    return `${name}=${isWord ? value : JSON.stringify(value)}`;
+  });
+  return [line.msg, ...pairs].join(' ');
+}
+
+function stackOf(error: ErrorFields | undefined, prefix = ''): string[] {
+  if (error === undefined) return [];
+  const { type, stack = type, cause } = error;
+  return [...indented(prefix + stack), ...stackOf(cause, 'caused by ')];
+}
+
+function indented(text: string | undefined): string[] {
+  return text === undefined ? [] : text.split('\n').map((part) => `    ${part}`);
+}
+
+/** Without what a terminal obeys, and what would look like another line. */
+function escaped(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+}
+
+/** @param address host and port, as they are in the log */
+function urlOf(address = ''): string {
+  return `http://${address.replace(/^(.*:.*)(?=:\d+$)/, '[$1]')}`;
+}
