@@ -249,7 +249,8 @@ describe('a body without clear bounds is refused, and the connection closed', ()
 
   it('chunked in HTTP/1.0, which does not know it', async () => {
     const start = creatingHead(CHUNKED).replace('HTTP/1.1', 'HTTP/1.0');
-    await refusalOf(start + whole, 40000);
+    const { body } = await refusalOf(start + whole, 40000);
+    expect(JSON.parse(body)).toHaveProperty('message', expect.stringContaining('HTTP/1.0 has no'));
   });
 
   it.each([
@@ -333,8 +334,11 @@ describe('methods and targets', () => {
     expect(answer).toMatchObject({ status: 204, headers: { allow: 'OPTIONS, POST' }, body: '' });
   });
 
-  it('OPTIONS * is answered like any path that is not there', async () => {
-    expectError(await answerTo(head('OPTIONS * HTTP/1.1', HOST)), 40400);
+  it('OPTIONS * tells the methods of all paths, and needs no token for that', async () => {
+    const answer = await answerTo(head('OPTIONS * HTTP/1.1', HOST));
+    const allow = 'GET, HEAD, OPTIONS, POST';
+    expect(answer).toMatchObject({ status: 204, headers: { allow }, body: '' });
+    await refusalOf(head('GET * HTTP/1.1', HOST), 40000);
   });
 
   it.each([

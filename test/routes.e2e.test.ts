@@ -318,3 +318,11 @@ describe('a base path', () => {
     expect((await below.request(method, path)).status).toBe(status);
   });
 });
+
+  it('answers OPTIONS * like a service without one', async () => {
+    const socket = await RawSocket.open(below.port);
+    socket.send('OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n');
+    const allow = 'GET, HEAD, OPTIONS, POST';
+    expect(await socket.answer()).toMatchObject({ status: 204, headers: { allow } });
+    socket.destroy();
+  });

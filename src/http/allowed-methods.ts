@@ -2,7 +2,7 @@ import type { Express, NextFunction, Request, Response } from 'express';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
-/** Answers OPTIONS with the methods of the path (RFC 9110, section 9.3.7). */
+/** Answers OPTIONS with the methods of the path, or of all paths for `*` (RFC 9110, section 9.3.7). */
 export function answerOptions(request: Request, response: Response, next: NextFunction): void {
   const allowed = request.method === 'OPTIONS' ? allowedMethods(request) : [];
   if (allowed.length === 0) return next();
@@ -29,7 +29,7 @@ function allowedMethods({ app, originalUrl }: Request): readonly string[] {
   const path = originalUrl.replace(/^https?:\/\/[^/]*/i, '').split('?', 1)[0] || '/';
   const methods = new Set<string>();
   for (const layer of app.router.stack as unknown as readonly RouterLayer[]) {
-    if (layer.route && layer.match(path)) {
+    if (layer.route && (path === '*' || layer.match(path))) {
       for (const method of layer.route.stack) methods.add(method.method.toUpperCase());
     }
   }

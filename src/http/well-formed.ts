@@ -13,6 +13,7 @@ export function wellFormed(request: Request): void {
 const FAULTS: readonly (readonly [(request: IncomingMessage) => boolean, string])[] = [
   [hasOtherVersion, 'the request must be of HTTP/1.1 or HTTP/1.0'],
   [hasWrongHost, 'the request needs exactly one valid Host header'],
+  [hasTransferCodingInHttp10, 'HTTP/1.0 has no transfer codings: the body needs a Content-Length'],
   [hasUnknownTransferCoding, 'the only transfer coding that is understood is chunked'],
 ];
 
@@ -36,11 +37,14 @@ export function isTarget({ url = '', method }: IncomingMessage): boolean {
   return /^https?:\/\/[^/]/i.test(url) && URL.canParse(url);
 }
 
+/** RFC 9112, section 6.1: the framing of such a request is faulty, whatever the coding. */
+function hasTransferCodingInHttp10({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined && httpVersion === '1.0';
+}
+
 /** RFC 9112, section 6.1. Whoever reads another coding as chunked can be made to see other requests. */
-function hasUnknownTransferCoding({ headers, httpVersion }: IncomingMessage): boolean {
-  const coding = headers['transfer-encoding'];
-  if (coding === undefined) return false;
-  return coding.toLowerCase() !== 'chunked' || httpVersion === '1.0';
+function hasUnknownTransferCoding({ headers }: IncomingMessage): boolean {
+  return (headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked';
 }
 
 /** RFC 9110, section 10.1.1. */
