@@ -38,7 +38,7 @@ async function areUsed({ managementUrl }: TestService, connections: number): Pro
   await vi.waitFor(async () => {
     const metrics = await (await fetch(`${managementUrl}/metrics`)).text();
     expect(metrics).toContain(
-      `db_client_connection_count{db_client_connection_state="used"} ${connections}`,
+      `db_client_connection_count{db_client_connection_pool_name="plant-store",db_client_connection_state="used"} ${connections}`,
     );
   });
 }

@@ -1010,3 +1010,4 @@ describe('X-Request-Id', () => {
     expect(new Set(answers.map(({ headers }) => headers['x-request-id'])).size).toBe(3);
   });
 });
+    expect(line).toMatchObject({ client: '127.0.0.1', msg: 'request abandoned by the client' });

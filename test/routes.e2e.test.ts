@@ -231,6 +231,21 @@ describe('the client in the log', () => {
       headers: { 'X-Forwarded-For': '198.51.100.1, 203.0.113.7' },
     });
     expect(behind.log).toContainEqual(expect.objectContaining({ msg: 'request', client }));
+    // Of those who leave without an answer as well.
+    const socket = await RawSocket.open(behind.port);
+    const fields = ['X-Forwarded-For: 203.0.113.7', 'X-Forwarded-Proto: https'];
+    const body = ['Content-Type: application/json', 'Content-Length: 50', 'Expect: 100-continue'];
+    const lines = ['POST /plants HTTP/1.1', 'Host: a', `Authorization: Bearer ${TOKEN}`, ...fields];
+    socket.send([...lines, ...body, '', ''].join('\r\n'));
+    expect((await socket.answer()).status).toBe(100);
+    socket.reset();
+    const msg = 'request abandoned by the client';
+    await vi.waitFor(() =>
+      expect(behind.log).toContainEqual(expect.objectContaining({ msg, client })),
+    );
+    const metrics = await (await fetch(`${behind.managementUrl}/metrics`)).text();
+    const scheme = client === '127.0.0.1' ? 'http' : 'https';
+    expect(metrics).toMatch(`http_request_method="POST",url_scheme="${scheme}"`);
     await behind.stop();
   });
 });
@@ -317,7 +332,6 @@ describe('a base path', () => {
   ])('answers %s %s like a service without one', async (method, path, status) => {
     expect((await below.request(method, path)).status).toBe(status);
   });
-});
 
   it('answers OPTIONS * like a service without one', async () => {
     const socket = await RawSocket.open(below.port);
@@ -326,3 +340,4 @@ describe('a base path', () => {
     expect(await socket.answer()).toMatchObject({ status: 204, headers: { allow } });
     socket.destroy();
   });
+});

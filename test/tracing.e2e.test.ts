@@ -7,6 +7,7 @@ import { createLogger } from '../src/observability/logger.js';
 import { Collector } from './support/collector.js';
 import { lockPlants } from './support/plants-lock.js';
 import { Workspace } from './support/process.js';
+import { RawSocket } from './support/raw-socket.js';
 import type { Environment, ServiceProcess } from './support/process.js';
 import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
@@ -100,6 +101,44 @@ describe('traces', () => {
     expect(request).toMatchObject({ name: 'GET /plants/:id', parentSpanId: undefined });
     expect(look).toMatchObject({ name: 'SELECT', parentSpanId: request?.spanId });
     expect((await lineOf('two'))['spanId']).toBe(request?.spanId);
+  });
+
+  it('name methods that nobody knows by one name, which keeps the spans few', async () => {
+    await service.request('PROPFIND', '/plants/1', { headers: { 'X-Request-Id': 'method' } });
+    const [request] = await spansOf('method', 1);
+    expect(request).toMatchObject({
+      name: 'HTTP',
+      attributes: { 'http.request.method': '_OTHER', 'http.request.method_original': 'PROPFIND' },
+    });
+  });
+
+  it('name the client of a request that it abandoned', async () => {
+    const socket = await RawSocket.open(service.port);
+    const expecting = [
+      'Content-Type: application/json',
+      'Content-Length: 9',
+      'Expect: 100-continue',
+    ];
+    const head = [
+      'POST /plants HTTP/1.1',
+      'Host: a',
+      `Authorization: Bearer ${TOKEN}`,
+      ...expecting,
+    ];
+    socket.send(
+      [...head, `traceparent: 00-${'b'.repeat(32)}-${CALLER.spanId}-01`, '', ''].join('\r\n'),
+    );
+    expect((await socket.answer()).status).toBe(100);
+    socket.reset();
+    const [request] = await vi.waitFor(() => {
+      const spans = collector.trace('b'.repeat(32));
+      expect(spans).toHaveLength(1);
+      return spans;
+    }, PATIENCE);
+    expect(request).toMatchObject({
+      status: 2,
+      attributes: { 'client.address': '127.0.0.1', 'error.type': 'client_gone' },
+    });
   });
 
   it('show a statement to each request that waited for it, and to nobody else', async () => {

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
+import { isAnswered } from '../observability/is-answered.js';
 import type { Metrics } from '../observability/metrics.js';
 import { callerTrace } from '../observability/trace-context.js';
 
@@ -19,8 +20,10 @@ declare global {
 export function requestLog(log: Logger, metrics: Metrics) {
   return (request: Request, response: Response): void => {
     const start = performance.now();
+    // The socket knows neither any more when the client has left.
+    const { ip: client, secure } = request;
     response.once('close', () => {
-      const answered = response.writableFinished;
+      const answered = isAnswered(response);
       const seconds = (performance.now() - start) / 1_000;
       // Set by Express; a request that no route took has none.
       const route: unknown = request.route?.path;
@@ -29,7 +32,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
         route: typeof route === 'string' ? route : undefined,
         status: answered ? response.statusCode : undefined,
       };
-      metrics.recordRequest({ ...outcome, seconds });
+      metrics.recordRequest({ ...outcome, scheme: secure ? 'https' : 'http', seconds });
       const trace = request.span ?? callerTrace(request);
       log.info(
         {
@@ -38,7 +41,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
           ...outcome,
           error: answered ? response.error : undefined,
           durationMs: Math.round(seconds * 1e6) / 1e3,
-          client: request.ip,
+          client,
         },
         answered ? 'request' : 'request abandoned by the client',
       );

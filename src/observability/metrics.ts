@@ -2,10 +2,11 @@ import { performance } from 'node:perf_hooks';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { ERROR_TABLE } from '../errors/error-table.js';
 import { BUILD } from './build.js';
+import { knownMethod } from './request-method.js';
 
 export interface RequestMeasurement {
-  /** One that Node's parser knows, so of bounded number. */
   readonly method: string;
+  readonly scheme: 'http' | 'https';
   readonly route: string | undefined;
   /** Absent when the client left before it was answered. */
   readonly status: number | undefined;
@@ -27,6 +28,9 @@ export interface CreationQueue {
   readonly maxCharacters: number;
 }
 
+/** Label of the pool's series. The process has one pool. */
+const POOL = { db_client_connection_pool_name: 'plant-store' } as const;
+
 /** What can become of a request; that one failed is the service's fault. */
 const OUTCOMES = ['answered', 'failed', 'abandoned'] as const;
 
@@ -37,7 +41,13 @@ export class Metrics {
   private readonly requestDuration = new Histogram({
     name: 'http_server_request_duration_seconds',
     help: 'Duration of HTTP server requests.',
-    labelNames: ['http_request_method', 'http_response_status_code', 'http_route', 'error_type'],
+    labelNames: [
+      'http_request_method',
+      'url_scheme',
+      'http_response_status_code',
+      'http_route',
+      'error_type',
+    ],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
     registers: [this.registry],
   });
@@ -77,11 +87,12 @@ export class Metrics {
     this.observeEventLoop();
   }
 
-  recordRequest({ method, route, status, seconds }: RequestMeasurement): void {
+  recordRequest({ method, scheme, route, status, seconds }: RequestMeasurement): void {
     this.requests.inc({ outcome: outcomeOf(status) });
     this.requestDuration.observe(
       {
-        http_request_method: method,
+        http_request_method: knownMethod(method),
+        url_scheme: scheme,
         http_response_status_code: status ?? '',
         http_route: route ?? '',
         error_type: errorType(status),
@@ -105,20 +116,21 @@ export class Metrics {
     new Gauge({
       name: 'db_client_connection_count',
       help: 'Connections of the pool, by state.',
-      labelNames: ['db_client_connection_state'],
+      labelNames: ['db_client_connection_pool_name', 'db_client_connection_state'],
       registers: [this.registry],
       collect() {
         const { used, idle } = use();
-        this.set({ db_client_connection_state: 'used' }, used);
-        this.set({ db_client_connection_state: 'idle' }, idle);
+        this.set({ ...POOL, db_client_connection_state: 'used' }, used);
+        this.set({ ...POOL, db_client_connection_state: 'idle' }, idle);
       },
     });
     this.gauge(
       'db_client_connection_pending_requests',
       'Requests that wait for a connection of the pool.',
       () => use().pending,
+      POOL,
     );
-    this.gauge('db_client_connection_max', 'Most connections of the pool.', () => use().max);
+    this.gauge('db_client_connection_max', 'Most connections of the pool.', () => use().max, POOL);
   }
 
   /** Shows how many plants wait to be created, asked for whenever the metrics are. */
@@ -146,13 +158,19 @@ export class Metrics {
     });
   }
 
-  private gauge(name: string, help: string, read: () => number): void {
+  private gauge(
+    name: string,
+    help: string,
+    read: () => number,
+    labels: Readonly<Record<string, string>> = {},
+  ): void {
     new Gauge({
       name,
       help,
+      labelNames: Object.keys(labels),
       registers: [this.registry],
       collect() {
-        this.set(read());
+        this.set(labels, read());
       },
     });
   }

@@ -21,6 +21,8 @@ import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { callerTrace } from './trace-context.js';
 import { BUILD } from './build.js';
+import { isAnswered } from './is-answered.js';
+import { knownMethod } from './request-method.js';
 import type { Tracer } from './tracer.js';
 
 /** Milliseconds for the last spans to leave, before the process ends. */
@@ -59,15 +61,22 @@ export class OpenTelemetryTracer implements Tracer {
   }
 
   request(request: Request, response: Response, handle: () => void): void {
-    const span = this.spans.startSpan(
-      request.method,
-      { kind: SpanKind.SERVER, attributes: { 'http.request.method': request.method } },
-      parentOf(request),
-    );
+    const method = knownMethod(request.method);
+    const isKnown = method === request.method;
+    const name = isKnown ? method : 'HTTP';
+    const attributes: Attributes = {
+      'http.request.method': method,
+      ...(!isKnown && { 'http.request.method_original': request.method }),
+      'url.scheme': request.secure ? 'https' : 'http',
+      // The socket knows it no more when the client has left.
+      'client.address': request.ip,
+    };
+    const kind = SpanKind.SERVER;
+    const span = this.spans.startSpan(name, { kind, attributes }, parentOf(request));
     const { traceId, spanId } = span.spanContext();
     request.span = { traceId, spanId };
     response.once('close', () => {
-      describeOutcome(span, request, response);
+      describeOutcome(span, name, request, response);
       span.end();
     });
     this.requests.run([span], handle);
@@ -130,14 +139,13 @@ function parentOf(request: Request): Context {
 }
 
 /** As in the log, there is no path, no query and no header: they can hold secrets. */
-function describeOutcome(span: Span, request: Request, response: Response): void {
+function describeOutcome(span: Span, name: string, request: Request, response: Response): void {
   const route: unknown = request.route?.path;
   if (typeof route === 'string') {
-    span.updateName(`${request.method} ${route}`);
+    span.updateName(`${name} ${route}`);
     span.setAttribute('http.route', route);
   }
-  span.setAttributes({ 'url.scheme': request.protocol, 'client.address': request.ip });
-  if (!response.writableFinished) {
+  if (!isAnswered(response)) {
     fail(span, 'client_gone');
     return;
   }

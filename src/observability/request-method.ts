@@ -1,0 +1,7 @@
+/** RFC 9110, section 9.1, PATCH (RFC 5789) and QUERY (RFC 10008). */
+const KNOWN = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '));
+
+/** A value of OpenTelemetry's `http.request.method`, of which there must be few. */
+export function knownMethod(method: string): string {
+  return KNOWN.has(method) ? method : '_OTHER';
+}
