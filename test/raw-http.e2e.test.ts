@@ -34,7 +34,14 @@ let service: TestService;
 /** A service that does not wait long. */
 let hasty: TestService;
 
-const HASTY_LIMITS = { headers: 500, bodyIdle: 800, body: 3_000, keepAlive: 1_200 };
+const HASTY_LIMITS = {
+  headers: 500,
+  bodyIdle: 800,
+  body: 3_000,
+  refusedBody: 2_000,
+  socketIdle: 2_000,
+  keepAlive: 2_500,
+};
 
 const sockets: RawSocket[] = [];
 
@@ -512,7 +519,8 @@ describe('a body that nobody wants', () => {
   });
 
   it.each([
-    ...REFUSALS.filter(([, , bytes]) => bytes.includes(announced)),
+    // That of a known caller is thrown away for longer.
+    ...REFUSALS.filter(([, error, bytes]) => error !== 41300 && bytes.includes(announced)),
     ['that comes with a GET', 40100, head('GET /plants/1 HTTP/1.1', HOST, announced)],
     ['that comes with a HEAD', 200, head('HEAD /openapi.json HTTP/1.1', HOST, announced)],
     ['that comes with OPTIONS', 204, head('OPTIONS /plants HTTP/1.1', HOST, announced)],
@@ -546,6 +554,32 @@ describe('a body that nobody wants', () => {
     expectError(await socket.answer(), 40100);
     await socket.end(within);
     expect(socket.rest).toBe('');
+  });
+
+  it.each([
+    ['too long', creatingHead(announced)],
+    ['of a wrong type', creatingHead(announced).replace(JSON_TYPE, 'Content-Type: a/b')],
+    ['unexpected', getting('/plants/0', announced)],
+  ])('and is %s does not cost a known caller the answer', async (_, bytes) => {
+    const socket = await open(hasty);
+    socket.send(bytes);
+    const sent = 20 * 1024 * 1024;
+    expect(await socket.flood(sent)).toBe(sent);
+    expect(await socket.answer()).toMatchObject({ headers: { connection: 'close' } });
+    await expectLast(socket);
+    expect(socket.peer?.bytesRead).toBeGreaterThan(READ_AT_MOST);
+  });
+
+  it('is taken from a known caller for a while only, and at a bounded pace', async () => {
+    const socket = await open(hasty);
+    socket.send(creatingHead('Content-Length: 100000000000'));
+    expect(await socket.answer()).toMatchObject({ status: 413 });
+    const start = performance.now();
+    await socket.flood(Infinity);
+    const seconds = (performance.now() - start) / 1_000;
+    expect(seconds).toBeGreaterThan((HASTY_LIMITS.refusedBody - 500) / 1_000);
+    expect(seconds).toBeLessThan((HASTY_LIMITS.refusedBody + OPEN_AT_MOST) / 1_000);
+    expect(socket.peer?.bytesRead).toBeLessThan(40 * 1024 * 1024 * seconds);
   });
 
   it('and is malformed does not change the answer', async () => {
@@ -689,6 +723,55 @@ describe.concurrent('waiting has a bound', () => {
     expect(await socket.answer()).toMatchObject({ status: 200 });
     await socket.end();
     expect(socket.rest).toBe('');
+  });
+
+  it('even when blank lines keep coming', async () => {
+    const socket = await open(hasty);
+    socket.send(creating(newPlant()));
+    expect(await socket.answer()).toMatchObject({ status: 200 });
+    const start = performance.now();
+    const trickle = setInterval(() => socket.send('\r\n'), 100);
+    await socket.end().finally(() => clearInterval(trickle));
+    expect(performance.now() - start).toBeGreaterThan(HASTY_LIMITS.keepAlive - 500);
+    expect(socket.rest).toBe('');
+  });
+
+  /** More than the system holds for a reader who has stopped reading. */
+  const longAnswers = (id: string) =>
+    getting('/docs/swagger-ui-bundle.js', `X-Request-Id: ${id}`).repeat(40);
+
+  it.each([
+    ['sends nothing more', ''],
+    ['sends blank lines', '\r\n'],
+    ['sends rubbish', 'How do you do?\r\n'],
+    ['sends a header bit by bit', 'Colour: green\r\n'],
+  ])('for a client that does not read its answers, and %s', async (what, piece) => {
+    const socket = await open(hasty);
+    const requestId = what.replaceAll(' ', '-');
+    socket.stopReading();
+    socket.send(longAnswers(requestId));
+    const peer = await vi.waitUntil(() => socket.peer, { interval: 5 });
+    const trickle = setInterval(() => socket.send(piece), 100);
+    await vi
+      .waitUntil(() => peer.destroyed, { timeout: HASTY_LIMITS.socketIdle + 10_000 })
+      .finally(() => clearInterval(trickle));
+    const msg = 'request abandoned by the client';
+    await vi.waitFor(() =>
+      expect(hasty.log).toContainEqual(expect.objectContaining({ msg, requestId })),
+    );
+  });
+
+  it('but a client may read its answers slowly', async () => {
+    const socket = await open(hasty);
+    socket.stopReading();
+    socket.send(longAnswers('slow'));
+    const start = performance.now();
+    while (performance.now() - start < 2.5 * HASTY_LIMITS.socketIdle) {
+      await sleep(HASTY_LIMITS.socketIdle / 4);
+      await socket.skip(1_500_000);
+    }
+    expect(socket.peer?.destroyed).toBe(false);
+    socket.destroy();
   });
 });
 
@@ -873,6 +956,21 @@ describe('requests sent without waiting for answers', () => {
     expect(socket.rest).toBe('');
   });
 
+  it('are all answered that were taken, however many follow', async () => {
+    const socket = await open();
+    const name = `One of a thousand ${++plants}`;
+    socket.send(Array.from({ length: 1_000 }, () => creating(newPlant(name))).join(''));
+    const statuses: number[] = [];
+    while (statuses.at(-1) !== 503) statuses.push((await socket.answer()).status);
+    await socket.end(OPEN_AT_MOST);
+    expect(socket.rest).toBe('');
+    const created = statuses.filter((status) => status === 200).length;
+    expect(created).toBe(statuses.length - 1);
+    expect(created).toBeGreaterThanOrEqual(100);
+    const stored = await service.database.query(`SELECT FROM plants WHERE name = '${name}'`);
+    expect(stored).toHaveLength(created);
+  });
+
   it('are not spoilt by rubbish behind the last one', async () => {
     const socket = await open();
     socket.send(`${creating(newPlant(), 'Connection: close')}How do you do?\r\n\r\n`);
@@ -931,8 +1029,41 @@ describe('a client that leaves', () => {
       service.log.find((one) => one['requestId'] === 'leaving'),
     );
     expect(line).not.toHaveProperty('status');
+    expect(line).toMatchObject({ client: '127.0.0.1', msg: 'request abandoned by the client' });
     expect(await metrics()).toMatch(/http_response_status_code="",.*error_type="client_gone"/);
   });
+
+  it.each([
+    ['a malformed chunk', creatingHead(CHUNKED), 'zz\r\n', 400],
+    ['a chunk extension that is too long', creatingHead(CHUNKED), `5;${'a'.repeat(20_000)}`, 413],
+    ['half a body', creatingHead('Content-Length: 50'), '{"id":', 400],
+    ['a malformed chunk that nobody reads', getting('/plants/0', CHUNKED), 'zz\r\n', 404],
+  ])('is not taken for gone after %s', async (what, start, rest, status) => {
+    for (const inTwo of [false, true]) {
+      const before = await abandoned();
+      const socket = await open();
+      const id = `${what} in ${inTwo ? 'two' : 'one'}`.replaceAll(' ', '-');
+      socket.send(start.replace(HOST, `${HOST}\r\nX-Request-Id: ${id}`));
+      if (inTwo) await vi.waitUntil(() => socket.peer?.bytesRead, { interval: 5 });
+      socket.send(rest);
+      if (what === 'half a body') socket.sendEnd();
+      const answer = await socket.answer();
+      expect(answer).toMatchObject({
+        status,
+        headers: { 'x-request-id': id, connection: 'close' },
+      });
+      await socket.end(OPEN_AT_MOST);
+      expect(socket.rest).toBe('');
+      const lines = () => service.log.filter(({ requestId }) => requestId === id);
+      await vi.waitUntil(() => lines().length > 0);
+      expect(lines()).toMatchObject([{ msg: 'request', status, client: '127.0.0.1' }]);
+      expect(await abandoned()).toBe(before);
+    }
+  });
+
+  async function abandoned(): Promise<string | undefined> {
+    return /^plant_store_requests_total\{outcome="abandoned"\} (\d+)$/m.exec(await metrics())?.[1];
+  }
 
   async function metrics(): Promise<string> {
     return (await fetch(`${service.managementUrl}/metrics`)).text();
@@ -1010,4 +1141,3 @@ describe('X-Request-Id', () => {
     expect(new Set(answers.map(({ headers }) => headers['x-request-id'])).size).toBe(3);
   });
 });
-    expect(line).toMatchObject({ client: '127.0.0.1', msg: 'request abandoned by the client' });

@@ -12,7 +12,10 @@ export class AuthGuard implements CanActivate {
   constructor(@Inject(TOKEN_VERIFIERS) private readonly verifiers: readonly TokenVerifier[]) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    return this.admit(readBearerToken(context.switchToHttp().getRequest<Request>()));
+    const request = context.switchToHttp().getRequest<Request>();
+    const note = (isAuthenticated: boolean) => (request.isAuthenticated = isAuthenticated);
+    const admitted = this.admit(readBearerToken(request));
+    return typeof admitted === 'boolean' ? note(admitted) : admitted.then(note);
   }
 
   /** Waits for nothing when the first verifier, that of the static token, knows the token at once. */

@@ -6,9 +6,9 @@ import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/prom
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { PlantStoreError } from '../errors/plant-store.error.js';
-import { toAnswer } from '../errors/to-answer.js';
-import { sendJson } from './send-json.js';
 import { Metrics } from '../observability/metrics.js';
+import { toAnswer } from '../errors/to-answer.js';
+import { answerFailure } from './answer-failure.js';
 
 /** For requests and answers that are on their way, in milliseconds. */
 export const LAST_CALL = 1_000;
@@ -82,11 +82,7 @@ export class Draining {
 
   private refuse(response: Response | undefined): void {
     if (response === undefined || response.headersSent) return;
-    const { status, headers, body } = toAnswer(new PlantStoreError('shutting-down'));
-    response.error = body.error;
-    this.metrics.recordRefusal(body.error);
-    response.setHeaders(new Headers(headers));
-    sendJson(response, status, body);
+    answerFailure(response, toAnswer(new PlantStoreError('shutting-down')), this.metrics);
   }
 }
 

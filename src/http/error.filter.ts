@@ -3,7 +3,7 @@ import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { describeFailure, driverFailure } from '../database/database-failure.js';
-import { sendJson } from './send-json.js';
+import { answerFailure } from './answer-failure.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
@@ -25,19 +25,12 @@ export class ErrorFilter implements ExceptionFilter {
     if (request.destroyed && !request.complete) return;
 
     const failure = driverFailure(exception);
-    const { status, headers, body } = toAnswer(failure);
-    if (status >= 500) {
-      this.report(failure, { requestId: request.id, error: body.error }, body.message);
-    }
-    if (response.headersSent) {
-      // A stream can fail after its last byte, too.
-      if (!response.writableEnded) response.destroy();
-      return;
-    }
-    response.error = body.error;
-    this.metrics.recordRefusal(body.error);
-    response.set(headers);
-    sendJson(response, status, body);
+    const answer = toAnswer(failure);
+    const { error, message } = answer.body;
+    if (answer.status >= 500) this.report(failure, { requestId: request.id, error }, message);
+    if (!response.headersSent) answerFailure(response, answer, this.metrics);
+    // A stream can fail after its last byte, too.
+    else if (!response.writableEnded) response.destroy();
   }
 
   /** Of outages only the refusals that found them out: all that follow from one are thousands in a second. */

@@ -1,5 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express, Request } from 'express';
+import type { HttpLimits } from './limits.js';
 import { REQUEST_ID_HEADER } from './request-id.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 import { closeAfterUnreadBody } from './unread-body.js';
@@ -14,14 +15,14 @@ const SECURITY_FIELDS = Object.entries(SECURITY_HEADERS).flat();
  * Not by `Reflect.construct`, nor by a function that calls Node's: V8 reserves the right space for an
  * object only where it sees the whole chain of classes.
  */
-export function expressClasses(app: Express) {
+export function expressClasses(app: Express, { refusedBody }: HttpLimits) {
   class ExpressRequest extends IncomingMessage {}
 
   class ExpressResponse extends ServerResponse {
     /** Completes the head of every answer of the public port, whoever writes it. */
     override writeHead(status: number, ...others: unknown[]): this {
       const request = this.req as Request;
-      closeAfterUnreadBody(request, this);
+      closeAfterUnreadBody(request, this, refusedBody);
       const [fields] = others;
       // All at once, which costs half as much as one after the other.
       if (Array.isArray(fields) && this.getHeaderNames().length === 0) {

@@ -2,30 +2,25 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Express, Request, Response } from 'express';
-import type { ErrorCode } from '../errors/error-table.js';
+import { clientFailure } from '../errors/client-error.js';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
+import { rawAnswer } from '../errors/raw-answer.js';
 import { toAnswer } from '../errors/to-answer.js';
 import type { Observability } from '../observability/observability.module.js';
+import { answerFailure } from './answer-failure.js';
 import { expressClasses } from './express-classes.js';
 import type { HttpLimits } from './limits.js';
-import { rawAnswer } from './raw-answer.js';
-import { newRequestId } from './request-id.js';
-import { DRAIN } from './unread-body.js';
+import { newRequestId, REQUEST_ID_HEADER } from './request-id.js';
+import { SECURITY_HEADERS } from './security-headers.js';
+import { drain, hold } from './unread-body.js';
 import { isTarget } from './well-formed.js';
 
-/** How often Node looks for connections whose header fields are late, in milliseconds. */
+/** How often connections are looked at that are late with something, in milliseconds. */
 const CHECK_INTERVAL = 1_000;
 
 /** How many requests may be sent on one connection before the first of them is answered. */
 const MAX_PIPELINED = 100;
-
-/** What Node's error codes mean to the caller (Node.js documentation, http, event `clientError`). */
-const CLIENT_ERRORS: Partial<Record<string, ErrorCode>> = {
-  HPE_HEADER_OVERFLOW: 'headers-too-large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body-too-large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
-};
 
 /**
  * Node's HTTP server in front of Express, with bounded waits, and with an Error body where Node would
@@ -36,12 +31,12 @@ export function createHttpServer(
   limits: HttpLimits,
   observability: Observability,
 ): Server {
-  const connections = new Connections(app, observability);
+  const connections = new Connections(app, limits, observability);
   const receive = (request: IncomingMessage, response: ServerResponse) =>
     connections.receive(request, response);
   const server = createServer(
     {
-      ...expressClasses(app),
+      ...expressClasses(app, limits),
       // A missing Host is refused by a handler, with an Error body.
       requireHostHeader: false,
       headersTimeout: limits.headers,
@@ -61,62 +56,96 @@ export function createHttpServer(
   // Whoever reads the body answers 100-continue, so that nobody is asked for a body in vain.
   server.on('checkContinue', receive).on('checkExpectation', receive);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
-    connections.refuse(
-      socket,
-      new PlantStoreError(CLIENT_ERRORS[error.code ?? ''] ?? 'bad-request'),
-    ),
+    connections.refuse(socket, clientFailure(error)),
   );
   server.on('connect', (_request, socket: Socket) =>
     connections.refuse(socket, new MethodNotAllowedError([])),
   );
+  server.on('timeout', cutOff).on('connection', (socket: Socket) => connections.add(socket));
+  const sweeping = setInterval(() => connections.sweep(), CHECK_INTERVAL).unref();
+  server.once('close', () => clearInterval(sweeping));
   return server;
 }
 
-class Connections {
+interface Connection {
   /** The responses that are not finished, in the order of their requests. */
-  private readonly openResponses = new WeakMap<Socket, ServerResponse[]>();
-  /** How many bytes had arrived when a connection was refused. */
-  private readonly refused = new WeakMap<Socket, number>();
+  readonly open: ServerResponse[];
+  isRefused: boolean;
+  /** Bytes that the client had not taken when the connection was last looked at. */
+  unsent: number;
+  /** When the last response was finished, or the client last took something. */
+  movedAt: number;
+}
+
+class Connections {
+  private readonly connections = new Map<Socket, Connection>();
 
   constructor(
     private readonly app: Express,
+    private readonly limits: HttpLimits,
     private readonly observability: Observability,
   ) {}
+
+  add(socket: Socket): void {
+    const movedAt = performance.now();
+    this.connections.set(socket, { open: [], isRefused: false, unsent: 0, movedAt });
+    socket.once('close', () => this.connections.delete(socket));
+  }
+
+  /**
+   * Ends the connections of clients that do not read their answers, or send nothing that becomes a request.
+   * Node's own timers start anew with every byte, even with those of blank lines between requests.
+   */
+  sweep(): void {
+    const now = performance.now();
+    for (const [socket, connection] of this.connections) {
+      const unsent = unsentBytes(socket);
+      if (unsent !== connection.unsent) Object.assign(connection, { unsent, movedAt: now });
+      const isIdle = connection.open.length === 0 && socket.writable;
+      const bound = isIdle ? this.limits.keepAlive : this.limits.socketIdle;
+      if ((isIdle || unsent > 0) && now - connection.movedAt > bound) cutOff(socket);
+    }
+  }
 
   /** Hands a request on, after those before it on the same connection (RFC 9112, section 9.3.2). */
   receive(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    const open = this.openResponses.get(socket) ?? [];
-    if (open.length >= MAX_PIPELINED || this.refused.has(socket)) {
+    const connection = this.connections.get(socket);
+    if (connection === undefined || connection.isRefused) return;
+    const { open } = connection;
+    if (open.length >= MAX_PIPELINED) {
       this.refuse(socket, new PlantStoreError('overloaded', 'too many requests without an answer'));
       return;
     }
     const before = open.at(-1);
-    this.openResponses.set(socket, open);
     open.push(response);
-    response.once('close', () => open.splice(open.indexOf(response), 1));
+    response.once('close', () => {
+      open.splice(open.indexOf(response), 1);
+      connection.movedAt = performance.now();
+    });
     if (before === undefined) this.handle(request, response);
     else before.once('close', () => this.handle(request, response));
   }
 
   /** Answers what never became a request, or what broke in the middle of one. */
   refuse(socket: Socket, failure: PlantStoreError): void {
-    // Whatever else arrives on a refused connection leads here again.
-    const bytesBefore = this.refused.get(socket);
-    if (bytesBefore !== undefined) {
-      if (socket.bytesRead - bytesBefore > DRAIN.bytes) socket.destroy();
-      return;
-    }
-    this.refused.set(socket, socket.bytesRead);
+    const connection = this.connections.get(socket);
+    // Whatever else arrives on a refused connection may lead here again.
+    if (connection === undefined || connection.isRefused || socket.destroyed) return;
+    connection.isRefused = true;
     // Node takes its own listener away before it hands over the socket of a CONNECT.
     socket.on('error', () => {});
 
-    const open = this.openResponses.get(socket) ?? [];
-    const ahead = open.findLast(({ req, headersSent }) => req.complete || headersSent);
-    if (ahead === undefined) this.answer(socket, failure);
-    // Rubbish behind a whole request waits for the answer to that request. An answer that came before
-    // the end of its request is the last one on its connection.
-    else if (ahead.req.complete) ahead.once('close', () => this.answer(socket, failure));
+    const [current] = connection.open;
+    // An answer that came before the end of its request is the last one on its connection.
+    if (current?.headersSent === true && !current.req.complete) return;
+    hold(socket);
+    const ahead = connection.open.findLast(({ req }) => req.complete);
+    if (current === undefined) this.answer(socket, failure);
+    // Rubbish behind a whole request waits for the answer to that request.
+    else if (ahead !== undefined)
+      ahead.once('close', () => this.answer(socket, failure, ahead.req));
+    else this.fail(current, failure);
   }
 
   private handle(request: IncomingMessage, response: ServerResponse): void {
@@ -124,7 +153,7 @@ class Connections {
     // The answer before was the last one on the connection (RFC 9112, section 9.6).
     if (!socket.writable) return;
     // It broke off in the middle, while it waited for its turn.
-    if (this.refused.has(socket) && !request.complete) return;
+    if (this.connections.get(socket)?.isRefused === true && !request.complete) return;
     // Express finds no path in such a target, and would answer by itself.
     if (!isTarget(request)) {
       this.answer(socket, new PlantStoreError('bad-request', 'the request target is no URL'));
@@ -134,18 +163,41 @@ class Connections {
     this.observability.tracer.request(...routed, () => this.app(...routed));
   }
 
-  private answer(socket: Socket, failure: PlantStoreError): void {
-    if (!socket.writable) {
-      socket.destroy();
-      return;
-    }
-    const requestId = newRequestId();
-    const answer = toAnswer(failure);
-    const { logger, metrics } = this.observability;
-    logger.info({ requestId, status: answer.status, error: answer.body.error }, 'refused');
-    metrics.recordRefusal(answer.body.error);
-    // Closed in two steps, because a reset could cost the client the answer (RFC 9112, section 9.6).
-    socket.end(rawAnswer(answer, requestId));
-    setTimeout(() => socket.destroy(), DRAIN.milliseconds).unref();
+  /** Answers a request whose body broke off, once somebody reads that body: others have their own answer. */
+  private fail(response: ServerResponse, failure: PlantStoreError): void {
+    const { req: request, socket } = response;
+    const answer = () => {
+      if (response.headersSent) return;
+      answerFailure(response as Response, toAnswer(failure), this.observability.metrics);
+    };
+    if (request.readableFlowing === true) answer();
+    else request.once('resume', answer);
+    // Whoever reads the body waits no longer than the connection lasts.
+    socket?.once('close', () => request.destroy(new Error('aborted')));
   }
+
+  private answer(socket: Socket, failure: PlantStoreError, ahead?: IncomingMessage): void {
+    if (socket.writable) {
+      const requestId = newRequestId();
+      const { status, headers, body } = toAnswer(failure);
+      const { logger, metrics } = this.observability;
+      logger.info({ requestId, status, error: body.error }, 'refused');
+      metrics.recordRefusal(body.error);
+      const all = { ...SECURITY_HEADERS, [REQUEST_ID_HEADER]: requestId, ...headers };
+      socket.end(rawAnswer({ status, headers: all, body }));
+    }
+    drain(socket, (ahead as Request | undefined)?.isAuthenticated && this.limits.refusedBody);
+  }
+}
+
+/** By an error, so that an answer that is cut off is not taken for one that has left. */
+function cutOff(socket: Socket): void {
+  socket.destroy(new Error('the connection timed out'));
+}
+
+/** What the client has not taken yet, of all that was written. */
+function unsentBytes(socket: Socket): number {
+  // Node's own `_onTimeout` looks at the same number, because a long write is in the stream until its end.
+  const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize: number } };
+  return socket.writableLength + (handle?.writeQueueSize ?? 0);
 }

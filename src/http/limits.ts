@@ -8,7 +8,9 @@ export const HTTP_LIMITS = {
   bodyIdle: 10_000,
   /** All of a request body. */
   body: 60_000,
-  /** A connection on which nothing moves, in either direction, while a request is under way. */
+  /** The rest of a body that is refused, from a caller with a valid token. */
+  refusedBody: 10_000,
+  /** A connection on which nothing moves while a request is under way, or an answer is not read. */
   socketIdle: 60_000,
   /** Between two requests. Longer than proxies keep their side (60 s), so that they close first. */
   keepAlive: 72_000,

@@ -63,6 +63,23 @@ export class RawSocket {
     this.socket.write(bytes);
   }
 
+  /** Reads nothing more: what arrives stays with the system, and then with the service. */
+  stopReading(): void {
+    this.socket.pause();
+  }
+
+  /** Reads at least that many bytes, throws them away, and stops reading again. */
+  async skip(bytes: number): Promise<void> {
+    let skipped = 0;
+    this.socket.resume();
+    await this.until(() => {
+      skipped += this.received.length;
+      this.received = Buffer.alloc(0);
+      return skipped >= bytes;
+    });
+    this.socket.pause();
+  }
+
   /** Says that nothing more will be sent, and goes on listening. */
   sendEnd(): void {
     this.socket.end();

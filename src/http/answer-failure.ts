@@ -1,0 +1,16 @@
+import type { Response } from 'express';
+import type { ErrorAnswer } from '../errors/to-answer.js';
+import type { Metrics } from '../observability/metrics.js';
+import { sendJson } from './send-json.js';
+
+/** Answers a request with an Error; its number goes into the metrics and into the log line of the request. */
+export function answerFailure(
+  response: Response,
+  { status, headers, body }: ErrorAnswer,
+  metrics: Metrics,
+): void {
+  response.error = body.error;
+  metrics.recordRefusal(body.error);
+  response.set(headers);
+  sendJson(response, status, body);
+}
