@@ -9,6 +9,7 @@ import { Metrics } from '../src/observability/metrics.js';
 import { Readiness } from '../src/observability/readiness.js';
 import { lockPlants } from './support/plants-lock.js';
 import { RawSocket } from './support/raw-socket.js';
+import type { RawAnswer } from './support/raw-socket.js';
 import { startTestService } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
 
@@ -87,18 +88,103 @@ describe('a management port of its own', () => {
 
   afterAll(() => server.close());
 
-  it('takes a hundred connections, and closes further ones', async () => {
-    const sockets = await Promise.all(Array.from({ length: 100 }, () => RawSocket.open(port)));
-    const live = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n';
-    sockets[99]?.send(live);
-    expect((await sockets[99]?.answer())?.status).toBe(200);
-    await expect(fetch(`http://127.0.0.1:${port}/health/live`)).rejects.toThrow('fetch failed');
-    for (const socket of sockets) socket.destroy();
-    await vi.waitFor(
-      async () => expect((await fetch(`http://127.0.0.1:${port}/health/live`)).status).toBe(200),
-      PATIENCE,
-    );
+  const LIVE = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+  it('takes a hundred connections, and for a further one closes that which was quiet longest', async () => {
+    const sockets: RawSocket[] = [];
+    while (sockets.length < 100) sockets.push(await RawSocket.open(port));
+    const [first, second, ...others] = sockets;
+    first?.send(LIVE);
+    expect((await first?.answer())?.status).toBe(200);
+    const further = await RawSocket.open(port);
+    await second?.end();
+    for (const socket of [first, ...others, further]) {
+      socket?.send(LIVE);
+      expect((await socket?.answer())?.status).toBe(200);
+    }
+    for (const socket of [...sockets, further]) socket.destroy();
   });
+
+  it('answers probes while hundreds of connections trickle, and ends these after ten seconds', async () => {
+    const start = performance.now();
+    const sockets: RawSocket[] = [];
+    while (sockets.length < 500) {
+      const socket = await RawSocket.open(port);
+      socket.send('GET /health/live HTTP/1.1\r\n');
+      sockets.push(socket);
+    }
+    const trickle = setInterval(() => {
+      for (const socket of sockets) if (!socket.ended) socket.send('a: b\r\n');
+    }, 500);
+    try {
+      const last = sockets.at(-1)!;
+      for (;;) {
+        if (last.ended || performance.now() - start > 20_000) break;
+        const probe = await RawSocket.open(port);
+        probe.send(LIVE);
+        expect((await probe.answer()).status).toBe(200);
+        probe.destroy();
+        await sleep(100);
+      }
+      expectError(await last.answer(), 408);
+    } finally {
+      clearInterval(trickle);
+      for (const socket of sockets) socket.destroy();
+    }
+  });
+
+  it.each([
+    ['no HTTP', 'How do you do?\r\n\r\n', 400],
+    ['a head that is too long', `GET / HTTP/1.1\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
+    ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
+    ['half a head', 'GET / HT', 400],
+  ])('answers %s with an Error, and closes', async (_, bytes, status) => {
+    const socket = await RawSocket.open(port);
+    socket.send(bytes);
+    socket.sendEnd();
+    const answer = await socket.answer();
+    expectError(answer, status);
+    expect(answer.headers).toMatchObject({ connection: 'close' });
+    await socket.end();
+    expect(socket.rest).toBe('');
+  });
+
+  it.each([
+    ['no Host', 'GET /health/live HTTP/1.1', [], 400],
+    ['two Hosts', 'GET /health/live HTTP/1.1', ['Host: a', 'Host: a'], 400],
+    ['two Hosts in HTTP/1.0', 'GET /health/live HTTP/1.0', ['Host: a', 'Host: a'], 400],
+    ['an unknown Expect', 'GET /health/live HTTP/1.1', ['Host: a', 'Expect: more'], 417],
+    ['a body', 'POST /health/live HTTP/1.1', ['Host: a', 'Content-Length: 9'], 405],
+  ])('answers a request with %s with an Error', async (_, line, fields, status) => {
+    const socket = await RawSocket.open(port);
+    socket.send([line, ...fields, '', ''].join('\r\n'));
+    expectError(await socket.answer(), status);
+    socket.destroy();
+  });
+
+  it('answers a probe of HTTP/1.0 without a Host', async () => {
+    const socket = await RawSocket.open(port);
+    socket.send('GET /health/live HTTP/1.0\r\n\r\n');
+    expect(await socket.answer()).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+    socket.destroy();
+  });
+
+  it('answers rubbish behind a request after that request', async () => {
+    const socket = await RawSocket.open(port);
+    socket.send(`${LIVE.replace('/health/live', '/metrics')}How do you do?\r\n\r\n`);
+    expect((await socket.answer()).status).toBe(200);
+    expectError(await socket.answer(), 400);
+    await socket.end();
+    expect(socket.rest).toBe('');
+  });
+
+  function expectError({ status, headers, body }: RawAnswer, expected: number): void {
+    expect(status).toBe(expected);
+    expect(headers['content-type']).toBe('application/json');
+    expect(headers['content-length']).toBe(String(Buffer.byteLength(body)));
+    const message = expect.stringMatching(/\w/) as string;
+    expect(JSON.parse(body)).toStrictEqual({ error: expect.any(Number) as number, message });
+  }
 
   it('logs why there are no metrics, and answers with an Error', async () => {
     measured.observeCreationQueue(() => {
@@ -143,6 +229,7 @@ describe('the management port', () => {
     await service.request('GET', '/plants/2');
     await service.request('GET', '/nothing');
     await service.request('PROPFIND', '/nothing');
+    await service.request('PURGE', '/nothing');
     const { text, headers } = await ask('/metrics');
     expect(headers.get('content-type')).toContain('text/plain');
     const count = (labels: string) =>
@@ -242,7 +329,6 @@ describe('the management port', () => {
     const before = await metrics();
     const unlock = await lockPlants(service.database);
     const creations: Promise<Answer>[] = [];
-    await service.request('PURGE', '/nothing');
     // Two groups can be under way; what comes later waits for them.
     for (const connections of [1, 2]) {
       creations.push(service.post({ id: 100 + connections, name: 'four' }));

@@ -1,32 +1,74 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
+import { clientFailure } from '../errors/client-error.js';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
+import { rawAnswer } from '../errors/raw-answer.js';
 import { toAnswer } from '../errors/to-answer.js';
 import { LOGGER } from './logger.js';
 import { Metrics } from './metrics.js';
 import { Readiness } from './readiness.js';
 
-/** Connections open at the same time; further ones are closed at once. */
+/** Connections open at the same time. */
 const MAX_CONNECTIONS = 100;
+
+/** Of the management port, in milliseconds. */
+const LIMITS = {
+  /** All of a request, and all of its header fields. */
+  request: 10_000,
+  /** A connection on which nothing moves. */
+  idle: 10_000,
+  /** How often late requests are looked for. */
+  check: 1_000,
+  /** What still arrives after an answer that is the last one on its connection. */
+  close: 1_000,
+} as const;
 
 /** Health and metrics, on a port of their own that is never published. */
 @Injectable()
 export class ManagementServer {
-  readonly server: Server = createServer(
-    { requestTimeout: 10_000, headersTimeout: 10_000 },
-    (request, response) => void this.answer(request, response),
-  );
+  readonly server: Server = createServer({
+    requestTimeout: LIMITS.request,
+    headersTimeout: LIMITS.request,
+    connectionsCheckingInterval: LIMITS.check,
+    // A missing Host is refused with an Error body.
+    requireHostHeader: false,
+  });
+
+  /** The last response on each connection. The connection that has waited longest for a request is first. */
+  private readonly connections = new Map<Socket, ServerResponse | undefined>();
 
   constructor(
     private readonly readiness: Readiness,
     private readonly metrics: Metrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    this.server.maxConnections = MAX_CONNECTIONS;
+    const answer = (request: IncomingMessage, response: ServerResponse) =>
+      void this.answer(request, response);
+    this.server
+      .setTimeout(LIMITS.idle)
+      .on('connection', (socket: Socket) => this.add(socket))
+      .on('request', answer)
+      .on('checkExpectation', answer)
+      .on('connect', (_request, socket: Socket) =>
+        this.refuse(socket, new MethodNotAllowedError(['GET', 'HEAD'])),
+      )
+      .on('clientError', (error, socket: Socket) => this.refuse(socket, clientFailure(error)));
+  }
+
+  /** Takes every connection, so that those who hold connections and say nothing keep no probe out. */
+  private add(socket: Socket): void {
+    const [first] = this.connections.keys();
+    if (first !== undefined && this.connections.size >= MAX_CONNECTIONS) {
+      this.connections.delete(first);
+      first.destroy();
+    }
+    this.connections.set(socket, undefined);
+    socket.once('close', () => this.connections.delete(socket));
   }
 
   async close(): Promise<void> {
@@ -38,7 +80,13 @@ export class ManagementServer {
   }
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.connections.delete(request.socket);
+    this.connections.set(request.socket, response);
+    const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+    // No body is read.
+    if (length !== undefined || coding !== undefined) response.setHeader('Connection', 'close');
     try {
+      requireWellFormed(request);
       await this.route(request, response);
     } catch (error) {
       const { status, headers, body } = toAnswer(error);
@@ -46,6 +94,21 @@ export class ManagementServer {
       response.setHeaders(new Headers(headers));
       sendJson(response, status, body);
     }
+  }
+
+  /** Answers what never became a request, or what broke in the middle of one. */
+  private refuse(socket: Socket, failure: PlantStoreError): void {
+    // Nothing more is read. Node takes its own listener away before it hands over the socket of a CONNECT.
+    socket.on('error', () => {}).pause();
+    const answer = () => {
+      if (!socket.writable) return;
+      socket.end(rawAnswer(toAnswer(failure)));
+      // Closed in two steps, because a reset could cost the client the answer (RFC 9112, section 9.6).
+      setTimeout(() => socket.destroy(), LIMITS.close).unref();
+    };
+    const last = this.connections.get(socket);
+    if (last === undefined || last.closed) answer();
+    else last.once('close', answer);
   }
 
   private async route(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -68,7 +131,20 @@ export class ManagementServer {
   }
 }
 
+/** What Node would refuse without an Error body, or let pass (RFC 9112, section 3.2; RFC 9110, section 10.1.1). */
+function requireWellFormed({ headers, headersDistinct, httpVersion }: IncomingMessage): void {
+  const hosts = headersDistinct['host']?.length ?? 0;
+  if (hosts > 1 || (hosts === 0 && httpVersion !== '1.0')) {
+    throw new PlantStoreError('bad-request', 'the request needs exactly one Host header');
+  }
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    throw new PlantStoreError('expectation-failed');
+  }
+}
+
 function sendJson(response: ServerResponse, status: number, value: object): void {
+  const body = JSON.stringify(value);
   response.setHeader('Content-Type', 'application/json');
-  response.writeHead(status).end(JSON.stringify(value));
+  response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.writeHead(status).end(body);
 }
