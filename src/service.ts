@@ -56,7 +56,11 @@ export async function startService(
     // Said at once, because a start can wait for its database, and probes are answered meanwhile.
     logger.info({ management: `${management.address}:${management.port}` }, 'starting');
     const dataSource = app.get(DataSource);
-    const waiting = { log: logger, signal };
+    const waiting = {
+      log: logger,
+      signal,
+      onWait: (reason: string) => app.get(Readiness).notReady(reason),
+    };
     await connect(dataSource, waiting);
     if (config.database.migrateOnStart) await applyMigrations(dataSource, waiting);
     else await awaitMigrations(dataSource, waiting);

@@ -54,7 +54,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   private readonly connections = new Set<PoolClient>();
 
   /** Until then it is the start that waits for the database, and reports why it is not there. */
-  private hasConnected = false;
+  private hasServed = false;
 
   /** Somebody has waited for a connection in vain, and nothing has been answered since. */
   private isExhausted = false;
@@ -118,7 +118,6 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     }
     const start = now();
     super.connect((failure, client, release) => {
-      if (client !== undefined) this.hasConnected = true;
       callback(failure && this.connectionFailure(failure, start), client, release);
     });
   }
@@ -134,6 +133,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       const operation = text.slice(0, text.indexOf(' '));
       try {
         const result = await send();
+        this.hasServed = true;
         this.isExhausted = false;
         this.noteSuccess(operation);
         return result;
@@ -159,7 +159,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   private connectionFailure(failure: Error, start: Moment): Error {
-    if (!this.hasConnected) return failure;
+    if (!this.hasServed) return failure;
     if (this.meansExhaustion(failure)) {
       this.isExhausted = true;
       return new PlantStoreError('overloaded');
@@ -175,7 +175,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     error: unknown,
     start: Moment,
   ): unknown {
-    if (!isOutage(error)) return error;
+    if (!this.hasServed || !isOutage(error)) return error;
     // The address may lead to another server by now, and a connection stays where it is.
     if (isReadOnly(error)) void client.end();
     if (isDisconnection(error) || this.connections.size === 0) this.suspect(error, start);

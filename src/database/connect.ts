@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { StartupError } from '../errors/startup.error.js';
-import { describeFailure, isOutage, isRefusal } from './database-failure.js';
+import { describeFailure, isOutage, isRefusal, StandbyError } from './database-failure.js';
 
 /** How long the start waits for others, in milliseconds. */
 export const STARTUP_LIMITS = {
@@ -23,6 +23,8 @@ export interface Waiting {
   /** Ends the waiting. */
   readonly signal: AbortSignal;
   readonly limits?: StartupLimits;
+  /** Told at each look why the database cannot be used yet. */
+  readonly onWait?: (reason: string) => void;
 }
 
 /**
@@ -33,7 +35,7 @@ export interface Waiting {
  */
 export async function connect(
   dataSource: DataSource,
-  { log, signal, limits = STARTUP_LIMITS }: Waiting,
+  { log, signal, limits = STARTUP_LIMITS, onWait = () => {} }: Waiting,
 ): Promise<void> {
   const server = serverOf(dataSource);
   const seconds = limits.wait / 1_000;
@@ -49,9 +51,12 @@ export async function connect(
       }
       if (performance.now() > deadline) {
         throw new StartupError(
-          `DATABASE_URL: ${server} did not answer within ${seconds} s: ${reason}`,
+          error instanceof StandbyError
+            ? `DATABASE_URL: ${server} is a standby, and was not promoted within ${seconds} s: name the primary`
+            : `DATABASE_URL: ${server} did not answer within ${seconds} s: ${reason}`,
         );
       }
+      onWait(`waiting for the database at ${server}: ${reason}`);
       if (!told) log.info({ server, reason }, `waiting up to ${seconds} s for the database`);
       told = true;
       await sleep(limits.retry, undefined, { signal });

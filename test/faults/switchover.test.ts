@@ -95,6 +95,31 @@ describe('an address that leads to a standby', () => {
     },
   );
 
+  it('lets no service start, and says why in one line and on /health/ready', async () => {
+    const service = workspace.start({
+      AUTH_TOKEN: TOKEN,
+      DATABASE_URL: postgres.standby.url,
+      LOG_LEVEL: 'info',
+    });
+    const { management } = await service.logged('starting');
+    await vi.waitFor(async () => {
+      const response = await fetch(`http://${String(management)}/health/ready`);
+      expect([response.status, await response.json()]).toEqual([
+        503,
+        {
+          status: 'unavailable',
+          reason: expect.stringMatching(
+            /^waiting for the database at 127.0.0.1:\d+: the server is a standby$/,
+          ),
+        },
+      ]);
+    }, PATIENCE);
+    expect(await service.exit(60_000)).toEqual({ code: 1, signal: null });
+    expect(service.stderr).toMatch(
+      /^plant-store: DATABASE_URL: 127.0.0.1:\d+ is a standby, and was not promoted within 30 s: name the primary\n$/,
+    );
+  });
+
   it('is told in one line and, when it is more than a switchover, on /health/ready', async () => {
     const replica = await start(address.url);
     await serves(replica);
