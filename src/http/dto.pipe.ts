@@ -6,7 +6,7 @@ import { getMetadataStorage, validateSync } from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import type { ErrorCode } from '../errors/error-table.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
-import { UnreadBody } from './json-body.js';
+import type { UnreadBody } from './json-body.js';
 
 type DtoClass = new () => object;
 
@@ -33,13 +33,13 @@ export class DtoPipe implements PipeTransform {
       );
     }
     return type === 'body'
-      ? bodyAs(metatype, value)
+      ? bodyAs(metatype, value as UnreadBody)
       : make(metatype, value as object, 'parameter-not-valid');
   }
 }
 
-async function bodyAs(dtoClass: DtoClass, body: unknown): Promise<object> {
-  const value = body instanceof UnreadBody ? await body.read() : body;
+async function bodyAs(dtoClass: DtoClass, body: UnreadBody): Promise<object> {
+  const value = await body.read();
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new PlantStoreError('body-not-valid', 'the body must be a JSON object');
   }
