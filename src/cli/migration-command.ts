@@ -1,0 +1,89 @@
+import 'reflect-metadata';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { DataSource } from 'typeorm';
+import { readCommandConfig } from '../config/config.js';
+import { connect } from '../database/connect.js';
+import { dataSourceOptions } from '../database/data-source.js';
+import { ENTITIES } from '../entities.js';
+import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
+import { generateMigration } from '../database/migration-file.js';
+import { applyMigrations, revertMigration } from '../database/migrate.js';
+import { LOCAL_FOLDER } from '../local/local-instance.js';
+import { Metrics } from '../observability/metrics.js';
+import { NO_TRACER } from '../observability/tracer.js';
+import { createLogger } from '../observability/logger.js';
+import { StartupError } from '../errors/startup.error.js';
+
+/* `npm run migration:generate -- Name`, `migration:run` and `migration:revert`, on DATABASE_URL or on
+   the database of the local instance. */
+
+const FOLDER = join('src', 'database', 'migrations');
+
+const [command, name = ''] = process.argv.slice(2);
+let log = createLogger('info');
+
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => stopping.abort());
+}
+
+try {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const { databaseUrl, logFormat } = readCommandConfig(process.env);
+  log = createLogger('info', undefined, logFormat);
+  if (!['generate', 'run', 'revert'].includes(command ?? '')) {
+    throw new StartupError('usage: migration generate NAME | run | revert');
+  }
+  if (command === 'generate' && !/^([A-Z][a-z0-9]*)+$/.test(name)) {
+    throw new StartupError('a migration needs a name in Pascal case, such as AddColour');
+  }
+  if (databaseUrl === undefined) await performLocally();
+  else await perform(databaseUrl);
+} catch (error) {
+  if (stopping.signal.aborted) log.fatal('interrupted');
+  else if (!(error instanceof StartupError)) log.fatal({ err: error });
+  else for (const line of error.message.split('\n')) log.fatal(line);
+  process.exitCode = 1;
+}
+
+async function performLocally(): Promise<void> {
+  const local = await startEmbeddedPostgres(resolve(LOCAL_FOLDER), {
+    log: (step) => log.info(step),
+  });
+  try {
+    await perform(local.url);
+  } finally {
+    await local.stop();
+  }
+}
+
+async function perform(url: string): Promise<void> {
+  const dataSource = new DataSource(
+    dataSourceOptions(
+      { url, poolMax: 2, entities: ENTITIES },
+      { logger: log, metrics: new Metrics(), tracer: NO_TRACER },
+    ),
+  );
+  try {
+    const waiting = { log, signal: stopping.signal };
+    await connect(dataSource, waiting);
+    if (command === 'revert') await revertMigration(dataSource, waiting);
+    else await applyMigrations(dataSource, waiting);
+    if (command === 'generate') await generate(dataSource);
+  } finally {
+    if (dataSource.isInitialized) await dataSource.destroy();
+  }
+}
+
+async function generate(dataSource: DataSource): Promise<void> {
+  const migration = await generateMigration(dataSource, name, Date.now());
+  if (migration === undefined) {
+    log.info('the database is what the entities say: there is nothing to migrate');
+    return;
+  }
+  const file = join(FOLDER, migration.fileName);
+  await writeFile(file, migration.source);
+  log.info(`wrote ${file}: now list ${migration.className} in src/database/data-source.ts`);
+}

@@ -1,0 +1,109 @@
+import 'reflect-metadata';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { readConfig, withDatabase } from './config/config.js';
+import type { ServiceConfig } from './config/config.js';
+import { startLocalInstance } from './local/local-instance.js';
+import { createLogger, linesInBackground } from './observability/logger.js';
+import { Metrics } from './observability/metrics.js';
+import type { Observability } from './observability/observability.module.js';
+import { createTracer } from './observability/create-tracer.js';
+import { StartupError } from './errors/startup.error.js';
+import { hasLocalToken, localAddress, welcome } from './local/welcome.js';
+
+/** Milliseconds within which npm repeats the signal of the terminal; a person takes longer for a second one. */
+const REPETITION = 300;
+
+// V8 would let old objects grow to four times what is in use before it looks for garbage among them. The
+// flag is read at each collection, so that it works after the start, too.
+setFlagsFromString('--heap-growing-percent=30');
+
+const stopping = onSignals();
+try {
+  await run(stopping);
+  process.exit(0);
+} catch (error) {
+  if (stopping.aborted && error instanceof Error && error.name === 'AbortError') process.exit(0);
+  for (const line of complaint(error).split('\n')) process.stderr.write(`plant-store: ${line}\n`);
+  process.exit(1);
+}
+
+async function run(signal: AbortSignal): Promise<void> {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const config = readConfig(process.env);
+  const logger = createLogger(
+    config.logLevel,
+    process.stdout.isTTY ? undefined : linesInBackground(),
+    config.logFormat,
+  );
+  const observability = {
+    logger,
+    metrics: new Metrics(),
+    tracer: await createTracer(logger),
+  };
+  const { url } = config.database;
+  if (url !== undefined) {
+    await serve(withDatabase(config, url), observability, signal, (address) => {
+      if (hasLocalToken(config)) process.stdout.write(welcome(config, address));
+    });
+    return;
+  }
+  // Loading the service takes as long as starting the database: both at once.
+  const [local] = await Promise.all([startLocalInstance(config, logger), import('./service.js')]);
+  try {
+    await serve(local.config, observability, signal, (address) => {
+      process.stdout.write(local.welcome(address));
+    });
+  } finally {
+    await local.stop();
+  }
+}
+
+async function serve(
+  config: ServiceConfig,
+  observability: Observability,
+  signal: AbortSignal,
+  announce: (address: AddressInfo) => void,
+): Promise<void> {
+  const { startService } = await import('./service.js');
+  const service = await startService(config, observability, signal);
+  const { logger, tracer } = observability;
+  const { address, management } = service;
+  const { publicBaseUrl, docsEnabled } = config.http;
+  const base = publicBaseUrl ?? localAddress(config.http, address);
+  logger.info(
+    {
+      address: `${address.address}:${address.port}`,
+      management: `${management.address}:${management.port}`,
+      ...(docsEnabled && { docs: `${base}/docs` }),
+    },
+    'listening',
+  );
+  announce(address);
+  if (!signal.aborted) await once(signal, 'abort');
+  logger.info('shutting down');
+  await service.stop();
+  await tracer.stop();
+  logger.info('stopped');
+}
+
+/** Aborts at the first signal; one that comes later than its repetition ends the process at once. */
+function onSignals(): AbortSignal {
+  const controller = new AbortController();
+  let first: number | undefined;
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => {
+      first ??= performance.now();
+      if (performance.now() - first > REPETITION) process.exit(1);
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+function complaint(error: unknown): string {
+  return error instanceof StartupError ? error.message : inspect(error);
+}

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isWithin } from '../src/node-version.js';
+
+const { engines } = JSON.parse(await readFile('package.json', 'utf8')) as {
+  engines: { node: string };
+};
+
+describe('the version of Node.js', () => {
+  it.each(['20.19.0', '20.20.2', '22.13.0', '22.22.3', '24.11.0', '24.11.1', '25.0.0', '100.0.0'])(
+    'is good enough: %s',
+    (version) => expect(isWithin(version, engines.node)).toBe(true),
+  );
+
+  it.each(['8.17.0', '18.20.8', '20.18.3', '21.7.3', '22.12.9', '23.11.1', '24.10.9'])(
+    'is not good enough: %s',
+    (version) => expect(isWithin(version, engines.node)).toBe(false),
+  );
+});
+
+describe('an old Node.js', () => {
+  let folder: string;
+  let old: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-old-'));
+    old = join(folder, 'old.cjs');
+    await writeFile(
+      old,
+      `const { versions } = process;
+       Object.defineProperty(process, 'versions', { value: { ...versions, node: '18.20.8' } });`,
+    );
+  });
+
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it.each(['dist/main.js', 'dist/cli/migration.js', 'src/node-version.js'])(
+    'is told which version %s needs, and nothing else happens',
+    async (file) => {
+      const told = await new Promise((settle) => {
+        const commandLine = ['--require', old, resolve(file), 'run'];
+        execFile(process.execPath, commandLine, { cwd: folder }, (error, stdout, stderr) =>
+          settle([error?.code, stdout, stderr]),
+        );
+      });
+      const line = `plant-store: this is Node.js 18.20.8, and ${engines.node} is needed\n`;
+      expect(told).toEqual([1, '', line]);
+      expect(await readdir(folder)).toEqual(['old.cjs']);
+    },
+  );
+
+  it('is told before anything is built', async () => {
+    const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    expect(scripts).toMatchObject({
+      prestart: 'npm run build --silent',
+      prebuild: 'node src/node-version.js',
+    });
+  });
+});
