@@ -52,7 +52,10 @@ async function run(signal: AbortSignal): Promise<void> {
     return;
   }
   // Loading the service takes as long as starting the database: both at once.
-  const [local] = await Promise.all([startLocalInstance(config, logger), import('./service.js')]);
+  const [local] = await Promise.all([
+    startLocalInstance(config, logger, signal),
+    import('./service.js'),
+  ]);
   try {
     await serve(local.config, observability, signal, (address) => {
       process.stdout.write(local.welcome(address));
@@ -69,7 +72,7 @@ async function serve(
   announce: (address: AddressInfo) => void,
 ): Promise<void> {
   const { startService } = await import('./service.js');
-  const service = await startService(config, observability, signal);
+  const service = await unlessAborted(startService(config, observability, signal), signal);
   const { logger, tracer } = observability;
   const { address, management } = service;
   const { publicBaseUrl, docsEnabled } = config.http;
@@ -88,6 +91,12 @@ async function serve(
   await service.stop();
   await tracer.stop();
   logger.info('stopped');
+}
+
+/** What a start waits for, a migration for example, is left to itself when the process is told to end. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = signal.aborted ? Promise.resolve() : once(signal, 'abort');
+  return Promise.race([work, aborted.then(() => Promise.reject(signal.reason as Error))]);
 }
 
 /** Aborts at the first signal; one that comes later than its repetition ends the process at once. */

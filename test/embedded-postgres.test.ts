@@ -1,13 +1,28 @@
-import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startEmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import { serverAccount, spawnAs } from '../src/local/server-account.js';
 import { NOT_DURABLE } from './support/global-setup.js';
+
+const OTHER_INSTANCES_GO =
+  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store instance'";
 
 let folder: string;
 
@@ -39,11 +54,7 @@ describe('the embedded database', () => {
     const first = await start();
     await expect(start()).rejects.toThrow(/already running/);
     // What the end of the process would do: its session is gone, its server goes on.
-    await withClient(first.url, (client) =>
-      client.query(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store instance'",
-      ),
-    );
+    await withClient(first.url, (client) => client.query(OTHER_INSTANCES_GO));
     await mkdir(join(folder, 'postgres-new-left'));
     const second = await vi.waitFor(() => start());
     expect(second.pid).toBe(first.pid);
@@ -85,6 +96,79 @@ describe('the embedded database', () => {
     const server = await startEmbeddedPostgres(folder, { log: (step) => steps.push(step) });
     expect(server.pid).not.toBe(process.pid);
     await server.stop();
+  });
+
+  it('waits for a server that is just ending, also when its note is gone already', async () => {
+    const first = await start();
+    await withClient(first.url, async (client) => {
+      client.on('error', () => {});
+      await client.query(OTHER_INSTANCES_GO);
+      // Smart shutdown: it ends when this client has gone.
+      process.kill(first.pid, 'SIGTERM');
+      const note = join(folder, 'postgres', 'data', 'postmaster.pid');
+      await vi.waitFor(
+        async () => expect(await readFile(note, 'utf8')).toContain('stopping'),
+        20_000,
+      );
+      const steps: string[] = [];
+      const second = startEmbeddedPostgres(folder, { log: (step) => steps.push(step) });
+      await vi.waitFor(() => expect(steps).toEqual(['waiting for the database']), 20_000);
+      await rm(note);
+      // Longer than a server that ends at once is started again.
+      await sleep(1_500);
+      setTimeout(() => void client.end(), 10);
+      const { pid, stop } = await second;
+      expect(pid).not.toBe(first.pid);
+      await stop();
+    });
+  });
+
+  it('can be told to stop while it is made, and leaves nothing', async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const server = startEmbeddedPostgres(folder, { log: () => controller.abort(), signal });
+    await expect(server).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('can be told to stop while it recovers, and leaves no server', async () => {
+    await (await start()).stop();
+    const data = join(folder, 'postgres', 'data');
+    // It asks an archive that does not answer.
+    await writeFile(join(data, 'recovery.signal'), '');
+    const controller = new AbortController();
+    const server = startEmbeddedPostgres(folder, {
+      settings: { restore_command: 'touch asked; sleep 60' },
+      signal: controller.signal,
+    });
+    server.catch(() => {});
+    await vi.waitFor(() => stat(join(data, 'asked')), 20_000);
+    const { pid } = /^(?<pid>\d+)/.exec(
+      await readFile(join(data, 'postmaster.pid'), 'utf8'),
+    )!.groups!;
+    controller.abort();
+    await expect(server).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
+    expect(() => process.kill(Number(pid), 0)).toThrow(/ESRCH/);
+  });
+
+  it.each([
+    ['is a file', async () => writeFile(join(folder, 'kept'), '')],
+    [
+      'holds a file where the database should be',
+      async () => {
+        await mkdir(join(folder, 'kept'));
+        await writeFile(join(folder, 'kept', 'postgres'), '');
+      },
+    ],
+    ['leads nowhere', async () => symlink('/proc/nothing', join(folder, 'kept'))],
+  ])('says in one line what to do when its folder %s', async (_, occupy) => {
+    await occupy();
+    const kept = join(folder, 'kept');
+    await expect(startEmbeddedPostgres(kept)).rejects.toThrow(
+      new RegExp(
+        `^the local database cannot be kept in ${kept} \\(.+\\): make it .*, or set DATABASE_URL$`,
+      ),
+    );
   });
 
   it('is not there for every system, and says what to do instead', async () => {

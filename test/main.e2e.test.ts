@@ -65,15 +65,6 @@ describe('the service', () => {
     expect(await exitOf(program)).toBe(0);
   });
 
-  it('makes a new token when the kept one is damaged', async () => {
-    vi.stubEnv('DOCS_ENABLED', 'false');
-    const { localToken } = await import('../src/local/local-token.js');
-    await writeFile('token', 'half');
-    const token = await localToken(folder);
-    expect(token).toMatch(/^[\w-]{43}$/);
-    expect(await localToken(folder)).toBe(token);
-  });
-
   it('serves from DATABASE_URL and from a file .env', async () => {
     const database = await createTestDatabase();
     await writeFile('.env', `DATABASE_URL=${database.url}\nAUTH_TOKEN=${TOKEN}\n`);

@@ -18,7 +18,7 @@ import type { TestDatabase } from './support/test-database.js';
 import { TOKEN } from './support/test-service.js';
 
 // Starting takes time on a busy machine, and some tests do it three times.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const PLANT = '{"id":1,"name":"Monstera","tag":"indoor"}';
 const FICUS = '{"id":2,"name":"Ficus"}';
@@ -324,12 +324,32 @@ describe.concurrent('the end', () => {
     await expectCleanEnd(service, used, 'SIGINT');
   });
 
-  it('comes cleanly with Ctrl-C while the first database is made', async ({ fresh }) => {
+  it('comes at once with Ctrl-C while the first database is made, of which nothing stays', async ({
+    fresh,
+  }) => {
     const service = fresh.start({}, { ownGroup: true });
     await duringInitdb(fresh);
     service.killGroup('SIGINT');
     await expectCleanEnd(service, fresh, 'SIGINT');
-    expect(drafts(fresh)).toEqual([]);
+    expect(readdirSync(fresh.path('.data'))).toEqual([]);
+  });
+
+  it('comes at once with Ctrl-C while a migration is under way', async () => {
+    const workspace = await first.workspace.copy();
+    try {
+      const killed = workspace.start();
+      await killed.listening();
+      killed.kill('SIGKILL');
+      await using other = await connectTo(workspace);
+      await other.query('DROP TABLE plants; DELETE FROM plant_store_migrations');
+      // Another table of this name may yet come to be, and the migration has to wait for that.
+      await other.query('BEGIN; CREATE TABLE plants ()');
+      const service = workspace.start();
+      await service.logged('applying the migrations');
+      await expectCleanEnd(service, workspace, 'SIGINT');
+    } finally {
+      await workspace.remove();
+    }
   });
 
   it('comes at once with a second signal, when a slow request holds up the first', async ({
@@ -353,14 +373,14 @@ describe.concurrent('the end', () => {
     // The service is waiting for the body, which never comes.
     await once(slow, 'data');
 
-    service.kill('SIGINT');
-    await service.logged('shutting down');
     // The same signal again within moments comes from npm, not from an impatient person.
     service.kill('SIGINT');
+    service.kill('SIGINT');
+    await service.logged('shutting down');
     await sleep(1_200);
     expect(service.running).toBe(true);
     service.kill('SIGINT');
-    expect(await service.exit(3_000)).toEqual({ code: 1, signal: null });
+    expect(await service.exit()).toEqual({ code: 1, signal: null });
     slow.destroy();
     expect(await used.leftovers()).toEqual([]);
   });
@@ -435,6 +455,32 @@ describe.concurrent('a start that cannot succeed', () => {
     expect(service.stderr).not.toContain('secret value');
     expect(service.stdout).toBe('');
     expect(existsSync(fresh.path('.data'))).toBe(false);
+  });
+
+  it('says in one line what to do with a token that is damaged, and leaves it and no database', async ({
+    fresh,
+  }) => {
+    await mkdir(fresh.path('.data'));
+    await writeFile(fresh.path('.data', 'token'), 'half');
+    const service = fresh.start();
+    expect(await service.exit()).toEqual({ code: 1, signal: null });
+    const token = fresh.path('.data', 'token');
+    expect(service.complaints).toEqual([
+      expect.stringMatching(`^plant-store: what ${token} holds is no token: .*delete it`),
+    ]);
+    expect(readFileSync(token, 'utf8')).toBe('half');
+    expect(await fresh.leftovers()).toEqual([]);
+  });
+
+  it('says in one line that something else is where its folder should be', async ({ fresh }) => {
+    await writeFile(fresh.path('.data'), '');
+    const service = fresh.start();
+    expect(await service.exit()).toEqual({ code: 1, signal: null });
+    expect(service.complaints).toEqual([
+      expect.stringMatching(
+        `^plant-store: the local database cannot be kept in ${fresh.path('.data')} .*or set DATABASE_URL$`,
+      ),
+    ]);
   });
 
   it('refuses the embedded database in production', async ({ fresh }) => {
@@ -693,6 +739,21 @@ function drafts(workspace: Workspace): string[] {
   const data = workspace.path('.data');
   const names = existsSync(data) ? readdirSync(data) : [];
   return names.filter((name) => !['postgres', 'token'].includes(name));
+}
+
+/** A session with the embedded server of a workspace. */
+async function connectTo(workspace: Workspace): Promise<Client & AsyncDisposable> {
+  const password = readFileSync(workspace.path('.data', 'postgres', 'password'), 'utf8').trim();
+  const client = new Client({
+    host: '127.0.0.1',
+    port: postmaster(workspace).port,
+    user: 'plant_store',
+    database: 'postgres',
+    password,
+  });
+  client.on('error', () => {});
+  await client.connect();
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
 }
 
 /** The embedded server's own note of its process id and port. */

@@ -51,6 +51,7 @@ try {
 async function performLocally(): Promise<void> {
   const local = await startEmbeddedPostgres(resolve(LOCAL_FOLDER), {
     log: (step) => log.info(step),
+    signal: stopping.signal,
   });
   try {
     await perform(local.url);

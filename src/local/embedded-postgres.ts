@@ -39,6 +39,8 @@ export interface EmbeddedPostgresOptions {
   readonly log?: (step: string) => void;
   /** Server settings, such as `{ fsync: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Ends the start, and what it has started. */
+  readonly signal?: AbortSignal;
 }
 
 const LIMITS = {
@@ -49,6 +51,8 @@ const LIMITS = {
   connect: 5_000,
   /** For a server that ends at once to be started again. */
   attempts: 3_000,
+  /** For the server to notice that an instance that was killed has gone. */
+  lock: 1_000,
   betweenAttempts: 100,
   poll: 20,
 } as const;
@@ -63,43 +67,30 @@ const INSTANCE_LOCK = 7_526_841_014;
  * instance left behind when it was killed is taken over.
  *
  * @throws StartupError also when another instance is using the folder
+ * @throws AbortError when `signal` ends the start
  */
 export async function startEmbeddedPostgres(
   folder: string,
-  { log = () => {}, settings = {} }: EmbeddedPostgresOptions = {},
+  {
+    log = () => {},
+    settings = {},
+    signal = new AbortController().signal,
+  }: EmbeddedPostgresOptions = {},
 ): Promise<EmbeddedPostgres> {
   const binaries = await embeddedBinaries();
-  const cluster = join(folder, 'postgres');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const account = await serverAccount({
-    folder,
-    data: join(cluster, 'data'),
-    binary: binaries.postgres,
-  });
-  if (!existsSync(cluster)) await createCluster(folder, cluster, binaries, account, log);
-  const password = (await readFile(join(cluster, 'password'), 'utf8')).trim();
-
-  const giveUp = performance.now() + LIMITS.attempts;
-  for (;;) {
-    const last = performance.now() > giveUp;
-    const server =
-      (await runningServer(cluster, password)) ??
-      (await launch(cluster, password, binaries, account, settings, log, last));
-    // It lost a race for its port or its folder, or processes of a killed one are still ending.
-    if (server === undefined) {
-      await sleep(LIMITS.betweenAttempts);
-      continue;
-    }
-    if (!(await isOurs(server))) {
-      await server.session.end();
-      throw new StartupError(
-        `the plant store is already running on ${folder}: stop it first, or set DATABASE_URL`,
-      );
-    }
-    // However the process ends, short of being killed, its database does not stay behind.
-    const onExit = () => isAlive(server.pid) && process.kill(server.pid, 'SIGQUIT');
-    process.once('exit', onExit);
+  try {
+    const cluster = join(folder, 'postgres');
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const data = join(cluster, 'data');
+    const account = await serverAccount({ folder, data, binary: binaries.postgres });
+    const make = { cluster, binaries, account, settings, log, signal };
+    if (!existsSync(cluster)) await createCluster(folder, make);
+    const password = (await readFile(join(cluster, 'password'), 'utf8')).trim();
+    const server = await lockedServer(folder, password, make);
     await removeDrafts(folder);
+    // However the process ends, short of being killed, its database does not stay behind.
+    const onExit = () => send(server.pid, 'SIGQUIT');
+    process.once('exit', onExit);
     return {
       url: url(server.port, password),
       pid: server.pid,
@@ -108,6 +99,60 @@ export async function startEmbeddedPostgres(
         process.off('exit', onExit);
       },
     };
+  } catch (error) {
+    throw isFileError(error) ? unusable(folder, error) : error;
+  }
+}
+
+function isFileError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error && 'errno' in error;
+}
+
+function unusable(folder: string, cause: NodeJS.ErrnoException): StartupError {
+  const remedy =
+    cause.code === 'ENOSPC' ? 'free some space' : 'make it a folder that is yours and writable';
+  return new StartupError(
+    `the local database cannot be kept in ${folder} (${cause.message}): ${remedy}, or set DATABASE_URL`,
+    { cause },
+  );
+}
+
+/** What a start needs to know. */
+interface Start extends Required<EmbeddedPostgresOptions> {
+  readonly cluster: string;
+  readonly binaries: EmbeddedBinaries;
+  readonly account: ServerAccount;
+}
+
+/** The server of a cluster, found or started, once this is the one instance on it. */
+async function lockedServer(
+  folder: string,
+  password: string,
+  start: Start,
+): Promise<RunningServer> {
+  const { cluster, log, signal } = start;
+  const slow = setTimeout(() => log('waiting for the database'), 2_000);
+  let begin: number | undefined;
+  try {
+    for (;;) {
+      const running = await runningServer(cluster, password, signal);
+      // Not before a server that is ending has ended.
+      const waited = performance.now() - (begin ??= performance.now());
+      const server = running ?? (await launch(password, start, waited > LIMITS.attempts));
+      // A server that ends now cannot tell.
+      const ours = server && (await isOurs(server).catch(() => undefined));
+      if (server && ours) return server;
+      await server?.session.end().catch(() => {});
+      if (ours === false && waited > LIMITS.lock) {
+        throw new StartupError(
+          `the plant store is already running on ${folder}: stop it first, or set DATABASE_URL`,
+        );
+      }
+      // It lost a race for its port or its folder, or processes of a killed one are still ending.
+      await sleep(LIMITS.betweenAttempts, undefined, { signal });
+    }
+  } finally {
+    clearTimeout(slow);
   }
 }
 
@@ -116,8 +161,8 @@ interface RunningServer {
   readonly port: number;
   /** Holds the advisory lock for as long as it is connected. */
   readonly session: Client;
-  /** Settled when a server that is our child has ended. */
-  readonly exited?: Promise<unknown>;
+  /** Absent when somebody else has started the server. */
+  readonly child?: ChildProcess;
 }
 
 /** Takes the lock of the one instance on the folder; whether nobody else has it. */
@@ -133,15 +178,26 @@ async function isOurs({ session }: RunningServer): Promise<boolean> {
    that is interrupted, or two starts at once, leave either a whole one or none. */
 const DRAFT = 'postgres-new-';
 
-async function createCluster(
-  folder: string,
-  cluster: string,
-  binaries: EmbeddedBinaries,
-  account: ServerAccount,
-  log: (step: string) => void,
-): Promise<void> {
-  log('creating the database, once');
+async function createCluster(folder: string, start: Start): Promise<void> {
+  start.log('creating the database, once');
   const draft = await mkdtemp(join(folder, DRAFT));
+  try {
+    const complaint = await initialize(draft, start);
+    // Another start can have been faster.
+    if (complaint === undefined) await rename(draft, start.cluster).catch(() => undefined);
+    start.signal.throwIfAborted();
+    if (existsSync(start.cluster)) return;
+    throw new StartupError(`the database could not be created: ${complaint}`);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+/** Fills the folder of a new cluster; what `initdb` complains about, if it fails. */
+async function initialize(
+  draft: string,
+  { account, binaries, signal }: Start,
+): Promise<string | undefined> {
   const passwordFile = join(draft, 'password');
   await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 });
   if (account.uid !== undefined) {
@@ -162,17 +218,24 @@ async function createCluster(
       '--builtin-locale=C.UTF-8',
       '--no-instructions',
     ],
-    // Detached like the server: an interrupted start ends by itself, and in good order.
+    // Detached like the server: it has its own process group, and with it goes what it runs.
     { detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
   );
   let complaint = '';
   initdb.once('error', (error) => (complaint += error.message));
   initdb.stderr?.setEncoding('utf8').on('data', (text: string) => (complaint += text));
+  const interrupt = () =>
+    void end(groupOf(initdb), ['SIGTERM', 'SIGKILL'], () => hasExited(initdb));
+  signal.addEventListener('abort', interrupt, { once: true });
+  if (signal.aborted) interrupt();
   const code = await exitOf(initdb);
-  if (code === 0) await rename(draft, cluster).catch(() => undefined);
-  if (existsSync(cluster)) return;
-  await rm(draft, { recursive: true, force: true });
-  throw new StartupError(`the database could not be created: ${complaint.trim()}`);
+  signal.removeEventListener('abort', interrupt);
+  return code === 0 ? undefined : complaint.trim();
+}
+
+/** For signals to a detached process and to all that it runs; Windows has no process groups. */
+function groupOf({ pid }: ChildProcess): number | undefined {
+  return pid === undefined || process.platform === 'win32' ? pid : -pid;
 }
 
 async function removeDrafts(folder: string): Promise<void> {
@@ -183,26 +246,30 @@ async function removeDrafts(folder: string): Promise<void> {
   }
 }
 
-/** The server that is running on the cluster, if one is. */
+/** The server that is running on the cluster, if one is; not before one that starts or ends has done so. */
 async function runningServer(
   cluster: string,
   password: string,
+  signal: AbortSignal,
 ): Promise<RunningServer | undefined> {
   const deadline = performance.now() + LIMITS.start;
-  for (;;) {
+  let pid: number | undefined;
+  while (performance.now() < deadline) {
     const file = await postmasterFile(cluster);
-    if (file === undefined || !isAlive(file.pid)) return undefined;
-    if (await isStale(file.pid, cluster)) {
+    // A server that ends removes its note first.
+    pid = file?.pid ?? pid;
+    if (pid === undefined || !isAlive(pid)) return undefined;
+    if (await isStale(pid, cluster)) {
       // Unless another start has replaced it meanwhile.
-      if ((await postmasterFile(cluster))?.pid === file.pid) {
+      if ((await postmasterFile(cluster))?.pid === pid) {
         await rm(join(cluster, 'data', 'postmaster.pid'), { force: true });
       }
       return undefined;
     }
-    if (file.ready) return await connect(file, password).catch(() => undefined);
-    if (performance.now() > deadline) return undefined;
-    await sleep(LIMITS.poll);
+    if (file?.ready) return await connect(file, password).catch(() => undefined);
+    await sleep(LIMITS.poll, undefined, { signal });
   }
+  return undefined;
 }
 
 /**
@@ -222,12 +289,8 @@ async function isStale(pid: number, cluster: string): Promise<boolean> {
 
 /** Starts a server; `undefined` when it ends at once and that was not the `last` attempt. */
 async function launch(
-  cluster: string,
   password: string,
-  binaries: EmbeddedBinaries,
-  account: ServerAccount,
-  settings: Readonly<Record<string, string>>,
-  log: (step: string) => void,
+  { cluster, binaries, account, settings, signal }: Start,
   last: boolean,
 ): Promise<RunningServer | undefined> {
   const serverLog = join(cluster, 'server.log');
@@ -245,29 +308,27 @@ async function launch(
     // Detached, because Ctrl-C goes to the whole process group, and the service drains first.
     { detached: true, stdio: ['ignore', output.fd, output.fd] },
   );
-  const exited = exitOf(server);
+  // It has exited then, too.
+  server.once('error', () => {});
   await output.close();
   server.unref();
 
-  const slow = setTimeout(() => log('waiting for the database'), 2_000);
   const deadline = performance.now() + LIMITS.start;
-  try {
-    while (performance.now() < deadline) {
-      const file = await postmasterFile(cluster);
-      if (file?.ready && file.pid === server.pid) {
-        const running = await connect(file, password).catch(() => undefined);
-        if (running !== undefined) return { ...running, exited };
-      }
-      const ended = await Promise.race([exited.then(() => true), sleep(LIMITS.poll, false)]);
-      if (ended) break;
+  while (!signal.aborted && performance.now() < deadline) {
+    const file = await postmasterFile(cluster);
+    if (file?.ready && file.pid === server.pid) {
+      const running = await connect(file, password).catch(() => undefined);
+      if (running !== undefined) return { ...running, child: server };
     }
-  } finally {
-    clearTimeout(slow);
+    if (hasExited(server)) break;
+    await sleep(LIMITS.poll);
   }
-  server.kill('SIGQUIT');
+  await end(server.pid, SHUTDOWN, () => hasExited(server));
+  signal.throwIfAborted();
   if (!last) return undefined;
-  const reason = (await readFile(serverLog, 'utf8')).trim().split('\n').slice(-3).join('\n');
-  throw new StartupError(`the database did not start (see ${serverLog}):\n${reason}`);
+  const lines = (await readFile(serverLog, 'utf8')).trim().split('\n');
+  const reason = lines.find((line) => line.includes('FATAL:')) ?? lines.at(-1);
+  throw new StartupError(`the database did not start (see ${serverLog}): ${reason}`);
 }
 
 async function connect(file: PostmasterFile, password: string): Promise<RunningServer> {
@@ -283,23 +344,34 @@ async function connect(file: PostmasterFile, password: string): Promise<RunningS
   return { pid: file.pid, port: file.port, session };
 }
 
-async function stop({ pid, session, exited }: RunningServer, cluster: string): Promise<void> {
-  // Fast shutdown, then immediate shutdown (PostgreSQL manual, chapter 18.5).
-  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
-    if (await hasEnded(pid, cluster)) break;
-    process.kill(pid, signal);
-    const deadline = performance.now() + LIMITS.stop;
-    while (!(await hasEnded(pid, cluster)) && performance.now() < deadline) {
-      await sleep(LIMITS.poll);
-    }
-  }
-  await Promise.race([exited, sleep(LIMITS.poll * 10)]);
+async function stop(server: RunningServer, cluster: string): Promise<void> {
+  const { pid, child, session } = server;
+  // A server that is not our child can stay in the list of processes after its end, so its note counts as well.
+  const hasEnded = async () =>
+    child ? hasExited(child) : !isAlive(pid) || (await postmasterFile(cluster))?.pid !== pid;
+  await end(pid, SHUTDOWN, hasEnded);
   void session.end().catch(() => {});
 }
 
-/** A server that is not our child can stay in the list of processes after its end, so its note counts as well. */
-async function hasEnded(pid: number, cluster: string): Promise<boolean> {
-  return !isAlive(pid) || (await postmasterFile(cluster))?.pid !== pid;
+/** Fast shutdown, then immediate shutdown (PostgreSQL manual, chapter 18.5). */
+const SHUTDOWN = ['SIGINT', 'SIGQUIT'] as const;
+
+/** Sends the signals, each to a process that the one before has not ended in time. */
+async function end(
+  pid: number | undefined,
+  signals: readonly NodeJS.Signals[],
+  hasEnded: () => boolean | Promise<boolean>,
+): Promise<void> {
+  for (const signal of signals) {
+    if (pid === undefined || (await hasEnded())) return;
+    send(pid, signal);
+    const deadline = performance.now() + LIMITS.stop;
+    while (!(await hasEnded()) && performance.now() < deadline) await sleep(LIMITS.poll);
+  }
+}
+
+function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }
 
 interface PostmasterFile {
@@ -339,9 +411,13 @@ function exitOf(child: ChildProcess): Promise<number | undefined> {
 }
 
 function isAlive(pid: number): boolean {
+  return send(pid, 0);
+}
+
+/** Whether there is such a process. */
+function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
+    return process.kill(pid, signal);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }

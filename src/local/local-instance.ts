@@ -19,11 +19,25 @@ export interface LocalInstance {
 /** Everything it keeps lies here, below the folder that the service is started in. */
 export const LOCAL_FOLDER = '.data';
 
-/** @throws StartupError */
-export async function startLocalInstance(config: Config, logger: Logger): Promise<LocalInstance> {
+/**
+ * @throws StartupError
+ * @throws AbortError when `signal` ends the start
+ */
+export async function startLocalInstance(
+  config: Config,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<LocalInstance> {
   const folder = resolve(LOCAL_FOLDER);
-  const postgres = await startEmbeddedPostgres(folder, { log: (step) => logger.info(step) });
-  const readyMade = config.auth.token === undefined ? await localToken(folder) : undefined;
+  const log = (step: string) => logger.info(step);
+  const postgres = await startEmbeddedPostgres(folder, { log, signal });
+  let readyMade: string | undefined;
+  try {
+    if (config.auth.token === undefined) readyMade = await localToken(folder);
+  } catch (error) {
+    await postgres.stop();
+    throw error;
+  }
   return {
     config: withDatabase(
       { ...config, auth: { ...config.auth, token: config.auth.token ?? readyMade } },

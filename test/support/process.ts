@@ -14,7 +14,7 @@ import { promisify } from 'node:util';
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /** Milliseconds for everything that a test waits for; reached only when something is wrong. */
-const BOUND = 20_000;
+const BOUND = 60_000;
 
 const POLL = 10;
 
