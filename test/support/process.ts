@@ -83,13 +83,14 @@ export class ServiceProcess {
     });
   }
 
-  /** Waits for a line of the log. */
-  logged(message: string): Promise<Record<string, unknown>> {
-    return this.expectOutput(message, () => this.log.find(({ msg }) => msg === message));
+  /** Waits for a line of the log, until it is there so many times. */
+  logged(message: string, times = 1): Promise<Record<string, unknown>> {
+    const find = () => this.log.filter(({ msg }) => msg === message)[times - 1];
+    return this.expectOutput(message, find);
   }
 
-  async listening(): Promise<Listening> {
-    const { address, management } = await this.logged('listening');
+  async listening(times = 1): Promise<Listening> {
+    const { address, management } = await this.logged('listening', times);
     const url = `http://${String(address)}`;
     return { url, port: Number(new URL(url).port), managementUrl: `http://${String(management)}` };
   }
@@ -137,6 +138,8 @@ export interface StartOptions {
   readonly ownGroup?: boolean;
   /** A command that sets something up and then becomes the one that follows it. */
   readonly through?: readonly string[];
+  /** Another program than the service. */
+  readonly main?: string;
 }
 
 /** A working directory for the service, with all that belongs to it: files, and processes. */
@@ -167,9 +170,9 @@ export class Workspace {
   /** Starts the service here, on free ports, with nothing of our own environment but the search path. */
   start(
     environment: Environment = {},
-    { ownGroup = false, through = [] }: StartOptions = {},
+    { ownGroup = false, through = [], main = MAIN }: StartOptions = {},
   ): ServiceProcess {
-    const [command, ...rest] = [...through, process.execPath, MAIN] as const;
+    const [command, ...rest] = [...through, process.execPath, main] as const;
     const child = spawn(command, rest, {
       cwd: this.folder,
       env: { PATH: process.env['PATH'], PORT: '0', MANAGEMENT_PORT: '0', ...environment },

@@ -1,0 +1,48 @@
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { expect, it } from 'vitest';
+import { Workspace } from '../support/process.js';
+
+const PLANT = '{"id":1,"name":"Monstera"}';
+
+it('start:dev restarts the service on a change, keeps its database, and ends with all of it', async () => {
+  const project = await Workspace.create();
+  try {
+    for (const name of ['src', 'dist', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
+      await cp(name, project.path(name), { recursive: true, preserveTimestamps: true });
+    }
+    await symlink(resolve('node_modules'), project.path('node_modules'));
+    const develop = project.start(
+      {},
+      { ownGroup: true, main: project.path('dist/cli/develop.js') },
+    );
+    const before = await develop.listening();
+    const headers = {
+      Authorization: `Bearer ${await develop.token()}`,
+      'Content-Type': 'application/json',
+    };
+    const created = await fetch(`${before.url}/plants`, { method: 'POST', headers, body: PLANT });
+    expect(created.status).toBe(200);
+    const note = project.path('.data', 'postgres', 'data', 'postmaster.pid');
+    const server = await readFile(note, 'utf8');
+
+    const source = project.path('src', 'start.ts');
+    await writeFile(
+      source,
+      `process.stdout.write('changed\\n');\n${await readFile(source, 'utf8')}`,
+    );
+    await develop.printed(/^changed$/);
+    const after = await develop.listening(2);
+    expect(after.url).not.toBe(before.url);
+    const stored = await fetch(`${after.url}/plants/1`, { headers });
+    expect(await stored.text()).toBe(PLANT);
+    expect(await readFile(note, 'utf8')).toBe(server);
+
+    develop.killGroup('SIGINT');
+    expect(await develop.exit()).toEqual({ code: 0, signal: null });
+    expect(develop.stderr).toBe('');
+    expect(await project.leftovers()).toEqual([]);
+  } finally {
+    await project.remove();
+  }
+});
