@@ -117,9 +117,9 @@ describe('the embedded database', () => {
       // Longer than a server that ends at once is started again.
       await sleep(1_500);
       setTimeout(() => void client.end(), 10);
-      const { pid, stop } = await second;
-      expect(pid).not.toBe(first.pid);
-      await stop();
+      const server = await second;
+      expect(server.pid).not.toBe(first.pid);
+      await server.stop();
     });
   });
 
