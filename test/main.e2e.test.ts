@@ -65,9 +65,10 @@ describe('the service', () => {
     expect(await exitOf(program)).toBe(0);
   });
 
-  it('serves from DATABASE_URL and from a file .env', async () => {
+  it('serves from DATABASE_URL and from a file .env, below what the environment says', async () => {
     const database = await createTestDatabase();
-    await writeFile('.env', `DATABASE_URL=${database.url}\nAUTH_TOKEN=${TOKEN}\n`);
+    const lines = [`DATABASE_URL=${database.url}`, `AUTH_TOKEN=${TOKEN}`, 'LOG_LEVEL=nonsense'];
+    await writeFile('.env', lines.join('\n'));
     vi.stubEnv('LOG_LEVEL', 'info');
     const program = import('../src/main.js');
     try {

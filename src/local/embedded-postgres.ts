@@ -184,10 +184,16 @@ async function createCluster(folder: string, start: Start): Promise<void> {
   try {
     const complaint = await initialize(draft, start);
     // Another start can have been faster.
-    if (complaint === undefined) await rename(draft, start.cluster).catch(() => undefined);
+    if (complaint === undefined) {
+      await rename(draft, start.cluster).catch((error: unknown) => {
+        if (!existsSync(start.cluster)) throw error;
+      });
+    }
     start.signal.throwIfAborted();
     if (existsSync(start.cluster)) return;
-    throw new StartupError(`the database could not be created: ${complaint}`);
+    throw new StartupError(
+      `the database could not be created in ${folder} (${complaint}): mend that, or set DATABASE_URL`,
+    );
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
@@ -230,7 +236,7 @@ async function initialize(
   if (signal.aborted) interrupt();
   const code = await exitOf(initdb);
   signal.removeEventListener('abort', interrupt);
-  return code === 0 ? undefined : complaint.trim();
+  return code === 0 ? undefined : complaint.trim().split('\n')[0];
 }
 
 /** For signals to a detached process and to all that it runs; Windows has no process groups. */
