@@ -42,7 +42,11 @@ async function develop(signal: AbortSignal): Promise<void> {
     await watch(process.env, signal);
     return;
   }
-  const local = await startLocalInstance(config, await createLogger(config.logLevel), signal);
+  const local = await startLocalInstance(
+    config,
+    createLogger(config.logLevel, undefined, config.logFormat),
+    signal,
+  );
   try {
     const { host, port } = config.http;
     process.stdout.write(local.welcome({ address: host, port, family: '' }));

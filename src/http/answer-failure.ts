@@ -11,6 +11,6 @@ export function answerFailure(
 ): void {
   response.error = body.error;
   metrics.recordRefusal(body.error);
-  response.set(headers);
+  response.setHeaders(new Headers(headers));
   sendJson(response, status, body);
 }
