@@ -34,7 +34,7 @@ function answerTo(failure: unknown, request: object = {}, response: object = {})
     getRequest: () => ({ id: 'the-request', destroyed: false, complete: true, ...request }),
     getResponse: () => ({
       headersSent: false,
-      set: (fields: object) => calls.push(fields),
+      setHeaders: (fields: Headers) => calls.push(Object.fromEntries(fields)),
       writeHead: (status: number) => calls.push(status),
       end: (body: string) => calls.push(JSON.parse(body)),
       destroy: () => calls.push('destroy'),
@@ -50,7 +50,7 @@ function answerTo(failure: unknown, request: object = {}, response: object = {})
 describe('the filter', () => {
   it('answers with status, header fields and body of the failure', () => {
     expect(answerTo(new PlantStoreError('overloaded', 'too many plants'))).toEqual([
-      { 'Retry-After': '1' },
+      { 'retry-after': '1' },
       503,
       { error: 50301, message: 'too many plants' },
     ]);
