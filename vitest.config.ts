@@ -26,6 +26,8 @@ export default defineConfig({
           name: 'service',
           include: ['test/*.test.ts'],
           testTimeout: 30_000,
+          // Loading Nest and TypeORM anew for each file takes a third of the time.
+          isolate: false,
           ...withDatabase,
         },
       },

@@ -1,5 +1,4 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { writeFile, mkdir, symlink } from 'node:fs/promises';
@@ -12,6 +11,14 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it as base, vi } from 'vitest';
 import { freePort, until, Workspace } from './support/process.js';
+import {
+  create,
+  duringInitdb,
+  expectCleanEnd,
+  get,
+  postmaster,
+  read,
+} from './support/local-instance.js';
 import type { Exit, Listening, ServiceProcess } from './support/process.js';
 import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
@@ -242,62 +249,6 @@ describe.concurrent('the local instance', () => {
     expect(await create(url, token, PLANT)).toBe(200);
     expect(await read(url, token, '1')).toBe(PLANT);
     await expectCleanEnd(serving, fresh);
-  });
-
-  it('takes over what a killed service left running, with every plant', async ({ used }) => {
-    const killed = used.start();
-    const { url } = await killed.listening();
-    const acknowledged = await createUntil(url, 50, () => killed.kill('SIGKILL'));
-    expect(await killed.exit()).toEqual({ code: null, signal: 'SIGKILL' });
-    expect(used.processes()).not.toEqual([]);
-    await expectRecovery(used, acknowledged);
-  });
-
-  it('recovers when the service and its database were killed, with every plant', async ({
-    used,
-  }) => {
-    const killed = used.start();
-    const { url } = await killed.listening();
-    const { pid } = postmaster(used);
-    const acknowledged = await createUntil(url, 50, () => {
-      killed.kill('SIGKILL');
-      process.kill(pid, 'SIGKILL');
-    });
-    expect(await killed.exit()).toEqual({ code: null, signal: 'SIGKILL' });
-    await expectRecovery(used, acknowledged);
-  });
-
-  it('recovers when its killed database still stands in the list of processes', async ({
-    used,
-  }) => {
-    const stopped = used.start();
-    await stopped.listening();
-    // As in a container where nobody collects what has ended: the parent of this one cannot.
-    stopped.kill('SIGSTOP');
-    process.kill(postmaster(used).pid, 'SIGKILL');
-    const service = used.start();
-    const { url } = await service.listening();
-    expect(await read(url, first.token, '1')).toBe(PLANT);
-    stopped.kill('SIGKILL');
-    await stopped.exit();
-    await expectCleanEnd(service, used);
-  });
-
-  it('recovers when it was killed while the first database was made, and tidies up', async ({
-    fresh,
-  }) => {
-    for (const initdbIsKilled of [false, true]) {
-      const killed = fresh.start();
-      await duringInitdb(fresh);
-      killed.kill('SIGKILL');
-      await killed.exit();
-      if (initdbIsKilled) fresh.kill('SIGKILL');
-    }
-    const service = fresh.start();
-    const { url } = await service.listening();
-    expect(await create(url, await service.token(), PLANT)).toBe(200);
-    await expectCleanEnd(service, fresh);
-    expect(readdirSync(fresh.path('.data')).toSorted()).toEqual(['postgres', 'token']);
   });
 });
 
@@ -585,109 +536,11 @@ async function paste(line: string): Promise<string> {
   return stdout;
 }
 
-function get(url: string, token: string): Promise<Response> {
-  return fetch(url, { headers: { Authorization: `Bearer ${token}` } });
-}
-
-/** The stored plant, as text. */
-async function read(url: string, token: string, id: string): Promise<string> {
-  return (await get(`${url}/plants/${id}`, token)).text();
-}
-
-/** The status of a `POST /plants`. */
-async function create(url: string, token: string, plant: string): Promise<number> {
-  const response = await fetch(`${url}/plants`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    body: plant,
-  });
-  await response.text();
-  return response.status;
-}
-
-/**
- * Creates plants, several at a time, until the service is gone; does something once there are so many.
- *
- * @returns the plants that were acknowledged, by their ids
- */
-async function createUntil(
-  url: string,
-  enough: number,
-  act: () => void,
-): Promise<Map<string, string>> {
-  const acknowledged = new Map<string, string>();
-  let nextId = randomInt(2 ** 40);
-  let acted = false;
-  const createMany = async () => {
-    for (;;) {
-      const id = String(nextId++);
-      const plant = JSON.stringify({ id: Number(id), name: randomUUID(), tag: `für ${id}` });
-      const status = await create(url, first.token, plant).catch(() => undefined);
-      if (status === undefined) return;
-      expect(status).toBe(200);
-      acknowledged.set(id, plant);
-      if (acknowledged.size >= enough && !acted) {
-        acted = true;
-        act();
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: 4 }, createMany));
-  expect(acknowledged.size).toBeGreaterThanOrEqual(enough);
-  return acknowledged;
-}
-
-/** Starts where something was killed, and reckons up. */
-async function expectRecovery(
-  workspace: Workspace,
-  acknowledged: ReadonlyMap<string, string>,
-): Promise<void> {
-  const service = workspace.start();
-  const { url } = await service.listening();
-  expect(await service.token()).toBe(first.token);
-  const ids = [...acknowledged.keys()];
-  const stored = await Promise.all(ids.map((id) => read(url, first.token, id)));
-  expect(stored).toEqual([...acknowledged.values()]);
-  expect(await read(url, first.token, '1')).toBe(PLANT);
-  await expectCleanEnd(service, workspace);
-}
-
 async function expectAlreadyRunning(service: ServiceProcess): Promise<void> {
   expect(await service.exit()).toEqual({ code: 1, signal: null });
   expect(service.complaints).toEqual([
     expect.stringMatching(/^plant-store: the plant store is already running/),
   ]);
-}
-
-/** Ends a service, with SIGTERM or with the signals that are given, and looks at what is left. */
-async function expectCleanEnd(
-  service: ServiceProcess,
-  workspace: Workspace,
-  ...signals: readonly NodeJS.Signals[]
-): Promise<void> {
-  for (const signal of signals) service.kill(signal);
-  if (signals.length === 0) service.kill('SIGTERM');
-  expect(await service.exit()).toEqual({ code: 0, signal: null });
-  expect(service.stderr).toBe('');
-  expect(await workspace.leftovers()).toEqual([]);
-}
-
-/** Waits until the first database of a folder is being made. */
-async function duringInitdb(workspace: Workspace): Promise<void> {
-  const earlier = drafts(workspace);
-  const begun = () =>
-    drafts(workspace)
-      .filter((name) => !earlier.includes(name))
-      .some((name) => existsSync(workspace.path('.data', name, 'data', 'global', 'pg_control')));
-  expect(await until(begun)).toBe(true);
-  expect(existsSync(workspace.path('.data', 'postgres'))).toBe(false);
-}
-
-/** Databases that are being made, or that nobody finished. */
-function drafts(workspace: Workspace): string[] {
-  const data = workspace.path('.data');
-  const names = existsSync(data) ? readdirSync(data) : [];
-  return names.filter((name) => !['postgres', 'token'].includes(name));
 }
 
 /** A session with the embedded server of a workspace. */
@@ -703,13 +556,6 @@ async function connectTo(workspace: Workspace): Promise<Client & AsyncDisposable
   client.on('error', () => {});
   await client.connect();
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
-}
-
-/** The embedded server's own note of its process id and port. */
-function postmaster(workspace: Workspace): { pid: number; port: number } {
-  const file = workspace.path('.data', 'postgres', 'data', 'postmaster.pid');
-  const [pid, , , port] = readFileSync(file, 'utf8').split('\n');
-  return { pid: Number(pid), port: Number(port) };
 }
 
 async function health(managementUrl: string, kind: 'live' | 'ready'): Promise<[number, unknown]> {
