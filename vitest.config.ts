@@ -11,7 +11,7 @@ export default defineConfig({
   test: {
     hookTimeout: 60_000,
     // Many tests wait for time to pass, so there can be more of them than processors.
-    maxWorkers: 3,
+    maxWorkers: 4,
     coverage: {
       include: ['src/**/*.ts'],
       // Runs as a process of its own, in test/faults.

@@ -198,7 +198,7 @@ describe('traces', () => {
   });
 });
 
-describe('a process', () => {
+describe.concurrent('a process', () => {
   let database: TestDatabase;
   let workspace: Workspace;
 
