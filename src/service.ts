@@ -6,6 +6,7 @@ import { createApp } from './app.setup.js';
 import type { ServiceConfig } from './config/config.js';
 import { HTTP_LIMITS } from './http/limits.js';
 import type { HttpLimits } from './http/limits.js';
+import { poolOf } from './database/bounded-pool.js';
 import { connect } from './database/connect.js';
 import { applyMigrations, awaitMigrations } from './database/migrate.js';
 import { Draining } from './http/draining.js';
@@ -62,8 +63,10 @@ export async function startService(
       onWait: (reason: string) => app.get(Readiness).notReady(reason),
     };
     await connect(dataSource, waiting);
+    app.get(Readiness).notReady('waiting for the migrations');
     if (config.database.migrateOnStart) await applyMigrations(dataSource, waiting);
     else await awaitMigrations(dataSource, waiting);
+    poolOf(dataSource)?.startServing();
     // Not `app.listen()`, which logs a failure as well.
     const address = await listen(app.getHttpServer(), {
       ...config.http,
@@ -72,7 +75,7 @@ export async function startService(
     app.get(Readiness).ready();
     return { address, management, stop: (shutdownLimits) => stop(app, config, shutdownLimits) };
   } catch (error) {
-    await Promise.all([app.close(), managementServer.close()]);
+    await close(app, SHUTDOWN_LIMITS);
     throw error;
   }
 }
@@ -85,6 +88,10 @@ async function stop(
   app.get(Readiness).notReady('shutting down');
   await sleep(shutdownDelay);
   await app.get(Draining).drain(app.getHttpServer(), limits.drain);
+  await close(app, limits);
+}
+
+async function close(app: NestExpressApplication, limits: ShutdownLimits): Promise<void> {
   // A statement that hangs holds its connection, and the pool waits for all of them.
   await Promise.race([app.close(), sleep(limits.close, undefined, { ref: false })]);
   await app.get(ManagementServer).close();

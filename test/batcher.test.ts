@@ -1,3 +1,4 @@
+import { DatabaseError } from 'pg';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Batcher } from '../src/database/batcher.js';
 import type { BatcherOptions } from '../src/database/batcher.js';
@@ -14,7 +15,6 @@ function createBatcher(options: Partial<BatcherOptions<string, string>> = {}) {
   const perform = options.perform ?? ((items) => Promise.resolve(items));
   const batcher = new Batcher<string, string>({
     lengthOf: (text) => text.length,
-    isCausedByItem: (failure) => failure instanceof RangeError,
     tracer: NO_TRACER,
     ...options,
     perform: (items) => {
@@ -25,6 +25,11 @@ function createBatcher(options: Partial<BatcherOptions<string, string>> = {}) {
   const addAll = (items: readonly string[]) =>
     Promise.allSettled(items.map((item) => batcher.add(item)));
   return { batcher, groups, addAll };
+}
+
+/** What PostgreSQL says of a statement. */
+function refusal(message: string, code: string): DatabaseError {
+  return Object.assign(new DatabaseError(message, message.length, 'error'), { code });
 }
 
 function texts(count: number): string[] {
@@ -97,10 +102,10 @@ describe('a group that fails', () => {
   it('for one of its items is halved until that one is alone', async () => {
     const { addAll, groups } = createBatcher({
       perform: (items) =>
-        items.includes('bad') ? Promise.reject(new RangeError('bad')) : Promise.resolve(items),
+        items.includes('bad') ? Promise.reject(refusal('bad', '23514')) : Promise.resolve(items),
     });
     const settled = await addAll(['a', 'b', 'bad', 'c', 'd']);
-    expect(outcomes(settled)).toEqual(['a', 'b', 'RangeError: bad', 'c', 'd']);
+    expect(outcomes(settled)).toEqual(['a', 'b', 'error: bad', 'c', 'd']);
     expect(groups).toEqual([
       ['a', 'b', 'bad', 'c', 'd'],
       ['a', 'b', 'bad'],
@@ -112,10 +117,10 @@ describe('a group that fails', () => {
 
   it('for what no item can cause is one failure, not one statement for each item', async () => {
     const { addAll, groups } = createBatcher({
-      perform: () => Promise.reject(new Error('permission denied for table')),
+      perform: () => Promise.reject(refusal('permission denied for table', '42501')),
     });
     const settled = await addAll(texts(30));
-    expect(new Set(outcomes(settled))).toEqual(new Set(['Error: permission denied for table']));
+    expect(new Set(outcomes(settled))).toEqual(new Set(['error: permission denied for table']));
     expect(groups).toHaveLength(1);
   });
 
@@ -123,7 +128,9 @@ describe('a group that fails', () => {
     const { addAll, groups } = createBatcher({
       perform: (items) =>
         Promise.reject(
-          items.length === 8 ? new RangeError() : new PlantStoreError('database-unavailable'),
+          items.length === 8
+            ? refusal('bad', '22001')
+            : new PlantStoreError('database-unavailable'),
         ),
     });
     expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set(['database-unavailable']));
@@ -159,34 +166,6 @@ describe('a group that fails', () => {
     expect(groups.map(({ length }) => length)).toEqual([16, 16]);
     await addAll(texts(16));
     expect(groups.map(({ length }) => length).slice(2)).toEqual([8, 8]);
-  });
-});
-
-describe('an item without a result', () => {
-  it('is performed again, without those that have theirs', async () => {
-    let round = 0;
-    const { addAll, groups } = createBatcher({
-      perform: (items) => {
-        round += 1;
-        return Promise.resolve(
-          items.map((item) => (item === 'later' && round < 3 ? undefined : item)),
-        );
-      },
-    });
-    expect(outcomes(await addAll(['now', 'later']))).toEqual(['now', 'later']);
-    expect(groups).toEqual([['now', 'later'], ['later'], ['later']]);
-  });
-
-  it('fails alone when its next group does', async () => {
-    let round = 0;
-    const { addAll } = createBatcher({
-      perform: (items) => {
-        round += 1;
-        if (round > 1) return Promise.reject(new PlantStoreError('database-unavailable'));
-        return Promise.resolve(items.map((item) => (item === 'later' ? undefined : item)));
-      },
-    });
-    expect(outcomes(await addAll(['now', 'later']))).toEqual(['now', 'database-unavailable']);
   });
 });
 

@@ -6,8 +6,6 @@ import type { BoundedPool } from '../src/database/bounded-pool.js';
 import { connect } from '../src/database/connect.js';
 import { Statements } from '../src/database/statements.js';
 import { createLogger } from '../src/observability/logger.js';
-import { Metrics } from '../src/observability/metrics.js';
-import { Readiness } from '../src/observability/readiness.js';
 import { createDataSource } from './support/data-source.js';
 import { startPooler } from './support/pooler.js';
 import type { Pooler } from './support/pooler.js';
@@ -33,7 +31,7 @@ async function session(url: string) {
   const dataSource = createDataSource(url);
   const log = createLogger('silent');
   await connect(dataSource, { log, signal: new AbortController().signal });
-  const statements = new Statements(dataSource, new Metrics(), new Readiness());
+  const statements = new Statements(dataSource);
   try {
     const statement = {
       name: 'bound',
@@ -85,7 +83,7 @@ describe('a process that has no time', () => {
     const log = createLogger('warn', { write: (line) => void lines.push(line) });
     const dataSource = createDataSource(server.url, { poolMax: 3, logger: log });
     await connect(dataSource, { log, signal: new AbortController().signal });
-    const statements = new Statements(dataSource, new Metrics(), new Readiness());
+    const statements = new Statements(dataSource);
     try {
       // The second one makes a connection, which has two seconds.
       const answers = [1, 2].map(() => statements.run({ text: 'SELECT 1', values: [] }));

@@ -61,6 +61,12 @@ async function createTogether(
   return Promise.all(answers);
 }
 
+/** How many groups were sent so far. */
+async function groups(): Promise<number> {
+  const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
+  return Number(/^plant_store_creation_group_rows_count (\d+)$/m.exec(metrics)?.[1]);
+}
+
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
 
 describe('plants that arrive together', () => {
@@ -86,6 +92,16 @@ describe('plants that arrive together', () => {
         expect([answer.status, answer.json['error']]).toEqual([400, 40009]);
       }
     }
+  });
+
+  it('are compared with a stored plant in one statement, however many want its id', async () => {
+    await service.post({ id: 2_500, name: 'stored' });
+    const names = [...numbers(1, 40).map((n) => `other ${n}`), 'stored'];
+    const before = await groups();
+    const answers = await createTogether(names.map((name) => ({ id: 2_500, name })));
+    expect(answers.map(({ status }) => status)).toEqual([...numbers(1, 40).map(() => 400), 200]);
+    // Those that the lock held up, and those that waited.
+    expect((await groups()) - before).toBeLessThanOrEqual(5);
   });
 
   it('are told apart from those that are stored: new, repeated, taken', async () => {

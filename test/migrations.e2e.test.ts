@@ -107,7 +107,7 @@ describe('migrations', () => {
     await dataSource.transaction(async (manager) => {
       await manager.query('SELECT pg_advisory_xact_lock(7526841013)');
       await expect(migrate(dataSource, { log, signal, limits: HURRIED })).rejects.toThrow(
-        /^the migrations failed: another instance is migrating, and does not end$/,
+        /^DATABASE_URL: [\d.]+:\d+: the migrations failed: another instance is migrating, and does not end$/,
       );
       const controller = new AbortController();
       const waiting = migrate(dataSource, { log, signal: controller.signal });
@@ -130,7 +130,7 @@ describe('migrations', () => {
   it('are all or nothing', async () => {
     await database.query('CREATE TABLE plants (id int)');
     await expect(applyMigrations(dataSource, { log, signal })).rejects.toThrow(
-      /^the migrations failed: /,
+      /^DATABASE_URL: [\d.]+:\d+: the migrations failed: /,
     );
     expect(await database.query("SELECT to_regclass('plant_store_migrations') AS found")).toEqual([
       { found: null },

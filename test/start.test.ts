@@ -434,7 +434,7 @@ describe.concurrent('a start that cannot succeed', () => {
     const service = fresh.start({ DATABASE_URL: url.href, AUTH_TOKEN: TOKEN });
     expect(await service.exit()).toEqual({ code: 1, signal: null });
     expect(service.complaints).toEqual([
-      `plant-store: DATABASE_URL: cannot connect to ${url.host}: password authentication failed`,
+      `plant-store: DATABASE_URL: cannot connect to ${url.host}: password authentication failed for user … (28P01)`,
     ]);
     expect(service.stdout).not.toContain('waiting');
     expect(service.stdout + service.stderr).not.toContain('not-the-password');

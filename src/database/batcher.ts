@@ -1,6 +1,8 @@
 import type { Span } from '@opentelemetry/api';
 import { PlantStoreError } from '../errors/plant-store.error.js';
+import type { QueueUse } from '../observability/metrics.js';
 import type { Tracer } from '../observability/tracer.js';
+import { isCausedByRow } from './database-failure.js';
 
 /** Two, so that PostgreSQL writes one group to its disk while the next one travels. */
 const MAX_UNDER_WAY = 2;
@@ -26,22 +28,9 @@ const MAX_WAIT = 2_000;
 export interface BatcherOptions<Item, Result> {
   /** Characters of an item. */
   readonly lengthOf: (item: Item) => number;
-  /**
-   * Performs a group in one transaction. A result that is `undefined` is not one yet: the item is performed
-   * again, in another transaction. Rejects when none of the items is performed.
-   */
-  readonly perform: (items: readonly Item[]) => Promise<readonly (Result | undefined)[]>;
-  /** Whether one item can have caused the failure of its group: others are then tried without it. */
-  readonly isCausedByItem: (failure: unknown) => boolean;
+  /** Performs a group, with one result for each item. */
+  readonly perform: (items: readonly Item[]) => Promise<readonly Result[]>;
   readonly tracer: Tracer;
-}
-
-/** Items that wait, and how many may. */
-export interface BatcherQueue {
-  readonly rows: number;
-  readonly maxRows: number;
-  readonly characters: number;
-  readonly maxCharacters: number;
 }
 
 interface Waiting<Item, Result> {
@@ -70,7 +59,7 @@ export class Batcher<Item, Result> {
 
   constructor(private readonly options: BatcherOptions<Item, Result>) {}
 
-  get queue(): BatcherQueue {
+  get queue(): QueueUse {
     return {
       rows: this.waiting.length,
       maxRows: MAX_WAITING.rows,
@@ -174,37 +163,30 @@ export class Batcher<Item, Result> {
   }
 
   /**
-   * Performs a group, and settles each of its items.
+   * Performs a group, and settles each of its items. A failure that one row can have caused has the group tried
+   * again in halves.
    *
-   * @returns why the last items were not performed, unless an item was at fault
+   * @returns why the last items were not performed, unless a row was at fault
    */
   private async commit(group: readonly Waiting<Item, Result>[]): Promise<unknown> {
-    const { tracer, perform, isCausedByItem } = this.options;
-    let left = group;
+    const { tracer, perform } = this.options;
     try {
-      while (left.length > 0) {
-        const sent = left;
-        const spans = sent.flatMap((entry) => entry.spans);
-        const results = await tracer.serving(spans, () => perform(sent.map(({ item }) => item)));
-        left = sent.filter((entry, index) => {
-          const result = results[index];
-          if (result !== undefined) entry.resolve(result);
-          return result === undefined;
-        });
-      }
+      const spans = group.flatMap((entry) => entry.spans);
+      const results = await tracer.serving(spans, () => perform(group.map(({ item }) => item)));
+      for (const [index, entry] of group.entries()) entry.resolve(results[index]!);
       return undefined;
     } catch (failure) {
-      const isOfItem = isCausedByItem(failure);
-      if (!isOfItem || left.length === 1) {
-        for (const entry of left) entry.reject(failure);
-        return isOfItem ? undefined : failure;
+      const isOfRow = isCausedByRow(failure);
+      if (!isOfRow || group.length === 1) {
+        for (const entry of group) entry.reject(failure);
+        return isOfRow ? undefined : failure;
       }
     }
-    const middle = (left.length + 1) >> 1;
-    const failure = await this.commit(left.slice(0, middle));
-    if (failure === undefined) return this.commit(left.slice(middle));
+    const middle = (group.length + 1) >> 1;
+    const failure = await this.commit(group.slice(0, middle));
+    if (failure === undefined) return this.commit(group.slice(middle));
     // Each further part would wait for the database as long again.
-    for (const entry of left.slice(middle)) entry.reject(failure);
+    for (const entry of group.slice(middle)) entry.reject(failure);
     return failure;
   }
 }

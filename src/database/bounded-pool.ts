@@ -2,8 +2,10 @@ import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { Pool } from 'pg';
 import type { PoolConfig } from 'pg';
+import type { DataSource } from 'typeorm';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { PoolUse } from '../observability/metrics.js';
+import { operationOf } from '../observability/tracer.js';
 import type { Observability } from '../observability/observability.module.js';
 import {
   describeFailure,
@@ -20,8 +22,14 @@ import type { StatementRunner } from './pool-client.js';
 /** How many may wait for a connection. */
 const MAX_WAITING = 1_000;
 
-/** Milliseconds after which an address that leads to a standby is more than a switchover. */
-const SWITCHOVER = 10_000;
+/** What pg-pool says when no connection became free in time: it has no code for that. */
+const NONE_FREE = 'timeout exceeded when trying to connect';
+
+/**
+ * Milliseconds after which an address that leads to a standby is more than a failover. Patroni notices a lost
+ * leader after its `ttl`, 30 s by default.
+ */
+const FAILOVER = 60_000;
 
 /**
  * Milliseconds without a refusal after which the database is said to serve again: on a full disk, some rows still
@@ -53,8 +61,8 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   private readonly observability: Observability;
   private readonly connections = new Set<PoolClient>();
 
-  /** Until then it is the start that waits for the database, and reports why it is not there. */
-  private hasServed = false;
+  /** Until then it is the start that waits for the database, and reports PostgreSQL's own errors. */
+  private isServing = false;
 
   /** Somebody has waited for a connection in vain, and nothing has been answered since. */
   private isExhausted = false;
@@ -85,6 +93,11 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.observability = observability;
   }
 
+  /** From now on, failures are reported to callers, and an outage is watched. */
+  startServing(): void {
+    this.isServing = true;
+  }
+
   get use(): PoolUse {
     const { totalCount, idleCount, waitingCount, options } = this;
     return {
@@ -95,17 +108,17 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     };
   }
 
-  /** Whether no connection leads to a primary, and that is more than a switchover. */
+  /** Whether no connection leads to a primary, for longer than a failover takes. */
   get isOnStandby(): boolean {
-    return this.outage.isKnownFor(SWITCHOVER) && this.outage.reason instanceof StandbyError;
+    return this.outage.isKnownFor(FAILOVER) && this.outage.reason instanceof StandbyError;
   }
 
   /** Lends a connection, which must be released. */
-  lend(): Promise<PoolClient & { release(): void }> {
+  lend(): Promise<PoolClient> {
     return new Promise((resolve, reject) => {
-      this.connect((failure, client, release) => {
+      this.connect((failure, client) => {
         if (client === undefined) reject(failure);
-        else resolve(Object.assign(client, { release }));
+        else resolve(client);
       });
     });
   }
@@ -130,10 +143,9 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   run<T>(client: PoolClient, text: string, send: () => Promise<T>): Promise<T> {
     return this.observability.tracer.statement(text, async () => {
       const start = now();
-      const operation = text.slice(0, text.indexOf(' '));
+      const operation = operationOf(text);
       try {
         const result = await send();
-        this.hasServed = true;
         this.isExhausted = false;
         this.noteSuccess(operation);
         return result;
@@ -144,9 +156,11 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   private async adopt(client: PoolClient): Promise<void> {
-    await client.adoptSession(DATABASE_LIMITS.statement, this);
+    // The pool's own bound ends with the connection, before the session is asked anything.
+    await bounded(client, () => client.adoptSession(DATABASE_LIMITS.statement, this));
     this.connections.add(client);
     client.once('end', () => this.connections.delete(client));
+    this.noteSuccess('new connections');
   }
 
   /** Why nobody has to wait for a connection to know that there will be none. */
@@ -159,13 +173,14 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   private connectionFailure(failure: Error, start: Moment): Error {
-    if (!this.hasServed) return failure;
-    if (this.meansExhaustion(failure)) {
+    if (!this.isServing) return failure;
+    if (failure.message === NONE_FREE) {
       this.isExhausted = true;
       return new PlantStoreError('overloaded');
     }
     // Where some connections lead to a server that serves, a server that refuses others is no outage.
     if (isDisconnection(failure) || this.connections.size === 0) this.suspect(failure, start);
+    else this.noteRefusal('new connections', failure);
     return new PlantStoreError('database-unavailable');
   }
 
@@ -175,7 +190,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     error: unknown,
     start: Moment,
   ): unknown {
-    if (!this.hasServed || !isOutage(error)) return error;
+    if (!this.isServing || !isOutage(error)) return error;
     // The address may lead to another server by now, and a connection stays where it is.
     if (isReadOnly(error)) void client.end();
     if (isDisconnection(error) || this.connections.size === 0) this.suspect(error, start);
@@ -207,28 +222,29 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.outage.suspect(failure, inVain);
   }
 
-  /**
-   * Whether no connection became free in time. The pool gives this failure neither a code nor a cause,
-   * as it does those of a connection that could not be made.
-   */
-  private meansExhaustion(failure: Error): boolean {
-    const { used, max } = this.use;
-    return !('code' in failure) && failure.cause === undefined && used >= max;
-  }
-
   /** On a connection of its own: those of the pool may be dead without knowing. */
   private async probe(): Promise<void> {
     const client = new PoolClient(this.options);
-    // After an answer that is there already, but was not read yet.
-    const giveUp = () => setImmediate(() => client.abandon());
-    const bound = setTimeout(giveUp, DATABASE_LIMITS.connection);
     try {
-      await client.connect();
-      await client.adoptSession(DATABASE_LIMITS.statement);
+      await bounded(client, async () => {
+        await client.connect();
+        await client.adoptSession(DATABASE_LIMITS.statement);
+      });
     } finally {
-      clearTimeout(bound);
       client.abandon();
     }
+  }
+}
+
+/** Abandons a connection that is not there in time. */
+async function bounded(client: PoolClient, connecting: () => Promise<void>): Promise<void> {
+  // After an answer that is there already, but was not read yet.
+  const giveUp = () => setImmediate(() => client.abandon());
+  const timer = setTimeout(giveUp, DATABASE_LIMITS.connection);
+  try {
+    await connecting();
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -239,4 +255,9 @@ interface Moment {
 
 function now(): Moment {
   return { time: performance.now(), loop: performance.eventLoopUtilization() };
+}
+
+/** TypeORM's pool; there is none before the first connection. */
+export function poolOf({ driver }: DataSource): BoundedPool | undefined {
+  return (driver as unknown as { readonly master?: BoundedPool }).master;
 }

@@ -4,7 +4,13 @@ import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { StartupError } from '../errors/startup.error.js';
-import { describeFailure, isOutage, isRefusal, StandbyError } from './database-failure.js';
+import {
+  describeFailure,
+  driverFailure,
+  isOutage,
+  isRefusal,
+  StandbyError,
+} from './database-failure.js';
 
 /** How long the start waits for others, in milliseconds. */
 export const STARTUP_LIMITS = {
@@ -70,7 +76,7 @@ export async function connect(
  *
  * @throws StartupError when the driver does not, or cannot read a file that the URL names
  */
-function serverOf({ options }: DataSource): string {
+export function serverOf({ options }: DataSource): string {
   try {
     const { host, port } = new Client((options as PostgresDataSourceOptions).url);
     return `${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -80,9 +86,11 @@ function serverOf({ options }: DataSource): string {
 }
 
 /** Whether waiting may help: not when one side turns the other away for who it is, or for its TLS. */
-function mayHeal(error: unknown): boolean {
+function mayHeal(failure: unknown): boolean {
+  const error = driverFailure(failure);
   if (!isOutage(error) || isRefusal(error)) return false;
-  if (error instanceof DatabaseError) return true;
+  // PgBouncer in statement mode refuses each transaction.
+  if (error instanceof DatabaseError) return error.code !== '08P01';
   if (error.message === 'The server does not support SSL connections') return false;
   // The codes of OpenSSL, unlike those of the system, are no `E…`: `ERR_SSL_…`, `CERT_HAS_EXPIRED`.
   const code = 'code' in error ? String(error.code) : 'E';
@@ -91,23 +99,10 @@ function mayHeal(error: unknown): boolean {
 
 /** Text must come back byte for byte, which other encodings cannot promise. */
 async function requireUtf8(dataSource: DataSource, server: string): Promise<void> {
-  const encoding = await serverEncoding(dataSource).catch((error: unknown) => {
+  const [row] = await dataSource.query<{ server_encoding: string }[]>('SHOW server_encoding');
+  if (row?.server_encoding !== 'UTF8') {
     throw new StartupError(
-      `DATABASE_URL: ${server} refuses a transaction: ${describeFailure(error)}`,
-      { cause: error },
-    );
-  });
-  if (encoding !== 'UTF8') {
-    throw new StartupError(
-      `DATABASE_URL: the database at ${server} must have the encoding UTF8, but has ${encoding}`,
+      `DATABASE_URL: the database at ${server} must have the encoding UTF8, but has ${row?.server_encoding}`,
     );
   }
-}
-
-/** In a transaction, which PgBouncer in statement mode has none of, and creates could not do without. */
-function serverEncoding(dataSource: DataSource): Promise<string | undefined> {
-  return dataSource.transaction(async (manager) => {
-    const [row] = await manager.query<{ server_encoding: string }[]>('SHOW server_encoding');
-    return row?.server_encoding;
-  });
 }

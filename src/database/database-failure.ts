@@ -87,7 +87,10 @@ export function describeFailure(failure: unknown): string {
   const error = driverFailure(failure);
   if (error instanceof AggregateError) return error.errors.map(describeFailure).join(', ');
   const message = error instanceof Error ? error.message : String(error);
-  return message.replace(/ for user "[^"]*"|(?<=\b(user|role)) "[^"]*"/g, '');
+  // A refused login names the role, in the language and with the quotation marks of the server.
+  return error instanceof DatabaseError && error.code?.startsWith('28')
+    ? `${message.replaceAll(/["'«»„“”‘’‹›][^"'«»„“”‘’‹›]+["'«»„“”‘’‹›]/g, '…')} (${error.code})`
+    : message;
 }
 
 /** What the driver, or our own pool, said, which TypeORM wraps together with the statement. */

@@ -1,13 +1,26 @@
 import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
+import { Metrics } from '../observability/metrics.js';
+import { Readiness } from '../observability/readiness.js';
 import type { Observability } from '../observability/observability.module.js';
 import { dataSourceOptions } from './data-source.js';
 import type { DatabaseSettings } from './data-source.js';
+import { poolOf } from './bounded-pool.js';
 import { Statements } from './statements.js';
+
+const NO_USE = { used: 0, idle: 0, pending: 0, max: 0 };
 
 @Module({})
 export class DatabaseModule {
+  constructor(dataSource: DataSource, metrics: Metrics, readiness: Readiness) {
+    metrics.observePool(() => poolOf(dataSource)?.use ?? NO_USE);
+    readiness.addCheck(() =>
+      poolOf(dataSource)?.isOnStandby === true ? 'the database is a standby' : undefined,
+    );
+  }
+
   static forRoot(settings: DatabaseSettings, observability: Observability): DynamicModule {
     return {
       module: DatabaseModule,

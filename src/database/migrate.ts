@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, MigrationExecutor } from 'typeorm';
 import type { DataSourceOptions, EntityManager } from 'typeorm';
 import { StartupError } from '../errors/startup.error.js';
-import { STARTUP_LIMITS } from './connect.js';
+import { serverOf, STARTUP_LIMITS } from './connect.js';
 import type { StartupLimits, Waiting } from './connect.js';
 import { describeFailure } from './database-failure.js';
 
@@ -35,22 +35,24 @@ export async function applyMigrations(dataSource: DataSource, waiting: Waiting):
  * @throws AbortError when `signal` ends the waiting for another instance
  */
 export async function revertMigration(dataSource: DataSource, waiting: Waiting): Promise<void> {
-  await migrate(dataSource, waiting, (executor) => executor.undoLastMigration());
-  waiting.log.info(
-    { pending: await pendingMigrations(dataSource) },
-    'the last migration is reverted',
-  );
+  const reverted = await migrate(dataSource, waiting, async (executor) => {
+    const [last] = await executor.getExecutedMigrations();
+    if (last !== undefined) await executor.undoLastMigration();
+    return last?.name;
+  });
+  if (reverted === undefined) waiting.log.info('there is no migration to revert');
+  else waiting.log.info({ reverted }, 'the last migration is reverted');
 }
 
 /** Changes the schema in one transaction, under the lock, in as much time as it takes. */
 async function migrate<T>(
-  { options }: DataSource,
+  dataSource: DataSource,
   { signal, limits = STARTUP_LIMITS }: Waiting,
   change: (executor: MigrationExecutor) => Promise<T>,
 ): Promise<T> {
   // Connections of its own: those of requests break off what takes longer than a request may.
   const unhurried = new DataSource({
-    ...options,
+    ...dataSource.options,
     driver: undefined,
     poolSize: 1,
     extra: { keepAlive: true },
@@ -64,7 +66,7 @@ async function migrate<T>(
     });
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new StartupError(`the migrations failed: ${describeFailure(error)}`, { cause: error });
+    throw startupError(dataSource, `the migrations failed: ${describeFailure(error)}`, error);
   } finally {
     if (unhurried.isInitialized) await unhurried.destroy();
   }
@@ -105,7 +107,8 @@ export async function awaitMigrations(
     const pending = await pendingMigrations(dataSource);
     if (pending.length === 0) return;
     if (performance.now() > deadline) {
-      throw new StartupError(
+      throw startupError(
+        dataSource,
         `the database lacks migrations, and DATABASE_MIGRATE_ON_START is false: ${pending.join(', ')}`,
       );
     }
@@ -122,9 +125,8 @@ export async function awaitMigrations(
  */
 async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
   const applied = await appliedMigrations(dataSource).catch((error: unknown) => {
-    throw new StartupError(`the migrations cannot be looked at: ${describeFailure(error)}`, {
-      cause: error,
-    });
+    const reason = describeFailure(error);
+    throw startupError(dataSource, `the migrations cannot be looked at: ${reason}`, error);
   });
   return dataSource.migrations.flatMap(({ name }) =>
     name === undefined || applied.has(name) ? [] : [name],
@@ -140,4 +142,8 @@ async function appliedMigrations(dataSource: DataSource): Promise<ReadonlySet<st
   if (!row?.exists) return new Set();
   const rows = await dataSource.query<{ name: string }[]>(`SELECT name FROM "${table}"`);
   return new Set(rows.map(({ name }) => name));
+}
+
+function startupError(dataSource: DataSource, reason: string, cause?: unknown): StartupError {
+  return new StartupError(`DATABASE_URL: ${serverOf(dataSource)}: ${reason}`, { cause });
 }

@@ -63,6 +63,7 @@ export class Outage {
         await this.handler.probe();
         break;
       } catch (error) {
+        if (this.closed) return;
         this.begin(error);
         await sleep(RETRY, undefined, { ref: false });
       }

@@ -24,6 +24,9 @@ const NO_RESULT = { command: 'BEGIN', rowCount: null, oid: 0, fields: [], rows: 
  * from then on, and the pool drops the connection when it is given back.
  */
 export class PoolClient extends PromiseClient {
+  /** Set by the pool, for each time that it lends the connection. */
+  declare readonly release: (failure?: Error) => void;
+
   private runner: StatementRunner | undefined;
   private beginTransaction = '';
   private ownSession = false;
@@ -55,8 +58,8 @@ export class PoolClient extends PromiseClient {
     );
     if (rows[0]?.standby === true) throw new StandbyError();
     this.ownSession = rows[0]?.own === true;
-    this.beginTransaction = `BEGIN; SET LOCAL statement_timeout = ${statementTimeout};
-      SELECT pg_is_in_recovery() AS standby`;
+    // SHOW takes no snapshot, so that TypeORM may still set the isolation level of its transaction.
+    this.beginTransaction = `BEGIN; SET LOCAL statement_timeout = ${statementTimeout}; SHOW in_hot_standby`;
     this.runner = runner;
   }
 
@@ -86,8 +89,8 @@ export class PoolClient extends PromiseClient {
     values: unknown[] = [],
   ): Promise<QueryResult<Row>> {
     if (text === 'START TRANSACTION') {
-      this.inTransaction = true;
       await this.begin();
+      this.inTransaction = true;
       return NO_RESULT;
     }
     if (this.inTransaction) {
@@ -111,7 +114,7 @@ export class PoolClient extends PromiseClient {
   private async begin(): Promise<void> {
     // Three statements have three results.
     const results: unknown = await super.query(this.beginTransaction);
-    const [, , recovery] = results as readonly QueryResult<{ standby: boolean }>[];
-    if (recovery?.rows[0]?.standby === true) throw new StandbyError();
+    const [, , recovery] = results as readonly QueryResult<{ in_hot_standby: string }>[];
+    if (recovery?.rows[0]?.in_hot_standby !== 'off') throw new StandbyError();
   }
 }

@@ -20,8 +20,8 @@ export interface PoolUse {
   readonly max: number;
 }
 
-/** Plants that wait to be created, and how many may. */
-export interface CreationQueue {
+/** The length of a queue, and its bounds. */
+export interface QueueUse {
   readonly rows: number;
   readonly maxRows: number;
   readonly characters: number;
@@ -134,7 +134,7 @@ export class Metrics {
   }
 
   /** Shows how many plants wait to be created, asked for whenever the metrics are. */
-  observeCreationQueue(queue: () => CreationQueue): void {
+  observeCreationQueue(queue: () => QueueUse): void {
     const name = 'plant_store_creations_waiting';
     this.gauge(name, 'Plants that wait for the next group.', () => queue().rows);
     this.gauge(`${name}_max`, 'How many plants may wait.', () => queue().maxRows);

@@ -23,6 +23,7 @@ import { callerTrace } from './trace-context.js';
 import { BUILD } from './build.js';
 import { isAnswered } from './is-answered.js';
 import { knownMethod } from './request-method.js';
+import { operationOf } from './tracer.js';
 import type { Tracer } from './tracer.js';
 
 /** Milliseconds for the last spans to leave, before the process ends. */
@@ -93,7 +94,7 @@ export class OpenTelemetryTracer implements Tracer {
   /** Each of the requests waits for the statement, so each has it in its trace. */
   async statement<T>(text: string, run: () => Promise<T>): Promise<T> {
     const requests = this.served();
-    const [operation = ''] = text.split(/\s/, 1);
+    const operation = operationOf(text);
     const attributes: Attributes = {
       'db.system.name': 'postgresql',
       'db.operation.name': operation,

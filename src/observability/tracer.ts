@@ -18,6 +18,11 @@ export interface Tracer {
   stop(): Promise<void>;
 }
 
+/** The first word of a statement, such as INSERT. */
+export function operationOf(text: string): string {
+  return /^\S*/.exec(text)![0];
+}
+
 const NO_SPANS: readonly Span[] = [];
 
 /** Makes no traces. */

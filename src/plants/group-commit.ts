@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Batcher } from '../database/batcher.js';
-import { isCausedByRow } from '../database/database-failure.js';
 import { Metrics } from '../observability/metrics.js';
 import { TRACER } from '../observability/tracer.js';
 import type { Tracer } from '../observability/tracer.js';
@@ -23,7 +22,6 @@ export class GroupCommit {
     this.batcher = new Batcher({
       lengthOf: ({ name, tag }) => name.length + (tag?.length ?? 0),
       perform: (group) => this.perform(group),
-      isCausedByItem: isCausedByRow,
       tracer,
     });
     metrics.observeCreationQueue(() => this.batcher.queue);
@@ -38,18 +36,19 @@ export class GroupCommit {
     return this.batcher.add(plant);
   }
 
-  private async perform(group: readonly Plant[]): Promise<(Creation | undefined)[]> {
+  private async perform(group: readonly Plant[]): Promise<Creation[]> {
     this.metrics.recordGroup(group.length);
     // Of equal ids in the group the first one is sent.
     const sent = new Map<bigint, Plant>();
     for (const plant of group) if (!sent.has(plant.id)) sent.set(plant.id, plant);
     const stored = await this.plants.create([...sent.values()]);
-    return group.map((plant) => {
-      const first = sent.get(plant.id)!;
-      if (isSame(plant, first)) return stored.has(plant.id) ? 'stored' : 'taken';
-      // The first one may have been kept out by a plant that nobody has compared with this one.
-      return stored.has(plant.id) ? 'taken' : undefined;
-    });
+    const isAsSent = (plant: Plant) => isSame(plant, sent.get(plant.id)!);
+    // What kept the first one out may be the same as another one.
+    const others = group.filter((plant) => !stored.has(plant.id) && !isAsSent(plant));
+    const found = new Set(others.length === 0 ? [] : await this.plants.findStored(others));
+    return group.map((plant) =>
+      (stored.has(plant.id) ? isAsSent(plant) : found.has(plant)) ? 'stored' : 'taken',
+    );
   }
 }
 

@@ -22,8 +22,8 @@ export class PlantsRepository {
   ) {}
 
   /**
-   * Stores the plants whose ids are free, all in one transaction; a plant that is stored already stays as it is. Atomic: of two equal ids, wherever
-   * they come from, one wins.
+   * Stores the plants whose ids are free, all in one transaction. Atomic: of two equal ids, wherever they come
+   * from, one wins.
    *
    * @param plants with different ids
    * @returns the ids that belong to these plants now, and not to plants with other content
@@ -33,6 +33,20 @@ export class PlantsRepository {
       plants.length === 1 ? insertOne(plants[0]!) : insertMany(plants),
     );
     return new Set(rows.map(({ id }) => BigInt(id)));
+  }
+
+  /**
+   * Those of the plants that are stored with the same content, and as safe as {@link create} makes them: a row
+   * lock makes the commit wait.
+   */
+  async findStored(plants: readonly Plant[]): Promise<readonly Plant[]> {
+    const { rows } = await this.statements.run<{ n: string }>({
+      text: `SELECT n FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY AS t (id, name, tag, n)
+        JOIN plants USING (id)
+        WHERE plants.name = t.name AND plants.tag IS NOT DISTINCT FROM t.tag FOR KEY SHARE OF plants`,
+      values: columnsOf(plants),
+    });
+    return rows.map(({ n }) => plants[Number(n) - 1]!);
   }
 
   findById(id: bigint): Promise<Plant | null> {
@@ -56,10 +70,15 @@ function insertMany(plants: readonly Plant[]) {
     name: 'insert-plants',
     text: `INSERT INTO plants (id, name, tag)
       SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) ${UNLESS_STORED}`,
-    values: [
-      sorted.map(({ id }) => String(id)),
-      sorted.map(({ name }) => name),
-      sorted.map(({ tag }) => tag),
-    ],
+    values: columnsOf(sorted),
   };
+}
+
+/** The plants as one array for each column, for `unnest`. */
+function columnsOf(plants: readonly Plant[]) {
+  return [
+    plants.map(({ id }) => String(id)),
+    plants.map(({ name }) => name),
+    plants.map(({ tag }) => tag),
+  ];
 }

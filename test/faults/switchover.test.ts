@@ -82,6 +82,8 @@ describe('an address that leads to a standby', () => {
         const replies: Reply[] = [];
         for (let round = 1; round <= 30; round += 1) {
           replies.push(await get(replica, 1), await create(replica, 1));
+          // More than the pool has connections.
+          replies.push(...(await Promise.all(Array.from({ length: 20 }, () => get(replica, 1)))));
         }
         for (const { status, body } of replies)
           expect([status, body['error']]).toEqual([503, 50300]);
@@ -120,7 +122,7 @@ describe('an address that leads to a standby', () => {
     );
   });
 
-  it('is told in one line and, when it is more than a switchover, on /health/ready', async () => {
+  it('is told in one line and, when it is more than a failover, on /health/ready', async () => {
     const replica = await start(address.url);
     await serves(replica);
     address.leadTo(postgres.standby.url);
@@ -136,7 +138,7 @@ describe('an address that leads to a standby', () => {
           status: 503,
           body: { status: 'unavailable', reason: 'the database is a standby' },
         }),
-      PATIENCE,
+      { ...PATIENCE, timeout: 90_000 },
     );
     const told = replica.service.log.filter(({ msg }) => msg === 'the database is out of reach');
     expect(told).toEqual([
