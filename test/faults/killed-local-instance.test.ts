@@ -74,7 +74,7 @@ describe('a local instance that is killed', () => {
     const { url } = await service.listening();
     expect(await create(url, TOKEN, PLANT)).toBe(200);
     await expectCleanEnd(service, workspace);
-    expect(readdirSync(workspace.path('.data')).toSorted()).toEqual(['postgres', 'token']);
+    expect(readdirSync(workspace.path('.data')).toSorted()).toEqual(['postgres']);
   });
 });
 
