@@ -11,7 +11,7 @@ import { connect } from './database/connect.js';
 import { applyMigrations, awaitMigrations } from './database/migrate.js';
 import { Draining } from './http/draining.js';
 import { listen } from './http/listen.js';
-import { ManagementServer } from './observability/management-server.js';
+import { ManagementServer } from './http/management-server.js';
 import type { Observability } from './observability/observability.module.js';
 import { Readiness } from './observability/readiness.js';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { listen } from '../src/http/listen.js';
-import { ManagementServer } from '../src/observability/management-server.js';
+import { ManagementServer } from '../src/http/management-server.js';
 import { ERROR_TABLE } from '../src/errors/error-table.js';
 import { createLogger } from '../src/observability/logger.js';
 import { Metrics } from '../src/observability/metrics.js';
@@ -152,6 +152,7 @@ describe('a management port of its own', () => {
   it.each([
     ['no Host', 'GET /health/live HTTP/1.1', [], 400],
     ['two Hosts', 'GET /health/live HTTP/1.1', ['Host: a', 'Host: a'], 400],
+    ['a Host that is not valid', 'GET /health/live HTTP/1.1', ['Host: a b'], 400],
     ['two Hosts in HTTP/1.0', 'GET /health/live HTTP/1.0', ['Host: a', 'Host: a'], 400],
     ['an unknown Expect', 'GET /health/live HTTP/1.1', ['Host: a', 'Expect: more'], 417],
     ['a body', 'POST /health/live HTTP/1.1', ['Host: a', 'Content-Length: 9'], 405],

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import type { Request } from 'express';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { countOf } from './header-count.js';
 
 /** Refuses what is wrong with a request before its path matters, and what Node lets pass. */
-export function wellFormed(request: Request): void {
+export function wellFormed(request: IncomingMessage): void {
   const fault = FAULTS.find(([isFault]) => isFault(request));
   if (fault !== undefined) throw new PlantStoreError('bad-request', fault[1]);
   if (isUnknownExpectation(request)) throw new PlantStoreError('expectation-failed');

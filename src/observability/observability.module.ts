@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { LOGGER } from './logger.js';
-import { ManagementServer } from './management-server.js';
 import { Metrics } from './metrics.js';
 import { Readiness } from './readiness.js';
 import { TRACER } from './tracer.js';
@@ -22,7 +21,6 @@ export class ObservabilityModule {
       { provide: LOGGER, useValue: logger },
       { provide: Metrics, useValue: metrics },
       { provide: TRACER, useValue: tracer },
-      ManagementServer,
       Readiness,
     ];
     return { module: ObservabilityModule, global: true, providers, exports: providers };

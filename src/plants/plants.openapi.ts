@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiOperation, ApiParam } from '@nestjs/swagger';
-import { ApiErrors } from '../errors/api-errors.js';
+import { ApiErrors } from '../http/api-errors.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import { StoredPlantDto } from './dto/stored-plant.dto.js';

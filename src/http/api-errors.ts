@@ -1,8 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { ERROR_TABLE } from './error-table.js';
-import type { ErrorCode, ErrorDefinition } from './error-table.js';
-import { ErrorDto } from './error.dto.js';
+import { ERROR_TABLE } from '../errors/error-table.js';
+import type { ErrorCode, ErrorDefinition } from '../errors/error-table.js';
+import { ErrorDto } from '../errors/error.dto.js';
 
 /** A failure of an operation, if wanted with the message of its example. */
 type DocumentedError = ErrorCode | readonly [code: ErrorCode, message: string];

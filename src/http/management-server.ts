@@ -4,14 +4,16 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { clientFailure } from '../errors/client-error.js';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
-import { rawAnswer } from '../errors/raw-answer.js';
 import { toAnswer } from '../errors/to-answer.js';
-import { LOGGER } from './logger.js';
-import { Metrics } from './metrics.js';
-import { Readiness } from './readiness.js';
+import { LOGGER } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { Readiness } from '../observability/readiness.js';
+import { clientFailure } from './client-error.js';
+import { rawAnswer } from './raw-answer.js';
+import { sendJson } from './send-json.js';
+import { wellFormed } from './well-formed.js';
 
 /** Connections open at the same time. */
 const MAX_CONNECTIONS = 100;
@@ -86,7 +88,7 @@ export class ManagementServer {
     // No body is read.
     if (length !== undefined || coding !== undefined) response.setHeader('Connection', 'close');
     try {
-      requireWellFormed(request);
+      wellFormed(request);
       await this.route(request, response);
     } catch (error) {
       const { status, headers, body } = toAnswer(error);
@@ -129,22 +131,4 @@ export class ManagementServer {
     if (reason === undefined) sendJson(response, 200, { status: 'ok' });
     else sendJson(response, 503, { status: 'unavailable', reason });
   }
-}
-
-/** What Node would refuse without an Error body, or let pass (RFC 9112, section 3.2; RFC 9110, section 10.1.1). */
-function requireWellFormed({ headers, headersDistinct, httpVersion }: IncomingMessage): void {
-  const hosts = headersDistinct['host']?.length ?? 0;
-  if (hosts > 1 || (hosts === 0 && httpVersion !== '1.0')) {
-    throw new PlantStoreError('bad-request', 'the request needs exactly one Host header');
-  }
-  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
-    throw new PlantStoreError('expectation-failed');
-  }
-}
-
-function sendJson(response: ServerResponse, status: number, value: object): void {
-  const body = JSON.stringify(value);
-  response.setHeader('Content-Type', 'application/json');
-  response.setHeader('Content-Length', Buffer.byteLength(body));
-  response.writeHead(status).end(body);
 }

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { ErrorAnswer } from './to-answer.js';
+import type { ErrorAnswer } from '../errors/to-answer.js';
 
 /** The bytes of an answer on a connection that has no response object; it is the last one there. */
 export function rawAnswer({ status, headers, body }: ErrorAnswer): string {

@@ -1,5 +1,5 @@
-import type { ErrorCode } from './error-table.js';
-import { PlantStoreError } from './plant-store.error.js';
+import type { ErrorCode } from '../errors/error-table.js';
+import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /** What Node's error codes mean to the caller (Node.js documentation, http, event `clientError`). */
 const CLIENT_ERRORS: Partial<Record<string, ErrorCode>> = {
