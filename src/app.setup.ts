@@ -1,10 +1,10 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { NextFunction, Request, Response } from 'express';
 import { AppModule } from './app.module.js';
 import type { ServiceConfig } from './config/config.js';
 import { serveDocs } from './docs/docs.js';
 import { answerOptions } from './http/allowed-methods.js';
-import { onArrival } from './http/arrival.js';
 import { below } from './http/base-path.js';
 import { jsonBody } from './http/json-body.js';
 import type { HttpLimits } from './http/limits.js';
@@ -40,20 +40,19 @@ export async function setUp(
   const { basePath, bodyLimit, corsOrigins, docsEnabled, trustProxy } = config.http;
   if (trustProxy !== undefined) app.set('trust proxy', trustProxy);
 
-  app.use(
-    onArrival(
-      requestId,
-      app.get(Draining).track,
-      requestLog(logger, metrics),
-      wellFormed,
-      below(basePath),
-      jsonBody({
-        bytes: bodyLimit,
-        idleMilliseconds: limits.bodyIdle,
-        milliseconds: limits.body,
-      }),
-    ),
-  );
+  const steps = [
+    requestId,
+    app.get(Draining).track,
+    requestLog(logger, metrics),
+    wellFormed,
+    below(basePath),
+    jsonBody({ bytes: bodyLimit, idleMilliseconds: limits.bodyIdle, milliseconds: limits.body }),
+  ];
+  // One middleware, so that no step can forget to call the next one.
+  app.use((request: Request, response: Response, next: NextFunction) => {
+    for (const step of steps) step(request, response);
+    next();
+  });
   if (corsOrigins.length > 0) {
     app.enableCors({
       origin: [...corsOrigins],

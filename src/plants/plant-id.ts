@@ -1,3 +1,5 @@
+import { Injectable } from '@nestjs/common';
+import type { PipeTransform } from '@nestjs/common';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /** The range of a plant's id: `integer`, format `int64`. */
@@ -6,7 +8,6 @@ export const MAX_PLANT_ID = 2n ** 63n - 1n;
 
 export const PLANT_ID_RULE = `id must be an integer between ${MIN_PLANT_ID} and ${MAX_PLANT_ID}`;
 
-/** In a path, every plant has one form of its id. */
 export const PLANT_ID_PATH_RULE = `${PLANT_ID_RULE}, in canonical decimal form`;
 
 /** Its schema. The document is written with exact digits; the types of the library know numbers only. */
@@ -21,14 +22,16 @@ export function isPlantId(value: unknown): value is bigint {
   return typeof value === 'bigint' && value >= MIN_PLANT_ID && value <= MAX_PLANT_ID;
 }
 
-/**
- * Reads an id out of a path, where only its canonical decimal form is one: every plant has one path.
- *
- * @param text decoded; `/plants/%31` is `/plants/1` (RFC 3986, section 6.2.2.2)
- * @throws PlantStoreError `parameter-not-valid`
- */
-export function parsePlantId(text: string): bigint {
-  const id = /^(0|-?[1-9]\d{0,18})$/.test(text) ? BigInt(text) : undefined;
-  if (!isPlantId(id)) throw new PlantStoreError('parameter-not-valid', PLANT_ID_PATH_RULE);
-  return id;
+/** The `id` of a path, where only its canonical decimal form is one: every plant has one path. */
+@Injectable()
+export class PlantIdPipe implements PipeTransform<string, bigint> {
+  /**
+   * @param text decoded; `/plants/%31` is `/plants/1` (RFC 3986, section 6.2.2.2)
+   * @throws PlantStoreError `parameter-not-valid`
+   */
+  transform(text: string): bigint {
+    const id = /^(0|-?[1-9]\d{0,18})$/.test(text) ? BigInt(text) : undefined;
+    if (!isPlantId(id)) throw new PlantStoreError('parameter-not-valid', PLANT_ID_PATH_RULE);
+    return id;
+  }
 }

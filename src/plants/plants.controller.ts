@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import { StoredPlantDto } from './dto/stored-plant.dto.js';
-import { PlantIdPipe } from './plant-id.pipe.js';
+import { PlantIdPipe } from './plant-id.js';
 import { ApiCreatePlant, ApiGetPlant } from './plants.openapi.js';
 import { PlantsService } from './plants.service.js';
 
