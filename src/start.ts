@@ -1,8 +1,6 @@
 import 'reflect-metadata';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { readConfig, withDatabase } from './config/config.js';
 import type { ServiceConfig } from './config/config.js';
@@ -11,28 +9,16 @@ import { createLogger, linesInBackground } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
 import type { Observability } from './observability/observability.module.js';
 import { createTracer } from './observability/create-tracer.js';
-import { StartupError } from './errors/startup.error.js';
 import { hasLocalToken, localAddress, welcome } from './local/welcome.js';
-
-/** Milliseconds within which npm repeats the signal of the terminal; a person takes longer for a second one. */
-const REPETITION = 300;
+import { runProgram } from './run-program.js';
 
 // V8 would let old objects grow to four times what is in use before it looks for garbage among them. The
 // flag is read at each collection, so that it works after the start, too.
 setFlagsFromString('--heap-growing-percent=30');
 
-const stopping = onSignals();
-try {
-  await run(stopping);
-  process.exit(0);
-} catch (error) {
-  if (stopping.aborted && error instanceof Error && error.name === 'AbortError') process.exit(0);
-  for (const line of complaint(error).split('\n')) process.stderr.write(`plant-store: ${line}\n`);
-  process.exit(1);
-}
+process.exit(await runProgram(run));
 
 async function run(signal: AbortSignal): Promise<void> {
-  if (existsSync('.env')) process.loadEnvFile('.env');
   const config = readConfig(process.env);
   const logger = createLogger(
     config.logLevel,
@@ -97,22 +83,4 @@ async function serve(
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = signal.aborted ? Promise.resolve() : once(signal, 'abort');
   return Promise.race([work, aborted.then(() => Promise.reject(signal.reason as Error))]);
-}
-
-/** Aborts at the first signal; one that comes later than its repetition ends the process at once. */
-function onSignals(): AbortSignal {
-  const controller = new AbortController();
-  let first: number | undefined;
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(name, () => {
-      first ??= performance.now();
-      if (performance.now() - first > REPETITION) process.exit(1);
-      controller.abort();
-    });
-  }
-  return controller.signal;
-}
-
-function complaint(error: unknown): string {
-  return error instanceof StartupError ? error.message : inspect(error);
 }

@@ -1,14 +1,13 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { inspect } from 'node:util';
 import { readConfig } from '../config/config.js';
-import { StartupError } from '../errors/startup.error.js';
 import { startLocalInstance } from '../local/local-instance.js';
 import { createLogger } from '../observability/logger.js';
+import { runProgram } from '../run-program.js';
 
 /* `npm run start:dev`: builds and starts the service anew whenever a file of src changes. The embedded
    database belongs to this process, so that it outlives the service. */
@@ -16,31 +15,17 @@ import { createLogger } from '../observability/logger.js';
 const COMPILER = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 const SERVICE = fileURLToPath(new URL('../main.js', import.meta.url));
 
-const stopping = new AbortController();
 let service: ChildProcess | undefined;
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(name, () => {
-    stopping.abort();
-    service?.kill(name);
-  });
-}
+let isEnding = false;
 
-try {
-  await develop(stopping.signal);
-} catch (error) {
-  if (!stopping.signal.aborted) {
-    const complaint = error instanceof StartupError ? error.message : inspect(error);
-    process.stderr.write(`plant-store: ${complaint}\n`);
-    process.exitCode = 1;
-  }
-}
+// A second signal ends this process at once, and nothing else would end the service.
+process.once('exit', () => service?.kill('SIGKILL'));
+process.exitCode = await runProgram(develop);
 
-async function develop(signal: AbortSignal): Promise<void> {
-  if (existsSync('.env')) process.loadEnvFile('.env');
+async function develop(signal: AbortSignal): Promise<number> {
   const config = readConfig(process.env);
   if (config.database.url !== undefined) {
-    await watch(process.env, signal);
-    return;
+    return watch(process.env, signal);
   }
   const local = await startLocalInstance(
     config,
@@ -52,14 +37,19 @@ async function develop(signal: AbortSignal): Promise<void> {
     process.stdout.write(local.welcome({ address: host, port, family: '' }));
     const { auth, database } = local.config;
     const environment = { DATABASE_URL: database.url, AUTH_TOKEN: auth.token };
-    await watch({ ...process.env, ...environment }, signal);
+    return await watch({ ...process.env, ...environment }, signal);
   } finally {
     await local.stop();
   }
 }
 
-/** Until the signal is aborted. */
-async function watch(environment: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
+/**
+ * Until the compiler ends by itself.
+ *
+ * @returns the exit code of the compiler
+ * @throws AbortError when `signal` ends both
+ */
+async function watch(environment: NodeJS.ProcessEnv, signal: AbortSignal): Promise<number> {
   // Not `--build`, which needs some seconds for each change.
   const flags = [
     '--project',
@@ -71,20 +61,25 @@ async function watch(environment: NodeJS.ProcessEnv, signal: AbortSignal): Promi
   const compiler = spawn(process.execPath, [COMPILER, ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  compiler.stdout.setEncoding('utf8').on('data', (text: string) => {
-    process.stdout.write(text);
-    if (!text.includes('Found 0 errors') || signal.aborted) return;
+  createInterface({ input: compiler.stdout }).on('line', (line) => {
+    process.stdout.write(`${line}\n`);
+    if (!line.includes('Found 0 errors') || isEnding) return;
     // Nobody has to wait until its clients have gone: what it has acknowledged is stored.
-    if (service === undefined) start(environment, signal);
+    if (service === undefined) start(environment);
     else service.kill('SIGKILL');
   });
-  if (!signal.aborted) await once(signal, 'abort');
-  compiler.kill();
-  if (service !== undefined) await once(service, 'exit');
+  try {
+    const [code] = (await once(compiler, 'exit', { signal })) as [number | null];
+    return code ?? 1;
+  } finally {
+    isEnding = true;
+    compiler.kill();
+    if (service?.kill()) await once(service, 'exit');
+  }
 }
 
 /** Starts the service, and again each time it is killed. */
-function start(environment: NodeJS.ProcessEnv, signal: AbortSignal): void {
+function start(environment: NodeJS.ProcessEnv): void {
   const child = spawn(process.execPath, ['--enable-source-maps', SERVICE], {
     stdio: 'inherit',
     env: environment,
@@ -92,6 +87,6 @@ function start(environment: NodeJS.ProcessEnv, signal: AbortSignal): void {
   service = child;
   child.once('exit', () => {
     service = undefined;
-    if (child.killed && !signal.aborted) start(environment, signal);
+    if (child.killed && !isEnding) start(environment);
   });
 }

@@ -1,5 +1,4 @@
 import 'reflect-metadata';
-import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DataSource } from 'typeorm';
@@ -15,6 +14,7 @@ import { Metrics } from '../observability/metrics.js';
 import { NO_TRACER } from '../observability/tracer.js';
 import { createLogger } from '../observability/logger.js';
 import { StartupError } from '../errors/startup.error.js';
+import { runProgram } from '../run-program.js';
 
 /* `npm run migration:generate -- Name`, `migration:run` and `migration:revert`, on DATABASE_URL or on
    the database of the local instance. */
@@ -24,13 +24,18 @@ const FOLDER = join('src', 'database', 'migrations');
 const [command, name = ''] = process.argv.slice(2);
 let log = createLogger('info');
 
-const stopping = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.once(signal, () => stopping.abort());
-}
+process.exitCode = await runProgram(
+  (signal) =>
+    migrate(signal).catch((error: unknown) => {
+      throw signal.aborted ? new StartupError('interrupted') : error;
+    }),
+  (error) => {
+    if (!(error instanceof StartupError)) log.fatal({ err: error });
+    else for (const line of error.message.split('\n')) log.fatal(line);
+  },
+);
 
-try {
-  if (existsSync('.env')) process.loadEnvFile('.env');
+async function migrate(signal: AbortSignal): Promise<void> {
   const { databaseUrl, logFormat } = readCommandConfig(process.env);
   log = createLogger('info', undefined, logFormat);
   if (!['generate', 'run', 'revert'].includes(command ?? '')) {
@@ -39,28 +44,22 @@ try {
   if (command === 'generate' && !/^([A-Z][a-z0-9]*)+$/.test(name)) {
     throw new StartupError('a migration needs a name in Pascal case, such as AddColour');
   }
-  if (databaseUrl === undefined) await performLocally();
-  else await perform(databaseUrl);
-} catch (error) {
-  if (stopping.signal.aborted) log.fatal('interrupted');
-  else if (!(error instanceof StartupError)) log.fatal({ err: error });
-  else for (const line of error.message.split('\n')) log.fatal(line);
-  process.exitCode = 1;
-}
-
-async function performLocally(): Promise<void> {
+  if (databaseUrl !== undefined) {
+    await perform(databaseUrl, signal);
+    return;
+  }
   const local = await startEmbeddedPostgres(resolve(LOCAL_FOLDER), {
     log: (step) => log.info(step),
-    signal: stopping.signal,
+    signal,
   });
   try {
-    await perform(local.url);
+    await perform(local.url, signal);
   } finally {
     await local.stop();
   }
 }
 
-async function perform(url: string): Promise<void> {
+async function perform(url: string, signal: AbortSignal): Promise<void> {
   const dataSource = new DataSource(
     dataSourceOptions(
       { url, poolMax: 2, entities: ENTITIES },
@@ -68,7 +67,7 @@ async function perform(url: string): Promise<void> {
     ),
   );
   try {
-    const waiting = { log, signal: stopping.signal };
+    const waiting = { log, signal };
     await connect(dataSource, waiting);
     if (command === 'revert') await revertMigration(dataSource, waiting);
     else await applyMigrations(dataSource, waiting);

@@ -1,21 +1,28 @@
-import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { Workspace } from '../support/process.js';
+import type { ServiceProcess } from '../support/process.js';
 
 const PLANT = '{"id":1,"name":"Monstera"}';
 
-it('start:dev restarts the service on a change, keeps its database, and ends with all of it', async () => {
+async function copyOfProject(): Promise<Workspace> {
   const project = await Workspace.create();
+  for (const name of ['src', 'dist', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
+    await cp(name, project.path(name), { recursive: true, preserveTimestamps: true });
+  }
+  await symlink(resolve('node_modules'), project.path('node_modules'));
+  return project;
+}
+
+function startDevelop(project: Workspace): ServiceProcess {
+  return project.start({}, { ownGroup: true, main: project.path('dist/cli/develop.js') });
+}
+
+it('start:dev restarts the service on a change, keeps its database, and ends with all of it', async () => {
+  const project = await copyOfProject();
   try {
-    for (const name of ['src', 'dist', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
-      await cp(name, project.path(name), { recursive: true, preserveTimestamps: true });
-    }
-    await symlink(resolve('node_modules'), project.path('node_modules'));
-    const develop = project.start(
-      {},
-      { ownGroup: true, main: project.path('dist/cli/develop.js') },
-    );
+    const develop = startDevelop(project);
     const before = await develop.listening();
     const headers = {
       Authorization: `Bearer ${await develop.token()}`,
@@ -41,6 +48,19 @@ it('start:dev restarts the service on a change, keeps its database, and ends wit
     develop.killGroup('SIGINT');
     expect(await develop.exit()).toEqual({ code: 0, signal: null });
     expect(develop.stderr).toBe('');
+    expect(await project.leftovers()).toEqual([]);
+  } finally {
+    await project.remove();
+  }
+});
+
+it('start:dev ends with its database, and with the exit code of the compiler, when that ends', async () => {
+  const project = await copyOfProject();
+  try {
+    await rm(project.path('tsconfig.build.json'));
+    const develop = startDevelop(project);
+    expect(await develop.exit(60_000)).toEqual({ code: 1, signal: null });
+    await develop.printed(/error TS5058/);
     expect(await project.leftovers()).toEqual([]);
   } finally {
     await project.remove();
