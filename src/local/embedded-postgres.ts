@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import {
   chown,
@@ -35,7 +36,7 @@ export interface EmbeddedPostgres {
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Told what takes long. */
+  /** Called with each step that takes long. */
   readonly log?: (step: string) => void;
   /** Server settings, such as `{ fsync: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -87,8 +88,12 @@ export async function startEmbeddedPostgres(
     if (!existsSync(cluster)) await createCluster(folder, make);
     const password = (await readFile(join(cluster, 'password'), 'utf8')).trim();
     const server = await lockedServer(folder, password, make);
-    await removeDrafts(folder);
-    // However the process ends, short of being killed, its database does not stay behind.
+    for (const name of await readdir(folder)) {
+      if (!name.startsWith(DRAFT)) continue;
+      // Fails while another start, which comes too late, still writes there.
+      await rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined);
+    }
+    // Ends the server with this process, unless the process is killed.
     const onExit = () => send(server.pid, 'SIGQUIT');
     process.once('exit', onExit);
     return {
@@ -105,7 +110,9 @@ export async function startEmbeddedPostgres(
 }
 
 function isFileError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'syscall' in error && 'errno' in error;
+  if (!(error instanceof Error)) return false;
+  // A write does not name its file, so its errors have no `path`.
+  return 'path' in error || ('syscall' in error && error.syscall === 'write');
 }
 
 function unusable(folder: string, cause: NodeJS.ErrnoException): StartupError {
@@ -136,10 +143,10 @@ async function lockedServer(
   try {
     for (;;) {
       const running = await runningServer(cluster, password, signal);
-      // Not before a server that is ending has ended.
+      // The time that a server takes to start or to end is not counted.
       const waited = performance.now() - (begin ??= performance.now());
       const server = running ?? (await launch(password, start, waited > LIMITS.attempts));
-      // A server that ends now cannot tell.
+      // The query fails when the server ends meanwhile.
       const ours = server && (await isOurs(server).catch(() => undefined));
       if (server && ours) return server;
       await server?.session.end().catch(() => {});
@@ -148,7 +155,7 @@ async function lockedServer(
           `the plant store is already running on ${folder}: stop it first, or set DATABASE_URL`,
         );
       }
-      // It lost a race for its port or its folder, or processes of a killed one are still ending.
+      // The server lost a race for its port or folder, or processes of a killed server are still ending.
       await sleep(LIMITS.betweenAttempts, undefined, { signal });
     }
   } finally {
@@ -183,7 +190,7 @@ async function createCluster(folder: string, start: Start): Promise<void> {
   const draft = await mkdtemp(join(folder, DRAFT));
   try {
     const complaint = await initialize(draft, start);
-    // Another start can have been faster.
+    // Another start may have created the cluster meanwhile.
     if (complaint === undefined) {
       await rename(draft, start.cluster).catch((error: unknown) => {
         if (!existsSync(start.cluster)) throw error;
@@ -218,41 +225,37 @@ async function initialize(
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // The same on every system, and with more than ASCII folded in searches.
+      // Equal on every system, and folds the case of all letters, not of ASCII alone.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       '--no-instructions',
     ],
-    // Detached like the server: it has its own process group, and with it goes what it runs.
+    // In a process group of its own, so that a signal also reaches the programs that initdb runs.
     { detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
   );
   let complaint = '';
-  initdb.once('error', (error) => (complaint += error.message));
   initdb.stderr?.setEncoding('utf8').on('data', (text: string) => (complaint += text));
   const interrupt = () =>
     void end(groupOf(initdb), ['SIGTERM', 'SIGKILL'], () => hasExited(initdb));
   signal.addEventListener('abort', interrupt, { once: true });
   if (signal.aborted) interrupt();
-  const code = await exitOf(initdb);
-  signal.removeEventListener('abort', interrupt);
-  return code === 0 ? undefined : complaint.trim().split('\n')[0];
+  try {
+    const [code] = await once(initdb, 'close');
+    return code === 0 ? undefined : complaint.trim().split('\n')[0];
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    signal.removeEventListener('abort', interrupt);
+  }
 }
 
-/** For signals to a detached process and to all that it runs; Windows has no process groups. */
+/** The target of signals for a detached process and its children; Windows has no process groups. */
 function groupOf({ pid }: ChildProcess): number | undefined {
   return pid === undefined || process.platform === 'win32' ? pid : -pid;
 }
 
-async function removeDrafts(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (!name.startsWith(DRAFT)) continue;
-    // Another start can still be writing there, in vain.
-    await rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined);
-  }
-}
-
-/** The server that is running on the cluster, if one is; not before one that starts or ends has done so. */
+/** The server that runs on the cluster, if any. Waits for a server that is starting or ending. */
 async function runningServer(
   cluster: string,
   password: string,
@@ -262,9 +265,9 @@ async function runningServer(
   let pid: number | undefined;
   while (performance.now() < deadline) {
     const file = await postmasterFile(cluster);
-    // A server that ends removes its note first.
+    // A server that shuts down removes its file before it exits.
     pid = file?.pid ?? pid;
-    if (pid === undefined || !isAlive(pid)) return undefined;
+    if (pid === undefined || !send(pid, 0)) return undefined;
     if (await isStale(pid, cluster)) {
       // Unless another start has replaced it meanwhile.
       if ((await postmasterFile(cluster))?.pid === pid) {
@@ -279,9 +282,9 @@ async function runningServer(
 }
 
 /**
- * Whether the process that stands in the server's note is no server any more, which PostgreSQL itself
- * cannot tell: it has ended, but nobody has taken notice, or another program has its id since the machine
- * crashed. Told by the working directory, which is the data of a server, and which an ended process lacks.
+ * Whether the process id in `postmaster.pid` is no server of the cluster, which PostgreSQL itself cannot
+ * tell: the server has become a zombie, or another program has got its id since the machine crashed. The
+ * working directory of a server is its data; a zombie has none.
  */
 async function isStale(pid: number, cluster: string): Promise<boolean> {
   if (process.platform !== 'linux') return false;
@@ -314,7 +317,7 @@ async function launch(
     // Detached, because Ctrl-C goes to the whole process group, and the service drains first.
     { detached: true, stdio: ['ignore', output.fd, output.fd] },
   );
-  // It has exited then, too.
+  // A program that cannot be spawned has an exit code as well, which ends the loop below.
   server.once('error', () => {});
   await output.close();
   server.unref();
@@ -344,7 +347,7 @@ async function connect(file: PostmasterFile, password: string): Promise<RunningS
     query_timeout: LIMITS.connect,
     application_name: 'plant-store instance',
   });
-  // Requests notice a lost database by themselves; this session has nothing to say about it.
+  // The pool reports a lost database.
   session.on('error', () => {});
   await session.connect();
   return { pid: file.pid, port: file.port, session };
@@ -352,9 +355,9 @@ async function connect(file: PostmasterFile, password: string): Promise<RunningS
 
 async function stop(server: RunningServer, cluster: string): Promise<void> {
   const { pid, child, session } = server;
-  // A server that is not our child can stay in the list of processes after its end, so its note counts as well.
+  // A server that is not our child can stay a zombie after its end, so a missing file counts as well.
   const hasEnded = async () =>
-    child ? hasExited(child) : !isAlive(pid) || (await postmasterFile(cluster))?.pid !== pid;
+    child ? hasExited(child) : !send(pid, 0) || (await postmasterFile(cluster))?.pid !== pid;
   await end(pid, SHUTDOWN, hasEnded);
   void session.end().catch(() => {});
 }
@@ -362,7 +365,7 @@ async function stop(server: RunningServer, cluster: string): Promise<void> {
 /** Fast shutdown, then immediate shutdown (PostgreSQL manual, chapter 18.5). */
 const SHUTDOWN = ['SIGINT', 'SIGQUIT'] as const;
 
-/** Sends the signals, each to a process that the one before has not ended in time. */
+/** Sends the signals one after the other, until one has ended the process in time. */
 async function end(
   pid: number | undefined,
   signals: readonly NodeJS.Signals[],
@@ -386,7 +389,7 @@ interface PostmasterFile {
   readonly ready: boolean;
 }
 
-/** The server's own note of its process id, port and state, one to a line (`src/include/utils/pidfile.h`). */
+/** The server's own file of its process id, port and state, one to a line (`src/include/utils/pidfile.h`). */
 async function postmasterFile(cluster: string): Promise<PostmasterFile | undefined> {
   const text = await readFile(join(cluster, 'data', 'postmaster.pid'), 'utf8').catch(() => '');
   const [pid, , , port, , , , state] = text.split('\n');
@@ -399,28 +402,14 @@ function url(port: number, password: string): string {
 }
 
 async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve, reject) => {
-    probe.once('error', reject).listen(0, '127.0.0.1', resolve);
-  });
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
+  await once(probe.close(), 'close');
   return port;
 }
 
-/** The exit code; `undefined` when the program could not be started or was ended by a signal. */
-function exitOf(child: ChildProcess): Promise<number | undefined> {
-  return new Promise((resolve) => {
-    child.once('error', () => resolve(undefined));
-    child.once('close', (code) => resolve(code ?? undefined));
-  });
-}
-
-function isAlive(pid: number): boolean {
-  return send(pid, 0);
-}
-
-/** Whether there is such a process. */
+/** Sends a signal, or none for 0; whether there is such a process. */
 function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);

@@ -12,8 +12,8 @@ export interface ServerAccount {
   readonly gid?: number;
 }
 
-/** Paths that the account must get at. */
-export interface AccountNeeds {
+/** Paths that the account needs access to. */
+interface AccountNeeds {
   /** Holds everything of the instance. */
   readonly folder: string;
   /** The server's data, which may not exist yet. */
@@ -38,7 +38,7 @@ export async function serverAccount(
 
   const { folder } = needs;
   const owner = await stat(needs.data).catch(() => undefined);
-  // Whoever created the files must go on with them.
+  // The server must own its data, so the owner of existing data runs it.
   if (owner !== undefined && owner.uid !== 0) {
     return reachable(needs, { command: [], uid: owner.uid, gid: owner.gid });
   }
@@ -55,7 +55,7 @@ export async function serverAccount(
   return reachable(needs, { command: [], uid: user.uid, gid: user.gid });
 }
 
-/** Lets the account through to its files, as far as that is in our hands. */
+/** Gives the account access to the folder, and checks that it reaches its files. */
 async function reachable(
   { folder, binary }: AccountNeeds,
   account: ServerAccount,
@@ -63,7 +63,7 @@ async function reachable(
   // Files in it stay closed to others by their own modes.
   await chmod(folder, 0o711);
   const { uid = 0, gid = 0 } = account;
-  // Not by `cwd`, which is entered before root gives up its rights.
+  // Not by `cwd`, which is entered before the process changes its user.
   const look = spawnSync('ls', ['-d', join(folder, '.'), binary], { uid, gid, stdio: 'ignore' });
   if (look.status !== 0) throw noAccount(folder);
   return account;
