@@ -1,3 +1,5 @@
+import { UNPRINTABLE } from '../observability/text-lines.js';
+
 /** Longest quotation, in UTF-16 code units. */
 const MAX_LENGTH = 100;
 
@@ -5,7 +7,7 @@ const MAX_LENGTH = 100;
 export function quote(text: string): string {
   const shown = text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
   return JSON.stringify(shown).replaceAll(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    UNPRINTABLE,
     (hidden) => `\\u${hidden.codePointAt(0)?.toString(16).padStart(4, '0')}`,
   );
 }

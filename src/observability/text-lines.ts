@@ -1,6 +1,9 @@
 import { levels } from 'pino';
 import type { DestinationStream } from 'pino';
 
+/** Characters that a terminal obeys, that break a line, or that cannot be seen. */
+export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
 /** What pino writes, as far as it is known here. */
 interface Line {
   readonly time: number;
@@ -77,12 +80,8 @@ function indented(text: string | undefined): string[] {
   return text === undefined ? [] : text.split('\n').map((part) => `    ${part}`);
 }
 
-/** Without what a terminal obeys, and what would look like another line. */
 function escaped(text: string): string {
-  return text.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  );
+  return text.replaceAll(UNPRINTABLE, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`);
 }
 
 /** @param address host and port, as they are in the log */
