@@ -60,10 +60,10 @@ export interface JwtConfig {
   readonly jwksUri: URL | undefined;
 }
 
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-export const LOG_FORMATS = ['json', 'text'] as const;
+const LOG_FORMATS = ['json', 'text'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
 interface Variable {
@@ -271,7 +271,7 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
   return mistakes;
 }
 
-export function deepFreeze<T extends object>(object: T): T {
+function deepFreeze<T extends object>(object: T): T {
   for (const member of Object.values(object)) {
     if (typeof member === 'object' && member !== null) deepFreeze(member);
   }

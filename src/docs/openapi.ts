@@ -1,6 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { stringify } from 'lossless-json';
+import type { Config } from '../config/config.js';
 import { ERROR_TABLE } from '../errors/error-table.js';
 import type { ErrorDefinition } from '../errors/error-table.js';
 
@@ -29,20 +30,13 @@ ${ERROR_NUMBERS}
 The document behind this page: [JSON](${basePath}/openapi.json), [YAML](${basePath}/openapi.yaml).`;
 }
 
-/** Where the document is served. */
-export interface DocumentLocation {
-  /** Path that everything is served below, such as `/api`; empty for none. */
-  readonly basePath: string;
-  readonly publicBaseUrl: string | undefined;
-}
-
 /**
  * Writes the OpenAPI 3.1 document of the service. JSON, with exact digits and sorted keys, so that
  * two versions of it differ only where the service does.
  */
 export function openApiText(
   app: INestApplication,
-  { basePath, publicBaseUrl }: DocumentLocation,
+  { basePath, publicBaseUrl }: Config['http'],
 ): string {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')

@@ -16,7 +16,7 @@ const MAX_UNANSWERED = 32 * 1024 * 1024;
 /** Bytes that every body may have, so that short ones do not depend on long ones. */
 const FREE = 16 * 1024;
 
-export interface BodyLimits {
+interface BodyLimits {
   /** Longest body, in bytes. */
   readonly bytes: number;
   /** Longest pause between two pieces of a body, in milliseconds. */

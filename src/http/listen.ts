@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { StartupError } from '../errors/startup.error.js';
 
 /** Where to listen, and the variables that said so. */
-export interface ListenOptions {
+interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly variables: { readonly host: string; readonly port: string };

@@ -35,7 +35,7 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
-export interface EmbeddedPostgresOptions {
+interface EmbeddedPostgresOptions {
   /** Called with each step that takes long. */
   readonly log?: (step: string) => void;
   /** Server settings, such as `{ fsync: 'off' }`. */

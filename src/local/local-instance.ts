@@ -8,7 +8,7 @@ import { startEmbeddedPostgres } from './embedded-postgres.js';
 import { welcome } from './welcome.js';
 
 /** What an instance without a `DATABASE_URL` adds: its own database, and a token to begin with. */
-export interface LocalInstance {
+interface LocalInstance {
   readonly config: ServiceConfig;
   /** What a person needs for a first request. */
   welcome(address: AddressInfo): string;

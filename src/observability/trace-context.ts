@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /** A place in a trace. */
-export interface SpanIds {
+interface SpanIds {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
   /** 16 hexadecimal digits. */
@@ -17,7 +17,7 @@ declare global {
   }
 }
 
-export interface CallerTrace extends SpanIds {
+interface CallerTrace extends SpanIds {
   /** Whether the caller has the trace recorded. */
   readonly sampled: boolean;
 }
