@@ -735,6 +735,19 @@ describe.concurrent('waiting has a bound', () => {
     expect(socket.rest).toBe('');
   });
 
+  it('for header fields that begin before the connection would be ended: 408', async () => {
+    const patient = await startTestService({ limits: { keepAlive: 1_500, headers: 3_000 } });
+    const socket = await open(patient);
+    socket.send(creating(newPlant()));
+    expect(await socket.answer()).toMatchObject({ status: 200 });
+    socket.send(creatingHead().slice(0, -2));
+    const trickle = setInterval(() => socket.send('Colour: green\r\n'), 100);
+    const answer = socket.answer({ within: 10_000 }).finally(() => clearInterval(trickle));
+    expectError(await answer, 40800);
+    socket.destroy();
+    await patient.stop();
+  });
+
   /** More than the system holds for a reader who has stopped reading. */
   const longAnswers = (id: string) =>
     getting('/docs/swagger-ui-bundle.js', `X-Request-Id: ${id}`).repeat(40);

@@ -94,7 +94,8 @@ class Connections {
 
   /**
    * Ends the connections of clients that do not read their answers, or send nothing that becomes a request.
-   * Node's own timers start anew with every byte, even with those of blank lines between requests.
+   * Node's own timers start anew with every byte, even with those of blank lines between requests. Header
+   * fields that arrive at the end of the time between two requests still have their own.
    */
   sweep(): void {
     const now = performance.now();
@@ -102,7 +103,8 @@ class Connections {
       const unsent = unsentBytes(socket);
       if (unsent !== connection.unsent) Object.assign(connection, { unsent, movedAt: now });
       const isIdle = connection.open.length === 0 && socket.writable;
-      const bound = isIdle ? this.limits.keepAlive : this.limits.socketIdle;
+      const { keepAlive, headers, socketIdle } = this.limits;
+      const bound = isIdle ? keepAlive + headers : socketIdle;
       if ((isIdle || unsent > 0) && now - connection.movedAt > bound) cutOff(socket);
     }
   }
