@@ -16,7 +16,7 @@ import { Draining } from './http/draining.js';
 import { NestLog } from './observability/logger.js';
 import type { Observability } from './observability/observability.module.js';
 
-/** Builds the application, complete but for its database connection and its port. */
+/** Builds the application, complete except for its database connection and its port. */
 export async function createApp(
   config: ServiceConfig,
   observability: Observability,

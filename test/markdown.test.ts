@@ -74,6 +74,15 @@ describe('the Markdown files', () => {
     },
   );
 
+  it.each(files)('%s names only files and folders that are there', async (file) => {
+    const spans = (await tokensOf(file)).filter((token) => token.type === 'codespan');
+    const paths = spans.map((token) => (token as { text: string }).text);
+    const missing = paths.filter(
+      (path) => /^(src|test|docs)\/\S*$/.test(path) && !existsSync(path),
+    );
+    expect(missing).toEqual([]);
+  });
+
   it.each([
     ['docs/nothing.md', 'has no file'],
     ['#nothing', 'has no heading'],
