@@ -10,19 +10,19 @@ import { Metrics } from '../observability/metrics.js';
 import { toAnswer } from '../errors/to-answer.js';
 import { answerFailure } from './answer-failure.js';
 
-/** For requests and answers that are on their way, in milliseconds. */
+/** Time for requests that clients have sent already, and for the last answers to leave, in milliseconds. */
 export const LAST_CALL = 1_000;
 
-/** A turn of the event loop that did next to nothing, and how long one is waited for, in milliseconds. */
+/** The longest turn of an idle event loop, and how long to wait for such a turn, in milliseconds. */
 const QUIET = { turn: 0.05, within: 100 } as const;
 
-/** Knows which requests are under way, and sees them off when the service stops. */
+/** Knows which requests are under way, and lets them end when the service stops. */
 @Injectable()
 export class Draining {
   /**
-   * The response that each connection waits for; connections take turns by themselves. One entry for a
-   * connection, and none for a request: a table that is refilled all the time leaves old versions of
-   * itself behind, and V8 keeps what they name until its next major garbage collection.
+   * The response that each connection waits for: the server hands on one request of a connection at a time.
+   * An entry stays as long as its connection: a map whose entries come and go with the requests is rebuilt all
+   * the time, and V8 keeps what its old tables refer to until the next major garbage collection.
    */
   private readonly responses = new Map<Socket, Response | undefined>();
   private underWay = 0;
@@ -31,7 +31,7 @@ export class Draining {
 
   constructor(private readonly metrics: Metrics) {}
 
-  /** A step that must see every request. */
+  /** Counts a request. Every request must pass here. */
   readonly track = ({ socket }: Request, response: Response): void => {
     if (!this.responses.has(socket)) socket.once('close', () => this.responses.delete(socket));
     this.responses.set(socket, response);
@@ -45,13 +45,13 @@ export class Draining {
   };
 
   /**
-   * Closes the server: as soon as nobody is at the door, no new connection, and every answer from then on
-   * the last of its connection. Idle connections are ended after a moment: a proxy may have sent a request
-   * on one already, and must not send it again by itself (RFC 9110, section 9.2.2). What is still under way
-   * after `bound` milliseconds is answered with 503.
+   * Closes the server. It takes no new connection, and every answer from now on is the last of its
+   * connection. Idle connections are ended a second later: a proxy may have sent a request on one already,
+   * and must not repeat it by itself (RFC 9110, section 9.2.2). Requests that are still under way after
+   * `bound` milliseconds are answered 503.
    */
   async drain(server: Server, bound: number): Promise<void> {
-    // The system resets connections that it has made, and that nobody has accepted yet.
+    // Connections that the system has made, and this process has not accepted yet, would be reset.
     await quietMoment();
     this.draining = true;
     const closed = once(server, 'close');
@@ -60,7 +60,7 @@ export class Draining {
     for (const response of this.responses.values()) {
       if (response?.headersSent === false) response.setHeader('Connection', 'close');
     }
-    // What is on its way comes in, what is under way is answered, the answers leave.
+    // Requests that clients have sent already arrive and are answered.
     await Promise.race([closed, after(LAST_CALL)]);
     // A connection on which a request has arrived, and has not been read yet, counts as idle.
     await quietMoment();
@@ -86,12 +86,12 @@ export class Draining {
   }
 }
 
-/** Waits, for a moment at most, until the event loop has taken up all that has arrived. */
+/** Waits, within a bound, until the event loop has read all that has arrived. */
 async function quietMoment(): Promise<void> {
   const deadline = performance.now() + QUIET.within;
   let turn = performance.now();
   for (;;) {
-    // After everything that has arrived.
+    // Called after the poll phase, which reads from sockets.
     await immediate();
     const now = performance.now();
     if (now - turn < QUIET.turn || now > deadline) return;

@@ -9,7 +9,7 @@ import { Metrics } from '../observability/metrics.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
 
-/** The one door through which every failure leaves. */
+/** Answers every failure of a request. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(
@@ -21,7 +21,7 @@ export class ErrorFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
     const response = http.getResponse<Response>();
-    // A client that went away fails its own request: there is nobody to answer and nothing to mend.
+    // The client left in the middle of its request: nobody waits for an answer, and the service has not failed.
     if (request.destroyed && !request.complete) return;
 
     const failure = driverFailure(exception);
@@ -29,11 +29,11 @@ export class ErrorFilter implements ExceptionFilter {
     const { error, message } = answer.body;
     if (answer.status >= 500) this.report(failure, { requestId: request.id, error }, message);
     if (!response.headersSent) answerFailure(response, answer, this.metrics);
-    // A stream can fail after its last byte, too.
+    // A stream may also fail after its last byte.
     else if (!response.writableEnded) response.destroy();
   }
 
-  /** Of outages only the refusals that found them out: all that follow from one are thousands in a second. */
+  /** Of an outage, logs only the refusals that detected it and so have a cause: the others may be thousands a second. */
   private report(failure: unknown, context: object, message: string): void {
     if (!(failure instanceof PlantStoreError)) {
       this.logger.error({ ...context, err: failure }, message);

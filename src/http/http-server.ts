@@ -16,7 +16,7 @@ import { SECURITY_HEADERS } from './security-headers.js';
 import { drain, hold } from './unread-body.js';
 import { isTarget } from './well-formed.js';
 
-/** How often connections are looked at that are late with something, in milliseconds. */
+/** How often connections are checked against their bounds, in milliseconds. */
 const CHECK_INTERVAL = 1_000;
 
 /** How many requests may be sent on one connection before the first of them is answered. */
@@ -49,11 +49,11 @@ export function createHttpServer(
   );
   server.timeout = limits.socketIdle;
   server.maxConnections = limits.connections;
-  // Fields beyond a number would be dropped in silence; their size is bounded anyway.
+  // Node would drop fields beyond a number silently. Their size is bounded anyway.
   server.maxHeadersCount = 0;
-  // A client that will send no more may still wait for answers. The types do not know the property.
+  // A client that has half-closed its connection may still wait for answers. The types lack the property.
   Object.assign(server, { httpAllowHalfOpen: true });
-  // Whoever reads the body answers 100-continue, so that nobody is asked for a body in vain.
+  // 100 Continue is sent when the body is read (json-body.ts), so not for a request that is refused before.
   server.on('checkContinue', receive).on('checkExpectation', receive);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
     connections.refuse(socket, clientFailure(error)),
@@ -129,10 +129,10 @@ class Connections {
     else before.once('close', () => this.handle(request, response));
   }
 
-  /** Answers what never became a request, or what broke in the middle of one. */
+  /** Answers what Node could not parse as a request, or a request that broke off. */
   refuse(socket: Socket, failure: PlantStoreError): void {
     const connection = this.connections.get(socket);
-    // Whatever else arrives on a refused connection may lead here again.
+    // What arrives after a refusal may fail as well.
     if (connection === undefined || connection.isRefused || socket.destroyed) return;
     connection.isRefused = true;
     // Node takes its own listener away before it hands over the socket of a CONNECT.
@@ -144,7 +144,7 @@ class Connections {
     hold(socket);
     const ahead = connection.open.findLast(({ req }) => req.complete);
     if (current === undefined) this.answer(socket, failure);
-    // Rubbish behind a whole request waits for the answer to that request.
+    // The refusal of what follows a whole request waits for the answer to that request.
     else if (ahead !== undefined)
       ahead.once('close', () => this.answer(socket, failure, ahead.req));
     else this.fail(current, failure);
@@ -152,9 +152,9 @@ class Connections {
 
   private handle(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    // The answer before was the last one on the connection (RFC 9112, section 9.6).
+    // The previous answer was the last one on the connection (RFC 9112, section 9.6).
     if (!socket.writable) return;
-    // It broke off in the middle, while it waited for its turn.
+    // The request broke off while it waited for its turn.
     if (this.connections.get(socket)?.isRefused === true && !request.complete) return;
     // Express finds no path in such a target, and would answer by itself.
     if (!isTarget(request)) {
@@ -165,7 +165,7 @@ class Connections {
     this.observability.tracer.request(...routed, () => this.app(...routed));
   }
 
-  /** Answers a request whose body broke off, once somebody reads that body: others have their own answer. */
+  /** Answers a request whose body broke off, once a handler reads the body. Other handlers answer by themselves. */
   private fail(response: ServerResponse, failure: PlantStoreError): void {
     const { req: request, socket } = response;
     const answer = () => {
@@ -174,7 +174,7 @@ class Connections {
     };
     if (request.readableFlowing === true) answer();
     else request.once('resume', answer);
-    // Whoever reads the body waits no longer than the connection lasts.
+    // The reader of the body must not wait longer than the connection lasts.
     socket?.once('close', () => request.destroy(new Error('aborted')));
   }
 
@@ -192,14 +192,14 @@ class Connections {
   }
 }
 
-/** By an error, so that an answer that is cut off is not taken for one that has left. */
+/** Destroys with an error, so that an answer that is cut off does not count as sent (is-answered.ts). */
 function cutOff(socket: Socket): void {
   socket.destroy(new Error('the connection timed out'));
 }
 
-/** What the client has not taken yet, of all that was written. */
+/** Bytes that were written and that the client has not received yet. */
 function unsentBytes(socket: Socket): number {
-  // Node's own `_onTimeout` looks at the same number, because a long write is in the stream until its end.
+  // A long write counts in the stream until it has ended, so Node's own `_onTimeout` reads this number as well.
   const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize: number } };
   return socket.writableLength + (handle?.writeQueueSize ?? 0);
 }

@@ -25,13 +25,13 @@ interface BodyLimits {
   readonly milliseconds: number;
 }
 
-/** What bodies take of the memory, all together. */
+/** Bounds the memory that all bodies take together. */
 class BodyMemory {
   private taken = 0;
 
   constructor(readonly limits: BodyLimits) {}
 
-  /** For one body. A body that is alone always has room, however long. */
+  /** The share of one body. A body that is alone always has room, whatever its length. */
   share() {
     let own = 0;
     const giveBack = (): void => {
@@ -131,8 +131,8 @@ function collect(request: Request, memory: BodyMemory): Promise<Buffer> | Buffer
       if (refusal !== undefined) return settle(() => reject(refusal));
       size += chunk.length;
       if (size > limits.bytes) return settle(() => reject(tooLarge(limits)));
-      // What is not kept is read all the same: a client that is still sending would not see an answer. Once
-      // the answer is out, or nobody is there, nothing would be given back.
+      // The rest of a body that is not kept is read as well: a client that is still sending would not see the
+      // answer. A closed response has given its share back already.
       isKept &&= !response.closed && share.take(chunk.length);
       if (isKept) {
         chunks.push(chunk);

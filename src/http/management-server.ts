@@ -62,7 +62,7 @@ export class ManagementServer {
       .on('clientError', (error, socket: Socket) => this.refuse(socket, clientFailure(error)));
   }
 
-  /** Takes every connection, so that those who hold connections and say nothing keep no probe out. */
+  /** Accepts every connection, at the cost of the one idle longest, so that idle clients keep no probe out. */
   private add(socket: Socket): void {
     const [first] = this.connections.keys();
     if (first !== undefined && this.connections.size >= MAX_CONNECTIONS) {
@@ -98,7 +98,7 @@ export class ManagementServer {
     }
   }
 
-  /** Answers what never became a request, or what broke in the middle of one. */
+  /** Answers what Node could not parse as a request, or a request that broke off. */
   private refuse(socket: Socket, failure: PlantStoreError): void {
     // Nothing more is read. Node takes its own listener away before it hands over the socket of a CONNECT.
     socket.on('error', () => {}).pause();

@@ -60,7 +60,7 @@ export function hold(socket: Socket): void {
  */
 export function drain(socket: Socket, patience?: number | false): void {
   if (socket.destroyed) return;
-  // What Node calls after the last answer of a connection; its own version destroys the socket.
+  // Node calls it after the last answer of a connection, and would destroy the socket.
   socket.destroySoon = () => socket.end();
   const deadline = setTimeout(() => socket.destroy(), patience || STRANGER.milliseconds);
   let left = patience ? Infinity : STRANGER.bytes;
