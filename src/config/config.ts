@@ -43,9 +43,9 @@ export interface Config {
     readonly token: string | undefined;
     readonly jwt: JwtConfig | undefined;
   };
-  readonly logLevel: LogLevel;
+  readonly logLevel: (typeof LOG_LEVELS)[number];
   /** Absent: text where standard output is a terminal, else JSON. */
-  readonly logFormat: LogFormat | undefined;
+  readonly logFormat: (typeof LOG_FORMATS)[number] | undefined;
   /** How long everything is served after SIGTERM, while the service is not ready, in milliseconds. */
   readonly shutdownDelay: number;
 }
@@ -61,10 +61,7 @@ export interface JwtConfig {
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
 const LOG_FORMATS = ['json', 'text'] as const;
-export type LogFormat = (typeof LOG_FORMATS)[number];
 
 interface Variable {
   /** Gives `undefined` for a text that breaks the rule. */
@@ -77,20 +74,15 @@ interface Variable {
   readonly fallback?: string;
 }
 
+const HOST = { parse: hostName, rule: 'a host name or an IP address', fallback: '127.0.0.1' };
+const PORT = { parse: integerWithin(0, 65_535), rule: 'a port number, 0 to 65535' };
+
 /** Every variable the service knows. `.env.example` and the README list the same ones. */
 export const VARIABLES = {
-  HOST: { parse: hostName, rule: 'a host name or an IP address', fallback: '127.0.0.1' },
-  PORT: { parse: integerWithin(0, 65_535), rule: 'a port number, 0 to 65535', fallback: '3000' },
-  MANAGEMENT_HOST: {
-    parse: hostName,
-    rule: 'a host name or an IP address',
-    fallback: '127.0.0.1',
-  },
-  MANAGEMENT_PORT: {
-    parse: integerWithin(0, 65_535),
-    rule: 'a port number, 0 to 65535',
-    fallback: '3001',
-  },
+  HOST,
+  PORT: { ...PORT, fallback: '3000' },
+  MANAGEMENT_HOST: HOST,
+  MANAGEMENT_PORT: { ...PORT, fallback: '3001' },
   DATABASE_URL: {
     parse: databaseUrl,
     rule: 'a URL such as postgres://user:password@host:5432/database, special characters percent-encoded',

@@ -34,7 +34,7 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   const express = app.getHttpAdapter().getInstance();
   const policy = pagePolicy(publicBaseUrl);
   const serve = (path: string, type: string, load: () => Promise<string | Buffer>): void => {
-    let loaded: Promise<Content> | undefined;
+    let loaded: ReturnType<typeof withTag> | undefined;
     express.get(basePath + path, async (_request: Request, response: Response) => {
       loaded ??= withTag(load()).catch((error: unknown) => {
         loaded = undefined;
@@ -62,13 +62,8 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   }
 }
 
-interface Content {
-  readonly body: string | Buffer;
-  readonly tag: string;
-}
-
 /** Tagged by its content: the time of a file may go back with a deployment, or differ between replicas. */
-async function withTag(loading: Promise<string | Buffer>): Promise<Content> {
+async function withTag(loading: Promise<string | Buffer>) {
   const body = await loading;
   return { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
 }

@@ -105,22 +105,21 @@ export async function startEmbeddedPostgres(
       },
     };
   } catch (error) {
-    throw isFileError(error) ? unusable(folder, error) : error;
+    throw explained(error, folder);
   }
 }
 
-function isFileError(error: unknown): error is NodeJS.ErrnoException {
-  if (!(error instanceof Error)) return false;
+/** Makes an error of a file one that says what to do. */
+function explained(error: unknown, folder: string): unknown {
+  if (!(error instanceof Error)) return error;
+  const { path, syscall, code } = error as NodeJS.ErrnoException;
   // A write does not name its file, so its errors have no `path`.
-  return 'path' in error || ('syscall' in error && error.syscall === 'write');
-}
-
-function unusable(folder: string, cause: NodeJS.ErrnoException): StartupError {
+  if (path === undefined && syscall !== 'write') return error;
   const remedy =
-    cause.code === 'ENOSPC' ? 'free some space' : 'make it a folder that is yours and writable';
+    code === 'ENOSPC' ? 'free some space' : 'make it a folder that is yours and writable';
   return new StartupError(
-    `the local database cannot be kept in ${folder} (${cause.message}): ${remedy}, or set DATABASE_URL`,
-    { cause },
+    `the local database cannot be kept in ${folder} (${error.message}): ${remedy}, or set DATABASE_URL`,
+    { cause: error },
   );
 }
 

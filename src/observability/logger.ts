@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
-import type { LogFormat, LogLevel } from '../config/config.js';
+import type { Config } from '../config/config.js';
 import { textLines } from './text-lines.js';
 
 /** Injection token of the pino logger. */
@@ -9,9 +9,9 @@ export const LOGGER = Symbol('LOGGER');
 
 /** A log in JSON or in text: without a choice, in text where standard output is a terminal. */
 export function createLogger(
-  level: LogLevel,
+  level: Config['logLevel'],
   destination?: DestinationStream,
-  format: LogFormat = !destination && process.stdout.isTTY ? 'text' : 'json',
+  format: Config['logFormat'] = !destination && process.stdout.isTTY ? 'text' : 'json',
 ): Logger {
   return pino(
     { level, serializers: { err: describeError } },
