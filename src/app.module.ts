@@ -7,7 +7,6 @@ import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { DtoPipe } from './http/dto.pipe.js';
-import { ENTITIES } from './entities.js';
 import { HttpModule } from './http/http.module.js';
 import { ObservabilityModule } from './observability/observability.module.js';
 import type { Observability } from './observability/observability.module.js';
@@ -21,7 +20,7 @@ export class AppModule {
       imports: [
         ConfigModule.forRoot(config),
         ObservabilityModule.forRoot(observability),
-        DatabaseModule.forRoot({ ...config.database, entities: ENTITIES }, observability),
+        DatabaseModule.forRoot(config.database, observability),
         HttpModule,
         AuthModule,
         PlantsModule,

@@ -23,17 +23,36 @@ describe('the log', () => {
     expect(JSON.stringify(lines)).not.toContain('secret');
   });
 
-  it('has what Nest says, its chatter only for those who look for faults', () => {
-    const lines: Record<string, unknown>[] = [];
-    const write = (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>);
-    const log = new NestLog(createLogger('debug', { write }));
-    log.log('mapped', 'Router');
-    log.warn('careful', 'Router');
-    log.error('broken', 'stack', 'Router');
-    expect(lines).toMatchObject([
-      { level: 20, msg: 'mapped', context: 'Router' },
-      { level: 40, msg: 'careful', context: 'Router' },
-      { level: 50, msg: 'broken', context: 'Router', stack: 'stack' },
+  it.each([['json'], ['text']] as const)('takes what a Logger of Nest takes, in %s', (format) => {
+    let written = '';
+    const log = new NestLog(
+      createLogger('trace', { write: (line) => void (written += line) }, format),
+    );
+    log.log('Mapped {/plants, GET} route', 'RouterExplorer');
+    log.log('planted', 'Gardener');
+    log.warn({ an: 'object' }, 'second', 'Gardener');
+    log.error('broken', new Error('inner'), 'Gardener');
+    log.error(new Error('alone'));
+    log.error('failed', 'Error: far\n    at away (file.js:1:1)', 'Gardener');
+    log.debug('detail', 'Gardener');
+    log.verbose('more detail', 'Gardener');
+    log.fatal('the end', 'Gardener');
+    if (format === 'text') {
+      expect(written).toContain('ERROR broken context=Gardener\n    Error: inner\n        at ');
+      expect(written).toContain('    Error: far\n        at away (file.js:1:1)\n');
+      return;
+    }
+    const lines = written.trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { level: 20, msg: 'Mapped {/plants, GET} route', context: 'RouterExplorer' },
+      { level: 30, msg: 'planted', context: 'Gardener' },
+      { level: 40, msg: "{ an: 'object' } second", context: 'Gardener' },
+      { level: 50, msg: 'broken', context: 'Gardener', err: { message: 'inner' } },
+      { level: 50, msg: 'alone', err: { message: 'alone', stack: expect.stringContaining('at ') } },
+      { level: 50, msg: 'failed', stack: expect.stringContaining('at away') },
+      { level: 20, msg: 'detail' },
+      { level: 10, msg: 'more detail' },
+      { level: 60, msg: 'the end' },
     ]);
   });
 });

@@ -5,7 +5,6 @@ import { DataSource } from 'typeorm';
 import { readCommandConfig } from '../config/config.js';
 import { connect } from '../database/connect.js';
 import { dataSourceOptions } from '../database/data-source.js';
-import { ENTITIES } from '../entities.js';
 import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
 import { generateMigration } from '../database/migration-file.js';
 import { applyMigrations, revertMigration } from '../database/migrate.js';
@@ -60,9 +59,11 @@ async function migrate(signal: AbortSignal): Promise<void> {
 }
 
 async function perform(url: string, signal: AbortSignal): Promise<void> {
+  // Loads the entities of all features.
+  if (command === 'generate') await import('../app.module.js');
   const dataSource = new DataSource(
     dataSourceOptions(
-      { url, poolMax: 2, entities: ENTITIES },
+      { url, poolMax: 2 },
       { logger: log, metrics: new Metrics(), tracer: NO_TRACER },
     ),
   );

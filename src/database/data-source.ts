@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { getMetadataArgsStorage } from 'typeorm';
 import type { DataSourceOptions, Logger } from 'typeorm';
 import type { Observability } from '../observability/observability.module.js';
 import { BoundedPool } from './bounded-pool.js';
@@ -18,18 +19,18 @@ const SILENT: Logger = {
 export interface DatabaseSettings {
   readonly url: string;
   readonly poolMax: number;
-  readonly entities: readonly (new () => object)[];
 }
 
 /** The one definition of the database, for the service, the migration commands and the tests. */
 export function dataSourceOptions(
-  { url, poolMax, entities }: DatabaseSettings,
+  { url, poolMax }: DatabaseSettings,
   observability: Observability,
 ) {
   return {
     type: 'postgres',
     url,
-    entities: [...entities],
+    // Every class with @Entity() that is loaded: those of the features, once their modules are.
+    entities: getMetadataArgsStorage().tables.map(({ target }) => target),
     migrations: [CreatePlants1763683200000],
     migrationsTableName: 'plant_store_migrations',
     synchronize: false,

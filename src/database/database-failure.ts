@@ -5,6 +5,7 @@ import {
   QueryRunnerProviderAlreadyReleasedError,
   TypeORMError,
 } from 'typeorm';
+import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /** A transaction that may only read, as on a standby: in the middle of a failover, or behind an old address. */
 const READ_ONLY = '25006';
@@ -37,7 +38,6 @@ export function isOutage(failure: unknown): failure is Error {
   if (error instanceof DatabaseError) {
     return NOT_NOW.some((state) => String(error.code).startsWith(state));
   }
-  if (BROKEN_BETWEEN_STATEMENTS.some((type) => error instanceof type)) return true;
   return error instanceof Error && !OURS.some((type) => error instanceof type);
 }
 
@@ -95,5 +95,8 @@ export function describeFailure(failure: unknown): string {
 
 /** What the driver, or our own pool, said, which TypeORM wraps together with the statement. */
 export function driverFailure(failure: unknown): unknown {
+  if (BROKEN_BETWEEN_STATEMENTS.some((type) => failure instanceof type)) {
+    return new PlantStoreError('database-unavailable');
+  }
   return failure instanceof QueryFailedError ? failure.driverError : failure;
 }

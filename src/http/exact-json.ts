@@ -23,7 +23,8 @@ export class ExactNumber {
 
 /**
  * Parses JSON (RFC 8259) without losing a digit, in linear time. The result is that of `JSON.parse`, except
- * that a number whose value JavaScript would not write back is an {@link ExactNumber}. White space, the
+ * that an integer, or a number that would be rounded to one, is an {@link ExactNumber} where JavaScript would not write
+ * its value back. White space, the
  * order of members and the notation of numbers and strings make no difference to it.
  *
  * @throws PlantStoreError `malformed-json`, also for nesting deeper than 64 levels and for members
@@ -208,6 +209,8 @@ function numberOf(literal: string): number | ExactNumber {
     if (literal.length <= SAFE_DIGITS) return number;
     const shortest = String(number);
     if (shortest === literal || decimalOf(shortest) === decimalOf(literal)) return number;
+    // A fraction is rounded, as JSON.parse does; but it never becomes an integer.
+    if (!Number.isInteger(number)) return number;
   }
   // Not -0, which is the same number.
   else if (size === 0 && !/^[-.0]*[1-9]/.test(literal)) return 0;

@@ -1,6 +1,7 @@
+import { inspect } from 'node:util';
 import type { LoggerService } from '@nestjs/common';
 import { pino } from 'pino';
-import type { DestinationStream, Logger } from 'pino';
+import type { DestinationStream, Level, Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { textLines } from './text-lines.js';
 
@@ -49,19 +50,62 @@ function describeError(error: unknown): object {
   };
 }
 
-/** What Nest itself has to say, in the service's log. */
+/** The contexts under which Nest and its modules tell of each step of a start. */
+const OF_NEST = new Set([
+  'InstanceLoader',
+  'NestApplication',
+  'NestFactory',
+  'RouterExplorer',
+  'RoutesResolver',
+  'TypeOrmModule',
+]);
+
+/** Nest's `Logger`, in the service's log. Its callers give further values, and their context as the last of them. */
 export class NestLog implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
-  log(message: unknown, context?: unknown): void {
-    this.logger.debug({ context }, String(message));
+  log(message: unknown, ...others: unknown[]): void {
+    this.write(OF_NEST.has(String(others.at(-1))) ? 'debug' : 'info', message, others);
   }
 
-  warn(message: unknown, context?: unknown): void {
-    this.logger.warn({ context }, String(message));
+  fatal(message: unknown, ...others: unknown[]): void {
+    this.write('fatal', message, others);
   }
 
-  error(message: unknown, stack?: unknown, context?: unknown): void {
-    this.logger.error({ context, stack }, String(message));
+  error(message: unknown, ...others: unknown[]): void {
+    this.write('error', message, others);
+  }
+
+  warn(message: unknown, ...others: unknown[]): void {
+    this.write('warn', message, others);
+  }
+
+  debug(message: unknown, ...others: unknown[]): void {
+    this.write('debug', message, others);
+  }
+
+  verbose(message: unknown, ...others: unknown[]): void {
+    this.write('trace', message, others);
+  }
+
+  private write(level: Level, message: unknown, others: unknown[]): void {
+    const context = typeof others.at(-1) === 'string' ? others.at(-1) : undefined;
+    const values = [message, ...(context === undefined ? others : others.slice(0, -1))];
+    const isStack = (value: unknown) => typeof value === 'string' && /\n {4}at /.test(value);
+    const stack = values.find((value, index) => index > 0 && isStack(value));
+    const err = values.find((value) => value instanceof Error);
+    const told = values.filter((value, index) => index === 0 || (value !== stack && value !== err));
+    const text = told.map((value) => {
+      if (value instanceof Error) return value.message;
+      return typeof value === 'string' ? value : inspect(value, { breakLength: Infinity });
+    });
+    this.logger[level](
+      {
+        ...(context !== undefined && { context }),
+        ...(err && { err }),
+        ...(stack !== undefined && { stack }),
+      },
+      text.join(' '),
+    );
   }
 }

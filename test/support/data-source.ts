@@ -2,7 +2,6 @@ import { DataSource } from 'typeorm';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 import { dataSourceOptions } from '../../src/database/data-source.js';
-import { ENTITIES } from '../../src/entities.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
 
@@ -12,9 +11,6 @@ export function createDataSource(
   { poolMax = 1, logger = pino({ level: 'silent' }) }: { poolMax?: number; logger?: Logger } = {},
 ): DataSource {
   return new DataSource(
-    dataSourceOptions(
-      { url, poolMax, entities: ENTITIES },
-      { logger, metrics: new Metrics(), tracer: NO_TRACER },
-    ),
+    dataSourceOptions({ url, poolMax }, { logger, metrics: new Metrics(), tracer: NO_TRACER }),
   );
 }
