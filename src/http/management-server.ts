@@ -13,6 +13,7 @@ import { Readiness } from '../observability/readiness.js';
 import { clientFailure } from './client-error.js';
 import { rawAnswer } from './raw-answer.js';
 import { sendJson } from './send-json.js';
+import { declaresBody } from './unread-body.js';
 import { wellFormed } from './well-formed.js';
 
 /** Connections open at the same time. */
@@ -84,9 +85,8 @@ export class ManagementServer {
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.connections.delete(request.socket);
     this.connections.set(request.socket, response);
-    const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
     // No body is read.
-    if (length !== undefined || coding !== undefined) response.setHeader('Connection', 'close');
+    if (declaresBody(request)) response.setHeader('Connection', 'close');
     try {
       wellFormed(request);
       await this.route(request, response);
