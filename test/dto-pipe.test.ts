@@ -1,6 +1,14 @@
 import { Test } from '@nestjs/testing';
 import { Expose, Transform, Type } from 'class-transformer';
-import { IsInt, IsOptional, IsString, Max, ValidateNested } from 'class-validator';
+import {
+  IsInt,
+  IsOptional,
+  IsString,
+  Max,
+  ValidateNested,
+  IsArray,
+  IsObject,
+} from 'class-validator';
 import type { ArgumentMetadata } from '@nestjs/common';
 import type { Request } from 'express';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -50,6 +58,14 @@ class CatDto {
   @Expose({ name: 'fur-colour' })
   @IsString()
   colour?: string;
+
+  @IsOptional()
+  @IsObject()
+  notes?: Record<string, unknown>;
+
+  @IsOptional()
+  @IsArray()
+  list?: unknown[];
 
   secret?: string;
 }
@@ -125,6 +141,14 @@ describe('a DTO out of a body', () => {
     const cat = (await body(content)) as CatDto;
     expect(cat).toMatchObject({ chip: 9007199254740993n, colour: 'grey', owner: { name: 'Ann' } });
     expect(cat.owner).toBeInstanceOf(OwnerDto);
+  });
+
+  it('keeps an object and an array without a class as they are', async () => {
+    const notes = { a: 1, b: [{ c: null }], constructor: 'x', big: Number('9007199254740993') };
+    const content = `{"name":"Tom","notes":{"a":1,"b":[{"c":null}],"constructor":"x","big":9007199254740993},"list":[1,{"a":2},[3]]}`;
+    const cat = (await body(content)) as CatDto;
+    expect(JSON.parse(JSON.stringify(cat.notes))).toEqual(notes);
+    expect(cat.list).toEqual([1, { a: 2 }, [3]]);
   });
 
   it.each(['{"id":7,"name":"a"}', ' { "name" : "a", "id" : 70e-1 } '])(

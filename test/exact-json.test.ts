@@ -114,11 +114,20 @@ describe('parsing exact JSON', () => {
     ['-92233720368547758080.0', '-9223372036854775808e1'],
     ['1e400', '1e400'],
     ['0.1e-400', '1e-401'],
-    ['0.1000000000000000000001', '1000000000000000000001e-22'],
+    ['0.99999999999999999999', '99999999999999999999e-20'],
+    ['9007199254740993.5', '90071992547409935e-1'],
     ['1e99999999999999999999', '1e99999999999999999999'],
   ])('keeps the digits of %s, which no double holds', (literal, decimal) => {
     expect(parseExactJson(literal)).toEqual(new ExactNumber(decimal));
   });
+
+  it.each(['0.1000000000000000000001', '52.520006599999996', '3.141592653589793238'])(
+    'rounds the fraction %s as JSON.parse does',
+    (literal) => {
+      expect(parseExactJson(literal)).toBe(Number(literal));
+      expect(toInteger(parseExactJson(literal))).toBeUndefined();
+    },
+  );
 
   it('refuses what JSON.parse refuses', () => {
     const almost = fc

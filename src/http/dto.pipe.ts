@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import { Injectable } from '@nestjs/common';
 import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
-import { plainToInstance } from 'class-transformer';
+import { plainToInstance, TransformationType } from 'class-transformer';
+import type { TransformFnParams } from 'class-transformer';
 import { getMetadataStorage, validateSync } from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import type { ErrorCode } from '../errors/error-table.js';
@@ -12,8 +13,8 @@ type DtoClass = new () => object;
 
 /**
  * Makes the DTO of `@Body()`, `@Query()` or `@Param()` by class-transformer, and checks it by
- * class-validator. Members without a rule are ignored. So is what is in an object or array, unless
- * `@Type()` names its class; a `@Transform()` finds it whole in `obj[key]`. Single parameters, such as
+ * class-validator. Members without a rule are ignored. An object or array without a class, by `@Type()`, is
+ * taken as it is; a `@Transform()` finds it in `obj[key]`. Single parameters, such as
  * `@Query('name')`, and custom decorators are left alone.
  *
  * Nest's own ValidationPipe would also convert path and query parameters, with the unary plus, before
@@ -104,4 +105,9 @@ function expose(target: DtoClass, propertyName: string): void {
   // Not by `@Type()`, which also notes the type of the member, to make arrays of it: `new BigInt()`.
   const type = { typeFunction: () => Object, reflectedType: undefined, options: {} };
   transformations.addTypeMetadata({ target, propertyName, ...type });
+  const direction = TransformationType.PLAIN_TO_CLASS;
+  if (transformations.findTransformMetadatas(target, propertyName, direction).length > 0) return;
+  const transformFn = ({ obj, key, value }: TransformFnParams): unknown =>
+    typeof value === 'object' && value !== null ? (obj as Record<string, unknown>)[key] : value;
+  transformations.addTransformMetadata({ target, propertyName, transformFn, options: {} });
 }

@@ -19,6 +19,11 @@ const SMALLEST = 1e-307;
 export class ExactNumber {
   /** @param decimal its digits, without zeros at either end, `e`, and the power of ten: `-12e400` */
   constructor(readonly decimal: string) {}
+
+  /** Rounded, where nobody has asked for its digits. */
+  toJSON(): number {
+    return Number(this.decimal);
+  }
 }
 
 /**
