@@ -63,6 +63,12 @@ describe('the management port of a service that starts or stops', () => {
     expect((await fetch(`http://127.0.0.1:${port}/health/live`)).status).toBe(200);
     readiness.ready();
     expect((await ready()).status).toBe(200);
+    let wrong: string | undefined = 'the address is wrong';
+    readiness.addCheck(() => undefined);
+    readiness.addCheck(() => wrong);
+    expect(await (await ready()).json()).toMatchObject({ reason: 'the address is wrong' });
+    wrong = undefined;
+    expect((await ready()).status).toBe(200);
     readiness.notReady('shutting down');
     const answer = await ready();
     expect(answer.status).toBe(503);
