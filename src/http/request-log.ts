@@ -21,7 +21,9 @@ export function requestLog(log: Logger, metrics: Metrics) {
   return (request: Request, response: Response): void => {
     const start = performance.now();
     // The socket knows neither any more when the client has left.
-    const { ip: client, secure } = request;
+    const client = request.ip;
+    // Only a proxy makes it another one.
+    const isSecure = request.headers['x-forwarded-proto'] !== undefined && request.secure;
     response.once('close', () => {
       const answered = isAnswered(response);
       const seconds = (performance.now() - start) / 1_000;
@@ -32,7 +34,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
         route: typeof route === 'string' ? route : undefined,
         status: answered ? response.statusCode : undefined,
       };
-      metrics.recordRequest({ ...outcome, scheme: secure ? 'https' : 'http', seconds });
+      metrics.recordRequest({ ...outcome, scheme: isSecure ? 'https' : 'http', seconds });
       const trace = request.span ?? callerTrace(request);
       log.info(
         {
