@@ -222,7 +222,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.outage.suspect(failure, inVain);
   }
 
-  /** On a connection of its own: those of the pool may be dead without knowing. */
+  /** On a new connection: the connections of the pool may be broken without having noticed it. */
   private async probe(): Promise<void> {
     const client = new PoolClient(this.options);
     try {

@@ -92,7 +92,7 @@ function mayHeal(failure: unknown): boolean {
   // PgBouncer in statement mode refuses each transaction.
   if (error instanceof DatabaseError) return error.code !== '08P01';
   if (error.message === 'The server does not support SSL connections') return false;
-  // The codes of OpenSSL, unlike those of the system, are no `E…`: `ERR_SSL_…`, `CERT_HAS_EXPIRED`.
+  // System errors have codes such as ECONNREFUSED; OpenSSL's are `ERR_SSL_…`, `CERT_HAS_EXPIRED` and the like.
   const code = 'code' in error ? String(error.code) : 'E';
   return /^E(?!RR|PROTO)/.test(code);
 }

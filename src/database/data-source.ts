@@ -29,7 +29,7 @@ export function dataSourceOptions(
   return {
     type: 'postgres',
     url,
-    // Every class with @Entity() that is loaded: those of the features, once their modules are.
+    // Every class with @Entity() in the modules that are loaded by now.
     entities: getMetadataArgsStorage().tables.map(({ target }) => target),
     migrations: [CreatePlants1763683200000],
     migrationsTableName: 'plant_store_migrations',

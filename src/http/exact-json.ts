@@ -27,7 +27,7 @@ export class ExactNumber {
 }
 
 /**
- * Parses JSON (RFC 8259) without losing a digit, in linear time. The result is that of `JSON.parse`, except
+ * Parses JSON (RFC 8259) without losing a digit, in linear time. The result equals that of `JSON.parse`, except
  * that an integer, or a number that would be rounded to one, is an {@link ExactNumber} where JavaScript would not write
  * its value back. White space, the
  * order of members and the notation of numbers and strings make no difference to it.

@@ -94,8 +94,8 @@ class Connections {
 
   /**
    * Ends the connections of clients that do not read their answers, or send nothing that becomes a request.
-   * Node's own timers start anew with every byte, even with those of blank lines between requests. Header
-   * fields that arrive at the end of the time between two requests still have their own.
+   * Node's own timers start anew with every byte, even with blank lines between requests. Header fields that begin
+   * to arrive at the end of the idle time still get the time of header fields.
    */
   sweep(): void {
     const now = performance.now();

@@ -36,8 +36,8 @@ export class PlantsRepository {
   }
 
   /**
-   * Those of the plants that are stored with the same content, and as safe as {@link create} makes them: a row
-   * lock makes the commit wait.
+   * Finds out which of the plants are stored with the same content. A row lock makes the commit a real one, as
+   * durable as a create.
    */
   async findStored(plants: readonly Plant[]): Promise<readonly Plant[]> {
     const { rows } = await this.statements.run<{ n: string }>({
