@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { TOKEN } from '../support/crowd.js';
-import { MovingAddress } from '../support/moving-address.js';
+import { FaultyLink } from '../support/faulty-link.js';
 import { PgBouncer } from '../support/pgbouncer.js';
 import { Workspace } from '../support/process.js';
 import { contradictions } from '../support/reckoning.js';
@@ -14,7 +14,7 @@ const PATIENCE = { timeout: 20_000, interval: 20 };
 
 let workspace: Workspace;
 let postgres: ReplicatedPostgres;
-let address: MovingAddress;
+let address: FaultyLink;
 
 beforeEach(async () => {
   workspace = await Workspace.create();
@@ -64,7 +64,7 @@ function start(databaseUrl: string): Promise<Replica> {
 describe('an address that leads to a standby', () => {
   beforeEach(async () => {
     postgres = await startReplicatedPostgres();
-    address = await MovingAddress.to(postgres.primary.url);
+    address = await FaultyLink.to(postgres.primary.url);
   });
 
   it.each(['directly', 'by way of PgBouncer'])(
@@ -155,7 +155,7 @@ describe('roles that are swapped under load', () => {
   it('lose no plant, and each one can be read right after its 200', async () => {
     postgres = await startReplicatedPostgres({ synchronous_standby_names: '*' });
     let { primary, standby } = postgres;
-    address = await MovingAddress.to(primary.url);
+    address = await FaultyLink.to(primary.url);
     const replica = await start(address.url);
     const attempts: Attempt[] = [];
     const wrong: string[] = [];
@@ -222,7 +222,7 @@ describe('a create whose standby is away', () => {
   it('is acknowledged, as its replay is, only when the standby has it', async () => {
     postgres = await startReplicatedPostgres({ synchronous_standby_names: '*' });
     const { primary, standby } = postgres;
-    address = await MovingAddress.to(primary.url);
+    address = await FaultyLink.to(primary.url);
     const replica = await start(address.url);
     await serves(replica);
 

@@ -32,7 +32,7 @@ export class FaultyLink {
   private constructor(
     private readonly server: Server,
     private readonly port: number,
-    private readonly target: URL,
+    private target: URL,
   ) {
     server.on('connection', (client: Socket) => this.join(client));
   }
@@ -49,6 +49,12 @@ export class FaultyLink {
     const url = new URL(this.target);
     url.port = String(this.port);
     return url.href;
+  }
+
+  /** Leads to another server from now on, as the address of a cluster does; its connections are cut. */
+  leadTo(target: string): void {
+    this.target = new URL(target);
+    this.cut();
   }
 
   /** From now on; for what is under way as well. */
