@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { check, resolveConfig } from 'prettier';
 import { DataSource } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
@@ -57,6 +58,8 @@ describe('migrations', () => {
     });
     expect(migration?.source).toContain('`CREATE TABLE "plants"');
     expect(migration?.source).toContain('`DROP TABLE "plants"`');
+    const options = await resolveConfig('src/database/migrations/create-plants.ts');
+    expect(await check(migration?.source ?? '', { ...options, parser: 'typescript' })).toBe(true);
   });
 
   it('can be taken back', async () => {
