@@ -89,7 +89,11 @@ export class PoolClient extends PromiseClient {
     values: unknown[] = [],
   ): Promise<QueryResult<Row>> {
     if (text === 'START TRANSACTION') {
-      await this.begin();
+      // TypeORM gives back the connection of a transaction that it could not begin, in whatever state that is.
+      await this.begin().catch((error: unknown) => {
+        this.abandon();
+        throw error;
+      });
       this.inTransaction = true;
       return NO_RESULT;
     }
