@@ -519,7 +519,7 @@ describe('a body that nobody wants', () => {
   });
 
   it.each([
-    // That of a known caller is thrown away for longer.
+    // The rest of an authenticated caller's body is read for longer.
     ...REFUSALS.filter(([, error, bytes]) => error !== 41300 && bytes.includes(announced)),
     ['that comes with a GET', 40100, head('GET /plants/1 HTTP/1.1', HOST, announced)],
     ['that comes with a HEAD', 200, head('HEAD /openapi.json HTTP/1.1', HOST, announced)],

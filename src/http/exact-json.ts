@@ -27,10 +27,9 @@ export class ExactNumber {
 }
 
 /**
- * Parses JSON (RFC 8259) without losing a digit, in linear time. The result equals that of `JSON.parse`, except
+ * Parses JSON (RFC 8259) without losing a digit of an integer, in linear time. Gives what `JSON.parse` gives, except
  * that an integer, or a number that would be rounded to one, is an {@link ExactNumber} where JavaScript would not write
- * its value back. White space, the
- * order of members and the notation of numbers and strings make no difference to it.
+ * its value back. White space, the order of members and the notation of numbers and strings make no difference.
  *
  * @throws PlantStoreError `malformed-json`, also for nesting deeper than 64 levels and for members
  * that occur twice with different values
