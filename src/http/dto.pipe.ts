@@ -105,6 +105,13 @@ function expose(target: DtoClass, propertyName: string): void {
   // Not by `@Type()`, which also notes the type of the member, to make arrays of it: `new BigInt()`.
   const type = { typeFunction: () => Object, reflectedType: undefined, options: {} };
   transformations.addTypeMetadata({ target, propertyName, ...type });
+  // The rules of a text or a number refuse an object, whatever is in it.
+  const declared = Reflect.getMetadata(
+    'design:type',
+    target.prototype as object,
+    propertyName,
+  ) as unknown;
+  if ([String, Number, Boolean, BigInt].some((primitive) => primitive === declared)) return;
   const direction = TransformationType.PLAIN_TO_CLASS;
   if (transformations.findTransformMetadatas(target, propertyName, direction).length > 0) return;
   const transformFn = ({ obj, key, value }: TransformFnParams): unknown =>
