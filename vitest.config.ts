@@ -25,7 +25,7 @@ export default defineConfig({
         test: {
           name: 'service',
           include: ['test/*.test.ts'],
-          testTimeout: 30_000,
+          testTimeout: 60_000,
           // Loading Nest and TypeORM anew for each file takes a third of the time.
           isolate: false,
           ...withDatabase,
