@@ -4,6 +4,7 @@ import { Batcher } from '../src/database/batcher.js';
 import type { BatcherOptions } from '../src/database/batcher.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
+import { PATIENCE } from './support/patience.js';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -91,7 +92,7 @@ describe('items that are added together', () => {
     const gate = createGate();
     const { addAll, groups } = createBatcher({ perform: gate.perform });
     const all = addAll(texts(100));
-    await vi.waitFor(() => expect(groups).toHaveLength(2));
+    await vi.waitFor(() => expect(groups).toHaveLength(2), PATIENCE);
     gate.open();
     await all;
     expect(groups.length).toBeGreaterThan(2);
@@ -174,7 +175,7 @@ describe('a queue', () => {
     const gate = createGate();
     const { addAll, batcher, groups } = createBatcher({ perform: gate.perform });
     const first = addAll(texts(64));
-    await vi.waitFor(() => expect(groups).toHaveLength(2));
+    await vi.waitFor(() => expect(groups).toHaveLength(2), PATIENCE);
     const all = addAll(texts(1_000));
     expect(batcher.queue).toMatchObject({ rows: 1_000, maxRows: 1_000 });
     await expect(batcher.add('one more')).rejects.toMatchObject({ code: 'overloaded' });
@@ -191,7 +192,7 @@ describe('a queue', () => {
       lengthOf: (text) => Number(text),
     });
     const first = addAll(['2000000', '2000000']);
-    await vi.waitFor(() => expect(groups).toHaveLength(2));
+    await vi.waitFor(() => expect(groups).toHaveLength(2), PATIENCE);
     const long = batcher.add('60000000');
     expect(batcher.queue).toMatchObject({ characters: 60_000_000, maxCharacters: 50_000_000 });
     await expect(batcher.add('1')).rejects.toMatchObject({ code: 'overloaded' });

@@ -20,6 +20,7 @@ import { isOutage } from '../src/database/database-failure.js';
 import { startEmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import type { EmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import { createDataSource } from './support/data-source.js';
+import { PATIENCE } from './support/patience.js';
 import { createTestDatabase } from './support/test-database.js';
 import { startTestService } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
@@ -39,7 +40,7 @@ async function areUsed({ managementUrl }: TestService, connections: number): Pro
     expect(metrics).toContain(
       `db_client_connection_count{db_client_connection_pool_name="plant-store",db_client_connection_state="used"} ${connections}`,
     );
-  });
+  }, PATIENCE);
 }
 
 describe('a database server that dies', () => {
@@ -229,7 +230,7 @@ describe('a database that is busy', () => {
         "SELECT query FROM pg_stat_activity WHERE application_name = 'plant-store' AND state = 'active' AND datname = current_database()",
       );
       expect(left).toEqual([]);
-    });
+    }, PATIENCE);
     await client.query('COMMIT');
     for (const id of [10, 11, 12]) {
       expect((await service.request('GET', `/plants/${id}`)).status).toBe(404);
@@ -337,8 +338,9 @@ describe('a database that is ours no longer', () => {
     // Holds for sessions that begin from now on, as if they had come to a standby.
     await asOperator('ALTER DATABASE OURS SET default_transaction_read_only = on');
     await asOperator(END_SESSIONS);
-    await vi.waitFor(async () =>
-      expect((await service.request('GET', '/plants/1')).status).toBe(200),
+    await vi.waitFor(
+      async () => expect((await service.request('GET', '/plants/1')).status).toBe(200),
+      PATIENCE,
     );
     expectUnavailable(await service.post({ id: 2, name: 'during' }));
     expect((await service.request('GET', '/plants/1')).status).toBe(200);

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Draining, LAST_CALL } from '../src/http/draining.js';
 import { listen } from '../src/http/listen.js';
 import { Metrics } from '../src/observability/metrics.js';
+import { PATIENCE } from './support/patience.js';
 import { RawSocket } from './support/raw-socket.js';
 
 /* The pieces of shutting down, on a server whose answers the test gives. With the whole service it is
@@ -48,7 +49,7 @@ describe('draining', () => {
   it('waits for what is under way, and makes it the last answer of its connection', async () => {
     const socket = await hold();
     const drained = draining.drain(server, 10_000);
-    await vi.waitUntil(() => !server.listening);
+    await vi.waitUntil(() => !server.listening, PATIENCE);
     responses[0]?.end('done');
     expect(await socket.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } });
     await drained;
@@ -80,7 +81,7 @@ describe('draining', () => {
     socket.send(REQUEST.slice(0, 10));
     const busy = await hold();
     const drained = draining.drain(server, 10_000);
-    await vi.waitUntil(() => !server.listening);
+    await vi.waitUntil(() => !server.listening, PATIENCE);
     const held = once(server, 'held');
     socket.send(REQUEST.slice(10));
     await held;
@@ -95,7 +96,7 @@ describe('draining', () => {
     responses[0]?.end('done');
     expect(await socket.answer()).toMatchObject({ headers: { connection: 'keep-alive' } });
     const drained = draining.drain(server, 10_000);
-    await vi.waitUntil(() => !server.listening);
+    await vi.waitUntil(() => !server.listening, PATIENCE);
     await expect(RawSocket.open(port)).rejects.toThrow('ECONNREFUSED');
     const held = once(server, 'held');
     socket.send(REQUEST);
@@ -110,7 +111,7 @@ describe('draining', () => {
     responses[0]?.end('done');
     await socket.answer();
     const drained = draining.drain(server, 10_000);
-    await vi.waitUntil(() => !server.listening);
+    await vi.waitUntil(() => !server.listening, PATIENCE);
     server.once('held', () => responses[1]?.end('done'));
     socket.send(REQUEST);
     const busyUntil = performance.now() + LAST_CALL;
@@ -125,7 +126,7 @@ describe('draining', () => {
     await idle.answer();
     const busy = await hold();
     const drained = draining.drain(server, 10_000);
-    await vi.waitUntil(() => !server.listening);
+    await vi.waitUntil(() => !server.listening, PATIENCE);
     await idle.end();
     responses[1]?.end('done');
     expect(await busy.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } });

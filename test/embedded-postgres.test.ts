@@ -20,6 +20,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startEmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import { serverAccount, spawnAs } from '../src/local/server-account.js';
 import { NOT_DURABLE } from './support/global-setup.js';
+import { PATIENCE } from './support/patience.js';
 
 const OTHER_INSTANCES_GO =
   "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store instance'";
@@ -56,7 +57,7 @@ describe('the embedded database', () => {
     // What the end of the process would do: its session is gone, its server goes on.
     await withClient(first.url, (client) => client.query(OTHER_INSTANCES_GO));
     await mkdir(join(folder, 'postgres-new-left'));
-    const second = await vi.waitFor(() => start());
+    const second = await vi.waitFor(() => start(), PATIENCE);
     expect(second.pid).toBe(first.pid);
     expect(await readdir(folder)).toEqual(['postgres']);
     await second.stop();

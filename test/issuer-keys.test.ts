@@ -12,6 +12,7 @@ import {
   secondsFromNow,
   TestIssuer,
 } from './support/test-issuer.js';
+import { PATIENCE } from './support/patience.js';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -218,7 +219,7 @@ describe('the keys of an issuer', () => {
       answer = well;
     });
     const refused = verifier.verify(stranger);
-    await vi.waitFor(() => expect(issuer.asked('keys')).toBe(2));
+    await vi.waitFor(() => expect(issuer.asked('keys')).toBe(2), PATIENCE);
     const accepted = verifier.verify(await issuer.token());
     answer?.();
     expect(await Promise.all([refused, accepted])).toEqual([false, true]);

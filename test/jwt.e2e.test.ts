@@ -5,6 +5,7 @@ import { CompactEncrypt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ISSUER_TIMES } from '../src/auth/issuer-keys.js';
 import { ERROR_TABLE } from '../src/errors/error-table.js';
+import { PATIENCE } from './support/patience.js';
 import { RawSocket } from './support/raw-socket.js';
 import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
@@ -891,7 +892,7 @@ describe('while the issuer is out of reach', () => {
         const token = await issuer.token();
         const start = performance.now();
         const waiting = times(20, () => present(service, token));
-        await vi.waitFor(() => expect(issuer.asked(document)).toBe(1));
+        await vi.waitFor(() => expect(issuer.asked(document)).toBe(1), PATIENCE);
         expect(await present(service, TOKEN)).toEqual(ACCEPTED);
         expect(await Promise.race([...waiting, Promise.resolve('still waiting')])).toBe(
           'still waiting',

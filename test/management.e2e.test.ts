@@ -7,14 +7,12 @@ import { ERROR_TABLE } from '../src/errors/error-table.js';
 import { createLogger } from '../src/observability/logger.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { Readiness } from '../src/observability/readiness.js';
+import { PATIENCE } from './support/patience.js';
 import { lockPlants } from './support/plants-lock.js';
 import { RawSocket } from './support/raw-socket.js';
 import type { RawAnswer } from './support/raw-socket.js';
 import { startTestService } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
-
-/** Milliseconds for what comes soon, on a machine that can be busy. */
-const PATIENCE = 10_000;
 
 const ANYWHERE = {
   host: '127.0.0.1',

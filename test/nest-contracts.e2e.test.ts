@@ -35,6 +35,7 @@ import { HTTP_LIMITS } from '../src/http/limits.js';
 import { PlantStoreAdapter } from '../src/http/plant-store.adapter.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
+import { PATIENCE } from './support/patience.js';
 import { TOKEN } from './support/test-service.js';
 
 /* A feature as Nest's documentation would have it, behind the edge of the service. */
@@ -376,7 +377,7 @@ describe('a handler', () => {
     await request('GET', '/file/endless', { signal: controller.signal });
     expect(endless.destroyed).toBe(false);
     controller.abort();
-    await vi.waitUntil(() => endless.destroyed);
+    await vi.waitUntil(() => endless.destroyed, PATIENCE);
   });
 
   it.each([

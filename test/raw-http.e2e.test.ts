@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { PATIENCE } from './support/patience.js';
 import { RawSocket } from './support/raw-socket.js';
 import type { RawAnswer } from './support/raw-socket.js';
 import { startTestService, TOKEN } from './support/test-service.js';
@@ -768,8 +769,9 @@ describe.concurrent('waiting has a bound', () => {
       .waitUntil(() => peer.destroyed, { timeout: HASTY_LIMITS.socketIdle + 10_000 })
       .finally(() => clearInterval(trickle));
     const msg = 'request abandoned by the client';
-    await vi.waitFor(() =>
-      expect(hasty.log).toContainEqual(expect.objectContaining({ msg, requestId })),
+    await vi.waitFor(
+      () => expect(hasty.log).toContainEqual(expect.objectContaining({ msg, requestId })),
+      PATIENCE,
     );
   });
 
@@ -845,7 +847,7 @@ describe('a connection is kept', () => {
     } else {
       socket.send(creatingHead(`Content-Length: ${body.length}`) + (way === '' ? body : ''));
       if (way !== '') {
-        await vi.waitFor(() => expect(socket.peer?.bytesRead).toBeGreaterThan(0));
+        await vi.waitFor(() => expect(socket.peer?.bytesRead).toBeGreaterThan(0), PATIENCE);
         socket.send(body);
       }
     }
@@ -899,7 +901,7 @@ describe('connections', () => {
         const next = await open(small);
         next.send(request);
         expect((await next.answer()).status).toBe(200);
-      });
+      }, PATIENCE);
     } finally {
       await small.stop();
     }
@@ -1037,8 +1039,9 @@ describe('a client that leaves', () => {
     socket.send(creatingHead('Content-Length: 50', 'X-Request-Id: leaving'));
     await vi.waitUntil(() => socket.peer?.bytesRead, { interval: 5 });
     socket.reset();
-    const line = await vi.waitUntil(() =>
-      service.log.find((one) => one['requestId'] === 'leaving'),
+    const line = await vi.waitUntil(
+      () => service.log.find((one) => one['requestId'] === 'leaving'),
+      PATIENCE,
     );
     expect(line).not.toHaveProperty('status');
     expect(line).toMatchObject({ client: '127.0.0.1', msg: 'request abandoned by the client' });
@@ -1067,7 +1070,7 @@ describe('a client that leaves', () => {
       await socket.end(OPEN_AT_MOST);
       expect(socket.rest).toBe('');
       const lines = () => service.log.filter(({ requestId }) => requestId === id);
-      await vi.waitUntil(() => lines().length > 0);
+      await vi.waitUntil(() => lines().length > 0, PATIENCE);
       expect(lines()).toMatchObject([{ msg: 'request', status, client: '127.0.0.1' }]);
       expect(await abandoned()).toBe(before);
     }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { PATIENCE } from './support/patience.js';
 import { RawSocket } from './support/raw-socket.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
@@ -216,7 +217,7 @@ describe('the line of a refused request', () => {
       expect(service.log.filter((line) => line['requestId'] === requestId)).toMatchObject([
         { msg: 'request', method, status, error },
       ]);
-    });
+    }, PATIENCE);
   });
 });
 
@@ -240,8 +241,9 @@ describe('the client in the log', () => {
     expect((await socket.answer()).status).toBe(100);
     socket.reset();
     const msg = 'request abandoned by the client';
-    await vi.waitFor(() =>
-      expect(behind.log).toContainEqual(expect.objectContaining({ msg, client })),
+    await vi.waitFor(
+      () => expect(behind.log).toContainEqual(expect.objectContaining({ msg, client })),
+      PATIENCE,
     );
     const metrics = await (await fetch(`${behind.managementUrl}/metrics`)).text();
     const scheme = client === '127.0.0.1' ? 'http' : 'https';

@@ -2,11 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { callerTrace } from '../src/observability/trace-context.js';
+import { PATIENCE } from './support/patience.js';
 import { startTestService } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
-
-/** Milliseconds for what comes soon, on a machine that can be busy. */
-const PATIENCE = 10_000;
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';

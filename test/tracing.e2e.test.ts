@@ -6,6 +6,7 @@ import { NO_TRACER } from '../src/observability/tracer.js';
 import type { Tracer } from '../src/observability/tracer.js';
 import { createLogger } from '../src/observability/logger.js';
 import { Collector } from './support/collector.js';
+import { PATIENCE } from './support/patience.js';
 import { lockPlants } from './support/plants-lock.js';
 import { Workspace } from './support/process.js';
 import { RawSocket } from './support/raw-socket.js';
@@ -14,9 +15,6 @@ import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
-
-/** Milliseconds for what comes soon, on a machine that can be busy. */
-const PATIENCE = 10_000;
 
 const CALLER = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
 const TRACEPARENT = { traceparent: `00-${CALLER.traceId}-${CALLER.spanId}-01` };

@@ -2,6 +2,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { PATIENCE } from './patience.js';
 
 /** One answer, as it came over the line. */
 export interface RawAnswer {
@@ -13,9 +14,6 @@ export interface RawAnswer {
 
 /** After each of these, a wait may be over. */
 const EVENTS = ['data', 'drain', 'end', 'close'] as const;
-
-/** How long is waited by default, in milliseconds. */
-const PATIENCE = 10_000;
 
 /** The other ends of connections within this process, by the port of the client. */
 const accepted = new Map<number | undefined, Socket>();
