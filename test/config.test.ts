@@ -261,7 +261,7 @@ describe('the configuration', () => {
 });
 
 describe('the documentation of the configuration', () => {
-  it.each(['.env.example', 'README.md'])('lists every variable in %s', async (file) => {
+  it.each(['.env.example', 'docs/configuration.md'])('lists every variable in %s', async (file) => {
     const text = await readFile(file, 'utf8');
     for (const name of Object.keys(VARIABLES)) expect(text).toMatch(new RegExp(`\\b${name}\\b`));
   });

@@ -59,7 +59,7 @@ beforeAll(async () => {
   }
 });
 
-/** For traces that have not left at shutdown, as the README says, in milliseconds. */
+/** For traces that have not left at shutdown, as docs/operations.md says, in milliseconds. */
 const TRACES = 3_000;
 
 /** Variables that others read: Node.js, OpenTelemetry, and Kubernetes, for another variable. */
