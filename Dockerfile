@@ -1,13 +1,13 @@
-# The newest LTS line of Node.js, on Debian: its glibc is what everything here is tested on.
+# The newest LTS line of Node.js. On Debian, because the tests run on glibc.
 FROM node:26-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No script of a dependency has to run: the embedded PostgreSQL, which needs one, stays out.
+# Only the embedded PostgreSQL needs an install script, and the image does not contain it.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 RUN npm run build
-# What no request reaches: the compiler (a peer of @nestjs/swagger, for its compiler plugin), types and source maps.
+# Remove what no request uses: the compiler (a peer dependency of @nestjs/swagger), types and source maps.
 RUN npm prune --omit=dev --ignore-scripts \
   && rm -r node_modules/typescript \
   && find node_modules dist -type f \
@@ -15,10 +15,10 @@ RUN npm prune --omit=dev --ignore-scripts \
   && find node_modules \( -xtype l -o -type d -empty \) -delete
 COPY public public
 COPY README.md LICENSE ./
-# A clone made under a strict umask has files that only their owner may read.
+# Files of a clone made under a strict umask are readable only by their owner.
 RUN chmod -R a+rX package.json public README.md LICENSE
 ARG REVISION=unknown
-# Under the name that npm gives it in what it publishes; the service reads it there for its metrics.
+# npm publishes the revision under the same name. The service reads it for its metrics.
 RUN npm pkg set gitHead="${REVISION}"
 
 FROM node:26-slim
@@ -37,7 +37,7 @@ LABEL org.opencontainers.image.title="Plant Store" \
   org.opencontainers.image.licenses="MIT" \
   org.opencontainers.image.version="1.0.0" \
   org.opencontainers.image.revision="${REVISION}"
-# By number, so that Kubernetes can tell that it is not root.
+# Numeric, so that Kubernetes can verify that the user is not root.
 USER 1000:1000
 EXPOSE 3000 3001
 HEALTHCHECK --interval=5s --timeout=5s --start-period=60s --retries=3 \
