@@ -1,9 +1,9 @@
 /*
- * The first five minutes with a plant store, in TypeScript with fetch and nothing else:
+ * First requests in TypeScript, with fetch and no dependencies:
  * npx tsc --project examples && node examples/dist/first-plants.js
  */
 import { readFile } from 'node:fs/promises';
-// Generated from the OpenAPI document of the service.
+// Generated from the OpenAPI document.
 import type { components } from './plant-store.js';
 
 type NewPlant = components['schemas']['NewPlant'];
@@ -13,15 +13,15 @@ type Failure = components['schemas']['Error'];
 
 const {
   PLANT_STORE_URL: url = 'http://localhost:3000',
-  // `npm start` keeps its token there; the token of `docker compose up` is in its log.
+  // `npm start` writes its token there; `docker compose up` prints its token to the log.
   PLANT_STORE_TOKEN_FILE: file = '.data/token',
   PLANT_STORE_TOKEN: token = (await readFile(file, 'utf8')).trim(),
 } = process.env;
 
-/** A refusal of the store. */
+/** An error answer of the service. */
 class PlantStoreError extends Error {
   constructor(
-    /** Tells failures apart, such as 40009 for an id that is taken. */
+    /** Identifies the failure, such as 40009 for an id that is taken. */
     readonly number: number,
     message: string,
   ) {
@@ -37,7 +37,7 @@ async function request<Answer>(method: string, path: string, body?: unknown): Pr
     body: body === undefined ? null : JSON.stringify(body),
     signal: AbortSignal.timeout(10_000),
   });
-  // Ids above 2^53 need a parser that keeps their digits, such as lossless-json.
+  // Ids above 2^53 need a parser that keeps all digits, such as lossless-json.
   const answer: unknown = await response.json();
   if (response.ok) return answer as Answer;
   const { error, message } = answer as Failure;
