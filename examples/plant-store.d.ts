@@ -15,7 +15,7 @@ export interface paths {
         put?: never;
         /**
          * Create a plant
-         * @description Creates a new plant in the store. The same plant again is answered like the first time and changes nothing, so a request may be repeated when its answer was lost. The id of a plant with other content is refused, and the stored plant stays as it was. Members that NewPlant does not name are ignored.
+         * @description Creates a new plant in the store. Creating the same plant again, with the same id and content, succeeds and changes nothing, so a request whose answer was lost can be sent again. If the id belongs to a plant with other content, the request fails and the stored plant does not change. Members that NewPlant does not define are ignored.
          */
         post: operations["createPlant"];
         delete?: never;
@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * Get a plant by its id
-         * @description Each example is the plant that the example of the same name creates.
+         * @description The examples look up the plants that the examples of createPlant create.
          */
         get: operations["getPlant"];
         put?: never;
@@ -48,17 +48,42 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description Says why a request failed. */
+        /** @description Why a request failed. */
         Error: {
             /**
              * Format: int32
-             * @description Numeric error indicator: the status times 100, plus a number of its own.
+             * @description Numeric error indicator. Its first three digits are the HTTP status. A number never changes its meaning.
+             *
+             *     - 40000: the request is malformed
+             *     - 40001: the body is not valid JSON
+             *     - 40002: the request needs a body
+             *     - 40003: the body is not a valid NewPlant
+             *     - 40004: a parameter is not valid
+             *     - 40009: the id belongs to a plant with other content
+             *     - 40100: the request needs a bearer token in its Authorization header
+             *     - 40101: the bearer token is not valid
+             *     - 40102: the bearer token has expired
+             *     - 40400: there is nothing at this path
+             *     - 40401: there is no plant with this id
+             *     - 40500: the path does not allow this method
+             *     - 40800: the request did not arrive in time
+             *     - 41300: the body is too large
+             *     - 41500: the body must be application/json in UTF-8, without a content coding
+             *     - 41700: the only expectation that can be met is 100-continue
+             *     - 43100: the header fields of the request are too large
+             *     - 50000: the service failed to handle the request
+             *     - 50300: the database is out of reach
+             *     - 50301: too many requests are waiting for the database
+             *     - 50302: the service is shutting down
+             *     - 50303: the token issuer is out of reach, so the token cannot be checked
              */
             error: number;
             /** @description Text describing the error. */
             message: string;
+        } & {
+            [key: string]: unknown;
         };
-        /** @description A plant to be created. */
+        /** @description A plant to create. */
         NewPlant: {
             /**
              * Format: int64
@@ -67,30 +92,32 @@ export interface components {
              */
             id: number;
             /**
-             * @description The name of the plant.
+             * @description The name of the plant. It must not contain U+0000 or unpaired surrogates. It may be empty.
              * @example Monstera
              */
             name: string;
             /**
-             * @description Tag that specifies the type of the plant.
+             * @description Tag that specifies the type of the plant. It must not contain U+0000 or unpaired surrogates.
              * @example indoor
              */
             tag?: string;
         };
-        /** @description A plant, as the store answers a creation. */
+        /** @description A plant without its id, as createPlant returns it. */
         Plant: {
             /**
-             * @description The name of the plant.
+             * @description The name of the plant. It must not contain U+0000 or unpaired surrogates. It may be empty.
              * @example Monstera
              */
             name: string;
             /**
-             * @description Tag that specifies the type of the plant.
+             * @description Tag that specifies the type of the plant. It must not contain U+0000 or unpaired surrogates.
              * @example indoor
              */
             tag?: string;
+        } & {
+            [key: string]: unknown;
         };
-        /** @description A plant, as it is stored. */
+        /** @description A plant with its id. */
         StoredPlant: {
             /**
              * Format: int64
@@ -99,15 +126,17 @@ export interface components {
              */
             id: number;
             /**
-             * @description The name of the plant.
+             * @description The name of the plant. It must not contain U+0000 or unpaired surrogates. It may be empty.
              * @example Monstera
              */
             name: string;
             /**
-             * @description Tag that specifies the type of the plant.
+             * @description Tag that specifies the type of the plant. It must not contain U+0000 or unpaired surrogates.
              * @example indoor
              */
             tag?: string;
+        } & {
+            [key: string]: unknown;
         };
     };
     responses: never;
@@ -121,7 +150,10 @@ export interface operations {
     createPlant: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -135,6 +167,8 @@ export interface operations {
             /** @description The plant is stored. */
             200: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -154,6 +188,8 @@ export interface operations {
              */
             400: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -170,6 +206,8 @@ export interface operations {
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -179,6 +217,8 @@ export interface operations {
             /** @description 40800: the request did not arrive in time */
             408: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -188,6 +228,8 @@ export interface operations {
             /** @description 41300: the body is too large */
             413: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -199,6 +241,8 @@ export interface operations {
                 headers: {
                     "Accept-Encoding"?: string;
                     "Accept-Post"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -208,6 +252,8 @@ export interface operations {
             /** @description 41700: the only expectation that can be met is 100-continue */
             417: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -217,6 +263,8 @@ export interface operations {
             /** @description 43100: the header fields of the request are too large */
             431: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -226,6 +274,8 @@ export interface operations {
             /** @description 50000: the service failed to handle the request */
             500: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -244,6 +294,19 @@ export interface operations {
             503: {
                 headers: {
                     "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -255,7 +318,10 @@ export interface operations {
     getPlant: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
             path: {
                 /** @description Identification number of the plant, between -9223372036854775808 and 9223372036854775807, in canonical decimal form. */
                 id: number;
@@ -267,6 +333,8 @@ export interface operations {
             /** @description The plant with this id. */
             200: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -280,6 +348,8 @@ export interface operations {
              */
             400: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -296,6 +366,8 @@ export interface operations {
             401: {
                 headers: {
                     "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -305,6 +377,8 @@ export interface operations {
             /** @description 40401: there is no plant with this id */
             404: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -314,6 +388,8 @@ export interface operations {
             /** @description 40800: the request did not arrive in time */
             408: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -323,6 +399,8 @@ export interface operations {
             /** @description 41700: the only expectation that can be met is 100-continue */
             417: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -332,6 +410,8 @@ export interface operations {
             /** @description 43100: the header fields of the request are too large */
             431: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -341,6 +421,8 @@ export interface operations {
             /** @description 50000: the service failed to handle the request */
             500: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -359,6 +441,19 @@ export interface operations {
             503: {
                 headers: {
                     "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -11,7 +11,8 @@ import type { Answer, TestService } from './support/test-service.js';
 
 interface Response {
   readonly description: string;
-  readonly headers?: Record<string, unknown>;
+  readonly headers: Record<string, unknown>;
+  readonly links?: Record<string, Link>;
   readonly content: {
     readonly 'application/json': {
       readonly schema: { readonly $ref: string };
@@ -20,10 +21,16 @@ interface Response {
   };
 }
 
+interface Link {
+  readonly operationId: string;
+  readonly parameters: Record<string, string>;
+}
+
 interface Operation {
   readonly operationId: string;
   readonly summary: string;
   readonly security?: unknown;
+  readonly parameters: readonly { readonly name: string; readonly in: string }[];
   readonly responses: Record<string, Response>;
 }
 
@@ -69,10 +76,17 @@ describe('the document', () => {
     expect(document.info).toMatchObject({
       title: 'Plant Store',
       version: '1.0.0',
-      license: { name: 'MIT', url: '/docs/LICENSE' },
-      description: expect.stringContaining('**A token** goes with every request'),
+      license: { name: 'MIT', identifier: 'MIT' },
+      description: expect.stringContaining('Every request needs a bearer token'),
     });
-    expect(document.servers).toEqual([{ url: '/', description: 'where this document came from' }]);
+    expect(document.servers).toEqual([
+      { url: '/', description: 'Relative to the address of this document' },
+    ]);
+  });
+
+  it('has texts without HTML, and no address that needs the host it came from', () => {
+    expect(text).not.toMatch(/<\w+>/);
+    expect(text).not.toMatch(/\]\(|"(?:externalDocs|contact)"/);
   });
 
   it('asks for the bearer token in every operation', () => {
@@ -89,16 +103,83 @@ describe('the document', () => {
     expect(text.match(/"minimum": -9223372036854775808,/g)).toHaveLength(3);
   });
 
-  it('lists every error number with its status and meaning', () => {
-    for (const { number, status, message } of ERRORS) {
-      expect(document.info['description']).toContain(`| ${number} | ${status} | ${message} |`);
+  it('lists every error number with its meaning', () => {
+    for (const { number, message } of ERRORS) {
+      expect(document.components.schemas['Error']).toHaveProperty(
+        'properties.error.description',
+        expect.stringContaining(`- ${number}: ${message}`),
+      );
     }
   });
+
+  it('has an Error for failures that it does not list, in every operation', () => {
+    for (const [, { responses }] of operations()) {
+      expect(responses['default']?.content['application/json']).toEqual({
+        schema: { $ref: '#/components/schemas/Error' },
+      });
+    }
+  });
+
+  it('has the id of the request in every operation and in every answer', async () => {
+    const requestId = { headers: { 'X-Request-Id': 'a-request' } };
+    for (const [name, { parameters, responses }] of operations()) {
+      expect(parameters).toContainEqual(
+        expect.objectContaining({ name: 'X-Request-Id', in: 'header', required: false }),
+      );
+      for (const { headers } of Object.values(responses)) {
+        expect(headers).toHaveProperty('X-Request-Id');
+      }
+      const [method = '', path = ''] = name.split(' ');
+      const answer = await service.request(method.toUpperCase(), path, requestId);
+      expect(answer.headers.get('X-Request-Id')).toBe('a-request');
+    }
+  });
+
+  it('allows new members in what is answered, so that generated clients accept them', () => {
+    const { NewPlant: sent, ...answered } = document.components.schemas;
+    expect(sent).not.toHaveProperty('additionalProperties');
+    expect(Object.keys(answered)).toEqual(['Error', 'Plant', 'StoredPlant']);
+    for (const schema of Object.values(answered)) {
+      expect(schema['additionalProperties']).toBe(true);
+    }
+  });
+
+  it('links from the create to the look-up of the created plant', async () => {
+    const links = document.paths['/plants']?.['post']?.responses['200']?.links ?? {};
+    expect(Object.values(links)).toMatchObject([
+      { operationId: 'getPlant', parameters: { id: '$request.body#/id' } },
+    ]);
+    const created = { id: 5001, name: 'Aloe' };
+    await service.post(created);
+    expect((await service.request('GET', `/plants/${created.id}`)).json).toEqual(created);
+  });
+
+  it.each(['NewPlant', 'Plant', 'StoredPlant'])(
+    'has a pattern for the text of %s that matches what the service accepts',
+    async (name) => {
+      const { properties } = document.components.schemas[name] as {
+        properties: Record<'name' | 'tag', { pattern: string }>;
+      };
+      const pattern = new RegExp(properties.name.pattern, 'u');
+      expect(properties.tag.pattern).toBe(properties.name.pattern);
+      for (const [plantName, status] of [
+        ['', 200],
+        ['line\nline\r\n\u0001\u2028🌵', 200],
+        ['\0', 400],
+        ['Aloe\0', 400],
+        ['\0\n', 400],
+      ] as const) {
+        expect(pattern.test(plantName)).toBe(status === 200);
+        const id = 6000 + plantName.length;
+        expect((await service.post({ id, name: plantName })).status).toBe(status);
+      }
+    },
+  );
 
   it('shows under each status the errors that the table has for it', () => {
     for (const [, { responses }] of operations()) {
       for (const [status, response] of Object.entries(responses)) {
-        if (status === '200') continue;
+        if (['200', 'default'].includes(status)) continue;
         const { schema, examples } = response.content['application/json'];
         expect(schema).toEqual({ $ref: '#/components/schemas/Error' });
         expect(Object.keys(examples).length).toBeGreaterThan(0);
@@ -255,7 +336,8 @@ describe('the published interface', () => {
       expect(Object.keys(served['properties'] ?? {}).toSorted()).toEqual(
         Object.keys(properties as object).toSorted(),
       );
-      expect(served).not.toHaveProperty('additionalProperties');
+      // JSON Schema allows additional members by default, as the interface does.
+      expect(served['additionalProperties'] ?? true).toBe(true);
     }
   });
 });

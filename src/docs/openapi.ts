@@ -2,33 +2,15 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { stringify } from 'lossless-json';
 import type { Config } from '../config/config.js';
-import { ERROR_TABLE } from '../errors/error-table.js';
-import type { ErrorDefinition } from '../errors/error-table.js';
+import { withCommonParts } from './common-parts.js';
 
-const ERROR_NUMBERS = Object.values<ErrorDefinition>(ERROR_TABLE)
-  .map(({ number, status, message }) => `| ${number} | ${status} | ${message} |`)
-  .join('\n');
+const DESCRIPTION = `A store of plants: create a plant, and look it up by its id.
 
-function descriptionFor(basePath: string): string {
-  return `A store of plants: create one, and look at it again.
+Every request needs a bearer token in its \`Authorization\` header.
 
-**A token** goes with every request. A local service has one ready: \`npm start\` prints it, and with \`docker compose up\` it is in the log. Elsewhere, ask whoever runs the service. Press **Authorize** and paste it. This page keeps it in this browser; **Authorize**, then **Logout** makes it forget.
+A failed request is answered with an Error. Its \`error\` number identifies the failure and never changes its meaning; the first three digits are the HTTP status. After a 503, wait for the seconds in \`Retry-After\`, then send the request again.
 
-**Try it:** open an operation and press **Execute**. The examples work as they are, from top to bottom; each has an id of its own.
-
-**Failures** are answered with an Error such as \`{"error":40100,"message":"…"}\`. Its number tells them apart and never changes its meaning; the first three digits are the status. A 503 may be sent again after \`Retry-After\`.
-
-<details>
-<summary>All error numbers</summary>
-
-| error | status | meaning |
-| --- | --- | --- |
-${ERROR_NUMBERS}
-
-</details>
-
-The document behind this page: [JSON](${basePath}/openapi.json), [YAML](${basePath}/openapi.yaml).`;
-}
+Ids are 64-bit integers. JSON parsers that read numbers as doubles, such as JavaScript's \`JSON.parse\`, round ids beyond 2^53.`;
 
 /**
  * Writes the OpenAPI 3.1 document of the service. JSON, with exact digits and sorted keys, so that
@@ -41,24 +23,25 @@ export function openApiText(
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Plant Store')
-    .setDescription(descriptionFor(basePath))
+    .setDescription(DESCRIPTION)
     .setVersion('1.0.0')
-    .setLicense('MIT', `${basePath}/docs/LICENSE`)
-    .setExternalDoc('README: start, call, configure and deploy it', `${basePath}/docs/README.md`)
-    .addTag('plants', 'Everything about plants.')
+    .addTag('plants', 'Create plants and look them up.')
     .addSecurity('bearerAuth', {
       type: 'http',
       scheme: 'bearer',
-      description:
-        'Paste the token alone, without the word Bearer. Logout makes this page forget it.',
+      description: 'An access token, issued by those who run the service.',
     })
     .addSecurityRequirements('bearerAuth')
     // The path alone comes first: requests then go to wherever the page was loaded from.
-    .addServer(basePath || '/', 'where this document came from');
-  if (publicBaseUrl !== undefined) builder.addServer(publicBaseUrl, 'from anywhere');
+    .addServer(basePath || '/', 'Relative to the address of this document');
+  if (publicBaseUrl !== undefined) builder.addServer(publicBaseUrl, 'The public address');
+  const config = builder.build();
+  delete config.info.contact; // The builder leaves an empty object.
+  // The types lack `identifier`, which needs no address (OpenAPI 3.1, section 4.8.4).
+  Object.assign(config.info, { license: { name: 'MIT', identifier: 'MIT' } });
   // The servers carry the prefix, so that the paths are those of the interface wherever it is served.
-  const document = SwaggerModule.createDocument(app, builder.build(), { ignoreGlobalPrefix: true });
-  return `${stringify(sortKeys(document), undefined, 2)}\n`;
+  const document = SwaggerModule.createDocument(app, config, { ignoreGlobalPrefix: true });
+  return `${stringify(sortKeys(withCommonParts(document)), undefined, 2)}\n`;
 }
 
 /** Writes a document of {@link openApiText} as YAML, with the same digits. */

@@ -1,12 +1,17 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { ERROR_TABLE } from './error-table.js';
 
-/** Body of every answer that reports a failure. */
-@ApiSchema({ name: 'Error', description: 'Says why a request failed.' })
+const NUMBERS = Object.values(ERROR_TABLE)
+  .map(({ number, message }) => `- ${number}: ${message}`)
+  .join('\n');
+
+/** The body of every answer that reports a failure. */
+@ApiSchema({ name: 'Error', description: 'Why a request failed.' })
 export class ErrorDto {
   @ApiProperty({
     type: 'integer',
     format: 'int32',
-    description: 'Numeric error indicator: the status times 100, plus a number of its own.',
+    description: `Numeric error indicator. Its first three digits are the HTTP status. A number never changes its meaning.\n\n${NUMBERS}`,
   })
   readonly error!: number;
 

@@ -54,7 +54,7 @@ export function ApiCreatePlant(): MethodDecorator {
       tags: ['plants'],
       summary: 'Create a plant',
       description:
-        'Creates a new plant in the store. The same plant again is answered like the first time and changes nothing, so a request may be repeated when its answer was lost. The id of a plant with other content is refused, and the stored plant stays as it was. Members that NewPlant does not name are ignored.',
+        'Creates a new plant in the store. Creating the same plant again, with the same id and content, succeeds and changes nothing, so a request whose answer was lost can be sent again. If the id belongs to a plant with other content, the request fails and the stored plant does not change. Members that NewPlant does not define are ignored.',
     }),
     ApiBody({
       type: NewPlantDto,
@@ -66,6 +66,13 @@ export function ApiCreatePlant(): MethodDecorator {
       type: PlantDto,
       description: 'The plant is stored.',
       examples: examples(({ plant }) => plant),
+      links: {
+        getPlant: {
+          operationId: 'getPlant',
+          parameters: { id: '$request.body#/id' },
+          description: 'The plant that was created.',
+        },
+      },
     }),
     ApiErrors(
       [
@@ -90,7 +97,7 @@ export function ApiGetPlant(): MethodDecorator {
       operationId: 'getPlant',
       tags: ['plants'],
       summary: 'Get a plant by its id',
-      description: 'Each example is the plant that the example of the same name creates.',
+      description: 'The examples look up the plants that the examples of createPlant create.',
     }),
     ApiParam({
       name: 'id',

@@ -7,6 +7,14 @@ import { isPlantId, PLANT_ID_RULE, PLANT_ID_SCHEMA } from '../plant-id.js';
 
 /* One decorator per member: its type, its rule and its schema are one thing. */
 
+/**
+ * Any text without U+0000. The pattern works in ECMAScript, Java, Python and Go, whose RE2 has no `\u0000`. It leaves
+ * out unpaired surrogates, which RE2 cannot match.
+ */
+const TEXT_SCHEMA = { type: 'string', pattern: String.raw`^[^\x00]*$` } as const;
+
+const TEXT_RULE = 'It must not contain U+0000 or unpaired surrogates.';
+
 export function PlantIdField(): PropertyDecorator {
   return applyDecorators(
     ApiProperty({
@@ -28,7 +36,11 @@ export function PlantIdField(): PropertyDecorator {
 
 export function PlantNameField(): PropertyDecorator {
   return applyDecorators(
-    ApiProperty({ type: 'string', description: 'The name of the plant.', example: 'Monstera' }),
+    ApiProperty({
+      ...TEXT_SCHEMA,
+      description: `The name of the plant. ${TEXT_RULE} It may be empty.`,
+      example: 'Monstera',
+    }),
     IsStorableText(),
   );
 }
@@ -36,9 +48,9 @@ export function PlantNameField(): PropertyDecorator {
 export function PlantTagField(): PropertyDecorator {
   return applyDecorators(
     ApiProperty({
-      type: 'string',
+      ...TEXT_SCHEMA,
       required: false,
-      description: 'Tag that specifies the type of the plant.',
+      description: `Tag that specifies the type of the plant. ${TEXT_RULE}`,
       example: 'indoor',
     }),
     // Not IsOptional(), which would let null pass as well.
