@@ -3,6 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { Spectral } from '@stoplight/spectral-core';
+import type { RulesetDefinition } from '@stoplight/spectral-core';
+import { oas } from '@stoplight/spectral-rulesets';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ERROR_TABLE } from '../src/errors/error-table.js';
 import type { ErrorDefinition } from '../src/errors/error-table.js';
@@ -197,7 +200,23 @@ describe('the document', () => {
   });
 });
 
-/** Faults that tools find in a document. */
+/** What Spectral reports, from hints to errors. */
+async function spectralReports(source: string): Promise<string[]> {
+  const spectral = new Spectral();
+  spectral.setRuleset({
+    extends: [[oas as RulesetDefinition, 'all']],
+    rules: {
+      // Everyone who deploys the service has another contact.
+      'info-contact': 'off',
+      // The license has an identifier; OpenAPI 3.1 allows only one of the two.
+      'license-url': 'off',
+    },
+  });
+  const results = await spectral.run(source);
+  return results.map(({ code, message, path }) => `${path.join('.')} ${code}: ${message}`);
+}
+
+/** What Redocly reports. */
 async function faultsIn(source: string): Promise<string[]> {
   const config = await createConfig({
     extends: ['recommended-strict'],
@@ -223,6 +242,19 @@ describe('tools that read the document', () => {
 
   it('find nothing against the rules, and no example against its schema', async () => {
     expect(await faultsIn(text)).toEqual([]);
+  });
+
+  it('give no error, warning or hint', async () => {
+    expect(await spectralReports(text)).toEqual([]);
+  });
+
+  it.each([
+    ['an address', '"identifier": "MIT"', '"url": "/docs/LICENSE"'],
+    ['an operationId', '"operationId": "getPlant"', '"operationId": "createPlant"'],
+    ['an example', '"error": 40001', '"error": "40001"'],
+  ])('would report %s that is wrong', async (_name, right, wrong) => {
+    expect(text).toContain(right);
+    expect(await spectralReports(text.replaceAll(right, wrong))).not.toEqual([]);
   });
 
   it.each([
