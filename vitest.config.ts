@@ -69,6 +69,14 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'schemathesis',
+          include: ['test/schemathesis/*.test.ts'],
+          ...withDatabase,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'compose',
           include: ['test/compose/*.test.ts'],
           testTimeout: 180_000,
