@@ -29,7 +29,7 @@ export function openApiText(
     .addSecurity('bearerAuth', {
       type: 'http',
       scheme: 'bearer',
-      description: 'An access token, issued by those who run the service.',
+      description: 'An access token from the operator of the service.',
     })
     .addSecurityRequirements('bearerAuth')
     // The path alone comes first: requests then go to wherever the page was loaded from.
