@@ -1,7 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
+const BUILD = 'test/support/build.ts';
+
 const withDatabase = {
-  globalSetup: ['test/support/global-setup.ts'],
+  globalSetup: [BUILD, 'test/support/global-setup.ts'],
   setupFiles: ['reflect-metadata'],
 };
 
@@ -16,7 +18,12 @@ export default defineConfig({
       include: ['src/**/*.ts'],
       // Runs as a process of its own, in test/faults.
       exclude: ['src/cli/develop.ts'],
-      thresholds: { lines: 95, branches: 95 },
+      thresholds: {
+        lines: 95,
+        branches: 95,
+        // A handler that no test has called: CONTRIBUTING.md, "Add an endpoint".
+        'src/**/*.controller.ts': { functions: 100 },
+      },
       reporter: ['text', 'html'],
     },
     projects: [
@@ -35,6 +42,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'faults',
+          globalSetup: [BUILD],
           include: ['test/faults/*.test.ts'],
           testTimeout: 180_000,
         },
@@ -53,6 +61,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'kubernetes',
+          globalSetup: [BUILD],
           include: ['test/kubernetes/*.test.ts'],
           testTimeout: 60_000,
         },
