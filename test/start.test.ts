@@ -457,7 +457,7 @@ describe.concurrent('a start with DATABASE_URL', () => {
     expect(lines.map((line) => line.replace(/^\d\d:\d\d:\d\d /, ''))).toEqual([
       expect.stringMatching(/^starting, management on http:\/\/127\.0\.0\.1:\d+$/),
       'applying the migrations',
-      'the database is up to date applied=["CreatePlants1763683200000"]',
+      expect.stringMatching(/^the database is up to date applied=\["CreatePlants1763683200000"/),
       expect.stringMatching(/^listening on http:\/\/127\.0\.0\.1:\d+, docs on http:\S+$/),
       expect.stringMatching(/^POST \/plants 200 \d+\.\d ms$/),
       expect.stringMatching(/^POST \/plants 400 40009 \d+\.\d ms$/),
