@@ -8,10 +8,15 @@ import { readConfig, withDatabase } from '../src/config/config.js';
 import { HTTP_LIMITS } from '../src/http/limits.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
+import { OPERATIONS } from './support/operations.js';
 import { TOKEN } from './support/test-service.js';
 
 /** What a stranger may see. */
 const OPEN = new Set(['/', '/docs', '/openapi.json', '/openapi.yaml']);
+
+function isOpen(path: string): boolean {
+  return OPEN.has(path) || path.startsWith('/docs/');
+}
 
 let app: NestExpressApplication;
 let url: string;
@@ -46,15 +51,23 @@ describe('every route that the server has', () => {
     expect(seen).toContainEqual({ method: 'POST', path: '/plants' });
     expect(seen).toContainEqual({ method: 'GET', path: '/plants/:id' });
     for (const { method, path } of seen) {
-      if (OPEN.has(path) || path.startsWith('/docs/')) continue;
+      if (isOpen(path)) continue;
       const response = await fetch(url + path.replaceAll(/:\w+/g, '1'), { method });
       expect(`${method} ${path} ${response.status}`).toBe(`${method} ${path} 401`);
       expect(await response.json()).toMatchObject({ error: 40100 });
     }
   });
 
+  it('is in openapi.json, unless it belongs to the docs: run `npm run openapi` when this fails', () => {
+    const named = routes()
+      .filter(({ path }) => !isOpen(path))
+      .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+    const documented = OPERATIONS.map(({ method, path }) => `${method} ${path}`);
+    expect(named.toSorted()).toEqual(documented.toSorted());
+  });
+
   it('takes only GET where it is open', () => {
-    const open = routes().filter(({ path }) => OPEN.has(path) || path.startsWith('/docs/'));
+    const open = routes().filter(({ path }) => isOpen(path));
     expect(new Set(open.map(({ method }) => method))).toEqual(new Set(['GET']));
   });
 });

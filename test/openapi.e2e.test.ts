@@ -103,13 +103,10 @@ describe('the document', () => {
     for (const [, operation] of operations()) expect(operation.security).toBeUndefined();
   });
 
-  it('has the operations that the service has', () => {
-    expect(operations().map(([name]) => name)).toEqual(['post /plants', 'get /plants/{id}']);
-  });
-
   it('has the limits of ids digit for digit', () => {
-    expect(text.match(/"maximum": 9223372036854775807,/g)).toHaveLength(3);
-    expect(text.match(/"minimum": -9223372036854775808,/g)).toHaveLength(3);
+    const limits =
+      /"format": "int64",\s+"maximum": 9223372036854775807,\s+"minimum": -9223372036854775808,/g;
+    expect(text.match(limits)).toHaveLength(text.match(/"int64"/g)?.length ?? NaN);
   });
 
   it('lists every error number with its meaning', () => {
@@ -192,7 +189,7 @@ describe('the document', () => {
   it('shows under each status the errors that the table has for it', () => {
     for (const [, { responses }] of operations()) {
       for (const [status, response] of Object.entries(responses)) {
-        if (['200', 'default'].includes(status)) continue;
+        if (status.startsWith('2') || status === 'default') continue;
         const { schema, examples } = response.content['application/json'];
         expect(schema).toEqual({ $ref: '#/components/schemas/Error' });
         expect(Object.keys(examples).length).toBeGreaterThan(0);

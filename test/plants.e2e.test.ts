@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-describe('creating a plant', () => {
+describe('POST /plants', () => {
   it('answers 200 with exactly the name and the tag', async () => {
     const answer = await service.post({ id: 1, name: 'Monstera', tag: 'indoor' });
     expect(answer.status).toBe(200);
@@ -377,7 +377,7 @@ describe('the same create again', () => {
   });
 });
 
-describe('getting a plant', () => {
+describe('GET /plants/{id}', () => {
   it('takes an id with escaped digits for the same id (RFC 3986, section 6.2.2.2)', async () => {
     await service.post({ id: -41, name: 'Yucca' });
     for (const id of ['-41', '%2d41', '%2D%34%31']) {

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: { readonly type?: string };
+}
+
+export interface Operation {
+  /** Such as `GET`. */
+  readonly method: string;
+  /** Such as `/plants/{id}`. */
+  readonly path: string;
+  readonly parameters: readonly Parameter[];
+  /** The values of its first named example, if it takes a body. */
+  readonly body: unknown;
+}
+
+interface PathItem {
+  readonly [method: string]: {
+    readonly parameters?: readonly Parameter[];
+    readonly requestBody?: {
+      readonly content: {
+        readonly 'application/json': {
+          readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
+        };
+      };
+    };
+  };
+}
+
+const { paths } = JSON.parse(readFileSync('openapi.json', 'utf8')) as {
+  paths: Record<string, PathItem>;
+};
+
+/** The operations of the committed document, so that tests need no list of them. */
+export const OPERATIONS: readonly Operation[] = Object.entries(paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, { parameters = [], requestBody }]) => ({
+    method: method.toUpperCase(),
+    path,
+    parameters,
+    body: Object.values(requestBody?.content['application/json'].examples ?? {})[0]?.value,
+  })),
+);
+
+/** What the header field `Allow` says of a path, or of all paths and the docs page for `*`. */
+export function allowOf(path: string): string {
+  const operations = OPERATIONS.filter((operation) => path === '*' || operation.path === path);
+  const methods = new Set(operations.map(({ method }) => method)).add('OPTIONS');
+  if (path === '*' || methods.has('GET')) methods.add('GET').add('HEAD');
+  return [...methods].toSorted().join(', ');
+}
