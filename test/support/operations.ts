@@ -12,7 +12,7 @@ export interface Operation {
   /** Such as `/plants/{id}`. */
   readonly path: string;
   readonly parameters: readonly Parameter[];
-  /** The values of its first named example, if it takes a body. */
+  /** The first named example of its body, if it has one. */
   readonly body: unknown;
 }
 
@@ -21,7 +21,7 @@ interface PathItem {
     readonly parameters?: readonly Parameter[];
     readonly requestBody?: {
       readonly content: {
-        readonly 'application/json': {
+        readonly 'application/json'?: {
           readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
         };
       };
@@ -33,17 +33,17 @@ const { paths } = JSON.parse(readFileSync('openapi.json', 'utf8')) as {
   paths: Record<string, PathItem>;
 };
 
-/** The operations of the committed document, so that tests need no list of them. */
+/** The operations of the committed document. */
 export const OPERATIONS: readonly Operation[] = Object.entries(paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, { parameters = [], requestBody }]) => ({
     method: method.toUpperCase(),
     path,
     parameters,
-    body: Object.values(requestBody?.content['application/json'].examples ?? {})[0]?.value,
+    body: Object.values(requestBody?.content['application/json']?.examples ?? {})[0]?.value,
   })),
 );
 
-/** What the header field `Allow` says of a path, or of all paths and the docs page for `*`. */
+/** The value of the `Allow` header of a path; for `*`, of all paths and the docs page. */
 export function allowOf(path: string): string {
   const operations = OPERATIONS.filter((operation) => path === '*' || operation.path === path);
   const methods = new Set(operations.map(({ method }) => method)).add('OPTIONS');
