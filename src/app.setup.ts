@@ -5,18 +5,17 @@ import { AppModule } from './app.module.js';
 import type { ServiceConfig } from './config/config.js';
 import { serveDocs } from './docs/docs.js';
 import { answerOptions } from './http/allowed-methods.js';
-import { below } from './http/base-path.js';
+import { requireBasePath } from './http/base-path.js';
 import { jsonBody } from './http/json-body.js';
 import type { HttpLimits } from './http/limits.js';
 import { PlantStoreAdapter } from './http/plant-store.adapter.js';
 import { requestId } from './http/request-id.js';
 import { requestLog } from './http/request-log.js';
 import { wellFormed } from './http/well-formed.js';
-import { Draining } from './http/draining.js';
 import { NestLog } from './observability/logger.js';
 import type { Observability } from './observability/observability.module.js';
 
-/** Builds the application, complete except for its database connection and its port. */
+/** Builds the application, without connecting to the database or listening on a port. */
 export async function createApp(
   config: ServiceConfig,
   observability: Observability,
@@ -30,7 +29,7 @@ export async function createApp(
   return setUp(app, config, observability, limits);
 }
 
-/** Puts the edge in front of the routes of an application on a {@link PlantStoreAdapter}. */
+/** Installs middleware, CORS and docs. The application must use a {@link PlantStoreAdapter}. */
 export async function setUp(
   app: NestExpressApplication,
   config: ServiceConfig,
@@ -42,13 +41,12 @@ export async function setUp(
 
   const steps = [
     requestId,
-    app.get(Draining).track,
     requestLog(logger, metrics),
     wellFormed,
-    below(basePath),
+    requireBasePath(basePath),
     jsonBody({ bytes: bodyLimit, idleMilliseconds: limits.bodyIdle, milliseconds: limits.body }),
   ];
-  // One middleware, so that no step can forget to call the next one.
+  // A single middleware, so that no step can forget to call `next`.
   app.use((request: Request, response: Response, next: NextFunction) => {
     for (const step of steps) step(request, response);
     next();

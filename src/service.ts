@@ -9,35 +9,35 @@ import type { HttpLimits } from './http/limits.js';
 import { poolOf } from './database/bounded-pool.js';
 import { connect } from './database/connect.js';
 import { applyMigrations, awaitMigrations } from './database/migrate.js';
-import { Draining } from './http/draining.js';
+import type { HttpServer } from './http/http-server.js';
 import { listen } from './http/listen.js';
 import { ManagementServer } from './http/management-server.js';
 import type { Observability } from './observability/observability.module.js';
 import { Readiness } from './observability/readiness.js';
 
-/** The bounds of shutting down, in milliseconds. */
+/** Timeouts of the shutdown, in milliseconds. */
 export const SHUTDOWN_LIMITS = {
-  /** For requests that are under way. */
+  /** For running requests. */
   drain: 10_000,
-  /** For everything to be closed afterwards. */
+  /** For closing everything else afterwards. */
   close: 5_000,
 } as const;
 
 export type ShutdownLimits = Readonly<Record<keyof typeof SHUTDOWN_LIMITS, number>>;
 
-/** A service that listens. */
+/** A running service. */
 export interface Service {
   readonly address: AddressInfo;
   readonly management: AddressInfo;
-  /** Is not ready any more, answers what is under way and closes everything, within the bounds. */
+  /** Becomes unready, finishes running requests and closes everything, within the timeouts. */
   stop(limits?: ShutdownLimits): Promise<void>;
 }
 
 /**
- * Brings the service up: the management port first, so that probes are answered from the beginning,
- * then the database, then the public port.
+ * Starts the management port, then connects to the database, then starts the public port. Probes are answered from
+ * the beginning.
  *
- * @param signal ends the waiting for the database
+ * @param signal aborts the wait for the database
  * @throws StartupError
  */
 export async function startService(
@@ -54,7 +54,7 @@ export async function startService(
       ...config.management,
       variables: { host: 'MANAGEMENT_HOST', port: 'MANAGEMENT_PORT' },
     });
-    // Said at once, because a start can wait for its database, and probes are answered meanwhile.
+    // Logged before the wait for the database, because probes are answered meanwhile.
     logger.info({ management: `${management.address}:${management.port}` }, 'starting');
     const dataSource = app.get(DataSource);
     const waiting = {
@@ -67,7 +67,7 @@ export async function startService(
     if (config.database.migrateOnStart) await applyMigrations(dataSource, waiting);
     else await awaitMigrations(dataSource, waiting);
     poolOf(dataSource)?.startServing();
-    // Not `app.listen()`, which logs a failure as well.
+    // `app.listen()` would log a failure a second time.
     const address = await listen(app.getHttpServer(), {
       ...config.http,
       variables: { host: 'HOST', port: 'PORT' },
@@ -87,12 +87,12 @@ async function stop(
 ): Promise<void> {
   app.get(Readiness).notReady('shutting down');
   await sleep(shutdownDelay);
-  await app.get(Draining).drain(app.getHttpServer(), limits.drain);
+  await (app.getHttpServer() as HttpServer).drain(limits.drain);
   await close(app, limits);
 }
 
 async function close(app: NestExpressApplication, limits: ShutdownLimits): Promise<void> {
-  // A statement that hangs holds its connection, and the pool waits for all of them.
+  // The pool waits for all connections, also for the connection of a statement that hangs.
   await Promise.race([app.close(), sleep(limits.close, undefined, { ref: false })]);
   await app.get(ManagementServer).close();
 }

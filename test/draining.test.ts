@@ -1,12 +1,16 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import express from 'express';
 import type { Request, Response } from 'express';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Draining, LAST_CALL } from '../src/http/draining.js';
+import { HttpServer, LAST_CALL } from '../src/http/http-server.js';
+import { HTTP_LIMITS } from '../src/http/limits.js';
 import { listen } from '../src/http/listen.js';
+import { requestId } from '../src/http/request-id.js';
+import { createLogger } from '../src/observability/logger.js';
 import { Metrics } from '../src/observability/metrics.js';
+import { NO_TRACER } from '../src/observability/tracer.js';
 import { PATIENCE } from './support/patience.js';
 import { RawSocket } from './support/raw-socket.js';
 
@@ -15,18 +19,21 @@ import { RawSocket } from './support/raw-socket.js';
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
-let draining: Draining;
-let server: Server;
+let server: HttpServer;
 let port: number;
 let responses: Response[];
 
 beforeEach(async () => {
-  draining = new Draining(new Metrics());
   responses = [];
-  server = createServer((request, response) => {
-    draining.track(request as Request, response as Response);
-    responses.push(response as Response);
+  const app = express().use((request: Request, response: Response) => {
+    requestId(request);
+    responses.push(response);
     server.emit('held');
+  });
+  server = new HttpServer(app, HTTP_LIMITS, {
+    logger: createLogger('silent'),
+    metrics: new Metrics(),
+    tracer: NO_TRACER,
   });
   ({ port } = await listen(server, {
     host: '127.0.0.1',
@@ -48,7 +55,7 @@ async function hold(): Promise<RawSocket> {
 describe('draining', () => {
   it('waits for what is under way, and makes it the last answer of its connection', async () => {
     const socket = await hold();
-    const drained = draining.drain(server, 10_000);
+    const drained = server.drain(10_000);
     await vi.waitUntil(() => !server.listening, PATIENCE);
     responses[0]?.end('done');
     expect(await socket.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } });
@@ -58,7 +65,7 @@ describe('draining', () => {
 
   it('refuses what is still under way at its end', async () => {
     const socket = await hold();
-    await draining.drain(server, 50);
+    await server.drain(50);
     const answer = await socket.answer();
     expect(answer).toMatchObject({
       status: 503,
@@ -72,7 +79,7 @@ describe('draining', () => {
   it('cuts off an answer that never ends', async () => {
     const socket = await hold();
     responses[0]?.write('half');
-    await draining.drain(server, 50);
+    await server.drain(50);
     await socket.end();
   });
 
@@ -80,7 +87,7 @@ describe('draining', () => {
     const socket = await RawSocket.open(port);
     socket.send(REQUEST.slice(0, 10));
     const busy = await hold();
-    const drained = draining.drain(server, 10_000);
+    const drained = server.drain(10_000);
     await vi.waitUntil(() => !server.listening, PATIENCE);
     const held = once(server, 'held');
     socket.send(REQUEST.slice(10));
@@ -95,7 +102,7 @@ describe('draining', () => {
     const socket = await hold();
     responses[0]?.end('done');
     expect(await socket.answer()).toMatchObject({ headers: { connection: 'keep-alive' } });
-    const drained = draining.drain(server, 10_000);
+    const drained = server.drain(10_000);
     await vi.waitUntil(() => !server.listening, PATIENCE);
     await expect(RawSocket.open(port)).rejects.toThrow('ECONNREFUSED');
     const held = once(server, 'held');
@@ -110,7 +117,7 @@ describe('draining', () => {
     const socket = await hold();
     responses[0]?.end('done');
     await socket.answer();
-    const drained = draining.drain(server, 10_000);
+    const drained = server.drain(10_000);
     await vi.waitUntil(() => !server.listening, PATIENCE);
     server.once('held', () => responses[1]?.end('done'));
     socket.send(REQUEST);
@@ -125,7 +132,7 @@ describe('draining', () => {
     responses[0]?.end('done');
     await idle.answer();
     const busy = await hold();
-    const drained = draining.drain(server, 10_000);
+    const drained = server.drain(10_000);
     await vi.waitUntil(() => !server.listening, PATIENCE);
     await idle.end();
     responses[1]?.end('done');
@@ -134,7 +141,7 @@ describe('draining', () => {
   });
 
   it('is over at once when nothing is under way', async () => {
-    await draining.drain(server, 10_000);
+    await server.drain(10_000);
     expect(server.listening).toBe(false);
   });
 });
@@ -144,7 +151,7 @@ describe('listening', () => {
 
   it('names the variable when the port is taken', async () => {
     await expect(listen(createServer(), { host: '127.0.0.1', port, variables })).rejects.toThrow(
-      `PORT: port ${port} on 127.0.0.1 is taken by another program`,
+      `PORT: port ${port} on 127.0.0.1 is used by another program`,
     );
   });
 
@@ -161,7 +168,7 @@ describe('listening', () => {
       return refused;
     };
     await expect(listen(refused, { host: '127.0.0.1', port: 80, variables })).rejects.toThrow(
-      'PORT: this account may not listen on port 80',
+      'PORT: this user has no permission to listen on port 80',
     );
     expect((server.address() as AddressInfo).port).toBe(port);
   });

@@ -150,28 +150,40 @@ describe('POST /plants', () => {
   });
 
   it.each([
-    ['no type', undefined, 'without a Content-Type'],
-    ['text/plain', 'text/plain', 'as "text/plain"'],
-    ['a form', 'application/x-www-form-urlencoded', 'as "application/x-www-form-urlencoded"'],
-    ['another JSON', 'application/vnd.api+json', 'as "application/vnd.api+json"'],
+    ['no type', undefined, 'no Content-Type'],
+    ['text/plain', 'text/plain', 'Content-Type "text/plain"'],
+    [
+      'a form',
+      'application/x-www-form-urlencoded',
+      'Content-Type "application/x-www-form-urlencoded"',
+    ],
+    ['another JSON', 'application/vnd.api+json', 'Content-Type "application/vnd.api+json"'],
     [
       'another charset',
       'application/json; charset=iso-8859-1',
-      'as "application/json; charset=iso-8859-1"',
+      'Content-Type "application/json; charset=iso-8859-1"',
     ],
-    ['UTF-16', 'application/json; charset=utf-16', 'as "application/json; charset=utf-16"'],
-    ['UTF-80', 'application/json; charset=utf-80', 'as "application/json; charset=utf-80"'],
-    ['what is no media type', 'json', 'as "json"'],
-    ['a list', 'application/json, text/plain', 'as "application/json, text/plain"'],
-    ['an endless type', `text/${'x'.repeat(5_000)}`, `as "text/${'x'.repeat(95)}…"`],
-    ['a hidden type', 'text/\u0085\u00ad"', String.raw`as "text/\u0085\u00ad\""`],
+    [
+      'UTF-16',
+      'application/json; charset=utf-16',
+      'Content-Type "application/json; charset=utf-16"',
+    ],
+    [
+      'UTF-80',
+      'application/json; charset=utf-80',
+      'Content-Type "application/json; charset=utf-80"',
+    ],
+    ['what is no media type', 'json', 'Content-Type "json"'],
+    ['a list', 'application/json, text/plain', 'Content-Type "application/json, text/plain"'],
+    ['an endless type', `text/${'x'.repeat(5_000)}`, `Content-Type "text/${'x'.repeat(95)}…"`],
+    ['a hidden type', 'text/\u0085\u00ad"', String.raw`Content-Type "text/\u0085\u00ad\""`],
   ])('refuses %s with 415 and tells what came and what it accepts', async (_, type, found) => {
     const answer = await service.request('POST', '/plants', {
       headers: type === undefined ? {} : { 'Content-Type': type },
       body: new TextEncoder().encode('{"id":32,"name":"a"}'),
     });
     expect(answer).toMatchObject({ status: 415, json: { error: 41500 } });
-    expect(answer.json['message']).toContain(`; it came ${found}`);
+    expect(answer.json['message']).toContain(`; the request has ${found}`);
     expect(answer.headers.get('accept-post')).toBe('application/json');
   });
 
@@ -191,7 +203,7 @@ describe('POST /plants', () => {
   it.each(['gzip', 'br', 'identity'])('refuses the content coding %s with 415', async (coding) => {
     const answer = await service.post({ id: 34, name: 'a' }, { 'Content-Encoding': coding });
     expect(answer).toMatchObject({ status: 415, json: { error: 41500 } });
-    expect(answer.json['message']).toContain(`; it came with the content coding "${coding}"`);
+    expect(answer.json['message']).toContain(`; the request has Content-Encoding "${coding}"`);
   });
 
   it('keeps a plant of nearly a megabyte whole', async () => {

@@ -10,7 +10,7 @@ export function answerOptions(request: Request, response: Response, next: NextFu
   response.status(204).end();
 }
 
-/** Why no route took the request. */
+/** The failure of a request that no route matches: 404 or 405. */
 export function unroutable(request: Request): PlantStoreError {
   const allowed = allowedMethods(request);
   return allowed.length === 0
@@ -18,14 +18,14 @@ export function unroutable(request: Request): PlantStoreError {
     : new MethodNotAllowedError(allowed);
 }
 
-/** A layer of Express's router (package `router`, whose types leave `match` out). */
+/** A layer of Express's router (package `router`, whose types lack `match`). */
 type RouterLayer = Pick<Express['router']['stack'][number], 'route'> & {
   match(path: string): boolean;
 };
 
 /** The methods of all routes at the path of the request, as Express would match them. */
 function allowedMethods({ app, originalUrl }: Request): readonly string[] {
-  // Not `request.path`, from which the base path is gone where a router is mounted below it.
+  // `request.path` lacks the base path if a router is mounted below it.
   const path = originalUrl.replace(/^https?:\/\/[^/]*/i, '').split('?', 1)[0] || '/';
   const methods = new Set<string>();
   for (const layer of app.router.stack as unknown as readonly RouterLayer[]) {

@@ -3,7 +3,7 @@ import type { ErrorAnswer } from '../errors/to-answer.js';
 import type { Metrics } from '../observability/metrics.js';
 import { sendJson } from './send-json.js';
 
-/** Answers a request with an Error; its number goes into the metrics and into the log line of the request. */
+/** Answers a request with an Error, and notes its number in the metrics and in the log line of the request. */
 export function answerFailure(
   response: Response,
   { status, headers, body }: ErrorAnswer,

@@ -12,25 +12,25 @@ import type { UnreadBody } from './json-body.js';
 type DtoClass = new () => object;
 
 /**
- * Makes the DTO of `@Body()`, `@Query()` or `@Param()` by class-transformer, and checks it by
- * class-validator. Members without a rule are ignored. An object or array without a class, by `@Type()`, is
- * taken as it is; a `@Transform()` finds it in `obj[key]`. Single parameters, such as
- * `@Query('name')`, and custom decorators are left alone.
+ * Builds the DTO of `@Body()`, `@Query()` or `@Param()` with class-transformer, and validates it with class-validator.
+ * Members without a rule are ignored. An object or array without a class (`@Type()`) is passed unchanged; a
+ * `@Transform()` finds it in `obj[key]`. Single parameters, such as `@Query('name')`, and custom decorators are passed
+ * unchanged as well.
  *
- * Nest's own ValidationPipe would also convert path and query parameters, with the unary plus, before
- * any other pipe sees them: ids would lose digits.
+ * Nest's own ValidationPipe would convert path and query parameters with the unary plus before any other pipe sees
+ * them, and ids would lose digits.
  */
 @Injectable()
 export class DtoPipe implements PipeTransform {
   transform(value: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
-    const isPart = data !== undefined;
-    if (type === 'custom' || (isPart && type !== 'body')) return value;
-    if (isPart || !isDtoClass(metatype)) {
-      // Nest's documentation takes all parameters of a path as `any`, and they are all strings.
+    const isSingle = data !== undefined;
+    if (type === 'custom' || (isSingle && type !== 'body')) return value;
+    if (isSingle || !isDtoClass(metatype)) {
+      // Path parameters are strings, and Nest's documentation declares them as `any`.
       if (type === 'param') return value;
-      // An `import type` of the DTO leaves `Object` as its run-time type: better no answer than no rules.
+      // After `import type`, the run-time type is `Object`: a failure is better than a body without validation.
       throw new TypeError(
-        `take the ${type} as a whole, with a class as its type that has rules and is imported as a value`,
+        `declare the whole ${type} as one parameter, and its type as a class with rules, imported as a value`,
       );
     }
     return type === 'body'
@@ -47,19 +47,19 @@ async function bodyAs(dtoClass: DtoClass, body: UnreadBody): Promise<object> {
   return make(dtoClass, value, 'body-not-valid');
 }
 
-/* Nothing that is not exposed is looked at: class-transformer takes quadratic time for the members of an
-   object without a class, and the value of one that is called `constructor` for its class. */
+/* Only exposed members are read. For an object without a class, class-transformer takes quadratic time, and it would
+   use the value of a member called `constructor` as the class. */
 const TRANSFORM_OPTIONS = { strategy: 'excludeAll', exposeDefaultValues: true } as const;
 const VALIDATE_OPTIONS = { forbidUnknownValues: true };
 
-/** Mistakes that a message names. */
-const MAX_TOLD = 10;
+/** Most mistakes that a message lists. */
+const MAX_LISTED = 10;
 
 function make(dtoClass: DtoClass, value: object, code: ErrorCode): object {
   const dto = plainToInstance(dtoClass, value, TRANSFORM_OPTIONS);
   const mistakes = describe(validateSync(dto, VALIDATE_OPTIONS));
   if (mistakes.length === 0) return dto;
-  const more = mistakes.splice(MAX_TOLD).length;
+  const more = mistakes.splice(MAX_LISTED).length;
   if (more > 0) mistakes.push(`and ${more} more`);
   throw new PlantStoreError(code, mistakes.join('; '));
 }
@@ -73,14 +73,14 @@ function describe(mistakes: readonly ValidationError[], path = ''): string[] {
   });
 }
 
-// What class-transformer knows of a class; it exports no other way to ask.
+// The metadata of class-transformer. The package does not export it.
 const { defaultMetadataStorage: transformations } = createRequire(import.meta.url)(
   'class-transformer/cjs/storage.js',
 ) as typeof import('class-transformer/types/storage.js');
 
 const dtoClasses = new Map<unknown, boolean>();
 
-/** Whether a class has rules. If so, class-transformer gets to know the members that have one. */
+/** Whether a class has validation rules. If so, registers the members that have one with class-transformer. */
 function isDtoClass(type: unknown): type is DtoClass {
   const known = dtoClasses.get(type);
   if (known !== undefined) return known;
@@ -102,10 +102,10 @@ function expose(target: DtoClass, propertyName: string): void {
     isDtoClass(inner.typeFunction());
     return;
   }
-  // Not by `@Type()`, which also notes the type of the member, to make arrays of it: `new BigInt()`.
+  // `@Type()` would also store the declared type of the member, and class-transformer would call `new BigInt()`.
   const type = { typeFunction: () => Object, reflectedType: undefined, options: {} };
   transformations.addTypeMetadata({ target, propertyName, ...type });
-  // The rules of a text or a number refuse an object, whatever is in it.
+  // The rules of a primitive refuse every object.
   const declared = Reflect.getMetadata(
     'design:type',
     target.prototype as object,

@@ -21,7 +21,7 @@ export class ErrorFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
     const response = http.getResponse<Response>();
-    // The client left in the middle of its request: nobody waits for an answer, and the service has not failed.
+    // The client disconnected before the end of its request: there is nobody to answer, and the service has not failed.
     if (request.destroyed && !request.complete) return;
 
     const failure = driverFailure(exception);
@@ -29,11 +29,14 @@ export class ErrorFilter implements ExceptionFilter {
     const { error, message } = answer.body;
     if (answer.status >= 500) this.report(failure, { requestId: request.id, error }, message);
     if (!response.headersSent) answerFailure(response, answer, this.metrics);
-    // A stream may also fail after its last byte.
+    // Cuts a started answer short, unless its stream failed after the last byte.
     else if (!response.writableEnded) response.destroy();
   }
 
-  /** Of an outage, logs only the refusals that detected it and so have a cause: the others may be thousands a second. */
+  /**
+   * Logs 5xx answers. During an outage only the failures that detected it, which have a cause, are logged: the others
+   * may be thousands a second.
+   */
   private report(failure: unknown, context: object, message: string): void {
     if (!(failure instanceof PlantStoreError)) {
       this.logger.error({ ...context, err: failure }, message);

@@ -3,48 +3,48 @@ import { stringify } from 'lossless-json';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { quote } from './quote.js';
 
-/** Deeper nesting is refused: it serves no plant, and parsers recurse. */
+/** Deeper nesting is refused: no plant needs it, and parsers recurse. */
 const MAX_DEPTH = 64;
 
-/** Digits of the longest integer that is told from other numbers: those of an int64. */
+/** Digits of the longest int64. Longer integers are out of range anyway. */
 const MAX_DIGITS = 19;
 
-/** Decimal numbers of so many digits survive the way into a double and back (`DBL_DIG` of C). */
+/** Decimal numbers with at most this many digits survive the conversion to a double and back (`DBL_DIG` in C). */
 const SAFE_DIGITS = 15;
 
-/** Below it, doubles hold fewer digits. */
+/** Smaller doubles have less precision. */
 const SMALLEST = 1e-307;
 
-/** A number that a double cannot hold. Equal numbers are deeply equal, however they were written. */
+/** A number that a double cannot represent. Two equal numbers are deeply equal, in any notation. */
 export class ExactNumber {
-  /** @param decimal its digits, without zeros at either end, `e`, and the power of ten: `-12e400` */
+  /** @param decimal the digits without leading and trailing zeros, `e`, and the power of ten: `-12e400` */
   constructor(readonly decimal: string) {}
 
-  /** Rounded, where nobody has asked for its digits. */
+  /** Rounds the number for code that does not need its digits. */
   toJSON(): number {
     return Number(this.decimal);
   }
 }
 
 /**
- * Parses JSON (RFC 8259) without losing a digit of an integer, in linear time. Gives what `JSON.parse` gives, except
- * that an integer, or a number that would be rounded to one, is an {@link ExactNumber} where JavaScript would not write
- * its value back. White space, the order of members and the notation of numbers and strings make no difference.
+ * Parses JSON (RFC 8259) in linear time, without losing digits of integers. Returns what `JSON.parse` returns, except
+ * that an integer that a double cannot represent, or a number that would be rounded to an integer, becomes an
+ * {@link ExactNumber}. White space, the order of members and the notation of numbers and strings make no difference.
  *
- * @throws PlantStoreError `malformed-json`, also for nesting deeper than 64 levels and for members
- * that occur twice with different values
+ * @throws PlantStoreError `malformed-json`, also for nesting deeper than 64 levels and for duplicate members with
+ * different values
  */
 export function parseExactJson(text: string): unknown {
   return new Parser(text).parse();
 }
 
 /**
- * The integer that a number out of {@link parseExactJson} stands for, however it was written (`7`,
- * `7.0`, `7e0`, `0.7E+1`). `undefined` for anything else, and for more than 19 digits.
+ * The integer value of a number from {@link parseExactJson}, in any notation (`7`, `7.0`, `7e0`, `0.7E+1`).
+ * `undefined` for any other value, and for more than 19 digits.
  */
 export function toInteger(value: unknown): bigint | undefined {
   if (Number.isSafeInteger(value)) return BigInt(value as number);
-  // The shortest form of a double is what was sent; its exact value may be another integer.
+  // The shortest decimal form of a double has the digits that were sent. Its exact value may be a different integer.
   const decimal =
     typeof value === 'number'
       ? decimalOf(String(value))
@@ -56,14 +56,14 @@ export function toInteger(value: unknown): bigint | undefined {
   return BigInt(`${sign}${digits}${'0'.repeat(Number(power))}`);
 }
 
-/** Writes JSON with `bigint`s digit for digit. */
+/** Like `JSON.stringify`, with all digits of each `bigint`. */
 export function stringifyExactJson(value: unknown): string {
   const text = holdsBigInt(value) ? stringify(value) : JSON.stringify(value);
-  if (text === undefined) throw new TypeError('there is no JSON for this value');
+  if (text === undefined) throw new TypeError('the value cannot be written as JSON');
   return text;
 }
 
-/** Which `JSON.stringify` refuses to write. */
+/** `JSON.stringify` throws for a `bigint`. */
 function holdsBigInt(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return typeof value === 'bigint';
   return Object.values(value).some(holdsBigInt);
@@ -73,7 +73,6 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
 
-/** Reads a text from its beginning to its end. */
 class Parser {
   private at = 0;
 
@@ -85,7 +84,7 @@ class Parser {
     return value;
   }
 
-  /** A value, with the white space around it. */
+  /** Parses a value and the white space around it. */
   private value(depth: number): unknown {
     const value = this.bareValue(this.next(), depth);
     this.next();
@@ -132,7 +131,7 @@ class Parser {
     return array;
   }
 
-  /** What follows a comma, or the end of an object or array. */
+  /** Skips a comma, or stops at the end of an object or array. Returns the next character. */
   private separator(end: string): string | undefined {
     const character = this.text[this.at];
     if (character === end) return end;
@@ -156,7 +155,7 @@ class Parser {
       } else if (code >= 0x20) {
         at++;
       } else {
-        // A control character, or the end.
+        // A control character, or the end of the text.
         this.at = at;
         this.fail();
       }
@@ -167,7 +166,7 @@ class Parser {
       : text.slice(start, at);
   }
 
-  /** Skips white space, and looks at what follows. */
+  /** Skips white space. Returns the next character, without consuming it. */
   private next(): string | undefined {
     const { text } = this;
     let { at } = this;
@@ -202,7 +201,7 @@ function malformed(why: string): PlantStoreError {
 
 function addMember(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value;
-  // An assignment would set the prototype.
+  // An assignment to `__proto__` would set the prototype.
   else Object.defineProperty(object, name, { value, enumerable: true });
 }
 
@@ -213,22 +212,22 @@ function numberOf(literal: string): number | ExactNumber {
     if (literal.length <= SAFE_DIGITS) return number;
     const shortest = String(number);
     if (shortest === literal || decimalOf(shortest) === decimalOf(literal)) return number;
-    // A fraction is rounded, as JSON.parse does; but it never becomes an integer.
+    // Fractions are rounded, as by JSON.parse, unless the result would be an integer.
     if (!Number.isInteger(number)) return number;
   }
-  // Not -0, which is the same number.
+  // Zero in any notation, -0 included.
   else if (size === 0 && !/^[-.0]*[1-9]/.test(literal)) return 0;
   return new ExactNumber(decimalOf(literal));
 }
 
-/** The digits of a number that is not zero, without zeros at either end, `e`, and the power of ten. */
+/** The normal form of a non-zero number: digits without leading and trailing zeros, `e`, and the power of ten. */
 function decimalOf(literal: string): string {
   const e = literal.search(/[eE]/);
   const mantissa = e === -1 ? literal : literal.slice(0, e);
   const point = mantissa.indexOf('.');
   const digits = point === -1 ? mantissa : mantissa.slice(0, point) + mantissa.slice(point + 1);
   const sign = digits[0] === '-' ? '-' : '';
-  /* Loops, because a pattern such as /0+$/ takes quadratic time on a megabyte of zeros. */
+  // Loops, because a pattern such as /0+$/ takes quadratic time on a megabyte of zeros.
   let start = sign.length;
   while (digits[start] === '0') start++;
   let end = digits.length;

@@ -8,23 +8,23 @@ import { closeAfterUnreadBody } from './unread-body.js';
 const SECURITY_FIELDS = Object.entries(SECURITY_HEADERS).flat();
 
 /**
- * Classes of requests and responses that have Express's prototypes from the beginning. Express gives
- * them to each request and response (`setPrototypeOf` in its `handle`). To V8 that is another object,
- * which it has to learn anew; for one that has the prototype already it changes nothing.
+ * Request and response classes with Express's prototypes. Express calls `setPrototypeOf` on each request and response
+ * (in its `handle`), which makes V8 discard what it has optimised for the object. If the prototype is already in
+ * place, that call changes nothing.
  *
- * Not by `Reflect.construct`, nor by a function that calls Node's: V8 reserves the right space for an
- * object only where it sees the whole chain of classes.
+ * These are real subclasses, because V8 allocates the right size for an object only if it sees the whole chain of
+ * classes: not `Reflect.construct`, and not a function that calls Node's constructor.
  */
 export function expressClasses(app: Express, { refusedBody }: HttpLimits) {
   class ExpressRequest extends IncomingMessage {}
 
-  class ExpressResponse extends ServerResponse {
-    /** Completes the head of every answer of the public port, whoever writes it. */
+  class ExpressResponse<Incoming extends IncomingMessage> extends ServerResponse<Incoming> {
+    /** Adds the common header fields to every answer of the public port. */
     override writeHead(status: number, ...others: unknown[]): this {
-      const request = this.req as Request;
+      const request = this.req as unknown as Request;
       closeAfterUnreadBody(request, this, refusedBody);
       const [fields] = others;
-      // All at once, which costs half as much as one after the other.
+      // Passing all fields at once costs half as much as `setHeader` for each.
       if (Array.isArray(fields) && this.getHeaderNames().length === 0) {
         return super.writeHead(status, [
           ...SECURITY_FIELDS,

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * How often a request has a header field. Node keeps the first of several.
+ * How often a header field occurs in a request. `headers` has only the first occurrence of some fields.
  *
  * @param name in lower case
  */

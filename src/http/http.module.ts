@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
-import { Draining } from './draining.js';
 import { ManagementServer } from './management-server.js';
 
-@Module({ providers: [Draining, ManagementServer] })
+@Module({ providers: [ManagementServer] })
 export class HttpModule {}

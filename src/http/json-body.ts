@@ -8,30 +8,30 @@ import { quote } from './quote.js';
 import { declaresBody } from './unread-body.js';
 
 /**
- * Bytes of bodies that come in pieces, of all requests that are not answered yet. Each may be in memory four
- * times: its pieces, its text, the plant, and what is sent to the database.
+ * Most bytes of all bodies that arrive in chunks, until their requests are answered. Each body may be in memory four
+ * times: as chunks, text, plant, and database message.
  */
 const MAX_UNANSWERED = 32 * 1024 * 1024;
 
-/** Bytes that every body may have, so that short ones do not depend on long ones. */
+/** Bodies up to this size do not count, so that long bodies cannot block short ones. */
 const FREE = 16 * 1024;
 
 interface BodyLimits {
   /** Longest body, in bytes. */
   readonly bytes: number;
-  /** Longest pause between two pieces of a body, in milliseconds. */
+  /** Longest pause between two chunks of a body. */
   readonly idleMilliseconds: number;
-  /** From the first look at a body to its end. */
+  /** From the start of reading to the end of the body. */
   readonly milliseconds: number;
 }
 
-/** Bounds the memory that all bodies take together. */
+/** Limits the memory of all bodies together. */
 class BodyMemory {
   private taken = 0;
 
   constructor(readonly limits: BodyLimits) {}
 
-  /** The share of one body. A body that is alone always has room, whatever its length. */
+  /** The account of one body. A single body always has room, whatever its length. */
   share() {
     let own = 0;
     const giveBack = (): void => {
@@ -54,16 +54,13 @@ class BodyMemory {
 declare global {
   namespace Express {
     interface Request {
-      /** Set when all of the body is read before Node has noticed its end. */
+      /** Set when the whole body was read at once. Node has not noticed its end by then. */
       bodyIsRead?: boolean;
     }
   }
 }
 
-/**
- * Stands for the body of a request until a parameter asks for it, after the guards: nobody without a
- * valid token gets a body read.
- */
+/** The body of a request, read by the first parameter that asks for it. Guards run before, so a valid token is needed. */
 export class UnreadBody {
   private isTaken = false;
 
@@ -72,7 +69,7 @@ export class UnreadBody {
     private readonly memory: BodyMemory,
   ) {}
 
-  /** The JSON value of the body. It is not kept, so that it can go while its plant waits. */
+  /** Reads and parses the body. The value is not kept here, so that its memory can be freed while the plant waits. */
   async read(): Promise<unknown> {
     if (this.isTaken) throw new TypeError('a handler can have only one parameter with @Body()');
     this.isTaken = true;
@@ -80,7 +77,7 @@ export class UnreadBody {
   }
 }
 
-/** Gives every request its body, unread. */
+/** Sets `request.body`, without reading the body. */
 export function jsonBody(limits: BodyLimits) {
   const memory = new BodyMemory(limits);
   return (request: Request): void => {
@@ -97,8 +94,8 @@ async function readBody(request: Request, memory: BodyMemory): Promise<Buffer> {
     const refusal = refusalOfType(request.headers);
     if (refusal !== undefined) throw refusal;
   }
-  // The server hands over requests with this expectation unanswered (see http-server.ts). RFC 9110,
-  // section 10.1.1: it is of HTTP/1.1 only.
+  // The server leaves 100 Continue to this reader (http-server.ts). HTTP/1.0 has no expectations (RFC 9110,
+  // section 10.1.1).
   if (request.headers.expect !== undefined && request.httpVersion === '1.1') {
     request.res?.writeContinue();
   }
@@ -108,7 +105,7 @@ async function readBody(request: Request, memory: BodyMemory): Promise<Buffer> {
 }
 
 function collect(request: Request, memory: BodyMemory): Promise<Buffer> | Buffer {
-  // Most bodies have arrived together with the header fields: nothing to wait for.
+  // Most bodies arrive together with the header fields.
   if (Number(request.headers['content-length']) === request.readableLength) {
     request.bodyIsRead = true;
     return request.read() as Buffer;
@@ -126,13 +123,13 @@ function collect(request: Request, memory: BodyMemory): Promise<Buffer> | Buffer
     const whole = setTimeout(onTimeout, limits.milliseconds);
     const onData = (chunk: Buffer) => {
       idle.refresh();
-      // Only the first byte of a chunked body tells that there is one at all.
+      // Whether a chunked body is empty is known only after its first chunk.
       const refusal = size === 0 ? refusalOfType(request.headers) : undefined;
       if (refusal !== undefined) return settle(() => reject(refusal));
       size += chunk.length;
       if (size > limits.bytes) return settle(() => reject(tooLarge(limits)));
-      // The rest of a body that is not kept is read as well: a client that is still sending would not see the
-      // answer. A closed response has given its share back already.
+      // If there is no room, the rest is read and discarded: a client that is still sending would not see the answer.
+      // A closed response has returned its share already.
       isKept &&= !response.closed && share.take(chunk.length);
       if (isKept) {
         chunks.push(chunk);
@@ -148,7 +145,7 @@ function collect(request: Request, memory: BodyMemory): Promise<Buffer> | Buffer
       clearTimeout(idle);
       clearTimeout(whole);
       request.off('data', onData).off('end', onEnd).off('error', onError).pause();
-      // An aborted request emits one more error, which must find a listener.
+      // An aborted request emits another error, which needs a listener.
       request.on('error', () => {});
       outcome();
     };
@@ -157,23 +154,23 @@ function collect(request: Request, memory: BodyMemory): Promise<Buffer> | Buffer
 }
 
 function overloaded(): PlantStoreError {
-  return new PlantStoreError('overloaded', 'too many long bodies are on their way');
+  return new PlantStoreError('overloaded', 'too many large bodies are being received');
 }
 
 function tooLarge({ bytes }: BodyLimits): PlantStoreError {
   return new PlantStoreError('body-too-large', `the body must not be longer than ${bytes} bytes`);
 }
 
-/** Why the body cannot be read as JSON, as far as its header fields tell. */
+/** The failure of a request whose header fields announce anything other than JSON in UTF-8. */
 function refusalOfType(headers: IncomingHttpHeaders): PlantStoreError | undefined {
   const { 'content-type': type, 'content-encoding': coding } = headers;
   let found: string;
-  if (coding !== undefined) found = `with the content coding ${quote(coding)}`;
-  else if (type === undefined) found = 'without a Content-Type';
+  if (coding !== undefined) found = `Content-Encoding ${quote(coding)}`;
+  else if (type === undefined) found = 'no Content-Type';
   else if (isUtf8Json(type)) return undefined;
-  else found = `as ${quote(type)}`;
+  else found = `Content-Type ${quote(type)}`;
   const { message } = ERROR_TABLE['unsupported-media-type'];
-  return new PlantStoreError('unsupported-media-type', `${message}; it came ${found}`);
+  return new PlantStoreError('unsupported-media-type', `${message}; the request has ${found}`);
 }
 
 function isUtf8Json(contentType: string): boolean {
@@ -186,7 +183,7 @@ function isUtf8Json(contentType: string): boolean {
   }
 }
 
-// `ignoreBOM` keeps a byte order mark in the text, where it is no JSON (RFC 8259, section 8.1).
+// `ignoreBOM` keeps a byte order mark in the text, where the parser refuses it (RFC 8259, section 8.1).
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 function decode(body: Buffer): string {

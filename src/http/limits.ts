@@ -1,18 +1,18 @@
-/** The bounds of the public port; times in milliseconds. */
+/** Limits and timeouts of the public port; times in milliseconds. */
 export const HTTP_LIMITS = {
-  /** Open at the same time; further ones are closed at once. */
+  /** Most open connections. Further connections are closed at once. */
   connections: 10_000,
-  /** All header fields of a request. */
+  /** For all header fields of a request. */
   headers: 10_000,
-  /** Between two pieces of a request body. */
+  /** Between two chunks of a request body. */
   bodyIdle: 10_000,
-  /** All of a request body. */
+  /** For a whole request body. */
   body: 60_000,
-  /** The rest of a body that is refused, from a caller with a valid token. */
+  /** For the rest of a refused body from a client with a valid token. */
   refusedBody: 10_000,
-  /** A connection on which nothing moves while a request is under way, or an answer is not read. */
+  /** For a connection without traffic while a request runs or its answer is not read. */
   socketIdle: 60_000,
-  /** Between two requests. Longer than proxies keep their side (60 s), so that they close first. */
+  /** Between two requests (keep-alive). Longer than the 60 s of proxies, so that proxies close connections first. */
   keepAlive: 72_000,
 } as const;
 

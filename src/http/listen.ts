@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { StartupError } from '../errors/startup.error.js';
 
-/** Where to listen, and the variables that said so. */
+/** Where to listen, and the names of the variables that configure it. */
 interface ListenOptions {
   readonly host: string;
   readonly port: number;
@@ -11,17 +11,13 @@ interface ListenOptions {
 }
 
 /**
- * Connections that the system makes before the process takes them; it allows fewer where its own bound is
- * lower (on Linux `net.core.somaxconn`). Node's 511 are not even as many clients as come back after an outage,
- * and those beyond try again after 1 s, 3 s, 7 s.
+ * Connections that the kernel queues until the process accepts them, unless its own limit is lower (on Linux
+ * `net.core.somaxconn`). After an outage, more clients than Node's default of 511 may connect at once. Those that do
+ * not fit retry after 1 s, 3 s and 7 s.
  */
 const BACKLOG = 4_096;
 
-/**
- * Begins to listen.
- *
- * @throws StartupError when the address cannot be had
- */
+/** @throws StartupError when the address cannot be used */
 export async function listen(server: Server, options: ListenOptions): Promise<AddressInfo> {
   const { host, port } = options;
   server.listen({ port, host, backlog: BACKLOG });
@@ -38,10 +34,10 @@ function explain(
   { host, port, variables }: ListenOptions,
 ): string {
   if (code === 'EADDRINUSE') {
-    return `${variables.port}: port ${port} on ${host} is taken by another program`;
+    return `${variables.port}: port ${port} on ${host} is used by another program`;
   }
   if (code === 'EACCES') {
-    return `${variables.port}: this account may not listen on port ${port}`;
+    return `${variables.port}: this user has no permission to listen on port ${port}`;
   }
   return `${variables.host}: this machine cannot listen on ${host} (${code})`;
 }

@@ -13,36 +13,34 @@ import { Readiness } from '../observability/readiness.js';
 import { clientFailure } from './client-error.js';
 import { rawAnswer } from './raw-answer.js';
 import { sendJson } from './send-json.js';
-import { declaresBody } from './unread-body.js';
+import { declaresBody, lingeringClose, stopParsing } from './unread-body.js';
 import { wellFormed } from './well-formed.js';
 
-/** Connections open at the same time. */
+/** Most open connections. */
 const MAX_CONNECTIONS = 100;
 
-/** Of the management port, in milliseconds. */
+/** Timeouts of the management port, in milliseconds. */
 const LIMITS = {
-  /** All of a request, and all of its header fields. */
+  /** For a whole request, and for its header fields. */
   request: 10_000,
-  /** A connection on which nothing moves. */
+  /** For a connection without traffic. */
   idle: 10_000,
-  /** How often late requests are looked for. */
+  /** Between two checks for late requests. */
   check: 1_000,
-  /** What still arrives after an answer that is the last one on its connection. */
-  close: 1_000,
 } as const;
 
-/** Health and metrics, on a port of their own that is never published. */
+/** Serves health and metrics on an internal port. */
 @Injectable()
 export class ManagementServer {
   readonly server: Server = createServer({
     requestTimeout: LIMITS.request,
     headersTimeout: LIMITS.request,
     connectionsCheckingInterval: LIMITS.check,
-    // A missing Host is refused with an Error body.
+    // A request handler refuses a missing Host, with an Error body.
     requireHostHeader: false,
   });
 
-  /** The last response on each connection. The connection that has waited longest for a request is first. */
+  /** The last response of each connection, ordered by last use: the least recently used connection is first. */
   private readonly connections = new Map<Socket, ServerResponse | undefined>();
 
   constructor(
@@ -63,7 +61,7 @@ export class ManagementServer {
       .on('clientError', (error, socket: Socket) => this.refuse(socket, clientFailure(error)));
   }
 
-  /** Accepts every connection, at the cost of the one idle longest, so that idle clients keep no probe out. */
+  /** Accepts every connection, and closes the least recently used above the limit, so that no client can block probes. */
   private add(socket: Socket): void {
     const [first] = this.connections.keys();
     if (first !== undefined && this.connections.size >= MAX_CONNECTIONS) {
@@ -85,7 +83,7 @@ export class ManagementServer {
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.connections.delete(request.socket);
     this.connections.set(request.socket, response);
-    // No body is read.
+    // Bodies are never read.
     if (declaresBody(request)) response.setHeader('Connection', 'close');
     try {
       wellFormed(request);
@@ -98,15 +96,14 @@ export class ManagementServer {
     }
   }
 
-  /** Answers what Node could not parse as a request, or a request that broke off. */
+  /** Answers what Node could not parse as a request, or an incomplete request. */
   private refuse(socket: Socket, failure: PlantStoreError): void {
-    // Nothing more is read. Node takes its own listener away before it hands over the socket of a CONNECT.
-    socket.on('error', () => {}).pause();
+    // Node removes its own listener before it hands over the socket of a CONNECT.
+    socket.on('error', () => {});
+    stopParsing(socket);
     const answer = () => {
-      if (!socket.writable) return;
-      socket.end(rawAnswer(toAnswer(failure)));
-      // Closed in two steps, because a reset could cost the client the answer (RFC 9112, section 9.6).
-      setTimeout(() => socket.destroy(), LIMITS.close).unref();
+      if (socket.writable) socket.end(rawAnswer(toAnswer(failure)));
+      lingeringClose(socket);
     };
     const last = this.connections.get(socket);
     if (last === undefined || last.closed) answer();

@@ -5,17 +5,17 @@ import type { Express, Request, Response } from 'express';
 import type { Observability } from '../observability/observability.module.js';
 import { unroutable } from './allowed-methods.js';
 import { stringifyExactJson } from './exact-json.js';
-import { createHttpServer } from './http-server.js';
+import { HttpServer } from './http-server.js';
 import type { HttpLimits } from './limits.js';
 import { sendJson } from './send-json.js';
 
-/** Express under Nest, on an HTTP server of our own, with exact JSON. */
+/** Nest's Express adapter with the service's own {@link HttpServer} and exact JSON. */
 export class PlantStoreAdapter extends ExpressAdapter {
   constructor(
     private readonly limits: HttpLimits,
     private readonly observability: Observability,
   ) {
-    // Routing reads these settings once, when the adapter takes the application over.
+    // Express reads its routing settings only once, so they must be set before Nest uses the application.
     super(
       express()
         .enable('strict routing')
@@ -27,17 +27,13 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 
   override initHttpServer(): void {
-    this.httpServer = createHttpServer(
-      this.getInstance<Express>(),
-      this.limits,
-      this.observability,
-    );
+    this.httpServer = new HttpServer(this.getInstance<Express>(), this.limits, this.observability);
   }
 
-  /** Answers with what a handler returned: JSON of objects, all else as Express and Nest do. */
+  /** Sends what a handler returned: objects as exact JSON, everything else as Nest does. */
   override reply(response: Response, body: unknown, status = response.statusCode): void {
     if (body instanceof StreamableFile) {
-      // Nest would answer `Bad Request` as plain text. The filter breaks off an answer that has begun.
+      // Nest would answer `Bad Request` in plain text. The filter sends an Error, or cuts a started answer short.
       body.setErrorHandler((error) => {
         if (!response.headersSent) response.removeHeader('Content-Disposition');
         response.req.next?.(error);
@@ -50,14 +46,14 @@ export class PlantStoreAdapter extends ExpressAdapter {
     super.reply(response, body, status);
   }
 
-  /** Not by Nest's NotFoundException, which a handler may throw, too. */
+  /** Nest would throw a NotFoundException, which handlers may throw as well, so 405 could not be told from it. */
   override setNotFoundHandler(): void {
     this.use((request: Request) => {
       throw unroutable(request);
     });
   }
 
-  /** Failures of Express reach the filter as they are: what they tell is for the log. */
+  /** Passes failures of Express to the filter unchanged, because their messages are for the log only. */
   override mapException(error: unknown): unknown {
     return error;
   }

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { ErrorAnswer } from '../errors/to-answer.js';
 
-/** The bytes of an answer on a connection that has no response object; it is the last one there. */
+/** The text of an answer on a socket without a response object. The connection closes after it. */
 export function rawAnswer({ status, headers, body }: ErrorAnswer): string {
   const content = JSON.stringify(body);
   const fields = {

@@ -7,27 +7,27 @@ import { callerTrace } from '../observability/trace-context.js';
 declare global {
   namespace Express {
     interface Response {
-      /** The number of the Error that it carries. */
+      /** The number of the Error in the body. */
       error?: number;
     }
   }
 }
 
 /**
- * One line and one measurement for each request. Neither holds a path, a query or a header: they can hold
- * secrets. Only the ids of a trace are taken out of one, which are digits.
+ * Writes one log line and one measurement for each request, without path, query and headers, because these can
+ * contain secrets. Trace ids are safe: they consist of hexadecimal digits.
  */
 export function requestLog(log: Logger, metrics: Metrics) {
   return (request: Request, response: Response): void => {
     const start = performance.now();
-    // The socket knows neither any more when the client has left.
+    // Read now, because a closed socket has no address.
     const client = request.ip;
-    // Only a proxy makes it another one.
+    // Behind a proxy only: the service itself speaks plain HTTP.
     const isSecure = request.headers['x-forwarded-proto'] !== undefined && request.secure;
     response.once('close', () => {
       const answered = isAnswered(response);
       const seconds = (performance.now() - start) / 1_000;
-      // Set by Express; a request that no route took has none.
+      // Set by Express if a route matches.
       const path: unknown = request.route?.path;
       const route = typeof path === 'string' ? path : undefined;
       const { method } = request;
@@ -35,7 +35,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
       const scheme = isSecure ? 'https' : 'http';
       metrics.recordRequest({ method, scheme, route, status, seconds });
       const trace = request.span ?? callerTrace(request);
-      // Without object spread, which took 6 µs here. Pino leaves out what is undefined.
+      // Object spread took 6 µs here. Pino omits undefined fields.
       log.info(
         {
           requestId: request.id,

@@ -1,6 +1,6 @@
 /**
- * What helmet sets, with the policies of an API: nothing it answers is a page, so nothing may be
- * loaded, framed or cached. The docs page replaces the content security policy by its own.
+ * The headers of helmet, as strict as an API allows: its answers are not pages, so nothing may be loaded, framed or
+ * cached. The docs page sets its own content security policy.
  */
 export const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
@@ -9,7 +9,7 @@ export const SECURITY_HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Origin-Agent-Cluster': '?1',
   'Referrer-Policy': 'no-referrer',
-  // Not for subdomains: they may belong to others than those who run this service.
+  // Without `includeSubDomains`: subdomains may belong to somebody else.
   'Strict-Transport-Security': 'max-age=31536000',
   'X-Content-Type-Options': 'nosniff',
   'X-DNS-Prefetch-Control': 'off',

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { stringifyExactJson } from './exact-json.js';
 
-/** Answers with a JSON value; `bigint`s are written digit for digit. */
+/** Answers with JSON, with all digits of each `bigint`. */
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
   const body = stringifyExactJson(value);
   const length = String(Buffer.byteLength(body));

@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request } from 'express';
 
-/** What is still read, and thrown away, from a caller without a valid token, so that the refusal arrives. */
-const STRANGER = { bytes: 64 * 1024, milliseconds: 1_000 } as const;
+/** What is still read and discarded from a client without a valid token, so that the refusal arrives. */
+const UNAUTHENTICATED = { bytes: 64 * 1024, milliseconds: 1_000 } as const;
 
 declare global {
   namespace Express {
     interface Request {
-      /** Set by the guard. The refusal of a long body must reach whoever may send a shorter one. */
+      /** Set by the guard. A client with a valid token gets more time to read the refusal of a long body. */
       isAuthenticated?: boolean;
     }
   }
@@ -22,20 +22,21 @@ export function declaresBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Lets a connection be used again only when the body of its request was read to the end. Called before the
- * header fields of the answer are written. Node by itself would read the rest of the body, however long.
+ * Keeps a connection alive only if the body of its request was read to the end. Called before the header fields of
+ * the answer are written. Otherwise Node would read the rest of the body, however long.
  *
- * @param patience for the rest of the body of an authenticated request, in milliseconds
+ * @param timeout for the rest of the body of an authenticated request, in milliseconds
  */
 export function closeAfterUnreadBody(
   request: Request,
   response: ServerResponse,
-  patience: number,
+  timeout: number,
 ): void {
   if (isRead(request)) return;
   response.shouldKeepAlive = false;
   response.once('prefinish', () => {
-    if (!isRead(request)) drain(request.socket, request.isAuthenticated && patience);
+    if (isRead(request)) return;
+    lingeringClose(request.socket, request.isAuthenticated === true ? timeout : undefined);
   });
 }
 
@@ -44,8 +45,8 @@ function isRead(request: Request): boolean {
   return request.complete && request.readableLength === 0;
 }
 
-/** Stops reading and parsing what arrives on a connection, until {@link drain}. */
-export function hold(socket: Socket): void {
+/** Stops reading and parsing what arrives on a connection, until {@link lingeringClose}. */
+export function stopParsing(socket: Socket): void {
   socket
     .removeAllListeners('data')
     .on('data', () => {})
@@ -53,24 +54,24 @@ export function hold(socket: Socket): void {
 }
 
 /**
- * Closes a connection behind its last answer, in two steps (RFC 9112, section 9.6), because a reset could cost
- * the client the answer. What still arrives is thrown away unparsed.
+ * Closes a connection after its last answer, in two steps (RFC 9112, section 9.6): an immediate close could reset the
+ * connection, and the client would lose the answer. What still arrives is discarded unparsed.
  *
- * @param patience in milliseconds, for a caller with a valid token; no number of bytes bounds it
+ * @param timeout in milliseconds, for a client with a valid token, which may send any number of bytes
  */
-export function drain(socket: Socket, patience?: number | false): void {
+export function lingeringClose(socket: Socket, timeout?: number): void {
   if (socket.destroyed) return;
   // Node calls it after the last answer of a connection, and would destroy the socket.
   socket.destroySoon = () => socket.end();
-  const deadline = setTimeout(() => socket.destroy(), patience || STRANGER.milliseconds);
-  let left = patience ? Infinity : STRANGER.bytes;
+  const timer = setTimeout(() => socket.destroy(), timeout ?? UNAUTHENTICATED.milliseconds);
+  let left = timeout === undefined ? UNAUTHENTICATED.bytes : Infinity;
   const onData = ({ length }: Buffer) => {
     left -= length;
     if (left < 0) socket.destroy();
   };
   socket.removeAllListeners('data').on('data', onData).resume();
-  // Node's parser may have stopped reading below the stream, which does not notice and would wait for ever.
+  // Node's parser may have paused the handle below the stream. The stream does not notice, and would wait for ever.
   // oxlint-disable-next-line no-underscore-dangle
   socket._read(0);
-  socket.once('close', () => clearTimeout(deadline));
+  socket.once('close', () => clearTimeout(timer));
 }
