@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-/* Ends the process where Node.js is too old for the service. JavaScript of its first days as a language of
-   modules, and no TypeScript, so that it can also be asked before anything is built. */
+/* Exits if the Node.js version is not supported. Written in early ES module syntax, which old versions can run, and in
+   JavaScript, so that it also runs before the build. */
 
 /**
- * Whether a version is within a range of the kind that `engines` in package.json has.
+ * Whether a version is in a range in the form of `engines` in package.json.
  *
  * @param {string} version such as `20.19.0`
  * @param {string} range such as `^20.19.0 || >=22.13.0`
@@ -24,6 +24,6 @@ const file = new URL('../package.json', import.meta.url);
 const { engines } = JSON.parse(readFileSync(file, 'utf8'));
 const version = process.versions.node;
 if (!isWithin(version, engines.node)) {
-  process.stderr.write(`plant-store: this is Node.js ${version}, and ${engines.node} is needed\n`);
+  process.stderr.write(`plant-store: Node.js ${version} is not supported, ${engines.node} is required\n`);
   process.exit(1);
 }

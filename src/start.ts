@@ -5,15 +5,15 @@ import { setFlagsFromString } from 'node:v8';
 import { readConfig, withDatabase } from './config/config.js';
 import type { ServiceConfig } from './config/config.js';
 import { startLocalInstance } from './local/local-instance.js';
-import { createLogger, linesInBackground } from './observability/logger.js';
+import { bufferedStdout, createLogger } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
 import type { Observability } from './observability/observability.module.js';
 import { createTracer } from './observability/create-tracer.js';
 import { hasLocalToken, localAddress, welcome } from './local/welcome.js';
 import { runProgram } from './run-program.js';
 
-// V8 would let old objects grow to four times what is in use before it looks for garbage among them. The
-// flag is read at each collection, so that it works after the start, too.
+// By default, V8 lets the old generation grow to four times its live size before a major garbage collection. V8 reads
+// the flag at each collection, so it can be set after the start.
 setFlagsFromString('--heap-growing-percent=30');
 
 process.exit(await runProgram(run));
@@ -22,7 +22,7 @@ async function run(signal: AbortSignal): Promise<void> {
   const config = readConfig(process.env);
   const logger = createLogger(
     config.logLevel,
-    process.stdout.isTTY ? undefined : linesInBackground(),
+    process.stdout.isTTY ? undefined : bufferedStdout(),
     config.logFormat,
   );
   const observability = {
@@ -37,7 +37,7 @@ async function run(signal: AbortSignal): Promise<void> {
     });
     return;
   }
-  // Loading the service takes as long as starting the database: both at once.
+  // Loading the service takes as long as starting the database, so both run at once.
   const [local] = await Promise.all([
     startLocalInstance(config, logger, signal),
     import('./service.js'),
@@ -79,7 +79,7 @@ async function serve(
   logger.info('stopped');
 }
 
-/** What a start waits for, a migration for example, is left to itself when the process is told to end. */
+/** Stops waiting for a start when the process is told to end. The work itself, for example a migration, is not awaited. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = signal.aborted ? Promise.resolve() : once(signal, 'abort');
   return Promise.race([work, aborted.then(() => Promise.reject(signal.reason as Error))]);

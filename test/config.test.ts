@@ -228,7 +228,7 @@ describe('the configuration', () => {
     [{ NODE_ENV: 'production', DATABASE_URL }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
     [{ DATABASE_URL }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
     [{ AUTH_JWT_ISSUER: 'https://id.example' }, /^AUTH_JWT_AUDIENCE must be set/],
-    [{ PORT: '3001' }, /^MANAGEMENT_PORT must not be PORT/],
+    [{ PORT: '3001' }, /^MANAGEMENT_PORT and PORT must be different$/],
     [{ AUTH_JWT_AUDIENCE: 'plants' }, /^AUTH_JWT_AUDIENCE needs AUTH_JWT_ISSUER/],
     [{ AUTH_JWT_JWKS_URI: 'https://id.example/k' }, /^AUTH_JWT_JWKS_URI needs AUTH_JWT_ISSUER/],
   ])('refuses what does not go together: %j', (environment, mistake) => {

@@ -46,7 +46,7 @@ describe('an old Node.js', () => {
           settle([error?.code, stdout, stderr]),
         );
       });
-      const line = `plant-store: this is Node.js 18.20.8, and ${engines.node} is needed\n`;
+      const line = `plant-store: Node.js 18.20.8 is not supported, ${engines.node} is required\n`;
       expect(told).toEqual([1, '', line]);
       expect(await readdir(folder)).toEqual(['old.cjs']);
     },

@@ -16,16 +16,16 @@ import {
   trustedProxies,
 } from './variable-parsers.js';
 
-/** Everything the service is told from outside. Read once, at start; frozen. */
+/** The configuration of the service. Read once, at start, and frozen. */
 export interface Config {
   readonly http: {
     readonly host: string;
     readonly port: number;
-    /** Where clients reach the service, without a slash at its end. */
+    /** The URL that clients use, without a trailing slash. */
     readonly publicBaseUrl: string | undefined;
-    /** Path of `publicBaseUrl`, under which every public route is served: `''` or `/api`. */
+    /** Prefix of every public route, from `publicBaseUrl`: `''` or, for example, `/api`. */
     readonly basePath: string;
-    /** Longest request body that is read, in bytes. */
+    /** Longest request body, in bytes. */
     readonly bodyLimit: number;
     readonly corsOrigins: readonly string[];
     readonly docsEnabled: boolean;
@@ -34,7 +34,7 @@ export interface Config {
   };
   readonly management: { readonly host: string; readonly port: number };
   readonly database: {
-    /** Absent: the embedded PostgreSQL. */
+    /** `undefined`: the embedded PostgreSQL. */
     readonly url: string | undefined;
     readonly poolMax: number;
     readonly migrateOnStart: boolean;
@@ -44,19 +44,19 @@ export interface Config {
     readonly jwt: JwtConfig | undefined;
   };
   readonly logLevel: (typeof LOG_LEVELS)[number];
-  /** Absent: text where standard output is a terminal, else JSON. */
+  /** `undefined`: text if standard output is a terminal, otherwise JSON. */
   readonly logFormat: (typeof LOG_FORMATS)[number] | undefined;
-  /** How long everything is served after SIGTERM, while the service is not ready, in milliseconds. */
+  /** How long the service, already unready, still serves requests after SIGTERM, in milliseconds. */
   readonly shutdownDelay: number;
 }
 
-/** A configuration that names its database: what the service itself runs on. */
+/** A configuration with a database. */
 export type ServiceConfig = Config & { readonly database: { readonly url: string } };
 
 export interface JwtConfig {
   readonly issuer: string;
   readonly audience: string;
-  /** Absent: taken from the issuer's discovery document. */
+  /** `undefined`: the URL in the issuer's discovery document. */
   readonly jwksUri: URL | undefined;
 }
 
@@ -64,11 +64,11 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 const LOG_FORMATS = ['json', 'text'] as const;
 
 interface Variable {
-  /** Gives `undefined` for a text that breaks the rule. */
+  /** Returns `undefined` if the text breaks the rule. */
   readonly parse: (text: string) => unknown;
   /** Completes the sentence "NAME must be …". */
   readonly rule: string;
-  /** What else is wrong with a text that `parse` takes, each to complete the sentence "NAME must …". */
+  /** Further mistakes in a text that `parse` accepts. Each completes the sentence "NAME must …". */
   readonly mistakes?: (text: string) => string[];
   /** Parsed when the variable is unset or empty. */
   readonly fallback?: string;
@@ -77,7 +77,7 @@ interface Variable {
 const HOST = { parse: hostName, rule: 'a host name or an IP address', fallback: '127.0.0.1' };
 const PORT = { parse: integerWithin(0, 65_535), rule: 'a port number, 0 to 65535' };
 
-/** Every variable the service knows. `.env.example` and the README list the same ones. */
+/** Every variable of the service. `.env.example` and the README list them, too. */
 export const VARIABLES = {
   HOST,
   PORT: { ...PORT, fallback: '3000' },
@@ -144,22 +144,22 @@ type Values = { readonly [Name in VariableName]: ValueOf<(typeof VARIABLES)[Name
 
 const LOCAL_TOKEN_PREFIX = 'plant-store-local-';
 
-/** Whether a token is of the kind that stands in the documentation, so that everybody knows it. */
+/** Whether a token has the prefix of the tokens in the documentation, which are not secret. */
 export function isLocalToken(token: string): boolean {
   return token.startsWith(LOCAL_TOKEN_PREFIX);
 }
 
 /**
- * Reads and checks the whole environment.
+ * Reads and validates the whole environment.
  *
- * @throws StartupError with one line for each mistake; none repeats a value, which may be a secret
+ * @throws StartupError with one line for each mistake. No line contains a value, which may be a secret
  */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const { values, mistakes } = readVariables(environment);
   mistakes.push(...contradictions(environment, values));
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
 
-  // Without a mistake every variable has its value.
+  // Without mistakes, every value has its type.
   const value = values as Values;
   return deepFreeze({
     http: {
@@ -196,7 +196,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
 }
 
 /**
- * Reads what commands need that serve nothing.
+ * Reads the variables of commands that do not start the service.
  *
  * @throws StartupError
  */
@@ -206,7 +206,6 @@ export function readCommandConfig({ DATABASE_URL, LOG_FORMAT }: NodeJS.ProcessEn
   return { databaseUrl: values.DATABASE_URL, logFormat: values.LOG_FORMAT };
 }
 
-/** The configuration with a database, for a service that is to run on it. */
 export function withDatabase(config: Config, url: string): ServiceConfig {
   return deepFreeze({ ...config, database: { ...config.database, url } });
 }
@@ -225,7 +224,7 @@ function readVariables(environment: NodeJS.ProcessEnv) {
   return { values: values as Partial<Values>, mistakes };
 }
 
-/** What each variable allows on its own, but not together with the others. */
+/** Combinations of variables that are not valid together. */
 function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>): string[] {
   const isSet = (name: VariableName) => Boolean(environment[name]);
   const production = environment['NODE_ENV'] === 'production';
@@ -234,15 +233,17 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
     mistakes.push('DATABASE_URL must be set when NODE_ENV is production');
   }
   if ((production || isSet('DATABASE_URL')) && !isSet('AUTH_TOKEN') && !isSet('AUTH_JWT_ISSUER')) {
-    mistakes.push('AUTH_TOKEN or AUTH_JWT_ISSUER must be set: no request could be authenticated');
+    mistakes.push(
+      'AUTH_TOKEN or AUTH_JWT_ISSUER must be set, otherwise no request can be authenticated',
+    );
   }
   if (
-    // 0 is any free port.
+    // 0 selects any free port.
     values.PORT &&
     values.PORT === values.MANAGEMENT_PORT &&
     values.HOST === values.MANAGEMENT_HOST
   ) {
-    mistakes.push('MANAGEMENT_PORT must not be PORT: the two serve different things');
+    mistakes.push('MANAGEMENT_PORT and PORT must be different');
   }
   if (isSet('AUTH_JWT_ISSUER') && !isSet('AUTH_JWT_AUDIENCE')) {
     mistakes.push('AUTH_JWT_AUDIENCE must be set when AUTH_JWT_ISSUER is');
@@ -257,7 +258,7 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
     !isLoopback(values.PUBLIC_BASE_URL.hostname)
   ) {
     mistakes.push(
-      `AUTH_TOKEN must not begin with ${LOCAL_TOKEN_PREFIX} unless PUBLIC_BASE_URL is unset or on loopback: everybody knows that token, so set one of your own`,
+      `AUTH_TOKEN must not begin with ${LOCAL_TOKEN_PREFIX} unless PUBLIC_BASE_URL is unset or on loopback: such tokens are public, so set a secret token`,
     );
   }
   return mistakes;

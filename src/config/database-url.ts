@@ -1,39 +1,30 @@
 import { isIP } from 'node:net';
 
-/* What `DATABASE_URL` may ask for, so that nothing it asks for is ignored. */
+/** Parameters with a fixed set of values. `sslmode` lacks `allow` and `prefer`: pg cannot fall back to no TLS. */
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  ssl: ['true', '1', '0', 'no-verify'],
+  sslmode: ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify'],
+  sslnegotiation: ['postgres', 'direct'],
+  uselibpqcompat: ['true', 'false'],
+};
 
 /**
- * The parameters that pg honours (`pg-connection-string`, pg's `ConnectionParameters`), with their values
- * where these are few. Not `statement_timeout`, `query_timeout` and the like, which would undo bounds of ours.
+ * The parameters that pg honours (`pg-connection-string`, pg's `ConnectionParameters`). pg would ignore others.
+ * Timeouts such as `statement_timeout` are missing on purpose, because they would override the service's own.
  */
-const PARAMETERS = new Map<string, readonly string[] | undefined>([
-  ['application_name', undefined],
-  ['host', undefined],
-  ['idle_in_transaction_session_timeout', undefined],
-  ['lock_timeout', undefined],
-  ['options', undefined],
-  ['password', undefined],
-  ['port', undefined],
-  ['ssl', ['true', '1', '0', 'no-verify']],
-  ['sslcert', undefined],
-  ['sslkey', undefined],
-  // `allow` and `prefer` would go on without TLS, which pg cannot do.
-  ['sslmode', ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']],
-  ['sslnegotiation', ['postgres', 'direct']],
-  ['sslrootcert', undefined],
-  ['user', undefined],
-  ['uselibpqcompat', ['true', 'false']],
-]);
+const PARAMETERS =
+  `application_name host idle_in_transaction_session_timeout lock_timeout options password port ssl
+  sslcert sslkey sslmode sslnegotiation sslrootcert user uselibpqcompat`.split(/\s+/);
 
 /**
- * A URL that leaves nothing to interpretation: pg takes `require` and `verify-ca` for `verify-full`, unless
- * told to be like libpq, and prints a warning that this is to change.
+ * Returns the URL with an explicit `sslmode`: unless `uselibpqcompat` is set, pg treats `require` and `verify-ca` as
+ * `verify-full`, and prints a warning that this will change.
  */
 export function databaseUrl(raw: string): string | undefined {
   if (!URL.canParse(raw) || !isEncoded(raw)) return undefined;
   const url = new URL(raw);
   if (!['postgres:', 'postgresql:'].includes(url.protocol)) return undefined;
-  // The rest of a password with a `?` or a `#` in it, which must not be taken for parameters and named.
+  // Probably the rest of a password with an unencoded `?` or `#`. It must not appear in messages as a parameter.
   if (url.search.includes('@') || url.hash !== '') return undefined;
   const parameters = url.searchParams;
   if (parameters.get('uselibpqcompat') === 'true') return raw;
@@ -42,7 +33,7 @@ export function databaseUrl(raw: string): string | undefined {
   return url.href;
 }
 
-/** What is wrong with the parts of a database URL, each to complete the sentence "DATABASE_URL must …". */
+/** Mistakes in the parts of a database URL. Each completes the sentence "DATABASE_URL must …". */
 export function databaseUrlMistakes(raw: string): string[] {
   const { hostname, searchParams } = new URL(raw);
   const mistakes: string[] = [];
@@ -50,9 +41,9 @@ export function databaseUrlMistakes(raw: string): string[] {
     mistakes.push('name one host, such as db.example.com');
   }
   for (const [name, value] of searchParams) {
-    const values = PARAMETERS.get(name);
-    if (!PARAMETERS.has(name)) {
-      const known = [...PARAMETERS.keys()].join(', ');
+    const values = VALUES[name];
+    if (!PARAMETERS.includes(name)) {
+      const known = PARAMETERS.join(', ');
       mistakes.push(`not have the parameter ${JSON.stringify(name)}, only ${known}`);
     } else if (values !== undefined && !values.includes(value)) {
       mistakes.push(`have one of ${values.join(', ')} as its ${name}`);
@@ -70,7 +61,7 @@ function isEncoded(raw: string): boolean {
   }
 }
 
-/** Whether it can be one; none is the default of the driver. */
+/** Whether the text can be a host. Without a host, the driver uses its default. */
 function isHost(host: string): boolean {
   if (host === '' || host.startsWith('/') || isIP(host.replace(/^\[(.*)\]$/, '$1'))) return true;
   return /^[\p{L}\p{M}\p{N}_-]{1,63}(\.[\p{L}\p{M}\p{N}_-]{1,63})*\.?$/u.test(host);

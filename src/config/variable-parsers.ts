@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/* Each parser turns the text of a variable into its value, or into `undefined` when it breaks the rule. */
+/* Each parser returns the value of a variable, or `undefined` if the text breaks the rule. */
 
 export function text(raw: string): string | undefined {
   return raw.trim() === '' ? undefined : raw;
@@ -35,14 +35,14 @@ export function byteSize(raw: string): number | undefined {
   return bytes >= 1024 && bytes <= 100 * 1024 ** 2 ? bytes : undefined;
 }
 
-/** What can be sent as a bearer credential (`b64token`, RFC 6750, section 2.1). */
+/** The syntax of a bearer token (`b64token`, RFC 6750, section 2.1). */
 export const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
 export function staticToken(raw: string): string | undefined {
   return raw.length >= 32 && B64TOKEN.test(raw) ? raw : undefined;
 }
 
-/** Kept as text: issuers are compared character by character (OpenID Connect Discovery, section 4.3). */
+/** Returns text, because issuers are compared character by character (OpenID Connect Discovery, section 4.3). */
 export function issuerUrl(raw: string): string | undefined {
   return secureUrl(raw)?.search === '' ? raw : undefined;
 }
@@ -55,7 +55,7 @@ export function secureUrl(raw: string): URL | undefined {
     : undefined;
 }
 
-/** Its path becomes a route prefix, so it holds nothing that a route pattern would read as special. */
+/** The path becomes a route prefix, so it must not contain special characters of route patterns. */
 export function publicUrl(raw: string): URL | undefined {
   const url = parseUrl(raw);
   if (!url || !['http:', 'https:'].includes(url.protocol)) return undefined;
@@ -68,7 +68,7 @@ export function origins(raw: string): readonly string[] | undefined {
   return list.every((origin) => parseUrl(origin)?.origin === origin) ? list : undefined;
 }
 
-/** A number of proxies or a list of those trusted: the values of Express's setting `trust proxy`. */
+/** A number of proxies or a list of trusted proxies, for Express's setting `trust proxy`. */
 export function trustedProxies(raw: string): number | readonly string[] | undefined {
   const hops = integerWithin(0, 100)(raw);
   if (hops !== undefined) return hops;

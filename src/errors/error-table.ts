@@ -1,23 +1,23 @@
-/** One kind of failure, as callers see it. */
+/** A kind of failure, as clients see it. */
 export interface ErrorDefinition {
   readonly status: number;
-  /** Value of the member `error`: status × 100 + n. Stable, so never given to another failure. */
+  /** Value of the member `error`: status × 100 + n. Never reused for another failure. */
   readonly number: number;
-  /** What the documentation says, and callers read unless the failure has something more precise to tell. */
+  /** The default message, also used in the documentation. */
   readonly message: string;
-  /** Header fields that belong to every answer with this failure. */
+  /** Header fields of every answer with this failure. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/* RFC 6750, section 3: an error attribute only when credentials were sent. */
+// The `error` attribute is sent only if the request had credentials (RFC 6750, section 3).
 const CHALLENGE = 'Bearer realm="plant-store"';
 const INVALID_TOKEN = `${CHALLENGE}, error="invalid_token"`;
 
-/** Every failure that leaves the service. The documentation is generated from it. */
+/** Every failure that clients can see. The documentation is generated from this table. */
 export const ERROR_TABLE = {
   'bad-request': { status: 400, number: 40000, message: 'the request is malformed' },
   'malformed-json': { status: 400, number: 40001, message: 'the body is not valid JSON' },
-  'body-missing': { status: 400, number: 40002, message: 'the request needs a body' },
+  'body-missing': { status: 400, number: 40002, message: 'the request body is missing' },
   'body-not-valid': { status: 400, number: 40003, message: 'the body is not a valid NewPlant' },
   'parameter-not-valid': { status: 400, number: 40004, message: 'a parameter is not valid' },
   'id-taken': {
@@ -45,40 +45,40 @@ export const ERROR_TABLE = {
     message: 'the bearer token has expired',
     headers: { 'WWW-Authenticate': `${INVALID_TOKEN}, error_description="the token has expired"` },
   },
-  'no-such-path': { status: 404, number: 40400, message: 'there is nothing at this path' },
+  'no-such-path': { status: 404, number: 40400, message: 'the path does not exist' },
   'no-such-plant': { status: 404, number: 40401, message: 'there is no plant with this id' },
   'method-not-allowed': {
     status: 405,
     number: 40500,
-    message: 'the path does not allow this method',
+    message: 'the method is not allowed for this path',
   },
   'request-timeout': {
     status: 408,
     number: 40800,
-    message: 'the request did not arrive in time',
+    message: 'the request timed out before it was complete',
   },
   'body-too-large': { status: 413, number: 41300, message: 'the body is too large' },
   'unsupported-media-type': {
     status: 415,
     number: 41500,
-    message: 'the body must be application/json in UTF-8, without a content coding',
+    message: 'the body must be application/json in UTF-8, without Content-Encoding',
     headers: { 'Accept-Post': 'application/json', 'Accept-Encoding': 'identity' },
   },
   'expectation-failed': {
     status: 417,
     number: 41700,
-    message: 'the only expectation that can be met is 100-continue',
+    message: 'the only supported expectation is 100-continue',
   },
   'headers-too-large': {
     status: 431,
     number: 43100,
-    message: 'the header fields of the request are too large',
+    message: 'the request header fields are too large',
   },
   internal: { status: 500, number: 50000, message: 'the service failed to handle the request' },
   'database-unavailable': {
     status: 503,
     number: 50300,
-    message: 'the database is out of reach',
+    message: 'the database is unavailable',
     headers: { 'Retry-After': '1' },
   },
   overloaded: {
@@ -96,7 +96,7 @@ export const ERROR_TABLE = {
   'token-issuer-unavailable': {
     status: 503,
     number: 50303,
-    message: 'the token issuer is out of reach, so the token cannot be checked',
+    message: 'the token issuer is unavailable, so the token cannot be verified',
     headers: { 'Retry-After': '1' },
   },
 } as const satisfies Record<string, ErrorDefinition>;

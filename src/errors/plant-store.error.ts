@@ -1,16 +1,13 @@
 import { ERROR_TABLE } from './error-table.js';
 import type { ErrorCode } from './error-table.js';
 
-/**
- * A failure with a meaning for the caller. It carries a code and knows nothing of HTTP; the error
- * table says how the code leaves the service.
- */
+/** A failure that the client is told about. Its code is independent of HTTP: the error table maps it to an answer. */
 export class PlantStoreError extends Error {
   override readonly name = 'PlantStoreError';
 
   /**
-   * @param message shown to the caller, so free of SQL, paths and secrets; by default the table's
-   * @param options `cause` is logged and never shown
+   * @param message shown to the client, so it must not contain SQL, paths or secrets. Default: the message of the table
+   * @param options `cause` is logged and never sent to the client
    */
   constructor(
     readonly code: ErrorCode,

@@ -1,4 +1,4 @@
-/** The service cannot start. The message is for whoever started it, one line for each thing to mend. */
+/** The service cannot start. The message is for the operator, with one line for each problem. */
 export class StartupError extends Error {
   override readonly name = 'StartupError';
 }

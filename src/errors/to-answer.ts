@@ -11,7 +11,7 @@ export interface ErrorAnswer {
   readonly body: ErrorDto;
 }
 
-/** What a caller is told of a failure, whatever was thrown. */
+/** Maps anything that was thrown to the answer that the client gets. */
 export function toAnswer(failure: unknown): ErrorAnswer {
   if (failure instanceof HttpException && isStatus(failure.getStatus())) {
     return ofHttpException(failure);
@@ -30,7 +30,7 @@ export function toAnswer(failure: unknown): ErrorAnswer {
   };
 }
 
-/** An exception of Nest is thrown on purpose, so its status and its message are meant for the caller. */
+/** The status and message of a Nest exception are meant for the client. */
 function ofHttpException(exception: HttpException): ErrorAnswer {
   const status = exception.getStatus();
   const error = status * 100;
@@ -40,18 +40,18 @@ function ofHttpException(exception: HttpException): ErrorAnswer {
   return { status, headers: { ...headers }, body: { error, message: messageOf(exception) } };
 }
 
-/** Nest's exceptions carry a text, or an object with one or more in `message`, or in `error`. */
+/** The response of a Nest exception is a string, or an object with one or more strings in `message` or `error`. */
 function messageOf(exception: HttpException): string {
   const response: string | { readonly message?: unknown; readonly error?: unknown } =
     exception.getResponse();
-  // Nest keeps the text of a wrapped error from the caller.
+  // The message of a wrapped error is not meant for the client.
   if (response instanceof Error) return STATUS_CODES[exception.getStatus()] ?? 'Error';
   const texts = typeof response === 'string' ? response : (response.message ?? response.error);
   const lines = [texts].flat().filter((text) => typeof text === 'string');
   return lines.join('; ') || exception.message;
 }
 
-/** What Node.js can send in the end; an exception with another one is a mistake of ours. */
+/** Whether Node.js can send the status of a final answer. An exception with any other status is a bug. */
 function isStatus(status: unknown): boolean {
   return Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599;
 }
@@ -63,7 +63,7 @@ function codeOf(failure: unknown): ErrorCode {
   return status !== undefined && status >= 400 && status < 500 ? 'bad-request' : 'internal';
 }
 
-/** Express and the libraries below it (`http-errors`) tell of their refusals by a status. */
+/** Errors of Express and its libraries (`http-errors`) have a `status`. */
 function statusOf(failure: unknown): number | undefined {
   return failure instanceof Error && 'status' in failure && typeof failure.status === 'number'
     ? failure.status
