@@ -56,11 +56,11 @@ describe('a log in text', () => {
 
   it('shows other fields behind the message, and every level but info', () => {
     const lines = shown((log) => {
-      log.warn({ reason: 'connect ECONNREFUSED', count: 2 }, 'the database is out of reach');
+      log.warn({ reason: 'connect ECONNREFUSED', count: 2 }, 'the database is unavailable');
       log.info({ applied: ['CreatePlants'], nothing: null, gone: undefined }, 'done');
     });
     expect(afterTheTime(lines)).toEqual([
-      '> WARN the database is out of reach reason="connect ECONNREFUSED" count=2',
+      '> WARN the database is unavailable reason="connect ECONNREFUSED" count=2',
       '> done applied=["CreatePlants"] nothing=null',
     ]);
   });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 interface PackageFile {
   readonly version: string;
-  /** What npm calls the commit that a package was made of; the image's build writes it down. */
+  /** The commit, in npm's name for it. The build of the image sets it. */
   readonly gitHead?: string;
 }
 
@@ -10,5 +10,5 @@ const { version, gitHead = 'unknown' } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 ) as PackageFile;
 
-/** Which version of the service this is, out of `package.json`. */
+/** Version and commit of the service, from `package.json`. */
 export const BUILD = { version, revision: gitHead } as const;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** Whether a response that is closed has left. Node calls one finished whose connection broke meanwhile, too. */
+/** Whether a closed response was sent. `writableFinished` alone is also true if the connection broke meanwhile. */
 export function isAnswered({ writableFinished, req: { socket } }: ServerResponse): boolean {
   return writableFinished && socket.errored === null;
 }

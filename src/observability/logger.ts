@@ -8,7 +8,7 @@ import { textLines } from './text-lines.js';
 /** Injection token of the pino logger. */
 export const LOGGER = Symbol('LOGGER');
 
-/** A log in JSON or in text: without a choice, in text where standard output is a terminal. */
+/** @param format default: text if standard output is a terminal, otherwise JSON */
 export function createLogger(
   level: Config['logLevel'],
   destination?: DestinationStream,
@@ -21,23 +21,23 @@ export function createLogger(
 }
 
 /**
- * Standard output for a service under load. Lines leave together and in the background: a system call for
- * each one would cost more than making it, and whoever reads them slowly must not hold requests up. What
- * cannot leave any more is dropped. What has not left is written when the process ends, unless it is killed.
+ * Buffered, asynchronous standard output. One system call per line would cost more than the line itself, and a slow
+ * reader must not delay requests. Lines are dropped when the buffer is full. The buffer is flushed when the process
+ * ends, unless it is killed.
  */
-export function linesInBackground(): DestinationStream {
+export function bufferedStdout(): DestinationStream {
   return pino.destination({
     dest: 1,
     sync: false,
-    /** Bytes that are waited for, but not for more than these milliseconds. */
+    /** Flush after this many bytes, or after this many milliseconds. */
     minLength: 4_096,
     periodicFlush: 50,
-    /** Bytes that may wait. */
+    /** Drop lines above this many bytes. */
     maxLength: 16_000_000,
   });
 }
 
-/** An error and its causes, without the members that libraries add: a failed query carries its parameters. */
+/** Serializes an error and its causes, without further members: a failed query contains its parameters. */
 function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { type: typeof error };
   const { name, message, stack } = error;
@@ -50,8 +50,8 @@ function describeError(error: unknown): object {
   };
 }
 
-/** The contexts under which Nest and its modules tell of each step of a start. */
-const OF_NEST = new Set([
+/** The contexts in which Nest and its modules log each step of a start. */
+const STARTUP_CONTEXTS = new Set([
   'InstanceLoader',
   'NestApplication',
   'NestFactory',
@@ -60,32 +60,22 @@ const OF_NEST = new Set([
   'TypeOrmModule',
 ]);
 
-/** Nest's `Logger`, in the service's log. Its callers give further values, and their context as the last of them. */
+/** Writes Nest's log to the service's log. Callers pass a message, further values, and their context as the last value. */
 export class NestLog implements LoggerService {
+  readonly fatal = this.at('fatal');
+  readonly error = this.at('error');
+  readonly warn = this.at('warn');
+  readonly debug = this.at('debug');
+  readonly verbose = this.at('trace');
+
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, ...others: unknown[]): void {
-    this.write(OF_NEST.has(String(others.at(-1))) ? 'debug' : 'info', message, others);
+    this.write(STARTUP_CONTEXTS.has(String(others.at(-1))) ? 'debug' : 'info', message, others);
   }
 
-  fatal(message: unknown, ...others: unknown[]): void {
-    this.write('fatal', message, others);
-  }
-
-  error(message: unknown, ...others: unknown[]): void {
-    this.write('error', message, others);
-  }
-
-  warn(message: unknown, ...others: unknown[]): void {
-    this.write('warn', message, others);
-  }
-
-  debug(message: unknown, ...others: unknown[]): void {
-    this.write('debug', message, others);
-  }
-
-  verbose(message: unknown, ...others: unknown[]): void {
-    this.write('trace', message, others);
+  private at(level: Level) {
+    return (message: unknown, ...others: unknown[]): void => this.write(level, message, others);
   }
 
   private write(level: Level, message: unknown, others: unknown[]): void {
@@ -94,18 +84,14 @@ export class NestLog implements LoggerService {
     const isStack = (value: unknown) => typeof value === 'string' && /\n {4}at /.test(value);
     const stack = values.find((value, index) => index > 0 && isStack(value));
     const err = values.find((value) => value instanceof Error);
-    const told = values.filter((value, index) => index === 0 || (value !== stack && value !== err));
-    const text = told.map((value) => {
+    const shown = values.filter(
+      (value, index) => index === 0 || (value !== stack && value !== err),
+    );
+    const text = shown.map((value) => {
       if (value instanceof Error) return value.message;
       return typeof value === 'string' ? value : inspect(value, { breakLength: Infinity });
     });
-    this.logger[level](
-      {
-        ...(context !== undefined && { context }),
-        ...(err && { err }),
-        ...(stack !== undefined && { stack }),
-      },
-      text.join(' '),
-    );
+    // Pino omits undefined fields.
+    this.logger[level]({ context, err, stack }, text.join(' '));
   }
 }

@@ -8,7 +8,7 @@ export interface RequestMeasurement {
   readonly method: string;
   readonly scheme: 'http' | 'https';
   readonly route: string | undefined;
-  /** Absent when the client left before it was answered. */
+  /** `undefined` if the client disconnected before the answer. */
   readonly status: number | undefined;
   readonly seconds: number;
 }
@@ -20,7 +20,7 @@ export interface PoolUse {
   readonly max: number;
 }
 
-/** The length of a queue, and its bounds. */
+/** The length of a queue, and its limits. */
 export interface QueueUse {
   readonly rows: number;
   readonly maxRows: number;
@@ -28,13 +28,13 @@ export interface QueueUse {
   readonly maxCharacters: number;
 }
 
-/** Label of the pool's series. The process has one pool. */
+/** Label of the pool's series. The process has a single pool. */
 const POOL = { db_client_connection_pool_name: 'plant-store' } as const;
 
-/** What can become of a request; that one failed is the service's fault. */
+/** Outcomes of a request. `failed` means a 5xx answer. */
 const OUTCOMES = ['answered', 'failed', 'abandoned'] as const;
 
-/** Prometheus metrics, named by the OpenTelemetry semantic conventions where these have a name. */
+/** Prometheus metrics. Their names follow the OpenTelemetry semantic conventions where these define a name. */
 export class Metrics {
   private readonly registry = new Registry();
 
@@ -54,33 +54,33 @@ export class Metrics {
 
   private readonly requests = new Counter({
     name: 'plant_store_requests_total',
-    help: 'HTTP requests, by what became of them.',
+    help: 'HTTP requests, by outcome.',
     labelNames: ['outcome'],
     registers: [this.registry],
   });
 
   private readonly groupRows = new Histogram({
     name: 'plant_store_creation_group_rows',
-    help: 'Plants that were sent to the database together.',
+    help: 'Plants in a group that was sent to the database.',
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 500],
     registers: [this.registry],
   });
 
   private readonly refusals = new Counter({
     name: 'plant_store_refusals_total',
-    help: 'Answers that reported a failure, by their error number.',
+    help: 'Error answers, by error number.',
     labelNames: ['error'],
     registers: [this.registry],
   });
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
-    // From zero on, because a rate does not see the first one of a series that was not there.
+    // Every series starts at zero: a rate would not count the first increment of a new series.
     for (const { number } of Object.values(ERROR_TABLE)) this.refusals.inc({ error: number }, 0);
     for (const outcome of OUTCOMES) this.requests.inc({ outcome }, 0);
     new Gauge({
       name: 'plant_store_build_info',
-      help: 'What is running. Always 1.',
+      help: 'Version of the running service. Always 1.',
       labelNames: ['version', 'revision', 'node_version'],
       registers: [this.registry],
     }).set({ ...BUILD, node_version: process.versions.node }, 1);
@@ -101,17 +101,17 @@ export class Metrics {
     );
   }
 
-  /** Counts an answer that reports a failure. */
+  /** Counts an Error answer. */
   recordRefusal(error: number): void {
     this.refusals.inc({ error });
   }
 
-  /** Counts plants that went to the database together. */
+  /** Records the size of a group. */
   recordGroup(rows: number): void {
     this.groupRows.observe(rows);
   }
 
-  /** Shows the use of the connection pool, asked for whenever the metrics are. */
+  /** Exposes the use of the connection pool. `use` is called at each scrape. */
   observePool(use: () => PoolUse): void {
     new Gauge({
       name: 'db_client_connection_count',
@@ -130,19 +130,32 @@ export class Metrics {
       () => use().pending,
       POOL,
     );
-    this.gauge('db_client_connection_max', 'Most connections of the pool.', () => use().max, POOL);
+    this.gauge(
+      'db_client_connection_max',
+      'Maximum number of connections of the pool.',
+      () => use().max,
+      POOL,
+    );
   }
 
-  /** Shows how many plants wait to be created, asked for whenever the metrics are. */
+  /** Exposes the creation queue. `queue` is called at each scrape. */
   observeCreationQueue(queue: () => QueueUse): void {
     const name = 'plant_store_creations_waiting';
     this.gauge(name, 'Plants that wait for the next group.', () => queue().rows);
-    this.gauge(`${name}_max`, 'How many plants may wait.', () => queue().maxRows);
-    this.gauge(`${name}_characters`, 'Length of all that wait.', () => queue().characters);
-    this.gauge(`${name}_characters_max`, 'How long they may be.', () => queue().maxCharacters);
+    this.gauge(`${name}_max`, 'Most plants that may wait.', () => queue().maxRows);
+    this.gauge(
+      `${name}_characters`,
+      'Characters of the plants that wait.',
+      () => queue().characters,
+    );
+    this.gauge(
+      `${name}_characters_max`,
+      'Most characters that may wait.',
+      () => queue().maxCharacters,
+    );
   }
 
-  /** How busy the event loop is: unlike its delay, a sum that any number of readers can take rates of. */
+  /** Exposes how busy the event loop is, as a counter: unlike its delay, it works with any number of scrapers. */
   private observeEventLoop(): void {
     new Counter({
       name: 'nodejs_eventloop_time_seconds_total',

@@ -7,7 +7,7 @@ import { Readiness } from './readiness.js';
 import { TRACER } from './tracer.js';
 import type { Tracer } from './tracer.js';
 
-/** What the process makes before the application, and hands to it. */
+/** Created by the process before the application. */
 export interface Observability {
   readonly logger: Logger;
   readonly metrics: Metrics;

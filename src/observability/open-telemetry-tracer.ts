@@ -26,13 +26,13 @@ import { knownMethod } from './request-method.js';
 import { operationOf } from './tracer.js';
 import type { Tracer } from './tracer.js';
 
-/** Milliseconds for the last spans to leave, before the process ends. */
-const FLUSH = 3_000;
+/** Timeout for the last spans at shutdown, in milliseconds. */
+const FLUSH_TIMEOUT = 3_000;
 
 /**
- * Sends spans by OTLP over HTTP, set up by the standard variables `OTEL_*`. Made by hand: the official
- * instrumentations wrap Node's and the driver's classes at run time, and would count a statement that serves
- * a group of requests for one of them.
+ * Sends spans by OTLP over HTTP, configured by the standard variables `OTEL_*`. The official instrumentations do not
+ * fit: they patch Node's and the driver's classes at run time, and would attribute the statement of a group to a single
+ * request.
  */
 export class OpenTelemetryTracer implements Tracer {
   private readonly requests = new AsyncLocalStorage<readonly Span[]>();
@@ -40,21 +40,15 @@ export class OpenTelemetryTracer implements Tracer {
   private readonly spans;
 
   constructor(log: Logger) {
+    const error = (reason: string) => log.warn({ reason }, 'traces were lost');
     diag.setLogger(
-      silentBut((reason) => log.warn({ reason }, 'traces were lost')),
-      {
-        logLevel: DiagLogLevel.ERROR,
-        suppressOverrideMessage: true,
-      },
+      { error, warn: ignore, info: ignore, debug: ignore, verbose: ignore },
+      { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true },
     );
+    const service = { 'service.name': 'plant-store', 'service.version': BUILD.version };
     this.provider = new BasicTracerProvider({
       resource: defaultResource()
-        .merge(
-          resourceFromAttributes({
-            'service.name': 'plant-store',
-            'service.version': BUILD.version,
-          }),
-        )
+        .merge(resourceFromAttributes(service))
         .merge(detectResources({ detectors: [envDetector] })),
       spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
     });
@@ -69,7 +63,7 @@ export class OpenTelemetryTracer implements Tracer {
       'http.request.method': method,
       ...(!isKnown && { 'http.request.method_original': request.method }),
       'url.scheme': request.secure ? 'https' : 'http',
-      // The socket knows it no more when the client has left.
+      // Read now, because a closed socket has no address.
       'client.address': request.ip,
     };
     const kind = SpanKind.SERVER;
@@ -91,7 +85,7 @@ export class OpenTelemetryTracer implements Tracer {
     return this.requests.run(requests, work);
   }
 
-  /** Each of the requests waits for the statement, so each has it in its trace. */
+  /** Adds a span to the trace of each request that waits for the statement. */
   async statement<T>(text: string, run: () => Promise<T>): Promise<T> {
     const requests = this.served();
     const operation = operationOf(text);
@@ -121,12 +115,12 @@ export class OpenTelemetryTracer implements Tracer {
   async stop(): Promise<void> {
     await Promise.race([
       this.provider.shutdown().catch(() => {}),
-      sleep(FLUSH, undefined, { ref: false }),
+      sleep(FLUSH_TIMEOUT, undefined, { ref: false }),
     ]);
   }
 }
 
-/** The context of the caller's span, or none. */
+/** The context of the client's span, if any. */
 function parentOf(request: Request): Context {
   const caller = callerTrace(request);
   if (caller === undefined) return ROOT_CONTEXT;
@@ -139,7 +133,7 @@ function parentOf(request: Request): Context {
   });
 }
 
-/** As in the log, there is no path, no query and no header: they can hold secrets. */
+/** As in the log, without path, query and headers, because these can contain secrets. */
 function describeOutcome(span: Span, name: string, request: Request, response: Response): void {
   const route: unknown = request.route?.path;
   if (typeof route === 'string') {
@@ -163,7 +157,4 @@ function codeOf(error: unknown): string {
   return 'code' in error ? String(error.code) : error.name;
 }
 
-function silentBut(error: (message: string) => void) {
-  const silent = () => {};
-  return { error, warn: silent, info: silent, debug: silent, verbose: silent };
-}
+function ignore(): void {}

@@ -1,34 +1,32 @@
 import { Injectable } from '@nestjs/common';
 
 /**
- * Whether callers may be sent here: from the applied migrations on until shutdown begins. A database
- * that goes away later does not change it, because all replicas would vanish at once; an address that leads to a
- * standby for longer than a failover takes does, because it is wrong.
+ * Whether the service is ready for requests: after the migrations and until the shutdown. An outage of the database does
+ * not make it unready, because all replicas would become unready at once. A database address that leads to a standby
+ * for longer than a failover takes does, because it is a wrong configuration.
  */
 @Injectable()
 export class Readiness {
-  private obstacle: string | undefined = 'starting';
+  private notReadyReason: string | undefined = 'starting';
   private readonly checks: (() => string | undefined)[] = [];
 
-  /** Why the service is not ready; `undefined` when it is. */
+  /** Why the service is not ready, or `undefined`. */
   get reason(): string | undefined {
-    if (this.obstacle !== undefined) return this.obstacle;
-    for (const check of this.checks) {
-      const reason = check();
-      if (reason !== undefined) return reason;
-    }
-    return undefined;
+    return (
+      this.notReadyReason ??
+      this.checks.map((check) => check()).find((reason) => reason !== undefined)
+    );
   }
 
   ready(): void {
-    this.obstacle = undefined;
+    this.notReadyReason = undefined;
   }
 
   notReady(reason: string): void {
-    this.obstacle = reason;
+    this.notReadyReason = reason;
   }
 
-  /** Makes a service unready for as long as the check gives a reason. */
+  /** Makes the service unready for as long as the check returns a reason. */
   addCheck(check: () => string | undefined): void {
     this.checks.push(check);
   }

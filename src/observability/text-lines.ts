@@ -1,10 +1,10 @@
 import { levels } from 'pino';
 import type { DestinationStream } from 'pino';
 
-/** Characters that a terminal obeys, that break a line, or that cannot be seen. */
+/** Control characters, line separators and invisible characters. */
 export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** What pino writes, as far as it is known here. */
+/** The fields of a log line that are used here. */
 interface Line {
   readonly time: number;
   readonly level: number;
@@ -21,14 +21,14 @@ interface Line {
   readonly durationMs?: number;
 }
 
-/** What the logger's serializer makes of an error. */
+/** An error, as the logger serializes it. */
 interface ErrorFields {
   readonly type: string;
   readonly stack?: string;
   readonly cause?: ErrorFields;
 }
 
-/** Lines that become a sentence with all that is worth telling of their fields. */
+/** Messages that are shown as a sentence with selected fields. */
 const SENTENCES = new Map<string | undefined, (line: Line) => string>([
   ['starting', ({ management }) => `starting, management on ${urlOf(management)}`],
   [
@@ -39,10 +39,10 @@ const SENTENCES = new Map<string | undefined, (line: Line) => string>([
   ['request abandoned by the client', (line) => requestOf(line, 'abandoned')],
 ]);
 
-/** Fields that are not shown, or not among the others. */
-const APART = new Set(['time', 'level', 'pid', 'hostname', 'msg', 'err', 'stack']);
+/** Fields that are not shown, or not in logfmt. */
+const NO_LOGFMT = new Set(['time', 'level', 'pid', 'hostname', 'msg', 'err', 'stack']);
 
-/** Text for people instead of JSON: the local time, a level that is not `info`, what happened. */
+/** Text for people instead of JSON: local time, level (except `info`), message, fields. */
 export function textLines(destination: DestinationStream): DestinationStream {
   return { write: (json) => destination.write(toText(JSON.parse(json) as Line)) };
 }
@@ -60,9 +60,9 @@ function requestOf({ method, route, status, error, durationMs = 0 }: Line, outco
   return parts.filter((part) => part !== undefined).join(' ');
 }
 
-/** In the notation of logfmt. */
+/** The message and its fields in logfmt. */
 function withFields(line: Line): string {
-  const fields = Object.entries<unknown>({ ...line }).filter(([name]) => !APART.has(name));
+  const fields = Object.entries<unknown>({ ...line }).filter(([name]) => !NO_LOGFMT.has(name));
   const pairs = fields.map(([name, value]) => {
     const isWord = typeof value === 'string' && !/[\s"=]/.test(value);
     return `${name}=${isWord ? value : JSON.stringify(value)}`;
@@ -84,7 +84,7 @@ function escaped(text: string): string {
   return text.replaceAll(UNPRINTABLE, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`);
 }
 
-/** @param address host and port, as they are in the log */
+/** @param address host and port, as in the log */
 function urlOf(address = ''): string {
   return `http://${address.replace(/^(.*:.*)(?=:\d+$)/, '[$1]')}`;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** A place in a trace. */
+/** Identifies a span. */
 interface SpanIds {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
@@ -11,26 +11,26 @@ interface SpanIds {
 declare global {
   namespace Express {
     interface Request {
-      /** The request itself as a part of a trace, where traces are made. */
+      /** The span of the request, if tracing is on. */
       span?: SpanIds;
     }
   }
 }
 
 interface CallerTrace extends SpanIds {
-  /** Whether the caller has the trace recorded. */
+  /** Whether the client records the trace. */
   readonly sampled: boolean;
 }
 
-/** Version, trace, parent and flags (W3C Trace Context, section 3.2); what follows belongs to versions to come. */
+/** Version, trace, parent and flags (W3C Trace Context, section 3.2). Later versions may append fields. */
 const TRACEPARENT =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
-/** Where the caller is in its trace; `undefined` when it does not say so, or not as it must. */
+/** The client's span, or `undefined` without a valid `traceparent`. */
 export function callerTrace({ headers }: IncomingMessage): CallerTrace | undefined {
   const field = headers['traceparent'];
   if (field === undefined) return undefined;
-  // Several fields are one with commas by now, which is none that is valid.
+  // Node joins several fields with commas, which is not a valid value.
   const [, version, traceId, spanId, flags, more] = TRACEPARENT.exec(String(field)) ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
   if (version === '00' && more !== undefined) return undefined;

@@ -4,17 +4,17 @@ import type { Request, Response } from 'express';
 /** Injection token of the {@link Tracer}. */
 export const TRACER = Symbol('TRACER');
 
-/** Follows requests through the service. */
+/** Traces requests. */
 export interface Tracer {
-  /** Handles a request as a part of its trace. */
+  /** Handles a request in a span. */
   request(request: Request, response: Response, handle: () => void): void;
-  /** The requests that the running code serves. */
+  /** The spans of the requests that the running code serves. */
   served(): readonly Span[];
-  /** Runs code that serves these requests, and not those that happened to start it. */
+  /** Runs code for these requests, instead of the request that happened to start it. */
   serving<T>(requests: readonly Span[], work: () => Promise<T>): Promise<T>;
-  /** Runs a statement for the requests that are served. */
+  /** Runs a statement in a span of each request that it serves. */
   statement<T>(text: string, run: () => Promise<T>): Promise<T>;
-  /** Sends what is left, within a bound. */
+  /** Flushes the remaining spans, with a timeout. */
   stop(): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export function operationOf(text: string): string {
 
 const NO_SPANS: readonly Span[] = [];
 
-/** Makes no traces. */
+/** Tracing is off. */
 export const NO_TRACER: Tracer = {
   request: (_request, _response, handle) => handle(),
   served: () => NO_SPANS,
