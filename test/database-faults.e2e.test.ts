@@ -154,7 +154,7 @@ describe('a database server that dies', () => {
       expect(known).toContainEqual(
         expect.objectContaining({
           level: 50,
-          msg: 'the database is out of reach',
+          msg: 'the database is unavailable',
           reason: expect.any(String),
         }),
       );
@@ -173,7 +173,7 @@ describe('a database server that dies', () => {
       timeout: 2_000,
     });
     expect(service.log.map(({ msg }) => msg)).toEqual(
-      expect.arrayContaining(['the database is out of reach', 'the database is back']),
+      expect.arrayContaining(['the database is unavailable', 'the database is available again']),
     );
   });
 });
@@ -374,7 +374,9 @@ describe('a database that is ours no longer', () => {
       async () => expect((await service.post({ id: 1, name: 'before' })).status).toBe(200),
       { timeout: 2_000 },
     );
-    expect(service.log).toContainEqual(expect.objectContaining({ msg: 'the database is back' }));
+    expect(service.log).toContainEqual(
+      expect.objectContaining({ msg: 'the database is available again' }),
+    );
   });
 
   it('is away, too, where the right to connect was taken from us', async () => {

@@ -115,7 +115,7 @@ describe('the service', () => {
     vi.stubEnv('AUTH_TOKEN', TOKEN);
     const program = import('../src/main.js');
     await vi.waitFor(() => expect(output).toContain('Plant store'), 30_000);
-    expect(output).toContain('Token         the one in AUTH_TOKEN');
+    expect(output).toContain('Token         the value of AUTH_TOKEN');
     expect(output).not.toContain(TOKEN);
     process.emit('SIGINT');
     process.emit('SIGINT');
@@ -164,7 +164,7 @@ describe('the migration command', () => {
     await migration('run');
     expect(output).toContain('CreatePlants1763683200000');
     await migration('revert');
-    expect(output).toContain('the last migration is reverted');
+    expect(output).toContain('reverted the last migration');
     await migration('generate', 'AddColour');
     expect(output).toContain('there is nothing to migrate');
     await migration('generate', 'add colour');
@@ -186,13 +186,13 @@ describe('the migration command', () => {
     const source = await readFile(join(migrations, file), 'utf8');
     expect(source).toContain('`ALTER TABLE "plants" ADD "tag" text`');
     expect(source).toContain('`ALTER TABLE "plants" DROP COLUMN "tag"`');
-    expect(output).toMatch(/now list AddTag\d{13} in src\/database\/data-source\.ts/);
+    expect(output).toMatch(/add AddTag\d{13} to src\/database\/data-source\.ts/);
     await database.drop();
   });
 
   it('uses the database of the local instance without a DATABASE_URL', async () => {
     await migration('run');
-    expect(output).toContain('creating the database, once');
+    expect(output).toContain('creating the database (first start only)');
     expect(process.exitCode).toBe(0);
   });
 

@@ -117,7 +117,7 @@ describe('migrations', () => {
     await dataSource.transaction(async (manager) => {
       await manager.query('SELECT pg_advisory_xact_lock(7526841013)');
       await expect(migrate(dataSource, { log, signal, limits: HURRIED })).rejects.toThrow(
-        /^DATABASE_URL: [\d.]+:\d+: the migrations failed: another instance is migrating, and does not end$/,
+        /^DATABASE_URL: [\d.]+:\d+: the migrations failed: another instance is migrating and has not finished in time$/,
       );
       const controller = new AbortController();
       const waiting = migrate(dataSource, { log, signal: controller.signal });
@@ -132,7 +132,7 @@ describe('migrations', () => {
     for (const migrate of [applyMigrations, awaitMigrations]) {
       const failure = await migrate(dataSource, { log, signal }).catch((error: unknown) => error);
       expect(failure).toBeInstanceOf(StartupError);
-      expect(String(failure)).toMatch(/the migrations cannot be looked at: column "name"/);
+      expect(String(failure)).toMatch(/cannot read the applied migrations: column "name"/);
       expect(String(failure)).not.toMatch(/select/i);
     }
   });
@@ -168,7 +168,7 @@ describe('a service that must not migrate', () => {
 
   it('gives up after a bounded time, and says why', async () => {
     await expect(awaitMigrations(dataSource, { log, signal, limits: HURRIED })).rejects.toThrow(
-      /lacks migrations, .*CreatePlants1763683200000/,
+      /migrations are pending and .*CreatePlants1763683200000/,
     );
     expect(await database.query("SELECT to_regclass('plants') AS found")).toEqual([
       { found: null },

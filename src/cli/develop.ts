@@ -9,8 +9,8 @@ import { startLocalInstance } from '../local/local-instance.js';
 import { createLogger } from '../observability/logger.js';
 import { runProgram } from '../run-program.js';
 
-/* `npm run start:dev`: builds and starts the service anew whenever a file of src changes. The embedded
-   database belongs to this process, so that it outlives the service. */
+/* `npm run start:dev`: rebuilds and restarts the service after each change in src. The embedded database belongs to
+   this process, so it keeps running. */
 
 const COMPILER = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 const SERVICE = fileURLToPath(new URL('../main.js', import.meta.url));
@@ -18,7 +18,7 @@ const SERVICE = fileURLToPath(new URL('../main.js', import.meta.url));
 let service: ChildProcess | undefined;
 let isEnding = false;
 
-// A second signal ends this process at once, and nothing else would end the service.
+// A second signal ends this process at once, and the service must not survive it.
 process.once('exit', () => service?.kill('SIGKILL'));
 process.exitCode = await runProgram(develop);
 
@@ -44,13 +44,13 @@ async function develop(signal: AbortSignal): Promise<number> {
 }
 
 /**
- * Until the compiler ends by itself.
+ * Runs the compiler in watch mode and restarts the service after each build.
  *
  * @returns the exit code of the compiler
  * @throws AbortError when `signal` ends both
  */
 async function watch(environment: NodeJS.ProcessEnv, signal: AbortSignal): Promise<number> {
-  // Not `--build`, which needs some seconds for each change.
+  // `--build` would take some seconds for each change.
   const flags = [
     '--project',
     'tsconfig.build.json',
@@ -64,7 +64,7 @@ async function watch(environment: NodeJS.ProcessEnv, signal: AbortSignal): Promi
   createInterface({ input: compiler.stdout }).on('line', (line) => {
     process.stdout.write(`${line}\n`);
     if (!line.includes('Found 0 errors') || isEnding) return;
-    // Nobody has to wait until its clients have gone: what it has acknowledged is stored.
+    // Killed without a drain: every acknowledged plant is stored already.
     if (service === undefined) start(environment);
     else service.kill('SIGKILL');
   });
@@ -78,7 +78,7 @@ async function watch(environment: NodeJS.ProcessEnv, signal: AbortSignal): Promi
   }
 }
 
-/** Starts the service, and again each time it is killed. */
+/** Starts the service, and restarts it after each kill. */
 function start(environment: NodeJS.ProcessEnv): void {
   const child = spawn(process.execPath, ['--enable-source-maps', SERVICE], {
     stdio: 'inherit',

@@ -15,8 +15,8 @@ import { createLogger } from '../observability/logger.js';
 import { StartupError } from '../errors/startup.error.js';
 import { runProgram } from '../run-program.js';
 
-/* `npm run migration:generate -- Name`, `migration:run` and `migration:revert`, on DATABASE_URL or on
-   the database of the local instance. */
+/* `npm run migration:generate -- Name`, `migration:run` and `migration:revert`, on the database of DATABASE_URL or of
+   the local instance. */
 
 const FOLDER = join('src', 'database', 'migrations');
 
@@ -41,7 +41,7 @@ async function migrate(signal: AbortSignal): Promise<void> {
     throw new StartupError('usage: migration generate NAME | run | revert');
   }
   if (command === 'generate' && !/^([A-Z][a-z0-9]*)+$/.test(name)) {
-    throw new StartupError('a migration needs a name in Pascal case, such as AddColour');
+    throw new StartupError('the name of a migration must be in Pascal case, such as AddColour');
   }
   if (databaseUrl !== undefined) {
     await perform(databaseUrl, signal);
@@ -59,7 +59,7 @@ async function migrate(signal: AbortSignal): Promise<void> {
 }
 
 async function perform(url: string, signal: AbortSignal): Promise<void> {
-  // Loads the entities of all features.
+  // Loads all entities.
   if (command === 'generate') await import('../app.module.js');
   const dataSource = new DataSource(
     dataSourceOptions(
@@ -81,10 +81,10 @@ async function perform(url: string, signal: AbortSignal): Promise<void> {
 async function generate(dataSource: DataSource): Promise<void> {
   const migration = await generateMigration(dataSource, name, Date.now());
   if (migration === undefined) {
-    log.info('the database is what the entities say: there is nothing to migrate');
+    log.info('the schema already matches the entities: nothing to migrate');
     return;
   }
   const file = join(FOLDER, migration.fileName);
   await writeFile(file, migration.source);
-  log.info(`wrote ${file}: now list ${migration.className} in src/database/data-source.ts`);
+  log.info(`wrote ${file}: add ${migration.className} to src/database/data-source.ts`);
 }

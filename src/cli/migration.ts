@@ -1,4 +1,4 @@
 import '../node-version.js';
 
-// What an old Node.js cannot load comes after the check.
+// An old Node.js version cannot load the rest, so the version check runs before.
 await import('./migration-command.js');

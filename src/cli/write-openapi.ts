@@ -8,7 +8,7 @@ import { openApiText } from '../docs/openapi.js';
 import { Metrics } from '../observability/metrics.js';
 import { NO_TRACER } from '../observability/tracer.js';
 
-/* Writes the document that the service serves, for `npm run openapi`. No database is connected to. */
+/* `npm run openapi`: writes the OpenAPI document of the service, without a database. */
 
 const [file = 'openapi.json'] = process.argv.slice(2);
 const config = withDatabase(readConfig({ DOCS_ENABLED: 'false' }), 'postgres://localhost');

@@ -4,31 +4,31 @@ import type { QueueUse } from '../observability/metrics.js';
 import type { Tracer } from '../observability/tracer.js';
 import { isCausedByRow } from './database-failure.js';
 
-/** Two, so that PostgreSQL writes one group to its disk while the next one travels. */
-const MAX_UNDER_WAY = 2;
+/** Concurrent groups. While PostgreSQL flushes a group to disk, the next group is sent. */
+const MAX_RUNNING = 2;
 
-/** Of one statement. Texts count by their length, because a row can be as long as a body. */
+/** Limits of a group. Characters are limited as well, because a row can be as long as a body. */
 const MAX_GROUP = { rows: 500, characters: 1_000_000 };
 
-/** Rows of the first groups; they double as long as the database is quick. */
+/** Rows of the first groups. The number doubles while the database is fast. */
 const FIRST_ROWS = 32;
 
 /**
- * Milliseconds within which groups may grow, and after which they are smaller, long before their statements are
- * given up. Twice as many rows take at most twice as long, so that no group grows only to be halved again.
+ * Groups grow if they take less than `fast` milliseconds, and shrink if they take more than `slow`, long before the
+ * statement timeout. Twice as many rows take at most twice as long, so a group does not grow only to shrink again.
  */
-const PACE = { quick: 1_000, slow: 2_000 };
+const PACE = { fast: 1_000, slow: 2_000 };
 
-/** Of all items that wait. */
+/** Limits of the queue. */
 const MAX_WAITING = { rows: 1_000, characters: 50_000_000 };
 
-/** Milliseconds after which an item that has not left is given up: its caller should rather come back. */
+/** Longest time of an item in the queue, in milliseconds. Then the client should rather retry. */
 const MAX_WAIT = 2_000;
 
 export interface BatcherOptions<Item, Result> {
-  /** Characters of an item. */
+  /** The number of characters of an item. */
   readonly lengthOf: (item: Item) => number;
-  /** Performs a group, with one result for each item. */
+  /** Performs a group, and returns one result for each item. */
   readonly perform: (items: readonly Item[]) => Promise<readonly Result[]>;
   readonly tracer: Tracer;
 }
@@ -37,24 +37,24 @@ interface Waiting<Item, Result> {
   readonly item: Item;
   readonly characters: number;
   readonly since: number;
-  /** The request, where traces are made. */
+  /** The span of the request, if tracing is on. */
   readonly spans: readonly Span[];
   resolve(result: Result): void;
   reject(failure: unknown): void;
 }
 
 /**
- * Performs items, those that arrive while others are under way together: they share a round trip and a commit,
- * which cost far more than a row. Nobody waits for company, a lone item leaves at once.
+ * Performs items in groups. Items that arrive while other groups run share a round trip and a commit, which cost far
+ * more than a row. There is no delay to fill a group: a single item is sent at once.
  */
 export class Batcher<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
   private waitingCharacters = 0;
-  private underWay = 0;
+  private running = 0;
   private maxRows = FIRST_ROWS;
-  private departure: NodeJS.Immediate | undefined;
-  private lateness: NodeJS.Timeout | undefined;
-  /** Items have waited too long, and no group has got through since. */
+  private nextSend: NodeJS.Immediate | undefined;
+  private nextTimeout: NodeJS.Timeout | undefined;
+  /** Items have timed out in the queue, and no group has succeeded since. */
   private stuck = false;
 
   constructor(private readonly options: BatcherOptions<Item, Result>) {}
@@ -71,7 +71,7 @@ export class Batcher<Item, Result> {
   /**
    * Resolves when the transaction of the item is committed.
    *
-   * @throws PlantStoreError `overloaded`; the item may be performed even so, as after any other failure
+   * @throws PlantStoreError `overloaded`. As after any other failure, the item may have been performed
    */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -83,17 +83,17 @@ export class Batcher<Item, Result> {
       const spans = this.options.tracer.served();
       this.waiting.push({ item, characters, since: performance.now(), spans, resolve, reject });
       this.waitingCharacters += characters;
-      // Not before all requests that have arrived are read; else the first ones would leave alone.
-      this.departure ??= setImmediate(() => {
-        this.departure = undefined;
+      // Reads all requests that have arrived before it sends a group.
+      this.nextSend ??= setImmediate(() => {
+        this.nextSend = undefined;
         this.sendNext();
       });
     });
   }
 
   private hasRoom(characters: number): boolean {
-    // Once a group has failed, another one finds out whether it is still so.
-    if (this.stuck && this.underWay === MAX_UNDER_WAY) return false;
+    // After a group has failed, a new group tries again.
+    if (this.stuck && this.running === MAX_RUNNING) return false;
     return (
       this.waiting.length === 0 ||
       (this.waiting.length < MAX_WAITING.rows &&
@@ -103,11 +103,11 @@ export class Batcher<Item, Result> {
 
   private sendNext(): void {
     while (this.waiting.length > 0) {
-      if (this.underWay === MAX_UNDER_WAY) {
-        this.lateness ??= setTimeout(() => this.refuseLate(), MAX_WAIT).unref();
+      if (this.running === MAX_RUNNING) {
+        this.nextTimeout ??= setTimeout(() => this.refuseTimedOut(), MAX_WAIT).unref();
         return;
       }
-      this.underWay += 1;
+      this.running += 1;
       void this.send(this.nextGroup());
     }
   }
@@ -115,26 +115,26 @@ export class Batcher<Item, Result> {
   private async send(group: readonly Waiting<Item, Result>[]): Promise<void> {
     const start = performance.now();
     const failure = await this.commit(group);
-    this.underWay -= 1;
+    this.running -= 1;
     if (failure === undefined) this.stuck = false;
-    // A group without a connection has only waited behind others: that tells nothing of its rows.
+    // Without a connection, the duration does not depend on the rows.
     if (!(failure instanceof PlantStoreError && failure.code === 'overloaded')) {
       this.adapt(group.length, performance.now() - start, failure === undefined);
     }
     this.sendNext();
   }
 
-  /** The bound of a statement holds for all of its rows, so they must be fewer where each takes long. */
+  /** Adapts the size of groups, so that slow rows do not exceed the statement timeout together. */
   private adapt(rows: number, milliseconds: number, isStored: boolean): void {
     if (milliseconds > PACE.slow) {
-      // A small group that took long tells little of larger ones.
+      // The duration of a small group says little about larger groups, so the size shrinks only to half of that.
       this.maxRows = Math.max(1, Math.min(this.maxRows, Math.max(rows, FIRST_ROWS)) >> 1);
-    } else if (isStored && milliseconds < PACE.quick && rows >= this.maxRows) {
+    } else if (isStored && milliseconds < PACE.fast && rows >= this.maxRows) {
       this.maxRows = Math.min(MAX_GROUP.rows, rows * 2);
     }
   }
 
-  /** Takes the items that have waited longest off the queue, as many as fit. */
+  /** Removes the oldest items from the queue, as many as fit into a group. */
   private nextGroup(): Waiting<Item, Result>[] {
     let characters = 0;
     const tooMany = this.waiting.findIndex((entry, index) => {
@@ -150,23 +150,24 @@ export class Batcher<Item, Result> {
     return entries;
   }
 
-  /** Turns away what has waited too long, now and as long as anything waits. */
-  private refuseLate(): void {
+  /** Refuses items that have waited too long, and checks again as long as items wait. */
+  private refuseTimedOut(): void {
     const latest = performance.now() - MAX_WAIT;
     const inTime = this.waiting.findIndex(({ since }) => since > latest);
     const late = this.dequeue(inTime === -1 ? this.waiting.length : inTime);
     for (const entry of late) entry.reject(new PlantStoreError('overloaded'));
-    // Others would wait as long for the same answer.
+    // Further items would only time out as well.
     this.stuck ||= late.length > 0;
     const [oldest] = this.waiting;
-    this.lateness = oldest && setTimeout(() => this.refuseLate(), oldest.since - latest).unref();
+    this.nextTimeout =
+      oldest && setTimeout(() => this.refuseTimedOut(), oldest.since - latest).unref();
   }
 
   /**
-   * Performs a group, and settles each of its items. A failure that one row can have caused has the group tried
-   * again in halves.
+   * Performs a group, and settles its items. If a single row can have caused the failure, both halves of the group are
+   * retried.
    *
-   * @returns why the last items were not performed, unless a row was at fault
+   * @returns the failure of the last items, unless a row was at fault
    */
   private async commit(group: readonly Waiting<Item, Result>[]): Promise<unknown> {
     const { tracer, perform } = this.options;
@@ -185,7 +186,7 @@ export class Batcher<Item, Result> {
     const middle = (group.length + 1) >> 1;
     const failure = await this.commit(group.slice(0, middle));
     if (failure === undefined) return this.commit(group.slice(middle));
-    // Each further part would wait for the database as long again.
+    // The second half would only wait for the same failure.
     for (const entry of group.slice(middle)) entry.reject(failure);
     return failure;
   }

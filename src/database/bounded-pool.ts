@@ -19,23 +19,20 @@ import { Outage } from './outage.js';
 import { PoolClient } from './pool-client.js';
 import type { StatementRunner } from './pool-client.js';
 
-/** How many may wait for a connection. */
+/** Most requests that may wait for a connection. */
 const MAX_WAITING = 1_000;
 
-/** What pg-pool says when no connection became free in time: it has no code for that. */
-const NONE_FREE = 'timeout exceeded when trying to connect';
+/** Message of pg-pool's timeout error, which has no code. */
+const POOL_TIMEOUT = 'timeout exceeded when trying to connect';
 
-/**
- * Milliseconds after which an address that leads to a standby is more than a failover. Patroni notices a lost
- * leader after its `ttl`, 30 s by default.
- */
+/** A failover is over after this time, in milliseconds. Patroni detects a lost leader after its `ttl`, 30 s by default. */
 const FAILOVER = 60_000;
 
 /**
- * Milliseconds without a refusal after which the database is said to serve again: on a full disk, some rows still
- * find room within a page.
+ * Milliseconds without a refusal until the database counts as recovered. On a full disk, some statements still succeed,
+ * because their rows fit into existing pages.
  */
-const CALM = 5_000;
+const RECOVERY = 5_000;
 
 export type BoundedPoolOptions = PoolConfig & { readonly observability: Observability };
 
@@ -45,43 +42,39 @@ type OnConnection = (
   release: (failure?: Error) => void,
 ) => void;
 
-/** node-postgres' pool as it is called: by TypeORM with a callback. */
+/** node-postgres' pool with the types of its callback API, which TypeORM uses. */
 const CallbackPool = Pool as unknown as new (config: object) => Omit<Pool, 'connect' | 'end'> & {
   connect(callback: OnConnection): void;
   end(callback: () => void): void;
 };
 
 /**
- * A pool whose connections lead to a primary, and whose callers wait a bounded time: nobody waits for a database
- * that is known to be away, or behind others who have waited in vain. Failures reach the callers as
- * {@link PlantStoreError}: `database-unavailable`, or `overloaded` when all connections are taken. What a
- * statement itself is to blame for is passed on as PostgreSQL's error.
+ * A pool with connections to a primary only. Waits have a timeout, and fail at once during an outage or after others
+ * have waited in vain. Failures are {@link PlantStoreError}s: `database-unavailable`, or `overloaded` if all connections
+ * are in use. Errors that the statement itself has caused are passed on unchanged.
  */
 export class BoundedPool extends CallbackPool implements StatementRunner {
   private readonly observability: Observability;
   private readonly connections = new Set<PoolClient>();
 
-  /** Until then it is the start that waits for the database, and reports PostgreSQL's own errors. */
+  /** During the start, errors are passed on unchanged, because the start itself waits for the database. */
   private isServing = false;
 
-  /** Somebody has waited for a connection in vain, and nothing has been answered since. */
+  /** A wait for a connection has timed out, and no statement has succeeded since. */
   private isExhausted = false;
 
-  /**
-   * Kinds of statements, such as INSERT, that the database refuses for a reason of its own, such as a full disk,
-   * with the time of the last refusal.
-   */
+  /** Operations, such as INSERT, that the database refuses, for example because of a full disk, and the last time. */
   private readonly refusals = new Map<string, number>();
 
   private readonly outage = new Outage({
     probe: () => this.probe(),
     began: (reason) => {
       const { logger } = this.observability;
-      logger.error({ reason: describeFailure(reason) }, 'the database is out of reach');
-      // They would be found dead one after the other, each by a caller who waits for it.
+      logger.error({ reason: describeFailure(reason) }, 'the database is unavailable');
+      // Otherwise each dead connection would be found by a request that waits for it.
       for (const connection of this.connections) connection.abandon();
     },
-    ended: () => this.observability.logger.info('the database is back'),
+    ended: () => this.observability.logger.info('the database is available again'),
   });
 
   constructor({ observability, ...options }: BoundedPoolOptions) {
@@ -93,7 +86,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.observability = observability;
   }
 
-  /** From now on, failures are reported to callers, and an outage is watched. */
+  /** Turns failures into PlantStoreErrors from now on, and watches outages. */
   startServing(): void {
     this.isServing = true;
   }
@@ -108,12 +101,12 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     };
   }
 
-  /** Whether no connection leads to a primary, for longer than a failover takes. */
+  /** Whether the address has led to a standby for longer than a failover takes. */
   get isOnStandby(): boolean {
     return this.outage.isKnownFor(FAILOVER) && this.outage.reason instanceof StandbyError;
   }
 
-  /** Lends a connection, which must be released. */
+  /** Checks a connection out of the pool. The caller must release it. */
   lend(): Promise<PoolClient> {
     return new Promise((resolve, reject) => {
       this.connect((failure, client) => {
@@ -156,14 +149,14 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   private async adopt(client: PoolClient): Promise<void> {
-    // The pool's own bound ends with the connection, before the session is asked anything.
-    await bounded(client, () => client.adoptSession(DATABASE_LIMITS.statement, this));
+    // The pool's own timeout covers only connecting, not the first query.
+    await withTimeout(client, () => client.adoptSession(DATABASE_LIMITS.statement, this));
     this.connections.add(client);
     client.once('end', () => this.connections.delete(client));
     this.noteSuccess('new connections');
   }
 
-  /** Why nobody has to wait for a connection to know that there will be none. */
+  /** Refuses requests that would wait for a connection in vain. */
   private refusal(): PlantStoreError | undefined {
     if (this.outage.isKnown) return new PlantStoreError('database-unavailable');
     const { used, max, pending } = this.use;
@@ -174,11 +167,11 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 
   private connectionFailure(failure: Error, start: Moment): Error {
     if (!this.isServing) return failure;
-    if (failure.message === NONE_FREE) {
+    if (failure.message === POOL_TIMEOUT) {
       this.isExhausted = true;
       return new PlantStoreError('overloaded');
     }
-    // Where some connections lead to a server that serves, a server that refuses others is no outage.
+    // If other connections work, a refused connection is not an outage.
     if (isDisconnection(failure) || this.connections.size === 0) this.suspect(failure, start);
     else this.noteRefusal('new connections', failure);
     return new PlantStoreError('database-unavailable');
@@ -191,7 +184,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     start: Moment,
   ): unknown {
     if (!this.isServing || !isOutage(error)) return error;
-    // The address may lead to another server by now, and a connection stays where it is.
+    // A new connection may lead to the new primary. This connection would stay with the standby.
     if (isReadOnly(error)) void client.end();
     if (isDisconnection(error) || this.connections.size === 0) this.suspect(error, start);
     else this.noteRefusal(operation, error);
@@ -208,25 +201,25 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 
   private noteSuccess(operation: string): void {
     const last = this.refusals.get(operation);
-    if (last === undefined || performance.now() - last < CALM) return;
+    if (last === undefined || performance.now() - last < RECOVERY) return;
     this.refusals.delete(operation);
-    this.observability.logger.info(`the database performs ${operation} again`);
+    this.observability.logger.info(`the database accepts ${operation} again`);
   }
 
   private suspect(failure: Error, start: Moment): void {
-    // Half of the time at least was not our own: a process that is busy itself sees that its time is up
-    // before it sees an answer that has long been there.
+    // A busy process notices the timeout before it reads an answer that has long arrived. So a timeout counts only if
+    // the event loop was idle for at least half of the time.
     const { idle } = performance.eventLoopUtilization(start.loop);
     const waited = performance.now() - start.time;
-    const inVain = waited >= DATABASE_LIMITS.connection && idle >= waited / 2;
-    this.outage.suspect(failure, inVain);
+    const isTimeout = waited >= DATABASE_LIMITS.connection && idle >= waited / 2;
+    this.outage.suspect(failure, isTimeout);
   }
 
-  /** On a new connection: the connections of the pool may be broken without having noticed it. */
+  /** Probes on a new connection, because connections of the pool may be broken without notice. */
   private async probe(): Promise<void> {
     const client = new PoolClient(this.options);
     try {
-      await bounded(client, async () => {
+      await withTimeout(client, async () => {
         await client.connect();
         await client.adoptSession(DATABASE_LIMITS.statement);
       });
@@ -236,9 +229,9 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 }
 
-/** Abandons a connection that is not there in time. */
-async function bounded(client: PoolClient, connecting: () => Promise<void>): Promise<void> {
-  // After an answer that is there already, but was not read yet.
+/** Abandons a connection that is not ready in time. */
+async function withTimeout(client: PoolClient, connecting: () => Promise<void>): Promise<void> {
+  // `setImmediate` first reads an answer that has already arrived.
   const giveUp = () => setImmediate(() => client.abandon());
   const timer = setTimeout(giveUp, DATABASE_LIMITS.connection);
   try {
@@ -257,7 +250,7 @@ function now(): Moment {
   return { time: performance.now(), loop: performance.eventLoopUtilization() };
 }
 
-/** TypeORM's pool; there is none before the first connection. */
+/** TypeORM's pool, or `undefined` before the first connection. */
 export function poolOf({ driver }: DataSource): BoundedPool | undefined {
   return (driver as unknown as { readonly master?: BoundedPool }).master;
 }

@@ -12,11 +12,11 @@ import {
   StandbyError,
 } from './database-failure.js';
 
-/** How long the start waits for others, in milliseconds. */
+/** Timeouts of the start, in milliseconds. */
 export const STARTUP_LIMITS = {
-  /** For the database to accept connections, and for somebody else to migrate it. */
+  /** For the database to accept connections, and for another process to migrate it. */
   wait: 30_000,
-  /** Between two looks. */
+  /** Between two attempts. */
   retry: 500,
   /** For another instance that is migrating. */
   migrationLock: 60_000,
@@ -26,18 +26,18 @@ export type StartupLimits = Readonly<Record<keyof typeof STARTUP_LIMITS, number>
 
 export interface Waiting {
   readonly log: Logger;
-  /** Ends the waiting. */
+  /** Aborts the wait. */
   readonly signal: AbortSignal;
   readonly limits?: StartupLimits;
-  /** Told at each look why the database cannot be used yet. */
+  /** Called at each attempt with the reason of the wait. */
   readonly onWait?: (reason: string) => void;
 }
 
 /**
- * Connects, waiting a bounded time for a server that is not there yet.
+ * Connects to the database, and retries for a limited time if the server is not up yet.
  *
  * @throws StartupError
- * @throws AbortError when `signal` ends the waiting
+ * @throws AbortError when `signal` aborts the wait
  */
 export async function connect(
   dataSource: DataSource,
@@ -52,13 +52,13 @@ export async function connect(
       await dataSource.initialize();
     } catch (error) {
       const reason = describeFailure(error);
-      if (!mayHeal(error)) {
+      if (!isTransient(error)) {
         throw new StartupError(`DATABASE_URL: cannot connect to ${server}: ${reason}`);
       }
       if (performance.now() > deadline) {
         throw new StartupError(
           error instanceof StandbyError
-            ? `DATABASE_URL: ${server} is a standby, and was not promoted within ${seconds} s: name the primary`
+            ? `DATABASE_URL: ${server} is a standby and was not promoted within ${seconds} s: set the address of the primary`
             : `DATABASE_URL: ${server} did not answer within ${seconds} s: ${reason}`,
         );
       }
@@ -72,9 +72,9 @@ export async function connect(
 }
 
 /**
- * Host and port as the driver understands the URL.
+ * Host and port, as the driver parses the URL.
  *
- * @throws StartupError when the driver does not, or cannot read a file that the URL names
+ * @throws StartupError when the driver cannot parse the URL or read a file that it names
  */
 export function serverOf({ options }: DataSource): string {
   try {
@@ -85,24 +85,24 @@ export function serverOf({ options }: DataSource): string {
   }
 }
 
-/** Whether waiting may help: not when one side turns the other away for who it is, or for its TLS. */
-function mayHeal(failure: unknown): boolean {
+/** Whether a retry can succeed. Wrong credentials or TLS settings are permanent. */
+function isTransient(failure: unknown): boolean {
   const error = driverFailure(failure);
   if (!isOutage(error) || isRefusal(error)) return false;
-  // PgBouncer in statement mode refuses each transaction.
+  // PgBouncer in statement mode refuses every transaction.
   if (error instanceof DatabaseError) return error.code !== '08P01';
   if (error.message === 'The server does not support SSL connections') return false;
-  // System errors have codes such as ECONNREFUSED; OpenSSL's are `ERR_SSL_…`, `CERT_HAS_EXPIRED` and the like.
+  // System errors, such as ECONNREFUSED, are transient. TLS errors, such as `ERR_SSL_…` and `CERT_HAS_EXPIRED`, are not.
   const code = 'code' in error ? String(error.code) : 'E';
   return /^E(?!RR|PROTO)/.test(code);
 }
 
-/** Text must come back byte for byte, which other encodings cannot promise. */
+/** Other encodings cannot return every text byte for byte. */
 async function requireUtf8(dataSource: DataSource, server: string): Promise<void> {
   const [row] = await dataSource.query<{ server_encoding: string }[]>('SHOW server_encoding');
   if (row?.server_encoding !== 'UTF8') {
     throw new StartupError(
-      `DATABASE_URL: the database at ${server} must have the encoding UTF8, but has ${row?.server_encoding}`,
+      `DATABASE_URL: the encoding of the database at ${server} must be UTF8, but is ${row?.server_encoding}`,
     );
   }
 }

@@ -6,7 +6,7 @@ import { BoundedPool } from './bounded-pool.js';
 import { DATABASE_LIMITS } from './limits.js';
 import { CreatePlants1763683200000 } from './migrations/1763683200000-create-plants.js';
 
-/** TypeORM prints some failures even with `logging: false`. They are reported where they are handled. */
+/** TypeORM prints some failures even with `logging: false`. The code that handles them reports them. */
 const SILENT: Logger = {
   log: () => {},
   logMigration: () => {},
@@ -21,7 +21,7 @@ export interface DatabaseSettings {
   readonly poolMax: number;
 }
 
-/** The one definition of the database, for the service, the migration commands and the tests. */
+/** The definition of the database for the service, the migration commands and the tests. */
 export function dataSourceOptions(
   { url, poolMax }: DatabaseSettings,
   observability: Observability,
@@ -29,7 +29,7 @@ export function dataSourceOptions(
   return {
     type: 'postgres',
     url,
-    // Every class with @Entity() in the modules that are loaded by now.
+    // All classes with @Entity() in the modules that have been loaded.
     entities: getMetadataArgsStorage().tables.map(({ target }) => target),
     migrations: [CreatePlants1763683200000],
     migrationsTableName: 'plant_store_migrations',
@@ -45,8 +45,8 @@ export function dataSourceOptions(
       idleTimeoutMillis: DATABASE_LIMITS.idle,
       keepAlive: true,
       query_timeout: DATABASE_LIMITS.reply,
-      // In this mode a statement that is not answered in time takes its connection with it, instead
-      // of leaving it to the next user of the pool, who would wait behind that statement.
+      // In pipeline mode, `query_timeout` closes the connection. Otherwise the next user of the connection would wait
+      // behind the statement that timed out.
       pipeline: true,
     },
   } as const satisfies DataSourceOptions;

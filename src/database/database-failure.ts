@@ -7,41 +7,41 @@ import {
 } from 'typeorm';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
-/** A transaction that may only read, as on a standby: in the middle of a failover, or behind an old address. */
+/** read-only transaction: the server is a standby, during a failover or behind an outdated address. */
 const READ_ONLY = '25006';
 
 /**
- * SQLSTATEs that say "not now": the statement was in order (PostgreSQL manual, appendix A). Two
- * characters stand for a class, five for one condition.
+ * SQLSTATEs of a database that cannot serve now, while the statement itself is correct (PostgreSQL manual,
+ * appendix A). Two characters stand for a class, five for a single condition.
  */
-const NOT_NOW = [
+const OUTAGE_STATES = [
   '08', // connection exception
   READ_ONLY,
-  '25P03', // idle in transaction for too long: we were paused
-  '25P04', // the same of the transaction as a whole
+  '25P03', // idle in transaction timeout: this process was paused
+  '25P04', // transaction timeout
   '28', // invalid authorization: the password was changed
-  '3D000', // the database is not there
+  '3D000', // the database does not exist
   '40', // transaction rollback: serialization failure, deadlock
   '53', // insufficient resources: disk full, too many connections
-  '55', // object not in prerequisite state: a lock that is not available in time
+  '55', // object not in prerequisite state: lock not available
   '57', // operator intervention: shutdown, crash recovery, statement timeout
   '58', // system error
   'XX', // internal error: a damaged file
 ];
 
 /**
- * Whether a failure says that the database cannot serve now, rather than that we asked for something
- * wrong. Pool and protocol errors carry neither class nor code, so what remains is told by elimination.
+ * Whether the database cannot serve now, as opposed to a wrong statement. Pool and protocol errors have neither class
+ * nor code, so every error that is not known to be a bug counts as an outage.
  */
 export function isOutage(failure: unknown): failure is Error {
   const error = driverFailure(failure);
   if (error instanceof DatabaseError) {
-    return NOT_NOW.some((state) => String(error.code).startsWith(state));
+    return OUTAGE_STATES.some((state) => String(error.code).startsWith(state));
   }
-  return error instanceof Error && !OURS.some((type) => error instanceof type);
+  return error instanceof Error && !BUGS.some((type) => error instanceof type);
 }
 
-/** The server follows another one, from which it may be behind: it must not answer in its place. */
+/** The server is a standby. Its data may be behind the primary's, so it must not answer queries. */
 export class StandbyError extends Error {
   override readonly name = 'StandbyError';
 
@@ -50,13 +50,13 @@ export class StandbyError extends Error {
   }
 }
 
-/** Whether an outage is one of the connection. A server that says why it cannot serve is within reach. */
+/** Whether the connection failed. If PostgreSQL itself reports the error, the connection works. */
 export function isDisconnection(outage: unknown): boolean {
   const error = driverFailure(outage);
   return !(error instanceof DatabaseError || error instanceof StandbyError);
 }
 
-/** Whether the connection leads to a server, or a session, that does not write. */
+/** Whether the server or the session is read-only. */
 export function isReadOnly(failure: unknown): boolean {
   const error = driverFailure(failure);
   return (
@@ -64,36 +64,36 @@ export function isReadOnly(failure: unknown): boolean {
   );
 }
 
-/** What TypeORM says of a connection that broke while no statement was under way. */
+/** TypeORM's errors for a connection that broke while no statement was running. */
 const BROKEN_BETWEEN_STATEMENTS = [
   QueryRunnerAlreadyReleasedError,
   QueryRunnerProviderAlreadyReleasedError,
 ];
 
-const OURS = [TypeORMError, TypeError, RangeError, ReferenceError, SyntaxError];
+const BUGS = [TypeORMError, TypeError, RangeError, ReferenceError, SyntaxError];
 
-/** Whether one row can have caused the failure: data exception, integrity constraint violation. */
+/** Whether a single row can have caused the failure: data exception, integrity constraint violation. */
 export function isCausedByRow(failure: unknown): boolean {
   return failure instanceof DatabaseError && /^2[23]/.test(String(failure.code));
 }
 
-/** Whether the server turned us away for who we are or what we asked for; trying again is no use. */
+/** Whether the server refused the login or does not have the database. A retry would fail as well. */
 export function isRefusal(failure: unknown): boolean {
   return failure instanceof DatabaseError && /^(28|3D)/.test(String(failure.code));
 }
 
-/** What went wrong, in words that hold no statement, no value and no user: for the log and for operators. */
+/** Describes a failure for the log and for operators, without statements, values or user names. */
 export function describeFailure(failure: unknown): string {
   const error = driverFailure(failure);
   if (error instanceof AggregateError) return error.errors.map(describeFailure).join(', ');
   const message = error instanceof Error ? error.message : String(error);
-  // A refused login names the role, in the language and with the quotation marks of the server.
+  // A refused login contains the role, in the language and with the quotation marks of the server.
   return error instanceof DatabaseError && error.code?.startsWith('28')
     ? `${message.replaceAll(/["'«»„“”‘’‹›][^"'«»„“”‘’‹›]+["'«»„“”‘’‹›]/g, '…')} (${error.code})`
     : message;
 }
 
-/** What the driver, or our own pool, said, which TypeORM wraps together with the statement. */
+/** Unwraps TypeORM's error, which contains the statement, to the error of the driver or the pool. */
 export function driverFailure(failure: unknown): unknown {
   if (BROKEN_BETWEEN_STATEMENTS.some((type) => failure instanceof type)) {
     return new PlantStoreError('database-unavailable');

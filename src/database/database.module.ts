@@ -10,12 +10,12 @@ import type { DatabaseSettings } from './data-source.js';
 import { poolOf } from './bounded-pool.js';
 import { Statements } from './statements.js';
 
-const NO_USE = { used: 0, idle: 0, pending: 0, max: 0 };
+const NO_POOL = { used: 0, idle: 0, pending: 0, max: 0 };
 
 @Module({})
 export class DatabaseModule {
   constructor(dataSource: DataSource, metrics: Metrics, readiness: Readiness) {
-    metrics.observePool(() => poolOf(dataSource)?.use ?? NO_USE);
+    metrics.observePool(() => poolOf(dataSource)?.use ?? NO_POOL);
     readiness.addCheck(() =>
       poolOf(dataSource)?.isOnStandby === true ? 'the database is a standby' : undefined,
     );
@@ -28,7 +28,7 @@ export class DatabaseModule {
       imports: [
         TypeOrmModule.forRoot({
           ...dataSourceOptions(settings, observability),
-          // The start connects, see connect(): with a bound, and with the health port open.
+          // The start connects with a timeout, while the health port already answers (connect.ts).
           manualInitialization: true,
         }),
       ],

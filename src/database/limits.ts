@@ -1,11 +1,11 @@
-/** The bounds of everything the database is waited for, in milliseconds. */
+/** Timeouts of the database, in milliseconds. */
 export const DATABASE_LIMITS = {
-  /** For a connection: a new one, or one of the pool. */
+  /** For a new connection, and for a free connection of the pool. */
   connection: 2_000,
-  /** For one statement, by the server's clock. */
+  /** For a statement, enforced by the server. */
   statement: 5_000,
-  /** For one statement, by our own: the server may hang, or be gone without a word. */
+  /** For a statement, enforced by the service: the server may hang, or disappear without closing the connection. */
   reply: 6_000,
-  /** For an unused connection to be closed. */
+  /** For an idle connection. */
   idle: 30_000,
 } as const;

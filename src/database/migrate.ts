@@ -6,14 +6,14 @@ import { serverOf, STARTUP_LIMITS } from './connect.js';
 import type { StartupLimits, Waiting } from './connect.js';
 import { describeFailure } from './database-failure.js';
 
-/** Any number; what matters is that all instances take the same advisory lock (PostgreSQL manual, chapter 13.3.5). */
+/** Key of the advisory lock of all instances (PostgreSQL manual, chapter 13.3.5). Any number works. */
 const MIGRATION_LOCK = 7_526_841_013;
 
 /**
- * Applies what is pending, all of it or nothing. Of several instances that start at once, one does it.
+ * Applies all pending migrations in one transaction. If several instances start at once, only the first applies them.
  *
  * @throws StartupError
- * @throws AbortError when `signal` ends the waiting for another instance
+ * @throws AbortError when `signal` aborts the wait for another instance
  */
 export async function applyMigrations(dataSource: DataSource, waiting: Waiting): Promise<void> {
   const { log } = waiting;
@@ -29,10 +29,10 @@ export async function applyMigrations(dataSource: DataSource, waiting: Waiting):
 }
 
 /**
- * Takes the last migration back.
+ * Reverts the last migration.
  *
  * @throws StartupError
- * @throws AbortError when `signal` ends the waiting for another instance
+ * @throws AbortError when `signal` aborts the wait for another instance
  */
 export async function revertMigration(dataSource: DataSource, waiting: Waiting): Promise<void> {
   const reverted = await migrate(dataSource, waiting, async (executor) => {
@@ -41,38 +41,38 @@ export async function revertMigration(dataSource: DataSource, waiting: Waiting):
     return last?.name;
   });
   if (reverted === undefined) waiting.log.info('there is no migration to revert');
-  else waiting.log.info({ reverted }, 'the last migration is reverted');
+  else waiting.log.info({ reverted }, 'reverted the last migration');
 }
 
-/** Changes the schema in one transaction, under the lock, in as much time as it takes. */
+/** Changes the schema in one transaction, under the lock, without a timeout. */
 async function migrate<T>(
   dataSource: DataSource,
   { signal, limits = STARTUP_LIMITS }: Waiting,
   change: (executor: MigrationExecutor) => Promise<T>,
 ): Promise<T> {
-  // Connections of its own: those of requests break off what takes longer than a request may.
-  const unhurried = new DataSource({
+  // A separate connection, because the connections of requests have statement timeouts.
+  const withoutTimeouts = new DataSource({
     ...dataSource.options,
     driver: undefined,
     poolSize: 1,
     extra: { keepAlive: true },
   } as DataSourceOptions);
   try {
-    await unhurried.initialize();
-    return await unhurried.transaction(async (manager) => {
+    await withoutTimeouts.initialize();
+    return await withoutTimeouts.transaction(async (manager) => {
       await manager.query('SET LOCAL statement_timeout = 0');
       await lock(manager, signal, limits);
-      return await change(new MigrationExecutor(unhurried, manager.queryRunner));
+      return await change(new MigrationExecutor(withoutTimeouts, manager.queryRunner));
     });
   } catch (error) {
     if (signal.aborted) throw error;
     throw startupError(dataSource, `the migrations failed: ${describeFailure(error)}`, error);
   } finally {
-    if (unhurried.isInitialized) await unhurried.destroy();
+    if (withoutTimeouts.isInitialized) await withoutTimeouts.destroy();
   }
 }
 
-/** The lock is one of the transaction, because a session behind PgBouncer belongs to many clients. */
+/** Takes a transaction-level lock, because clients of PgBouncer share sessions. */
 async function lock(
   manager: EntityManager,
   signal: AbortSignal,
@@ -86,16 +86,16 @@ async function lock(
     );
     if (row?.locked) return;
     if (performance.now() > deadline)
-      throw new Error('another instance is migrating, and does not end');
+      throw new Error('another instance is migrating and has not finished in time');
     await sleep(limits.retry, undefined, { signal });
   }
 }
 
 /**
- * Waits a bounded time until somebody else has applied the migrations.
+ * Waits for a limited time until another process has applied the migrations.
  *
  * @throws StartupError
- * @throws AbortError when `signal` ends the waiting
+ * @throws AbortError when `signal` aborts the wait
  */
 export async function awaitMigrations(
   dataSource: DataSource,
@@ -109,7 +109,7 @@ export async function awaitMigrations(
     if (performance.now() > deadline) {
       throw startupError(
         dataSource,
-        `the database lacks migrations, and DATABASE_MIGRATE_ON_START is false: ${pending.join(', ')}`,
+        `migrations are pending and DATABASE_MIGRATE_ON_START is false: ${pending.join(', ')}`,
       );
     }
     if (!told) log.info({ pending }, `waiting up to ${limits.wait / 1_000} s for the migrations`);
@@ -119,14 +119,14 @@ export async function awaitMigrations(
 }
 
 /**
- * Names of the migrations that the database has not seen. Only reads, unlike TypeORM's own look.
+ * Names of the pending migrations. Unlike TypeORM's own check, it does not write.
  *
  * @throws StartupError
  */
 async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
   const applied = await appliedMigrations(dataSource).catch((error: unknown) => {
     const reason = describeFailure(error);
-    throw startupError(dataSource, `the migrations cannot be looked at: ${reason}`, error);
+    throw startupError(dataSource, `cannot read the applied migrations: ${reason}`, error);
   });
   return dataSource.migrations.flatMap(({ name }) =>
     name === undefined || applied.has(name) ? [] : [name],

@@ -9,7 +9,7 @@ export interface MigrationFile {
 }
 
 /**
- * Writes the migration that takes the database to what the entities say; `undefined` when it is there.
+ * Generates the migration from the database's schema to the entities'. `undefined` if they already match.
  *
  * @param name in Pascal case, such as `CreatePlants`
  */
@@ -47,7 +47,7 @@ function statements(queries: readonly string[]): string {
     .map((query) => {
       const literal = `\`${query.replaceAll(/[\\`$]/g, '\\$&')}\``;
       const line = `    await queryRunner.query(${literal});`;
-      // As Prettier has it (.prettierrc.json), so that the file passes `npm run check`.
+      // Formatted like Prettier (.prettierrc.json), so that the file passes `npm run check`.
       return line.length <= 100 ? line : `    await queryRunner.query(\n      ${literal},\n    );`;
     })
     .join('\n');

@@ -1,26 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Between two looks at a database that is away, in milliseconds. */
-const RETRY = 250;
+/** Between two probes during an outage, in milliseconds. */
+const PROBE_INTERVAL = 250;
 
-/** What happens around an outage. */
 export interface OutageHandler {
-  /** Resolves when the database answers, in bounded time. */
+  /** Resolves if the database answers. Must have a timeout. */
   probe(): Promise<void>;
   began(reason: unknown): void;
   ended(): void;
 }
 
-/**
- * Knows whether the database is away, so that one caller has to find out, and not each for itself.
- * Looks after it until it is back.
- */
+/** Detects outages, so that requests fail fast, and probes the database until an outage ends. */
 export class Outage {
   private since: number | undefined;
   private watching = false;
   private closed = false;
 
-  /** Why the database was away when it was last looked at. */
+  /** The failure of the last probe or request. */
   reason: unknown;
 
   constructor(private readonly handler: OutageHandler) {}
@@ -29,18 +25,18 @@ export class Outage {
     return this.since !== undefined;
   }
 
-  /** Whether the database has been known to be away for so many milliseconds. */
+  /** Whether the outage has lasted at least this long. */
   isKnownFor(milliseconds: number): boolean {
     return this.since !== undefined && performance.now() - this.since >= milliseconds;
   }
 
   /**
-   * To be told of a connection that failed. It may be the only one: the database itself is asked.
+   * Reports a failed connection. A probe finds out whether the database is unavailable.
    *
-   * @param waited whether that took as long as the database may take to answer, so that it is away
+   * @param isTimeout begins the outage without a probe
    */
-  suspect(reason: unknown, waited: boolean): void {
-    if (waited) this.begin(reason);
+  suspect(reason: unknown, isTimeout: boolean): void {
+    if (isTimeout) this.begin(reason);
     if (this.watching) return;
     this.watching = true;
     void this.watch();
@@ -65,7 +61,7 @@ export class Outage {
       } catch (error) {
         if (this.closed) return;
         this.begin(error);
-        await sleep(RETRY, undefined, { ref: false });
+        await sleep(PROBE_INTERVAL, undefined, { ref: false });
       }
     }
     if (this.isKnown && !this.closed) this.handler.ended();

@@ -2,12 +2,12 @@ import { Client } from 'pg';
 import type { ClientConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { StandbyError } from './database-failure.js';
 
-/** What runs the statements of a connection, and learns from what becomes of them. */
+/** Runs the statements of a connection, and observes their results. */
 export interface StatementRunner {
   run<T>(client: PoolClient, text: string, send: () => Promise<T>): Promise<T>;
 }
 
-/** node-postgres' client as TypeORM and the service call it: statements are waited for with promises. */
+/** node-postgres' client with the types of its promise API, which TypeORM and the service use. */
 const PromiseClient = Client as unknown as new (config?: ClientConfig) => Omit<Client, 'query'> & {
   query<Row extends QueryResultRow>(
     statement: string | QueryConfig,
@@ -18,18 +18,17 @@ const PromiseClient = Client as unknown as new (config?: ClientConfig) => Omit<C
 const NO_RESULT = { command: 'BEGIN', rowCount: null, oid: 0, fields: [], rows: [] };
 
 /**
- * A connection of the pool. The pool stops listening for errors when it lends a connection, TypeORM
- * starts a moment later: an error in between, such as the end that the server has put behind its
- * greeting, would end the process. It need not be handled here, because no statement gets through
- * from then on, and the pool drops the connection when it is given back.
+ * A connection of the pool. Between the checkout and the first statement, neither the pool nor TypeORM listens for
+ * errors, and an error, for example a connection closed by the server, would end the process. This class adds an empty
+ * listener: the next statement fails anyway, and the pool drops the connection when it is released.
  */
 export class PoolClient extends PromiseClient {
-  /** Set by the pool, for each time that it lends the connection. */
+  /** Set by the pool at each checkout. */
   declare readonly release: (failure?: Error) => void;
 
   private runner: StatementRunner | undefined;
   private beginTransaction = '';
-  private ownSession = false;
+  private isPooled = true;
   private inTransaction = false;
 
   constructor(config?: ClientConfig) {
@@ -38,12 +37,13 @@ export class PoolClient extends PromiseClient {
   }
 
   /**
-   * Finds out whose session it is. PostgreSQL names its process in the greeting (manual, chapter
-   * 54.2.1); a pooler such as PgBouncer, which lends its sessions to many clients, names something of
-   * its own. In a session of our own, statements are bounded here, may be prepared, and are sent alone.
-   * It stays with a primary for as long as it lives, because a server becomes a standby by a restart
-   * only (manual, chapter 26.4). In the session of a pooler nothing may be left behind: each statement
-   * is sent with a transaction around it, in which the server says what it is.
+   * Detects a pooler such as PgBouncer: PostgreSQL sends its process id at the start of a session (manual, chapter
+   * 54.2.1), a pooler sends a different number.
+   *
+   * Without a pooler, the statement timeout is set once for the session, and statements may be prepared. The server
+   * stays a primary as long as the session lasts, because it can become a standby only by a restart (manual, chapter
+   * 26.4). Behind a pooler, clients share sessions, which must stay unchanged: each statement is sent in a transaction
+   * that also sets the timeout and checks that the server is a primary.
    *
    * @param statementTimeout in milliseconds
    * @throws StandbyError
@@ -57,8 +57,8 @@ export class PoolClient extends PromiseClient {
       [String(statementTimeout), processID],
     );
     if (rows[0]?.standby === true) throw new StandbyError();
-    this.ownSession = rows[0]?.own === true;
-    // SHOW takes no snapshot, so that TypeORM may still set the isolation level of its transaction.
+    this.isPooled = rows[0]?.own !== true;
+    // SHOW takes no snapshot, so TypeORM can still set the isolation level of its transaction.
     this.beginTransaction = `BEGIN; SET LOCAL statement_timeout = ${statementTimeout}; SHOW in_hot_standby`;
     this.runner = runner;
   }
@@ -69,27 +69,24 @@ export class PoolClient extends PromiseClient {
   ): Promise<QueryResult<Row>> {
     const text = typeof statement === 'string' ? statement : statement.text;
     const send = () =>
-      this.ownSession
-        ? super.query<Row>(statement, values)
-        : this.inSharedSession<Row>(
-            text,
-            typeof statement === 'string' ? values : statement.values,
-          );
+      this.isPooled
+        ? this.queryPooled<Row>(text, typeof statement === 'string' ? values : statement.values)
+        : super.query<Row>(statement, values);
     return this.runner === undefined ? send() : this.runner.run(this, text, send);
   }
 
-  /** Fails what is under way, and has the pool drop the connection. */
+  /** Fails running statements, and makes the pool drop the connection. */
   abandon(): void {
     this.connection.stream.destroy();
   }
 
-  /** In the transaction that TypeORM has begun, or in one of its own, in one round trip. */
-  private async inSharedSession<Row extends QueryResultRow>(
+  /** Runs a statement in TypeORM's transaction, or, in a single round trip, in a separate transaction. */
+  private async queryPooled<Row extends QueryResultRow>(
     text: string,
     values: unknown[] = [],
   ): Promise<QueryResult<Row>> {
     if (text === 'START TRANSACTION') {
-      // TypeORM gives back the connection of a transaction that it could not begin, in whatever state that is.
+      // After a failed begin, TypeORM returns the connection to the pool, with a transaction in an unknown state.
       await this.begin().catch((error: unknown) => {
         this.abandon();
         throw error;
@@ -101,8 +98,8 @@ export class PoolClient extends PromiseClient {
       if (text === 'COMMIT' || text === 'ROLLBACK') this.inTransaction = false;
       return super.query<Row>(text, values);
     }
-    // None of the parts is waited for before the next is sent. After a failure, whichever it is, PostgreSQL
-    // turns the COMMIT into a ROLLBACK (manual, chapter 3.4).
+    // Pipelined: all parts are sent at once. After a failure, PostgreSQL turns the COMMIT into a ROLLBACK (manual,
+    // chapter 3.4).
     const [begun, result, committed] = await Promise.allSettled([
       this.begin(),
       super.query<Row>(text, values),
@@ -116,7 +113,7 @@ export class PoolClient extends PromiseClient {
   }
 
   private async begin(): Promise<void> {
-    // Three statements have three results.
+    // One result for each of the three statements.
     const results: unknown = await super.query(this.beginTransaction);
     const [, , recovery] = results as readonly QueryResult<{ in_hot_standby: string }>[];
     if (recovery?.rows[0]?.in_hot_standby !== 'off') throw new StandbyError();

@@ -4,21 +4,18 @@ import type { QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import { poolOf } from './bounded-pool.js';
 
-/**
- * A statement with its values. A session of our own keeps one that has a name, and its plan, prepared: a name
- * belongs to one text alone.
- */
+/** A statement with its values. A statement with a name is prepared, so each name must always have the same text. */
 export type Statement = QueryConfig<unknown[]>;
 
-/** SQL of our own, where it must be cheaper than TypeORM's, or cannot be said with it. */
+/** Runs SQL that TypeORM cannot express, or not as efficiently. */
 @Injectable()
 export class Statements {
   constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
 
   /**
-   * Runs one statement in a transaction of its own, in one round trip.
+   * Runs a statement in a separate transaction, in one round trip.
    *
-   * @throws PlantStoreError `database-unavailable`, or `overloaded` when all connections are taken
+   * @throws PlantStoreError `database-unavailable`, or `overloaded` if all connections are in use
    * @throws DatabaseError when the statement is at fault
    */
   async run<Row extends QueryResultRow>(statement: Statement): Promise<QueryResult<Row>> {

@@ -6,7 +6,7 @@ import type { Tracer } from '../observability/tracer.js';
 import type { Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
 
-/** What became of a plant that was to be created: stored, now or before, or kept out by a plant with other content. */
+/** `stored`: the plant is stored, now or from an earlier request. `taken`: its id belongs to a plant with other content. */
 export type Creation = 'stored' | 'taken';
 
 /** Creates the plants of many requests in one transaction. */
@@ -28,9 +28,9 @@ export class GroupCommit {
   }
 
   /**
-   * Resolves when the plant is committed, or kept out by a committed one.
+   * Resolves when the plant, or a plant with other content, is committed.
    *
-   * @throws PlantStoreError `overloaded`, `database-unavailable`; the plant may be stored even so
+   * @throws PlantStoreError `overloaded`, `database-unavailable`. The plant may have been stored
    */
   create(plant: Plant): Promise<Creation> {
     return this.batcher.add(plant);
@@ -38,12 +38,12 @@ export class GroupCommit {
 
   private async perform(group: readonly Plant[]): Promise<Creation[]> {
     this.metrics.recordGroup(group.length);
-    // Of equal ids in the group the first one is sent.
+    // If an id occurs several times in the group, only the first plant is sent.
     const sent = new Map<bigint, Plant>();
     for (const plant of group) if (!sent.has(plant.id)) sent.set(plant.id, plant);
     const stored = await this.plants.create([...sent.values()]);
     const isAsSent = (plant: Plant) => isSame(plant, sent.get(plant.id)!);
-    // What kept the first one out may be the same as another one.
+    // If the first plant was refused, the stored plant may still equal another plant of the group.
     const others = group.filter((plant) => !stored.has(plant.id) && !isAsSent(plant));
     const found = new Set(others.length === 0 ? [] : await this.plants.findStored(others));
     return group.map((plant) =>

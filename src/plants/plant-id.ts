@@ -10,7 +10,7 @@ export const PLANT_ID_RULE = `id must be an integer between ${MIN_PLANT_ID} and 
 
 export const PLANT_ID_PATH_RULE = `${PLANT_ID_RULE}, in canonical decimal form`;
 
-/** Its schema. The document is written with exact digits; the types of the library know numbers only. */
+/** The schema of a plant's id. The library's types allow only numbers, but the document is written with exact digits. */
 export const PLANT_ID_SCHEMA = {
   type: 'integer',
   format: 'int64',
@@ -22,11 +22,11 @@ export function isPlantId(value: unknown): value is bigint {
   return typeof value === 'bigint' && value >= MIN_PLANT_ID && value <= MAX_PLANT_ID;
 }
 
-/** The `id` of a path, where only its canonical decimal form is one: every plant has one path. */
+/** Parses the `id` of a path. Only the canonical decimal form is valid, so that every plant has a single path. */
 @Injectable()
 export class PlantIdPipe implements PipeTransform<string, bigint> {
   /**
-   * @param text decoded; `/plants/%31` is `/plants/1` (RFC 3986, section 6.2.2.2)
+   * @param text percent-decoded: `/plants/%31` is `/plants/1` (RFC 3986, section 6.2.2.2)
    * @throws PlantStoreError `parameter-not-valid`
    */
   transform(text: string): bigint {

@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('plants')
 export class Plant {
-  // pg hands an int8 over as text, because a JS number could not hold it.
+  // pg returns int8 as text, because a number cannot hold every int8.
   @PrimaryColumn('bigint', {
     primaryKeyConstraintName: 'plants_pkey',
     transformer: { from: BigInt, to: String },

@@ -5,9 +5,9 @@ import { Statements } from '../database/statements.js';
 import { Plant } from './plant.entity.js';
 
 /*
- * An id that is there meets a conflict. Where the content is the same, the row is updated to what it is, so that
- * the commit is a real one: it waits, as the first one did, until the plant is as safe as the server is told to
- * make it (manual, chapter 26.2.8). Where the content differs, no row is returned.
+ * If the id exists with the same content, the row is updated without a change. The update makes the COMMIT write WAL
+ * and wait for the flush and for synchronous standbys, like the commit of the first create (manual, chapter 26.2.8).
+ * If the content differs, no row is returned.
  */
 const UNLESS_STORED = `ON CONFLICT (id) DO UPDATE SET name = plants.name
   WHERE plants.name = EXCLUDED.name AND plants.tag IS NOT DISTINCT FROM EXCLUDED.tag
@@ -22,11 +22,11 @@ export class PlantsRepository {
   ) {}
 
   /**
-   * Stores the plants whose ids are free, all in one transaction. Atomic: of two equal ids, wherever they come
-   * from, one wins.
+   * Stores the plants whose ids are free in one transaction. If concurrent transactions use the same id, the first
+   * wins.
    *
    * @param plants with different ids
-   * @returns the ids that belong to these plants now, and not to plants with other content
+   * @returns the ids that are stored with the content of these plants
    */
   async create(plants: readonly Plant[]): Promise<ReadonlySet<bigint>> {
     const { rows } = await this.statements.run<{ id: string }>(
@@ -36,8 +36,8 @@ export class PlantsRepository {
   }
 
   /**
-   * Finds out which of the plants are stored with the same content. A row lock makes the commit a real one, as
-   * durable as a create.
+   * Returns the plants that are stored with the same content. The row lock makes the commit as durable as the commit
+   * of a create.
    */
   async findStored(plants: readonly Plant[]): Promise<readonly Plant[]> {
     const { rows } = await this.statements.run<{ n: string }>({
@@ -54,7 +54,7 @@ export class PlantsRepository {
   }
 }
 
-/** Takes PostgreSQL less time than the statement for many. */
+/** A faster statement for a single plant. */
 function insertOne({ id, name, tag }: Plant) {
   return {
     name: 'insert-plant',
@@ -64,7 +64,7 @@ function insertOne({ id, name, tag }: Plant) {
 }
 
 function insertMany(plants: readonly Plant[]) {
-  // In the order of their ids: two transactions that wait for each other's ids would not end.
+  // Sorted by id, so that concurrent transactions lock ids in the same order and cannot deadlock.
   const sorted = plants.toSorted((one, other) => (one.id < other.id ? -1 : 1));
   return {
     name: 'insert-plants',
@@ -74,7 +74,7 @@ function insertMany(plants: readonly Plant[]) {
   };
 }
 
-/** The plants as one array for each column, for `unnest`. */
+/** One array for each column, for `unnest`. */
 function columnsOf(plants: readonly Plant[]) {
   return [
     plants.map(({ id }) => String(id)),

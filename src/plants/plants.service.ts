@@ -15,8 +15,8 @@ export class PlantsService {
   ) {}
 
   /**
-   * Creates a plant. The same plant again changes nothing and succeeds, so a caller may repeat a
-   * request whose answer was lost.
+   * Creates a plant. Creating the same plant again succeeds and changes nothing, so a client may retry after a lost
+   * answer.
    *
    * @throws PlantStoreError `id-taken` when the id belongs to a plant with other content
    */
@@ -37,7 +37,7 @@ export class PlantsService {
   }
 }
 
-/** The interface leaves an absent tag out; it never sends null. */
+/** Omits the tag if it is null. */
 function contentOf({ name, tag }: Plant): Pick<PlantDto, 'name' | 'tag'> {
   return tag === null ? { name } : { name, tag };
 }

@@ -84,7 +84,7 @@ it('refuses plants while the disk is full, and takes them again when there is ro
   await vi.waitFor(
     async () => {
       expect((await create(`${url}/plants`)).status).toBe(200);
-      expect(service.log.map(({ msg }) => msg)).toContain('the database performs INSERT again');
+      expect(service.log.map(({ msg }) => msg)).toContain('the database accepts INSERT again');
     },
     { timeout: 20_000, interval: 500 },
   );

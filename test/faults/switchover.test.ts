@@ -118,7 +118,7 @@ describe('an address that leads to a standby', () => {
     }, PATIENCE);
     expect(await service.exit(60_000)).toEqual({ code: 1, signal: null });
     expect(service.stderr).toMatch(
-      /^plant-store: DATABASE_URL: 127.0.0.1:\d+ is a standby, and was not promoted within 30 s: name the primary\n$/,
+      /^plant-store: DATABASE_URL: 127.0.0.1:\d+ is a standby and was not promoted within 30 s: set the address of the primary\n$/,
     );
   });
 
@@ -140,14 +140,14 @@ describe('an address that leads to a standby', () => {
         }),
       { ...PATIENCE, timeout: 90_000 },
     );
-    const told = replica.service.log.filter(({ msg }) => msg === 'the database is out of reach');
+    const told = replica.service.log.filter(({ msg }) => msg === 'the database is unavailable');
     expect(told).toEqual([
       expect.objectContaining({ reason: expect.stringContaining('is a standby') }),
     ]);
     address.leadTo(postgres.primary.url);
     await vi.waitFor(async () => expect((await ready()).status).toBe(200), PATIENCE);
     await serves(replica);
-    await replica.service.logged('the database is back');
+    await replica.service.logged('the database is available again');
   });
 });
 
