@@ -167,7 +167,7 @@ describe('the embedded database', () => {
     const kept = join(folder, 'kept');
     await expect(startEmbeddedPostgres(kept)).rejects.toThrow(
       new RegExp(
-        `^the local database cannot be kept in ${kept} \\(.+\\): make it .*, or set DATABASE_URL$`,
+        `^cannot store the local database in ${kept} \\(.+\\): make it .*, or set DATABASE_URL$`,
       ),
     );
   });
@@ -177,7 +177,7 @@ describe('the embedded database', () => {
     Object.defineProperty(process, 'platform', { ...platform, value: 'plan9' });
     try {
       await expect(start()).rejects.toThrow(
-        /there is no embedded database for plan9-\w+ in this installation: set DATABASE_URL/,
+        /the embedded database is not installed for plan9-\w+: set DATABASE_URL/,
       );
     } finally {
       if (platform !== undefined) Object.defineProperty(process, 'platform', platform);
@@ -188,7 +188,7 @@ describe('the embedded database', () => {
     // PostgreSQL takes no path of a thousand characters and more.
     const deep = join(folder, ...Array.from({ length: 6 }, () => 'x'.repeat(200)));
     await expect(startEmbeddedPostgres(deep)).rejects.toThrow(
-      /^the database could not be created in .*\(.+\): mend that, or set DATABASE_URL$/,
+      /^cannot create the database in .*\(.+\): fix that, or set DATABASE_URL$/,
     );
     expect(await readdir(deep)).toEqual([]);
   });
@@ -228,7 +228,7 @@ describe('the account of the embedded server', () => {
     // Without programs on the path, nothing can be run as anybody.
     vi.stubEnv('PATH', '/nowhere');
     await expect(serverAccount(needs(), 0)).rejects.toThrow(
-      /start as an ordinary user, or set DATABASE_URL/,
+      /start the service as an ordinary user, or set DATABASE_URL/,
     );
   });
 

@@ -26,7 +26,7 @@ describe('a document of the issuer', () => {
 
   it('is not read when it is longer than any such document', async () => {
     await expect(fetchDocument(new URL(`http://${address}/long`), 5_000)).rejects.toThrow(
-      /too long/,
+      /too large/,
     );
   });
 

@@ -200,7 +200,7 @@ describe('the keys of an issuer', () => {
   });
 
   it('are fetched once more for a hundred made-up key ids', async () => {
-    const verifier = verifierWith({ betweenLooks: FOR_EVER });
+    const verifier = verifierWith({ betweenRefetches: FOR_EVER });
     const tokens = await strangers();
     expect(await verifier.verify(await issuer.token())).toBe(true);
     const atOnce = await Promise.all(tokens.map((token) => verifier.verify(token)));
@@ -210,7 +210,7 @@ describe('the keys of an issuer', () => {
   });
 
   it('are found by a good token that comes while they are fetched for a stranger', async () => {
-    const verifier = verifierWith({ betweenLooks: FOR_EVER });
+    const verifier = verifierWith({ betweenRefetches: FOR_EVER });
     const [stranger = ''] = await strangers();
     expect(await verifier.verify(await issuer.token())).toBe(true);
     await issuer.rotate();
@@ -227,7 +227,7 @@ describe('the keys of an issuer', () => {
   });
 
   it('are found a moment later when strangers have used up the look', async () => {
-    const verifier = verifierWith({ betweenLooks: 100 });
+    const verifier = verifierWith({ betweenRefetches: 100 });
     const [stranger = ''] = await strangers();
     expect(await verifier.verify(stranger)).toBe(false);
     await issuer.rotate();

@@ -28,7 +28,7 @@ describe('the token of a local instance', () => {
     async (content) => {
       await writeFile(file, content);
       await expect(localToken(folder)).rejects.toThrow(
-        `what ${file} holds is no token: restore it, or delete it to get a new token, or set AUTH_TOKEN`,
+        `${file} does not contain a valid token: restore it, or delete it to get a new token, or set AUTH_TOKEN`,
       );
       expect(await readFile(file, 'utf8')).toBe(content);
     },
@@ -37,13 +37,13 @@ describe('the token of a local instance', () => {
   it('is not replaced when it cannot be read', async () => {
     await mkdir(file);
     await expect(localToken(folder)).rejects.toThrow(
-      /^no token can be kept in .*token \(EISDIR.*\): restore it, or delete it to get a new token, or set AUTH_TOKEN$/,
+      /^cannot store the token in .*token \(EISDIR.*\): restore it, or delete it to get a new token, or set AUTH_TOKEN$/,
     );
     expect(await readdir(folder)).toEqual(['token']);
   });
 
   it('says where it cannot be written', async () => {
     await mkdir(`${file}.new`);
-    await expect(localToken(folder)).rejects.toThrow(/^no token can be kept in .*token \(EISDIR/);
+    await expect(localToken(folder)).rejects.toThrow(/^cannot store the token in .*token \(EISDIR/);
   });
 });

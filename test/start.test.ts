@@ -400,7 +400,7 @@ describe.concurrent('a start that cannot succeed', () => {
     expect(await service.exit()).toEqual({ code: 1, signal: null });
     const token = fresh.path('.data', 'token');
     expect(service.complaints).toEqual([
-      expect.stringMatching(`^plant-store: what ${token} holds is no token: .*delete it`),
+      expect.stringMatching(`^plant-store: ${token} does not contain a valid token: .*delete it`),
     ]);
     expect(readFileSync(token, 'utf8')).toBe('half');
     expect(await fresh.leftovers()).toEqual([]);
@@ -412,7 +412,7 @@ describe.concurrent('a start that cannot succeed', () => {
     expect(await service.exit()).toEqual({ code: 1, signal: null });
     expect(service.complaints).toEqual([
       expect.stringMatching(
-        `^plant-store: the local database cannot be kept in ${fresh.path('.data')} .*or set DATABASE_URL$`,
+        `^plant-store: cannot store the local database in ${fresh.path('.data')} .*or set DATABASE_URL$`,
       ),
     ]);
   });

@@ -6,7 +6,7 @@ import { readBearerToken } from './bearer-credentials.js';
 import { TOKEN_VERIFIERS } from './token-verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
-/** Guards every operation. There is no way for a controller to opt out. */
+/** Requires a valid token for every operation. A controller cannot opt out. */
 @Injectable()
 export class AuthGuard implements CanActivate {
   constructor(@Inject(TOKEN_VERIFIERS) private readonly verifiers: readonly TokenVerifier[]) {}
@@ -14,18 +14,18 @@ export class AuthGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
     const note = (isAuthenticated: boolean) => (request.isAuthenticated = isAuthenticated);
-    const admitted = this.admit(readBearerToken(request));
-    return typeof admitted === 'boolean' ? note(admitted) : admitted.then(note);
+    const isValid = this.verify(readBearerToken(request));
+    return typeof isValid === 'boolean' ? note(isValid) : isValid.then(note);
   }
 
-  /** Waits for nothing when the first verifier, that of the static token, knows the token at once. */
-  private admit(
+  /** Asks the verifiers in turn. Synchronous for the static token, so that the hot path does not wait. */
+  private verify(
     token: string,
     [verifier, ...others]: readonly TokenVerifier[] = this.verifiers,
   ): boolean | Promise<boolean> {
     if (verifier === undefined) throw new PlantStoreError('token-not-valid');
-    const known = verifier.verify(token);
-    if (typeof known === 'boolean') return known || this.admit(token, others);
-    return known.then((itIs) => itIs || this.admit(token, others));
+    const isValid = verifier.verify(token);
+    if (typeof isValid === 'boolean') return isValid || this.verify(token, others);
+    return isValid.then((valid) => valid || this.verify(token, others));
   }
 }

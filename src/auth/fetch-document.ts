@@ -2,16 +2,15 @@ import { get as getOverHttp } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { get as getOverHttps } from 'node:https';
 
-/** More than any discovery document or key set has. */
+/** Larger than any discovery document or key set. */
 const MAX_BYTES = 1024 ** 2;
 
 /**
- * Fetches a document of at most 1 MiB within a time limit; follows no redirection.
+ * Fetches a document of at most 1 MiB, with a timeout and without following redirects.
  *
- * Not by the global `fetch`, which forgets its time limit when Node 20 collects garbage while the body
- * is under way.
+ * The global `fetch` does not fit: in Node 20, a garbage collection during the body can remove its timeout.
  *
- * @param timeout in milliseconds, for all of it
+ * @param timeout for the whole answer, in milliseconds
  */
 export function fetchDocument(
   url: URL,
@@ -20,11 +19,11 @@ export function fetchDocument(
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
     const get = url.protocol === 'https:' ? getOverHttps : getOverHttp;
-    // A kept connection could be closed by the other side just when it is used again.
+    // Without keep-alive, because the server might close an idle connection just when it is reused.
     const request = get(url, { headers, agent: false }, (response) => {
       read(response).then(resolve, reject);
     });
-    const timer = setTimeout(() => request.destroy(new Error('no answer in time')), timeout);
+    const timer = setTimeout(() => request.destroy(new Error('timeout')), timeout);
     request.on('error', reject).on('close', () => clearTimeout(timer));
   });
 }
@@ -35,7 +34,7 @@ async function read(response: IncomingMessage): Promise<Response> {
   // Leaving the loop destroys the connection.
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_BYTES) throw new Error('the answer is too long');
+    if (size > MAX_BYTES) throw new Error('the answer is too large');
     chunks.push(chunk);
   }
   return new Response(Buffer.concat(chunks), { status: Number(response.statusCode) });

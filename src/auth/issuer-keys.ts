@@ -5,15 +5,15 @@ import { secureUrl } from '../config/variable-parsers.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { fetchDocument } from './fetch-document.js';
 
-/** How the issuer is treated, in milliseconds. */
+/** Timeouts and intervals of requests to the issuer, in milliseconds. */
 export const ISSUER_TIMES = {
-  /** For one answer of the issuer. */
+  /** For an answer of the issuer. */
   timeout: 3_000,
-  /** Until keys are fetched again although they look complete. */
+  /** Until cached keys are fetched again. */
   maxAge: 600_000,
-  /** Between two fetches for keys that were not there: strangers choose those, and must not hammer the issuer. */
-  betweenLooks: 5_000,
-  /** Between two fetches after one failed. */
+  /** Between two fetches because of unknown keys. Anybody can send unknown keys, and must not flood the issuer. */
+  betweenRefetches: 5_000,
+  /** Between a failed fetch and the next. */
   afterFailure: 1_000,
 } as const;
 
@@ -21,10 +21,10 @@ export type IssuerTimes = Readonly<Record<keyof typeof ISSUER_TIMES, number>>;
 
 type RemoteKeySet = ReturnType<typeof createRemoteJWKSet>;
 
-/** The issuer's public keys (RFC 7517): fetched when first needed, cached, fetched again when they rotate. */
+/** The issuer's public keys (RFC 7517): fetched at first use, cached, and fetched again after a key rotation. */
 export class IssuerKeys {
   private opened: Promise<RemoteKeySet> | undefined;
-  private lastLook = -Infinity;
+  private lastRefetch = -Infinity;
   private lastFailure = -Infinity;
   private failing = false;
 
@@ -36,8 +36,8 @@ export class IssuerKeys {
   /**
    * Finds the key that a token names.
    *
-   * @throws PlantStoreError `token-issuer-unavailable` when the issuer does not give its keys
-   * @throws JOSEError when it has no such key
+   * @throws PlantStoreError `token-issuer-unavailable` when the keys cannot be fetched
+   * @throws JOSEError when the issuer has no such key
    */
   readonly resolve: JWTVerifyGetKey = async (header, token) => {
     const keys = await this.freshKeys();
@@ -45,20 +45,20 @@ export class IssuerKeys {
       return await keys(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      if (!this.mayLookAgain(keys)) throw error;
+      if (!this.mayRefetch(keys)) throw error;
     }
-    await this.ask(() => keys.reload());
+    await this.fetch(() => keys.reload());
     return await keys(header, token);
   };
 
   private async freshKeys(): Promise<RemoteKeySet> {
-    const opening = (this.opened ??= this.ask(() => this.open()));
+    const opening = (this.opened ??= this.fetch(() => this.open()));
     try {
       const keys = await opening;
-      if (!keys.fresh) await this.ask(() => keys.reload());
+      if (!keys.fresh) await this.fetch(() => keys.reload());
       return keys;
     } catch (error) {
-      // Discovered anew next time: the keys may have moved.
+      // The next call repeats the discovery, because the URL of the keys may have changed.
       if (this.opened === opening) this.opened = undefined;
       throw error;
     }
@@ -69,7 +69,7 @@ export class IssuerKeys {
       [customFetch]: (url, { headers }) =>
         fetchDocument(new URL(url), this.times.timeout, Object.fromEntries(headers)),
       cacheMaxAge: this.times.maxAge,
-      // The library would look for unknown keys by itself, but not in the first moments after a fetch.
+      // Turns off the library's own refetch for unknown keys, which does not work right after a fetch.
       cooldownDuration: Infinity,
     });
   }
@@ -79,21 +79,20 @@ export class IssuerKeys {
     const { issuer } = this.config;
     const url = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
     const response = await fetchDocument(url, this.times.timeout);
-    if (!response.ok)
-      throw new Error(`the discovery document was answered with ${response.status}`);
+    if (!response.ok) throw new Error(`the discovery document has status ${response.status}`);
     const document = (await response.json()) as DiscoveryDocument | null;
     const jwksUri =
       typeof document?.jwks_uri === 'string' ? secureUrl(document.jwks_uri) : undefined;
     if (document?.issuer !== issuer || jwksUri === undefined) {
-      throw new Error('the discovery document is of another issuer or names no secure jwks_uri');
+      throw new Error('the discovery document has a different issuer or no secure jwks_uri');
     }
     return jwksUri;
   }
 
-  private async ask<T>(question: () => Promise<T>): Promise<T> {
+  private async fetch<T>(request: () => Promise<T>): Promise<T> {
     if (performance.now() - this.lastFailure < this.times.afterFailure) throw unavailable();
     try {
-      const answer = await question();
+      const answer = await request();
       this.failing = false;
       return answer;
     } catch (cause) {
@@ -103,13 +102,13 @@ export class IssuerKeys {
     }
   }
 
-  /** Whether a key that was not there may be looked for. */
-  private mayLookAgain(keys: RemoteKeySet): boolean {
-    // Joining a fetch that is under way costs the issuer nothing, and after a failure nobody knows.
+  /** Whether the keys may be fetched again because of an unknown key. */
+  private mayRefetch(keys: RemoteKeySet): boolean {
+    // Joining a running fetch costs the issuer nothing. After a failure, the cached keys may be outdated.
     if (keys.reloading || this.failing) return true;
     const now = performance.now();
-    if (now - this.lastLook < this.times.betweenLooks) return false;
-    this.lastLook = now;
+    if (now - this.lastRefetch < this.times.betweenRefetches) return false;
+    this.lastRefetch = now;
     return true;
   }
 }

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { TokenVerifier } from './token-verifier.js';
 
-/** Knows the one token of `AUTH_TOKEN`. */
+/** Verifies the token of `AUTH_TOKEN`. */
 export class StaticTokenVerifier implements TokenVerifier {
   private readonly expected: Buffer;
 
@@ -9,7 +9,7 @@ export class StaticTokenVerifier implements TokenVerifier {
     this.expected = digest(token);
   }
 
-  /** Compares digests in constant time, so that neither content nor length can be guessed by the clock. */
+  /** Compares digests in constant time, so that the time reveals neither content nor length. */
   verify(token: string): boolean {
     return timingSafeEqual(digest(token), this.expected);
   }

@@ -1,12 +1,12 @@
-/** Recognises one kind of bearer token. */
+/** Verifies one kind of bearer token. */
 export interface TokenVerifier {
   /**
-   * Whether the token lets its bearer in.
+   * Whether the token is valid.
    *
-   * @throws PlantStoreError `token-expired`, or `token-issuer-unavailable` when it cannot be told
+   * @throws PlantStoreError `token-expired`, or `token-issuer-unavailable` if the token cannot be verified
    */
   verify(token: string): Promise<boolean> | boolean;
 }
 
-/** Injection token of the verifiers, which are asked in turn. */
+/** Injection token of the list of verifiers. */
 export const TOKEN_VERIFIERS = Symbol('TOKEN_VERIFIERS');

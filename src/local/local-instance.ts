@@ -7,21 +7,21 @@ import type { Config, ServiceConfig } from '../config/config.js';
 import { startEmbeddedPostgres } from './embedded-postgres.js';
 import { welcome } from './welcome.js';
 
-/** What an instance without a `DATABASE_URL` adds: its own database, and a token to begin with. */
+/** What the service uses without `DATABASE_URL`: an embedded database and a generated token. */
 interface LocalInstance {
   readonly config: ServiceConfig;
-  /** What a person needs for a first request. */
+  /** The text for the terminal, with everything that a first request needs. */
   welcome(address: AddressInfo): string;
   /** Stops the database. */
   stop(): Promise<void>;
 }
 
-/** Everything it keeps lies here, below the folder that the service is started in. */
+/** The folder of the database and the token, in the working directory. */
 export const LOCAL_FOLDER = '.data';
 
 /**
  * @throws StartupError
- * @throws AbortError when `signal` ends the start
+ * @throws AbortError when `signal` aborts the start
  */
 export async function startLocalInstance(
   config: Config,
@@ -31,19 +31,19 @@ export async function startLocalInstance(
   const folder = resolve(LOCAL_FOLDER);
   const log = (step: string) => logger.info(step);
   const postgres = await startEmbeddedPostgres(folder, { log, signal });
-  let readyMade: string | undefined;
+  let generatedToken: string | undefined;
   try {
-    if (config.auth.token === undefined) readyMade = await localToken(folder);
+    if (config.auth.token === undefined) generatedToken = await localToken(folder);
   } catch (error) {
     await postgres.stop();
     throw error;
   }
   return {
     config: withDatabase(
-      { ...config, auth: { ...config.auth, token: config.auth.token ?? readyMade } },
+      { ...config, auth: { ...config.auth, token: config.auth.token ?? generatedToken } },
       postgres.url,
     ),
-    welcome: (address) => welcome(config, address, readyMade),
+    welcome: (address) => welcome(config, address, generatedToken),
     stop: () => postgres.stop(),
   };
 }

@@ -4,17 +4,17 @@ import { chmod, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StartupError } from '../errors/startup.error.js';
 
-/** As whom the embedded server runs. PostgreSQL refuses to run as root. */
+/** The user of the embedded server. PostgreSQL refuses to run as root. */
 export interface ServerAccount {
-  /** What the command line of a program begins with. */
+  /** A prefix of the command line of each program. */
   readonly command: readonly string[];
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** Paths that the account needs access to. */
+/** Paths that the account must be able to access. */
 interface AccountNeeds {
-  /** Holds everything of the instance. */
+  /** The folder of the instance. */
   readonly folder: string;
   /** The server's data, which may not exist yet. */
   readonly data: string;
@@ -23,11 +23,11 @@ interface AccountNeeds {
 }
 
 /**
- * An ordinary user is the account itself. Root keeps its files: in a user namespace of its own, the
- * server merely sees another number for it, so that it also runs below a home that only root may
- * enter. Where such namespaces are forbidden, an existing system user is taken.
+ * Selects the account. An ordinary user runs the server itself. Root runs it in a user namespace, where root has a
+ * different uid: the files still belong to root, so this also works in a home folder that only root can enter. Where
+ * user namespaces are forbidden, an existing system user runs the server.
  *
- * @param uid who is asking; absent on systems without such numbers
+ * @param uid of this process; `undefined` on systems without uids
  * @throws StartupError when root finds no account
  */
 export async function serverAccount(
@@ -43,7 +43,7 @@ export async function serverAccount(
     return reachable(needs, { command: [], uid: owner.uid, gid: owner.gid });
   }
   const users = await systemUsers();
-  // initdb looks its user up, so the number must be one that has a name.
+  // initdb looks up the name of its user, so the uid must have a name.
   const mapped = users.find((user) => user.uid !== 0)?.uid ?? 1000;
   const namespace = ['--user', `--map-user=${mapped}`, '--'];
   if (spawnSync('unshare', [...namespace, 'true']).status === 0) {
@@ -55,27 +55,27 @@ export async function serverAccount(
   return reachable(needs, { command: [], uid: user.uid, gid: user.gid });
 }
 
-/** Gives the account access to the folder, and checks that it reaches its files. */
+/** Gives the account access to the folder, and checks that it can access its files. */
 async function reachable(
   { folder, binary }: AccountNeeds,
   account: ServerAccount,
 ): Promise<ServerAccount> {
-  // Files in it stay closed to others by their own modes.
+  // The files in the folder have stricter modes.
   await chmod(folder, 0o711);
   const { uid = 0, gid = 0 } = account;
-  // Not by `cwd`, which is entered before the process changes its user.
-  const look = spawnSync('ls', ['-d', join(folder, '.'), binary], { uid, gid, stdio: 'ignore' });
-  if (look.status !== 0) throw noAccount(folder);
+  // `cwd` would not check access, because the process enters it before it changes its user.
+  const check = spawnSync('ls', ['-d', join(folder, '.'), binary], { uid, gid, stdio: 'ignore' });
+  if (check.status !== 0) throw noAccount(folder);
   return account;
 }
 
 function noAccount(folder: string): StartupError {
   return new StartupError(
-    `PostgreSQL refuses to run as root, and no other account can run it in ${folder}: start as an ordinary user, or set DATABASE_URL`,
+    `PostgreSQL refuses to run as root, and no other user can run it in ${folder}: start the service as an ordinary user, or set DATABASE_URL`,
   );
 }
 
-/** Starts a program as the account, with nothing of the service's own environment, which can hold secrets. */
+/** Starts a program as the account, without the environment of the service, which can contain secrets. */
 export function spawnAs(
   account: ServerAccount,
   program: string,

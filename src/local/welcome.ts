@@ -2,23 +2,27 @@ import type { AddressInfo } from 'node:net';
 import { isLocalToken } from '../config/config.js';
 import type { Config } from '../config/config.js';
 
-/** Address of the API, without a slash at its end, as somebody on this machine reaches it. */
+/** URL of the API on this machine, without a trailing slash. */
 export function localAddress({ basePath }: Config['http'], address: AddressInfo): string {
   return `http://${hostOf(address)}:${address.port}${basePath}`;
 }
 
 /**
- * What a person needs for a first request, as text for the terminal.
+ * The text for the terminal, with everything that a first request needs.
  *
- * @param readyMade a token that this service has made
+ * @param generatedToken the token of a local instance
  */
-export function welcome({ http, auth }: Config, address: AddressInfo, readyMade?: string): string {
+export function welcome(
+  { http, auth }: Config,
+  address: AddressInfo,
+  generatedToken?: string,
+): string {
   const base = localAddress(http, address);
-  const token = readyMade ?? (hasLocalToken({ auth }) ? auth.token : undefined);
+  const token = generatedToken ?? (hasLocalToken({ auth }) ? auth.token : undefined);
   return `
   Plant store   ${base}
   Docs          ${http.docsEnabled ? `${base}/docs` : 'off (DOCS_ENABLED)'}
-  Token         ${token ?? 'the one in AUTH_TOKEN'}
+  Token         ${token ?? 'the value of AUTH_TOKEN'}
 
 Create a plant:
 
@@ -27,7 +31,7 @@ curl -sS ${base}/plants -H "Authorization: Bearer ${token ?? '$AUTH_TOKEN'}" -H 
 `;
 }
 
-/** Whether the token is one that everybody knows, and so may see. */
+/** Whether the token is public, so that it may be printed. */
 export function hasLocalToken({ auth }: Pick<Config, 'auth'>): boolean {
   return auth.token !== undefined && isLocalToken(auth.token);
 }
