@@ -24,6 +24,8 @@ const file = new URL('../package.json', import.meta.url);
 const { engines } = JSON.parse(readFileSync(file, 'utf8'));
 const version = process.versions.node;
 if (!isWithin(version, engines.node)) {
-  process.stderr.write(`plant-store: Node.js ${version} is not supported, ${engines.node} is required\n`);
+  process.stderr.write(
+    `plant-store: Node.js ${version} is not supported, ${engines.node} is required\n`,
+  );
   process.exit(1);
 }

@@ -2,19 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import {
-  chown,
-  mkdir,
-  mkdtemp,
-  open,
-  readdir,
-  readFile,
-  readlink,
-  realpath,
-  rename,
-  rm,
-  writeFile,
-} from 'node:fs/promises';
+import * as fs from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -81,17 +69,17 @@ export async function startEmbeddedPostgres(
   const binaries = await embeddedBinaries();
   try {
     const cluster = join(folder, 'postgres');
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await fs.mkdir(folder, { recursive: true, mode: 0o700 });
     const data = join(cluster, 'data');
     const account = await serverAccount({ folder, data, binary: binaries.postgres });
     const make = { cluster, binaries, account, settings, log, signal };
     if (!existsSync(cluster)) await createCluster(folder, make);
-    const password = (await readFile(join(cluster, 'password'), 'utf8')).trim();
+    const password = (await fs.readFile(join(cluster, 'password'), 'utf8')).trim();
     const server = await lockedServer(folder, password, make);
-    for (const name of await readdir(folder)) {
+    for (const name of await fs.readdir(folder)) {
       if (!name.startsWith(DRAFT)) continue;
       // Fails while a concurrent start still writes there.
-      await rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined);
+      await fs.rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined);
     }
     // Stops the server if this process exits without `stop()`.
     const onExit = () => send(server.pid, 'SIGQUIT');
@@ -185,12 +173,12 @@ const DRAFT = 'postgres-new-';
 
 async function createCluster(folder: string, start: Start): Promise<void> {
   start.log('creating the database (first start only)');
-  const draft = await mkdtemp(join(folder, DRAFT));
+  const draft = await fs.mkdtemp(join(folder, DRAFT));
   try {
     const failure = await initialize(draft, start);
     // A concurrent start may have created the cluster meanwhile.
     if (failure === undefined) {
-      await rename(draft, start.cluster).catch((error: unknown) => {
+      await fs.rename(draft, start.cluster).catch((error: unknown) => {
         if (!existsSync(start.cluster)) throw error;
       });
     }
@@ -200,7 +188,7 @@ async function createCluster(folder: string, start: Start): Promise<void> {
       `cannot create the database in ${folder} (${failure}): fix that, or set DATABASE_URL`,
     );
   } finally {
-    await rm(draft, { recursive: true, force: true });
+    await fs.rm(draft, { recursive: true, force: true });
   }
 }
 
@@ -210,9 +198,9 @@ async function initialize(
   { account, binaries, signal }: Start,
 ): Promise<string | undefined> {
   const passwordFile = join(draft, 'password');
-  await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 });
+  await fs.writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 });
   if (account.uid !== undefined) {
-    for (const path of [draft, passwordFile]) await chown(path, account.uid, account.gid ?? -1);
+    for (const path of [draft, passwordFile]) await fs.chown(path, account.uid, account.gid ?? -1);
   }
   const initdb = spawnAs(
     account,
@@ -269,7 +257,7 @@ async function runningServer(
     if (await isStale(pid, cluster)) {
       // A concurrent start may have replaced the file meanwhile.
       if ((await postmasterFile(cluster))?.pid === pid) {
-        await rm(join(cluster, 'data', 'postmaster.pid'), { force: true });
+        await fs.rm(join(cluster, 'data', 'postmaster.pid'), { force: true });
       }
       return undefined;
     }
@@ -287,8 +275,8 @@ async function runningServer(
 async function isStale(pid: number, cluster: string): Promise<boolean> {
   if (process.platform !== 'linux') return false;
   try {
-    const directory = await readlink(`/proc/${pid}/cwd`);
-    return directory !== (await realpath(join(cluster, 'data')));
+    const directory = await fs.readlink(`/proc/${pid}/cwd`);
+    return directory !== (await fs.realpath(join(cluster, 'data')));
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT';
   }
@@ -301,7 +289,7 @@ async function launch(
   last: boolean,
 ): Promise<RunningServer | undefined> {
   const serverLog = join(cluster, 'server.log');
-  const output = await open(serverLog, 'w', 0o600);
+  const output = await fs.open(serverLog, 'w', 0o600);
   const server = spawnAs(
     account,
     binaries.postgres,
@@ -333,7 +321,7 @@ async function launch(
   await end(server.pid, SHUTDOWN, () => hasExited(server));
   signal.throwIfAborted();
   if (!last) return undefined;
-  const lines = (await readFile(serverLog, 'utf8')).trim().split('\n');
+  const lines = (await fs.readFile(serverLog, 'utf8')).trim().split('\n');
   const reason = lines.find((line) => line.includes('FATAL:')) ?? lines.at(-1);
   throw new StartupError(`the database did not start (see ${serverLog}): ${reason}`);
 }
@@ -389,7 +377,7 @@ interface PostmasterFile {
 
 /** Reads `postmaster.pid`, which has process id, port and state on separate lines (`src/include/utils/pidfile.h`). */
 async function postmasterFile(cluster: string): Promise<PostmasterFile | undefined> {
-  const text = await readFile(join(cluster, 'data', 'postmaster.pid'), 'utf8').catch(() => '');
+  const text = await fs.readFile(join(cluster, 'data', 'postmaster.pid'), 'utf8').catch(() => '');
   const [pid, , , port, , , , state] = text.split('\n');
   if (!pid || !port) return undefined;
   return { pid: Number(pid), port: Number(port), ready: state?.trim() === 'ready' };
