@@ -33,25 +33,25 @@ function request(...credentials: readonly string[]): ExecutionContext {
 }
 
 describe('the guard', () => {
-  it('lets a token in at once that the first verifier knows', () => {
+  it('accepts synchronously a token that the first verifier accepts', () => {
     first.verify.mockReturnValue(true);
     expect(guard.canActivate(request('Bearer abc'))).toBe(true);
     expect(first.verify).toHaveBeenCalledWith('abc');
     expect(second.verify).not.toHaveBeenCalled();
   });
 
-  it('waits for the next verifier where the first one does not know the token', async () => {
+  it('asks the next verifier if the first does not accept the token', async () => {
     second.verify.mockResolvedValue(true);
     await expect(guard.canActivate(request('bearer abc'))).resolves.toBe(true);
   });
 
-  it('refuses a token that nobody knows', async () => {
+  it('refuses a token that no verifier accepts', async () => {
     await expect(guard.canActivate(request('Bearer abc'))).rejects.toMatchObject({
       code: 'token-not-valid',
     });
   });
 
-  it('tells why a verifier cannot say', async () => {
+  it('passes on the failure of a verifier', async () => {
     const outage = new PlantStoreError('token-issuer-unavailable');
     second.verify.mockRejectedValue(outage);
     await expect(guard.canActivate(request('Bearer abc'))).rejects.toBe(outage);

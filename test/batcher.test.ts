@@ -59,7 +59,7 @@ function createGate() {
 }
 
 describe('items that are added together', () => {
-  it('leave in one group, and each gets its own result', async () => {
+  it('are sent in one group, and each gets its own result', async () => {
     const { addAll, groups } = createBatcher({
       perform: (items) => Promise.resolve(items.map((item) => item.toUpperCase())),
     });
@@ -67,7 +67,7 @@ describe('items that are added together', () => {
     expect(groups).toEqual([['a', 'b', 'c']]);
   });
 
-  it('leave in groups that double while these are quick, of 500 at most', async () => {
+  it('are sent in groups of at most 500 items, which double while they are fast', async () => {
     const { addAll, groups } = createBatcher();
     await addAll(texts(1_000));
     await addAll(texts(1_000));
@@ -76,7 +76,7 @@ describe('items that are added together', () => {
     expect(Math.max(...sizes)).toBe(500);
   });
 
-  it('leave in groups of a million characters at most, unless one item is longer', async () => {
+  it('are sent in groups of at most a million characters, unless a single item is longer', async () => {
     const { addAll, groups } = createBatcher();
     const long = 'x'.repeat(400_000);
     await addAll([long, long, long, 'y'.repeat(2_000_000), 'z']);
@@ -88,7 +88,7 @@ describe('items that are added together', () => {
     ]);
   });
 
-  it('are performed in two groups at the same time, and no more', async () => {
+  it('are performed in at most two concurrent groups', async () => {
     const gate = createGate();
     const { addAll, groups } = createBatcher({ perform: gate.perform });
     const all = addAll(texts(100));
@@ -100,7 +100,7 @@ describe('items that are added together', () => {
 });
 
 describe('a group that fails', () => {
-  it('for one of its items is halved until that one is alone', async () => {
+  it('because of one item is halved until that item is alone', async () => {
     const { addAll, groups } = createBatcher({
       perform: (items) =>
         items.includes('bad') ? Promise.reject(refusal('bad', '23514')) : Promise.resolve(items),
@@ -116,7 +116,7 @@ describe('a group that fails', () => {
     ]);
   });
 
-  it('for what no item can cause is one failure, not one statement for each item', async () => {
+  it('for a reason that no item can cause is not retried item by item', async () => {
     const { addAll, groups } = createBatcher({
       perform: () => Promise.reject(refusal('permission denied for table', '42501')),
     });
@@ -125,7 +125,7 @@ describe('a group that fails', () => {
     expect(groups).toHaveLength(1);
   });
 
-  it('is given up when the database goes away while it is halved', async () => {
+  it('is given up when the database becomes unavailable during the halving', async () => {
     const { addAll, groups } = createBatcher({
       perform: (items) =>
         Promise.reject(
@@ -139,7 +139,7 @@ describe('a group that fails', () => {
     expect(groups.map(({ length }) => length)).toEqual([8, 4]);
   });
 
-  it('keeps its size when it got no connection in time', async () => {
+  it('keeps its size after a timeout of the pool', async () => {
     let clock = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => clock);
     const { addAll, groups } = createBatcher({
@@ -154,7 +154,7 @@ describe('a group that fails', () => {
     expect(groups.map(({ length }) => length)).toEqual([32, 32, 32]);
   });
 
-  it('is smaller after it took long', async () => {
+  it('shrinks after it was slow', async () => {
     let clock = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => clock);
     const { addAll, groups } = createBatcher({
@@ -200,7 +200,7 @@ describe('a queue', () => {
     await Promise.all([first, long]);
   });
 
-  it('refuses what has waited for two seconds, and everything else until a group gets through', async () => {
+  it('refuses items after two seconds, and then all items until a group succeeds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
     try {
       const gate = createGate();

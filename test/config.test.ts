@@ -39,12 +39,12 @@ describe('the configuration', () => {
     });
   });
 
-  it('takes an empty variable for one that is not set', () => {
+  it('treats an empty variable as unset', () => {
     const empty = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, '']));
     expect(readConfig(empty)).toEqual(readConfig({}));
   });
 
-  it('is read in part by commands that serve nothing', () => {
+  it('is read partly by commands that do not start the service', () => {
     expect(readCommandConfig({ DATABASE_URL, LOG_FORMAT: 'text', PORT: 'x' })).toEqual({
       databaseUrl: DATABASE_URL,
       logFormat: 'text',
@@ -172,7 +172,7 @@ describe('the configuration', () => {
       expect(database.url).toBe(url(query));
     });
 
-    it.each(['require', 'verify-ca'])('takes sslmode=%s for verify-full', (mode) => {
+    it.each(['require', 'verify-ca'])('treats sslmode=%s as verify-full', (mode) => {
       const { database } = readConfig({
         AUTH_TOKEN: TOKEN,
         DATABASE_URL: url(`?application_name=a&sslmode=${mode}&sslrootcert=/ca`),
@@ -231,11 +231,11 @@ describe('the configuration', () => {
     [{ PORT: '3001' }, /^MANAGEMENT_PORT and PORT must be different$/],
     [{ AUTH_JWT_AUDIENCE: 'plants' }, /^AUTH_JWT_AUDIENCE needs AUTH_JWT_ISSUER/],
     [{ AUTH_JWT_JWKS_URI: 'https://id.example/k' }, /^AUTH_JWT_JWKS_URI needs AUTH_JWT_ISSUER/],
-  ])('refuses what does not go together: %j', (environment, mistake) => {
+  ])('refuses contradicting variables: %j', (environment, mistake) => {
     expect(mistakesOf(environment)).toEqual([expect.stringMatching(mistake)]);
   });
 
-  it('refuses the documented local token where others could reach it', () => {
+  it('refuses the documented local token unless the service is on loopback', () => {
     const AUTH_TOKEN = `plant-store-local-${TOKEN}`;
     expect(mistakesOf({ AUTH_TOKEN })).toEqual([]);
     for (const host of ['localhost:3000', '127.0.0.1', '[::1]:3000']) {

@@ -64,7 +64,7 @@ describe('a database server that dies', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('is answered with 503 at once, and with 200 again once it is back', async () => {
+  it('is answered with 503 at once, and with 200 again after its recovery', async () => {
     expect((await service.post({ id: 1, name: 'before' })).status).toBe(200);
     process.kill(server.pid, 'SIGKILL');
     await vi.waitFor(
@@ -93,7 +93,7 @@ describe('a database server that dies', () => {
     expect((await service.request('GET', '/plants/1')).json['name']).toBe('before');
   });
 
-  it('that hangs is answered with 503 in bounded time, and with 200 once it goes on', async () => {
+  it('that hangs is answered with 503 within the timeout, and with 200 after it resumes', async () => {
     expect((await service.post({ id: 3, name: 'before' })).status).toBe(200);
     const admin = new Client({ connectionString: server.url });
     await admin.connect();
@@ -124,7 +124,7 @@ describe('a database server that dies', () => {
     );
   });
 
-  it('that is known to hang is not waited for by each caller, and comes back by itself', async () => {
+  it('that is known to hang is answered with 503 at once, and recovery is detected', async () => {
     // On both connections.
     await Promise.all(Array.from({ length: 20 }, (_, id) => service.post({ id, name: 'before' })));
     const admin = new Client({ connectionString: server.url });
@@ -238,7 +238,7 @@ describe('a database that is busy', () => {
     expect((await service.post({ id: 10, name: 'free' })).status).toBe(200);
   });
 
-  it('answers reads with 503 at once when others have waited for a connection in vain', async () => {
+  it('answers reads with 503 at once after others timed out waiting for a connection', async () => {
     const client = await lock('LOCK TABLE plants');
     const read = async () => {
       const start = performance.now();
@@ -259,7 +259,7 @@ describe('a database that is busy', () => {
     expect((await read()).answer.status).toBe(404);
   });
 
-  it('answers 503 at once when others have waited in vain, and 200 when the way is free', async () => {
+  it('answers 503 at once after others timed out, and 200 when connections are free', async () => {
     const client = await lock('LOCK TABLE plants');
     const held: Promise<Answer>[] = [];
     for (const id of [20, 21]) {
@@ -290,7 +290,7 @@ describe('a database that is busy', () => {
     expect(stored).toEqual([{ n: statuses.filter((status) => status === 200).length }]);
   });
 
-  it('answers 500 without a word about the cause when the schema is not ours', async () => {
+  it('answers 500 without details when the schema is wrong', async () => {
     const broken = await startTestService();
     try {
       await broken.database.query('ALTER TABLE plants RENAME COLUMN tag TO tags');
@@ -309,7 +309,7 @@ describe('a database that is busy', () => {
   });
 });
 
-describe('a database that is ours no longer', () => {
+describe('a database that no longer accepts the service', () => {
   let service: TestService;
 
   beforeEach(async () => {
@@ -334,7 +334,7 @@ describe('a database that is ours no longer', () => {
 
   const END_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'OURS'`;
 
-  it('is found again when the address leads to a server that writes', async () => {
+  it('is available again when the address leads to a primary', async () => {
     // Holds for sessions that begin from now on, as if they had come to a standby.
     await asOperator('ALTER DATABASE OURS SET default_transaction_read_only = on');
     await asOperator(END_SESSIONS);
@@ -362,7 +362,7 @@ describe('a database that is ours no longer', () => {
       'ALTER DATABASE OURS_away RENAME TO OURS',
       /does not exist/,
     ],
-  ])('is known to be away when it lets nobody in: %s', async (away, back, reason) => {
+  ])('is unavailable when it refuses connections: %s', async (away, back, reason) => {
     await asOperator(END_SESSIONS);
     await asOperator(away);
     await vi.waitFor(async () => {
@@ -379,7 +379,7 @@ describe('a database that is ours no longer', () => {
     );
   });
 
-  it('is away, too, where the right to connect was taken from us', async () => {
+  it('is unavailable when the CONNECT privilege is revoked', async () => {
     const { database } = service;
     const url = new URL(database.url);
     url.username = 'guest_of_one_test';
@@ -405,7 +405,7 @@ describe('a database that is ours no longer', () => {
   });
 });
 
-describe('a connection that the server ends together with its greeting', () => {
+describe('a connection that the server closes right after the handshake', () => {
   /** AuthenticationOk, ReadyForQuery and the end (PostgreSQL manual, chapter 54.7), in one segment. */
   const GREETING_AND_END = Buffer.concat([
     Buffer.from('R\0\0\0\x08\0\0\0\0', 'latin1'),
@@ -413,7 +413,7 @@ describe('a connection that the server ends together with its greeting', () => {
     Buffer.from('E\0\0\0\x1aSFATAL\0C57P01\0Mended\0\0', 'latin1'),
   ]);
 
-  it('is an outage, and not the end of the process', async () => {
+  it('is an outage, and does not end the process', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', () => socket.end(GREETING_AND_END));

@@ -63,14 +63,14 @@ async function session(url: string) {
 }
 
 describe('a session of PostgreSQL', () => {
-  it('that is our own bounds and keeps the statements', async () => {
+  it('without a pooler has a statement timeout and keeps prepared statements', async () => {
     expect(await session(server.url)).toEqual({
       during: [{ bound: '5s' }],
       left: { bound: '5s', prepared: 1, transaction: null },
     });
   });
 
-  it('that a pooler lends us is left as it was, and bounds our statements all the same', async () => {
+  it('behind a pooler stays unchanged, and statements still have a timeout', async () => {
     expect(await session(pooler.url)).toEqual({
       during: [{ bound: '5s' }],
       left: { bound: '0', prepared: 0, transaction: null },
@@ -103,7 +103,7 @@ describe.each(['directly', 'through a pooler'])('a transaction of TypeORM, %s', 
       expect(await notes(dataSource)).toEqual([{ note: 'a' }]);
     }));
 
-  it('is taken back as a whole when a part of it fails', () =>
+  it('is rolled back as a whole when a part fails', () =>
     withDataSource(async (dataSource) => {
       const failing = dataSource.transaction(async (manager) => {
         await manager.query(insert);
@@ -117,8 +117,8 @@ describe.each(['directly', 'through a pooler'])('a transaction of TypeORM, %s', 
     }));
 });
 
-describe('a process that has no time', () => {
-  it('does not take its own delay for a database that is away', async () => {
+describe('a busy process', () => {
+  it('does not mistake its own delay for an outage of the database', async () => {
     const lines: string[] = [];
     const log = createLogger('warn', { write: (line) => void lines.push(line) });
     const dataSource = createDataSource(server.url, { poolMax: 3, logger: log });
@@ -142,7 +142,7 @@ describe('a process that has no time', () => {
 });
 
 describe('the service behind a pooler', () => {
-  it('creates plants alone and in groups, tells replays from conflicts, and finds them', async () => {
+  it('creates plants alone and in groups, distinguishes replays from conflicts, and finds plants', async () => {
     const service = await startTestService({ database: { ...server, url: pooler.url } });
     try {
       const plants = Array.from({ length: 100 }, (_, id) => ({ id, name: `Plant ${id}` }));

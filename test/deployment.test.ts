@@ -70,7 +70,7 @@ describe('the local stack', () => {
     expect(api.environment['DATABASE_MIGRATE_ON_START']).toBe('false');
   });
 
-  it('keeps the plants in a named volume, where the image of that version has them', () => {
+  it('keeps the data in a named volume, at the path of that PostgreSQL version', () => {
     expect(postgres.image).toMatch(/^postgres:(1[89]|[2-9]\d)$/);
     expect(postgres.volumes).toEqual(['postgres:/var/lib/postgresql']);
     expect(Object.keys(compose.volumes)).toContain('postgres');
@@ -87,7 +87,7 @@ describe('the local stack', () => {
   it.each([
     ['migrate', migrate],
     ['api', api],
-  ])('takes every privilege from %s', (_name, service) => {
+  ])('drops all privileges of %s', (_name, service) => {
     expect(service).toMatchObject({
       build: '.',
       read_only: true,
@@ -96,7 +96,7 @@ describe('the local stack', () => {
     });
   });
 
-  it('works without a file .env, with a token that the production refuses', () => {
+  it('works without a file .env, with a token that production refuses', () => {
     const environment = { NODE_ENV: 'production', ...apiEnvironment() };
     expect(readConfig(environment)).toMatchObject({
       auth: { token: expect.stringMatching(/^plant-store-local-/) },
@@ -123,7 +123,7 @@ describe('the local stack', () => {
     }
   });
 
-  it('takes what .env sets, but for what the stack itself decides', () => {
+  it('applies .env, except variables that the stack itself sets', () => {
     const decided = new Set(['DATABASE_URL', 'DATABASE_MIGRATE_ON_START', 'MANAGEMENT_PORT']);
     const ofTheImage = new Set(['HOST', 'MANAGEMENT_HOST']);
     expect(Object.keys(api.environment).toSorted()).toEqual(
@@ -139,7 +139,7 @@ describe('the local stack', () => {
     );
   });
 
-  it('waits for the longest end of the service, whatever SHUTDOWN_DELAY is', () => {
+  it('waits for the longest shutdown of the service, with any SHUTDOWN_DELAY', () => {
     const longest = 300;
     expect(VARIABLES.SHUTDOWN_DELAY.parse(String(longest))).toBe(longest);
     expect(VARIABLES.SHUTDOWN_DELAY.parse(String(longest + 1))).toBeUndefined();
@@ -150,7 +150,7 @@ describe('the local stack', () => {
     );
   });
 
-  it('leaves no static token when AUTH_TOKEN is empty', () => {
+  it('sets no static token when AUTH_TOKEN is empty', () => {
     expect(apiEnvironment({ AUTH_TOKEN: '' })['AUTH_TOKEN']).toBe('');
   });
 });
@@ -179,7 +179,7 @@ describe('the profile monitoring', () => {
     expect(interpolate(ports[0] ?? '')).toMatch(new RegExp(`^127\\.0\\.0\\.1:\\d+:${inside}$`));
   });
 
-  it('takes every port once, and leaves the management port where it is', () => {
+  it('uses every port once, and keeps the management port', () => {
     const published = [api, prometheus, grafana]
       .flatMap(({ ports = [] }) => ports)
       .map((port) => interpolate(port).split(':'));
@@ -188,7 +188,7 @@ describe('the profile monitoring', () => {
     expect(published.map(([, , port]) => port)).not.toContain('3001');
   });
 
-  it('has Prometheus look where the metrics are, whatever .env sets', async () => {
+  it('configures Prometheus with the address of the metrics, with any .env', async () => {
     const { scrape_configs: jobs } = parse(await read('deploy/monitoring/prometheus.yml')) as {
       readonly scrape_configs: readonly {
         readonly static_configs: readonly { readonly targets: readonly string[] }[];
@@ -199,7 +199,7 @@ describe('the profile monitoring', () => {
     expect(targets).toEqual([`api:${management.port}`]);
   });
 
-  it('has nobody log in, so that there is no password', () => {
+  it('needs no login, so there is no password', () => {
     expect(grafana.environment).toMatchObject({
       GF_AUTH_ANONYMOUS_ENABLED: 'true',
       GF_AUTH_ANONYMOUS_ORG_ROLE: 'Viewer',
@@ -210,7 +210,7 @@ describe('the profile monitoring', () => {
     expect(Object.keys(grafana.environment).join()).not.toContain('PASSWORD');
   });
 
-  it('finds what it mounts, and mounts it for reading', async () => {
+  it('mounts existing files read-only', async () => {
     const folders = [prometheus, grafana]
       .flatMap(({ volumes = [] }) => volumes)
       .filter((volume) => volume.startsWith('.'));
@@ -233,7 +233,7 @@ describe('the image', () => {
     expect(build.join('\n')).toContain('npm prune --omit=dev');
   });
 
-  it('is built without asking a registry for a syntax', async () => {
+  it('is built without pulling a syntax image', async () => {
     expect(await read('Dockerfile')).not.toMatch(/^#\s*syntax/im);
   });
 
@@ -256,7 +256,7 @@ describe('the image', () => {
     }
   });
 
-  it('says what it is', async () => {
+  it('has labels', async () => {
     const { version, license, description } = JSON.parse(await read('package.json')) as Record<
       string,
       string
@@ -274,7 +274,7 @@ describe('the image', () => {
     }
   });
 
-  it('knows the revision that it is built of, as what it runs reads it', async () => {
+  it('contains the revision where the service reads it', async () => {
     const [build = [], run = []] = await stages();
     // oxlint-disable-next-line no-template-curly-in-string
     const written = build.indexOf('RUN npm pkg set gitHead="${REVISION}"');
@@ -284,7 +284,7 @@ describe('the image', () => {
     expect(run).toContain('COPY --from=build /app/package.json ./');
   });
 
-  it('is made of what it copies, and of nothing else', async () => {
+  it('contains only files that it needs', async () => {
     const copied = (await stages())
       .flat()
       .filter((line) => line.startsWith('COPY ') && !line.includes('--from='))

@@ -29,7 +29,7 @@ describe.each([
   ['at the root', () => service],
   ['below a path', () => below],
 ])('the docs page %s', (_name, served) => {
-  it('has everything it needs below its own address', async () => {
+  it('loads all its files from its own path', async () => {
     const page = await read(served(), '/docs');
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(references(page.text).length).toBeGreaterThan(4);
@@ -44,7 +44,7 @@ describe.each([
     }
   });
 
-  it('is where the root and its own name with a slash lead', async () => {
+  it('is the target of redirects from the root and from its path with a trailing slash', async () => {
     const { pathname } = new URL(`${served().url}/docs`);
     for (const path of ['/', '/docs/']) {
       const answer = await read(served(), path);
@@ -59,7 +59,7 @@ describe.each([
     expect(answer.text).toBe(await readFile(file, 'utf8'));
   });
 
-  it('allows nothing but files from here', async () => {
+  it('allows only files of the service', async () => {
     const policy = (await read(served(), '/docs')).headers.get('content-security-policy');
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
     expect(policy).not.toContain('unsafe');
@@ -67,14 +67,14 @@ describe.each([
 });
 
 describe('the document', () => {
-  it('names the path first, so that requests go where the page came from', async () => {
+  it('lists the path first, so that requests go to the origin of the page', async () => {
     expect((await read(below, '/openapi.json')).json['servers']).toMatchObject([
       { url: '/store/api' },
       { url: 'https://shop.example.com/store/api' },
     ]);
   });
 
-  it('is the same in YAML, digit for digit', async () => {
+  it('is equal in YAML, with all digits', async () => {
     const answer = await read(service, '/openapi.yaml');
     expect(answer.headers.get('content-type')).toBe('application/yaml; charset=utf-8');
     expect(answer.text).toContain('maximum: 9223372036854775807');
@@ -87,7 +87,7 @@ describe('the document', () => {
 });
 
 describe('the docs', () => {
-  it('are sent again only when their content is another one', async () => {
+  it('are sent again only when they have changed', async () => {
     const first = await read(service, '/docs/page.js');
     const tag = first.headers.get('etag') ?? '';
     expect(tag).toMatch(/^"[\w-]{43}"$/);
@@ -109,7 +109,7 @@ describe('the docs', () => {
     }
   });
 
-  it('come from the one Swagger UI that is installed', () => {
+  it('use the installed Swagger UI', () => {
     const require = createRequire(import.meta.url);
     const theirs = createRequire(require.resolve('@nestjs/swagger'));
     expect(require.resolve('swagger-ui-dist/package.json')).toBe(
@@ -121,7 +121,7 @@ describe('the docs', () => {
     ['Range', 'bytes=99999999-'],
     ['If-Match', '"x"'],
     ['If-Unmodified-Since', 'Thu, 01 Jan 1970 00:00:00 GMT'],
-  ])('are sent whole, whatever %s says', async (name, value) => {
+  ])('are sent completely, with any %s', async (name, value) => {
     const answer = await service.request('GET', '/docs/swagger-ui.css', {
       anonymous: true,
       headers: { [name]: value },
@@ -129,7 +129,7 @@ describe('the docs', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('can be switched off, the API stays', async () => {
+  it('can be switched off without the API', async () => {
     const quiet = await startTestService({ environment: { DOCS_ENABLED: 'false' } });
     try {
       for (const path of ['/', '/docs', '/docs/swagger-ui.css', '/openapi.json', '/openapi.yaml']) {

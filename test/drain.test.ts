@@ -11,12 +11,12 @@ import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
 import { TOKEN } from './support/test-service.js';
 
-// One of them takes as long as the service may take to end, on a machine that can be busy.
+// One test takes as long as the longest shutdown, on a machine that can be busy.
 vi.setConfig({ testTimeout: 60_000 });
 
 type Environment = Readonly<Record<string, string>>;
 
-/** A service that runs as it does in a cluster. */
+/** A service that runs as in a cluster. */
 interface Running extends Listening {
   readonly service: ServiceProcess;
   readonly database: TestDatabase;
@@ -45,7 +45,7 @@ const delayed = it.extend<{ readonly environment: Environment }>({
 });
 
 describe.concurrent('SIGTERM', () => {
-  it('loses no acknowledged plant of clients that keep on sending', async ({ running }) => {
+  it('loses no acknowledged plant while clients keep sending', async ({ running }) => {
     const { service, database, port } = running;
     const clients = Array.from({ length: 8 }, () => new KeepAliveClient(running));
     const sending = clients.map((client) => client.sendWhileRunning());
@@ -66,9 +66,7 @@ describe.concurrent('SIGTERM', () => {
     expectNoSecrets(service);
   });
 
-  it('has everything answered that is under way, as the last of its connection', async ({
-    running,
-  }) => {
+  it('lets running requests finish, then closes their connections', async ({ running }) => {
     const { service, database, port, managementUrl } = running;
     const idle = await RawSocket.open(port);
     idle.send(requestFor({ id: 1, name: 'Monstera' }));
@@ -113,14 +111,14 @@ describe.concurrent('SIGTERM', () => {
     expect(await database.query('SELECT id::int FROM plants ORDER BY id')).toEqual(
       [1, 2, 3, 4, 5].map((id) => ({ id })),
     );
-    // Lines wait to leave together, but not beyond the end.
+    // The buffer of the log is flushed at the end.
     expect(service.log.at(-1)).toMatchObject({ msg: 'stopped' });
     expectNoSecrets(service);
     for (const socket of [idle, headersUnderWay, bodyUnderWay]) socket.destroy();
   });
 
   delayed(
-    'is followed by normal service for a while, but for the readiness',
+    'makes the service unready, while it still serves during SHUTDOWN_DELAY',
     async ({ running }) => {
       const { service, port, managementUrl } = running;
       service.kill('SIGTERM');
@@ -137,7 +135,7 @@ describe.concurrent('SIGTERM', () => {
     },
   );
 
-  it('ends the service in bounded time, whatever its clients and its database do', async ({
+  it('ends the service within its timeouts, whatever clients and database do', async ({
     running,
   }) => {
     const { service, database, port } = running;
@@ -146,7 +144,7 @@ describe.concurrent('SIGTERM', () => {
       new KeepAliveClient(running).send({ id: 1, name: 'Monstera' }),
     ]);
     await lock.waiting(1);
-    // One whose body never ends, and one that does not listen and goes on asking.
+    // One client never ends its body, and one sends requests without reading the answers.
     const endless = await RawSocket.open(port);
     endless.send(requestFor({ id: 2, name: 'x'.repeat(10_000) }).slice(0, -9_000));
     const deaf = await RawSocket.open(port);
@@ -170,7 +168,7 @@ describe.concurrent('SIGTERM', () => {
     expect([refusal.status, refusal.headers['connection']]).toEqual([503, 'close']);
     expect(JSON.parse(refusal.body)).toMatchObject({ error: 50302 });
     expect(await service.exit()).toEqual({ code: 0, signal: null });
-    // Clusters and init systems kill after 30 s or more, unless told otherwise.
+    // By default, clusters and init systems kill after 30 s or more.
     expect(performance.now() - start).toBeLessThan(20_000);
     await nuisance;
     await lock.release();
@@ -179,9 +177,9 @@ describe.concurrent('SIGTERM', () => {
     for (const socket of [endless, deaf]) socket.destroy();
   });
 
-  it('is not held up by connections that were opened and never used', async ({ running }) => {
+  it('is not delayed by connections that were never used', async ({ running }) => {
     const { service, port } = running;
-    // As browsers open them in advance.
+    // Browsers open such connections in advance.
     const silent = await RawSocket.open(port);
     service.kill('SIGTERM');
     expect(await service.exit(5_000)).toEqual({ code: 0, signal: null });
@@ -201,7 +199,7 @@ interface Answered {
   readonly connection: string | undefined;
 }
 
-/** A client that keeps its connections as long as it is let, and takes a new one where it must. */
+/** A client with keep-alive, which opens a new connection only where the server closed the previous. */
 class KeepAliveClient {
   readonly answers: Answered[] = [];
   private readonly agent = new Agent({ keepAlive: true });
@@ -213,7 +211,7 @@ class KeepAliveClient {
     while (service.running) {
       const name = `${randomUUID()} "é" 🌱`;
       const plant = { id: ids++, name, ...(ids % 2 ? { tag: `\u{1F33F}\n${ids}` } : {}) };
-      // Without an answer, a client cannot know; a refused connection is worth another try.
+      // Without an answer, the outcome is unknown; after a refused connection, the client retries.
       const answer = await this.send(plant).catch(() => undefined);
       if (answer === undefined) await sleep(5);
       else this.answers.push(answer);
@@ -258,7 +256,7 @@ function requestFor(plant: SentPlant): string {
   ].join('\r\n');
 }
 
-/** Those of the plants that the database holds exactly as they were sent, in the same order. */
+/** The plants that are stored exactly as sent, in the order of `plants`. */
 async function storedAmong(
   database: TestDatabase,
   plants: readonly SentPlant[],
@@ -271,7 +269,7 @@ async function storedAmong(
   });
 }
 
-/** Holds up everything that is to be written or read. */
+/** Blocks reads and writes of plants. */
 async function lockPlants(database: TestDatabase) {
   const client = new Client({ connectionString: database.url });
   // A test that failed drops its database under the lock.
@@ -280,7 +278,7 @@ async function lockPlants(database: TestDatabase) {
   await client.query('BEGIN');
   await client.query('LOCK TABLE plants');
   return {
-    /** Waits until so many statements are held up. */
+    /** Waits until this many statements are blocked. */
     waiting: async (count: number): Promise<void> => {
       for (let held = -1; held < count; await sleep(10)) {
         const { rows } = await client.query<{ held: number }>(

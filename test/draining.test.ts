@@ -14,8 +14,8 @@ import { NO_TRACER } from '../src/observability/tracer.js';
 import { PATIENCE } from './support/patience.js';
 import { RawSocket } from './support/raw-socket.js';
 
-/* The pieces of shutting down, on a server whose answers the test gives. With the whole service it is
-   in drain.test.ts. */
+/* The steps of a drain, on a server whose answers the test gives. drain.test.ts shows the shutdown of the whole
+   service. */
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
@@ -53,7 +53,7 @@ async function hold(): Promise<RawSocket> {
 }
 
 describe('draining', () => {
-  it('waits for what is under way, and makes it the last answer of its connection', async () => {
+  it('lets a running request finish, then closes its connection', async () => {
     const socket = await hold();
     const drained = server.drain(10_000);
     await vi.waitUntil(() => !server.listening, PATIENCE);
@@ -63,7 +63,7 @@ describe('draining', () => {
     expect(server.listening).toBe(false);
   });
 
-  it('refuses what is still under way at its end', async () => {
+  it('answers 503 to requests that still run after the timeout', async () => {
     const socket = await hold();
     await server.drain(50);
     const answer = await socket.answer();
@@ -72,7 +72,7 @@ describe('draining', () => {
       headers: { connection: 'close', 'retry-after': '1' },
     });
     expect(JSON.parse(answer.body)).toMatchObject({ error: 50302 });
-    // For the line of the log.
+    // The log line of the request contains it.
     expect(responses[0]?.error).toBe(50302);
   });
 
@@ -83,7 +83,7 @@ describe('draining', () => {
     await socket.end();
   });
 
-  it('serves a request that was on its way, as the last one of its connection', async () => {
+  it('serves a request that was being received, then closes its connection', async () => {
     const socket = await RawSocket.open(port);
     socket.send(REQUEST.slice(0, 10));
     const busy = await hold();
@@ -98,7 +98,7 @@ describe('draining', () => {
     await drained;
   });
 
-  it('answers a request that crosses it on an idle connection, as a proxy keeps them', async () => {
+  it('answers a request that a proxy sends on an idle connection meanwhile', async () => {
     const socket = await hold();
     responses[0]?.end('done');
     expect(await socket.answer()).toMatchObject({ headers: { connection: 'keep-alive' } });
@@ -113,7 +113,7 @@ describe('draining', () => {
     await drained;
   });
 
-  it('answers what has arrived on an idle connection that would be ended, however busy it was', async () => {
+  it('answers a request that has arrived on an idle connection, even on a busy event loop', async () => {
     const socket = await hold();
     responses[0]?.end('done');
     await socket.answer();
@@ -127,7 +127,7 @@ describe('draining', () => {
     await drained;
   });
 
-  it('ends an idle connection after a moment, while others are still answered', async () => {
+  it('closes an idle connection after a second, while other requests still run', async () => {
     const idle = await hold();
     responses[0]?.end('done');
     await idle.answer();
@@ -140,7 +140,7 @@ describe('draining', () => {
     await drained;
   });
 
-  it('is over at once when nothing is under way', async () => {
+  it('ends at once when no request is running', async () => {
     await server.drain(10_000);
     expect(server.listening).toBe(false);
   });
@@ -149,19 +149,19 @@ describe('draining', () => {
 describe('listening', () => {
   const variables = { host: 'HOST', port: 'PORT' };
 
-  it('names the variable when the port is taken', async () => {
+  it('names the variable when the port is in use', async () => {
     await expect(listen(createServer(), { host: '127.0.0.1', port, variables })).rejects.toThrow(
       `PORT: port ${port} on 127.0.0.1 is used by another program`,
     );
   });
 
-  it('names the variable when the address is not one of this machine', async () => {
+  it('names the variable when the machine does not have the address', async () => {
     await expect(listen(createServer(), { host: '192.0.2.1', port: 0, variables })).rejects.toThrow(
       'HOST: this machine cannot listen on 192.0.2.1 (EADDRNOTAVAIL)',
     );
   });
 
-  it('names the variable when the account may not have the port', async () => {
+  it('names the variable when the user has no permission for the port', async () => {
     const refused = createServer();
     refused.listen = () => {
       process.nextTick(() => refused.emit('error', Object.assign(new Error(), { code: 'EACCES' })));

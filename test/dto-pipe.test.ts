@@ -131,7 +131,7 @@ describe('a DTO out of a body', () => {
     expect(cat).toEqual({ name: 'Tom', age: 3, toys: ['mouse'] });
   });
 
-  it('keeps its defaults where the body has nothing', async () => {
+  it('keeps defaults of members that the body lacks', async () => {
     expect(await body('{"name":"Tom"}')).toEqual({ name: 'Tom', age: 1 });
   });
 
@@ -152,13 +152,13 @@ describe('a DTO out of a body', () => {
   });
 
   it.each(['{"id":7,"name":"a"}', ' { "name" : "a", "id" : 70e-1 } '])(
-    'has members of one type, however %s is written',
+    'has members of the same type in every notation: %s',
     async (content) => {
       expect(await body(content, NewPlantDto)).toEqual({ id: 7n, name: 'a' });
     },
   );
 
-  it('names each mistake, and tells what is missing from what is wrong', async () => {
+  it('names each mistake, and distinguishes missing from wrong members', async () => {
     expect(await mistakes('{"age":40,"toys":[1]}')).toBe(
       'name is missing; age must not be greater than 30; each value in toys must be a string',
     );
@@ -171,7 +171,7 @@ describe('a DTO out of a body', () => {
     );
   });
 
-  it.each(['[]', 'null', '7', '"name"'])('is not made of %s', async (content) => {
+  it.each(['[]', 'null', '7', '"name"'])('cannot be built from %s', async (content) => {
     expect(await mistakes(content)).toBe('the body must be a JSON object');
   });
 
@@ -182,7 +182,7 @@ describe('a DTO out of a body', () => {
     '{"name":{"__proto__":{"length":1}}}',
     '{"name":[{"constructor":null}]}',
     '{"name":{"toString":1,"valueOf":1}}',
-  ])('is not made by what %s calls a class', async (content) => {
+  ])('ignores members of %s that look like a class', async (content) => {
     expect(await mistakes(content)).toBe('name must be a string');
   });
 
@@ -193,7 +193,7 @@ describe('a DTO out of a body', () => {
     expect(({} as { secret?: string }).secret).toBeUndefined();
   });
 
-  it('does not take long, however many members nobody asked for', async () => {
+  it('takes linear time for unknown members', async () => {
     const many = Array.from({ length: 100_000 }, (_, index) => `"m${index}":0`).join(',');
     const start = process.cpuUsage();
     expect(await body(`{"name":"Tom",${many}}`)).toEqual({ name: 'Tom', age: 1 });
@@ -211,19 +211,19 @@ describe('a body that cannot become a DTO', () => {
     ['is a string', String],
     ['is an array', Array],
     ['is a class without rules', NothingDto],
-  ])('because its parameter %s is a mistake of ours', (_, metatype) => {
+  ])('because its parameter %s is a bug', (_, metatype) => {
     const value = unread('{"name":"Tom"}');
     expect(() => pipe.transform(value, { type: 'body', metatype })).toThrow(TypeError);
   });
 
-  it('because only a part of it is wanted is a mistake of ours', () => {
+  it('because the handler wants only a part is a bug', () => {
     // Nest has looked for the part in the unread body.
     expect(() =>
       pipe.transform(undefined, { type: 'body', metatype: String, data: 'name' }),
     ).toThrow(/whole/);
   });
 
-  it('because two parameters want it is a mistake of ours', async () => {
+  it('because two parameters want it is a bug', async () => {
     const value = unread('{"name":"Tom"}');
     const once = pipe.transform(value, { type: 'body', metatype: CatDto });
     const again = pipe.transform(value, { type: 'body', metatype: CatDto }) as Promise<unknown>;
@@ -260,12 +260,12 @@ describe('a DTO out of parameters', () => {
     expect(() => pipe.transform({}, metadata)).toThrow('after is missing');
   });
 
-  it('without its class is a mistake of ours', () => {
+  it('without its class is a bug', () => {
     expect(() => pipe.transform({}, { type: 'query', metatype: Object })).toThrow(TypeError);
   });
 });
 
-describe('what is left alone', () => {
+describe('passed unchanged', () => {
   it.each<[string, ArgumentMetadata]>([
     ['one parameter of the query', { type: 'query', data: 'name', metatype: String }],
     ['one parameter of the path', { type: 'param', data: 'id', metatype: BigInt as never }],

@@ -51,7 +51,7 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
 }
 
 describe('the embedded database', () => {
-  it('refuses a second instance and is taken over from one that is gone', async () => {
+  it('refuses a second instance, and is taken over from an instance that was killed', async () => {
     const first = await start();
     await expect(start()).rejects.toThrow(/already running/);
     // What the end of the process would do: its session is gone, its server goes on.
@@ -64,7 +64,7 @@ describe('the embedded database', () => {
     await vi.waitFor(() => expect(() => process.kill(first.pid, 0)).toThrow(/ESRCH/), 10_000);
   });
 
-  it('keeps what is in it, folds more than ASCII, and speaks UTF-8', async () => {
+  it('keeps its data, folds the case of all letters, and uses UTF-8', async () => {
     const first = await start();
     await withClient(first.url, (client) => client.query('CREATE TABLE kept (id int)'));
     await first.stop();
@@ -78,7 +78,7 @@ describe('the embedded database', () => {
     await second.stop();
   });
 
-  it('tells what the server said when it does not start', async () => {
+  it('reports the message of a server that does not start', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => holder.once('listening', resolve));
     const { port } = holder.address() as AddressInfo;
@@ -88,7 +88,7 @@ describe('the embedded database', () => {
     holder.close();
   });
 
-  it('starts although its process id went to another program, as after a power cut', async () => {
+  it('starts although another program has its process id, as after a power failure', async () => {
     await (await start()).stop();
     const data = join(folder, 'postgres', 'data');
     const note = [process.pid, data, 1_700_000_000, 1, '', '127.0.0.1', '0 0', 'ready', ''];
@@ -99,7 +99,7 @@ describe('the embedded database', () => {
     await server.stop();
   });
 
-  it('waits for a server that is just ending, also when its note is gone already', async () => {
+  it('waits for a server that is shutting down, also without postmaster.pid', async () => {
     const first = await start();
     await withClient(first.url, async (client) => {
       client.on('error', () => {});
@@ -124,7 +124,7 @@ describe('the embedded database', () => {
     });
   });
 
-  it('can be told to stop while it is made, and leaves nothing', async () => {
+  it('can be aborted while it is created, and leaves nothing', async () => {
     const controller = new AbortController();
     const { signal } = controller;
     const server = startEmbeddedPostgres(folder, { log: () => controller.abort(), signal });
@@ -132,7 +132,7 @@ describe('the embedded database', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('can be told to stop while it recovers, and leaves no server', async () => {
+  it('can be aborted during crash recovery, and leaves no server', async () => {
     await (await start()).stop();
     const data = join(folder, 'postgres', 'data');
     // It asks an archive that does not answer.
@@ -172,7 +172,7 @@ describe('the embedded database', () => {
     );
   });
 
-  it('is not there for every system, and says what to do instead', async () => {
+  it('does not exist for every platform, and says what to do instead', async () => {
     const platform = Object.getOwnPropertyDescriptor(process, 'platform');
     Object.defineProperty(process, 'platform', { ...platform, value: 'plan9' });
     try {
@@ -184,7 +184,7 @@ describe('the embedded database', () => {
     }
   });
 
-  it('tells what initdb said when the database cannot be made', async () => {
+  it('reports the message of initdb when the database cannot be created', async () => {
     // PostgreSQL takes no path of a thousand characters and more.
     const deep = join(folder, ...Array.from({ length: 6 }, () => 'x'.repeat(200)));
     await expect(startEmbeddedPostgres(deep)).rejects.toThrow(
@@ -199,11 +199,11 @@ function needs() {
 }
 
 describe('the account of the embedded server', () => {
-  it('is the one that starts it, unless that is root', async () => {
+  it('is the user that starts it, unless that is root', async () => {
     expect(await serverAccount(needs(), 1000)).toEqual({ command: [] });
   });
 
-  it('is root in a namespace of its own, where the system has such', async () => {
+  it('is root in a user namespace, if the system has them', async () => {
     const account = await serverAccount(needs(), 0);
     expect(account.command.slice(0, 2)).toEqual(['unshare', '--user']);
     const child = spawnAs(account, 'id', ['-u'], { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -224,7 +224,7 @@ describe('the account of the embedded server', () => {
     }
   });
 
-  it('is an existing user where namespaces are forbidden, or there is none', async () => {
+  it('is an existing user where namespaces are forbidden, if there is one', async () => {
     // Without programs on the path, nothing can be run as anybody.
     vi.stubEnv('PATH', '/nowhere');
     await expect(serverAccount(needs(), 0)).rejects.toThrow(

@@ -63,7 +63,7 @@ describe('the filter', () => {
   });
 
   it.each([new Error('secret'), new ServiceUnavailableException('try later')])(
-    'logs a mistake of ours with all that is known of it: %s',
+    'logs a bug with all details: %s',
     (failure) => {
       answerTo(failure);
       expect(log).toMatchObject([
@@ -79,17 +79,17 @@ describe('the filter', () => {
     expect(JSON.stringify(log)).not.toContain('secret');
   });
 
-  it('has nobody to answer when the client went away before the end of its request', () => {
+  it('sends no answer when the client disconnected before the end of its request', () => {
     expect(answerTo(new Error('aborted'), { destroyed: true, complete: false })).toEqual([]);
     expect(log).toEqual([]);
   });
 
-  it('breaks off an answer that has begun, for nothing can be told any more', () => {
+  it('cuts a started answer short, because its status cannot change any more', () => {
     expect(answerTo(new Error('late'), {}, { headersSent: true })).toEqual(['destroy']);
     expect(log).toMatchObject([{ level: 'error' }]);
   });
 
-  it('leaves an answer alone that is complete', () => {
+  it('leaves a complete answer unchanged', () => {
     expect(answerTo(new Error('late'), {}, { headersSent: true, writableEnded: true })).toEqual([]);
   });
 });

@@ -43,7 +43,7 @@ function escaped(code: number): string {
 }
 
 describe('parsing exact JSON', () => {
-  it('gives what JSON.parse gives, whatever the layout, for JSON without numbers', () => {
+  it('returns what JSON.parse returns, in any layout, for JSON without numbers', () => {
     const { tree } = fc.letrec((tie) => ({
       tree: fc.oneof(
         { maxDepth: 4 },
@@ -62,7 +62,7 @@ describe('parsing exact JSON', () => {
     );
   });
 
-  it('gives the same value for every writing of it', () => {
+  it('returns equal values for every notation', () => {
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(
         { maxDepth: 4 },
@@ -92,13 +92,13 @@ describe('parsing exact JSON', () => {
     '0.7E+1',
     '0.0000000000000007e16',
     '7.00000000000000000000',
-  ])('gives the number 7 for %s, at any depth', (literal) => {
+  ])('returns the number 7 for %s, at any depth', (literal) => {
     expect(parseExactJson(`{"a":[${literal}, { "b" : ${literal} }]}`)).toEqual({
       a: [7, { b: 7 }],
     });
   });
 
-  it('gives a number for what JavaScript writes', () => {
+  it('returns a number for the output of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
         const value = parseExactJson(String(number));
@@ -117,7 +117,7 @@ describe('parsing exact JSON', () => {
     ['0.99999999999999999999', '99999999999999999999e-20'],
     ['9007199254740993.5', '90071992547409935e-1'],
     ['1e99999999999999999999', '1e99999999999999999999'],
-  ])('keeps the digits of %s, which no double holds', (literal, decimal) => {
+  ])('keeps the digits of %s, which a double cannot represent', (literal, decimal) => {
     expect(parseExactJson(literal)).toEqual(new ExactNumber(decimal));
   });
 
@@ -165,7 +165,7 @@ describe('parsing exact JSON', () => {
     );
   });
 
-  it('tells fractions and huge numbers from integers', () => {
+  it('distinguishes fractions and huge numbers from integers', () => {
     for (const literal of [
       '0.5',
       '1e-1',
@@ -183,7 +183,7 @@ describe('parsing exact JSON', () => {
     }
   });
 
-  it('does not take long for a megabyte of zeros', () => {
+  it('takes linear time for a megabyte of zeros', () => {
     const zeros = '0'.repeat(1_000_000);
     const start = performance.now();
     expect(toInteger(parseExactJson(`1${zeros}1`))).toBeUndefined();
@@ -193,7 +193,7 @@ describe('parsing exact JSON', () => {
     expect(performance.now() - start).toBeLessThan(10_000);
   });
 
-  it('accepts a member twice only with one value', () => {
+  it('accepts a duplicate member only with an equal value', () => {
     expect(parseExactJson('{"a":{"b":[1.50]},"a":{"b":[1.5]}}')).toEqual({ a: { b: [1.5] } });
     expect(parseExactJson('{"a":1e400,"a":10e399}')).toEqual({ a: new ExactNumber('1e400') });
     expect(parseExactJson('{"a":0,"a":-0.0}')).toEqual({ a: 0 });
@@ -254,11 +254,11 @@ describe('malformed JSON', () => {
     ['"\\x41"', 'unexpected "\\\\" at line 1, column 2'],
     ['\ufeff{}', 'unexpected "\\ufeff" at line 1, column 1'],
     ['\u0085', 'unexpected "\\u0085" at line 1, column 1'],
-  ])('%j is told with its position', (text, message) => {
+  ])('%j is reported with its position', (text, message) => {
     expect(() => parseExactJson(text)).toThrow(`the body is not valid JSON: ${message}`);
   });
 
-  it('names the member that occurs twice, in bounds', () => {
+  it('names the duplicate member, truncated', () => {
     expect(() => parseExactJson('{"x":{"\\n\\u202e":1,"\\n\\u202e":2}}')).toThrow(
       'the member "\\n\\u202e" occurs twice, with different values',
     );
@@ -268,14 +268,14 @@ describe('malformed JSON', () => {
     );
   });
 
-  it('has levels beyond sixty-four', () => {
+  it('is nesting deeper than 64 levels', () => {
     expect(parseExactJson(`${'['.repeat(64)}${']'.repeat(64)}`)).toBeDefined();
     expect(() => parseExactJson('['.repeat(65))).toThrow('nested deeper than 64 levels');
   });
 });
 
 describe('writing exact JSON', () => {
-  it('gives what JSON.stringify gives, and big integers digit for digit', () => {
+  it('returns what JSON.stringify returns, and all digits of a bigint', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.bigInt(), (value, big) => {
         expect(stringifyExactJson(value)).toBe(JSON.stringify(value));
@@ -284,7 +284,7 @@ describe('writing exact JSON', () => {
     );
   });
 
-  it('refuses what JSON has nothing for', () => {
+  it('refuses values that JSON cannot represent', () => {
     expect(() => stringifyExactJson(undefined)).toThrow(TypeError);
   });
 });

@@ -60,7 +60,7 @@ function readHttpFile(text: string): { method: string; url: string; init: Reques
 }
 
 describe('the first five minutes', () => {
-  it('in curl answer what the service promises', async () => {
+  it('with curl get the documented answers', async () => {
     const { stdout, stderr } = await run('bash', ['examples/first-plants.sh'], {
       env: environment(),
     });
@@ -68,14 +68,14 @@ describe('the first five minutes', () => {
     expect(stdout.trim().split('\n')).toEqual(ANSWERS);
   });
 
-  it('in a .http file do, too', async () => {
+  it('with a .http file get the documented answers, too', async () => {
     const requests = readHttpFile(await readFile('examples/first-plants.http', 'utf8'));
     const answers: string[] = [];
     for (const { url, init } of requests) answers.push(await (await fetch(url, init)).text());
     expect(answers).toEqual(ANSWERS);
   });
 
-  it('name the token that the local stack has', async () => {
+  it('use the token of the local stack', async () => {
     const [, token] = /^@token = (.*)$/m.exec(
       await readFile('examples/first-plants.http', 'utf8'),
     ) ?? [''];

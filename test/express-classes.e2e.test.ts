@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, it, vi } from 'vitest';
 import { startTestService } from './support/test-service.js';
 
-it("requests and responses have Express's prototypes from the beginning", async () => {
+it("requests and responses are created with Express's prototypes", async () => {
   const service = await startTestService();
   const given = vi.spyOn(Object, 'setPrototypeOf');
   const changed: unknown[] = [];

@@ -18,19 +18,19 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('a document of the issuer', () => {
-  it('comes with its status', async () => {
+  it('has its status', async () => {
     const response = await fetchDocument(new URL(`http://${address}/`), 5_000);
     expect(response.status).toBe(200);
     expect(await response.text()).toBe('application/json');
   });
 
-  it('is not read when it is longer than any such document', async () => {
+  it('is refused when it is too large', async () => {
     await expect(fetchDocument(new URL(`http://${address}/long`), 5_000)).rejects.toThrow(
       /too large/,
     );
   });
 
-  it('is asked for over TLS when its address says so', async () => {
+  it('is fetched over TLS from an https URL', async () => {
     await expect(fetchDocument(new URL(`https://${address}/`), 5_000)).rejects.toMatchObject({
       code: expect.stringMatching(/SSL|EPROTO/),
     });

@@ -70,7 +70,7 @@ async function groups(): Promise<number> {
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
 
 describe('plants that arrive together', () => {
-  it('are committed together, and each is answered for itself', async () => {
+  it('are committed together, and each gets its own answer', async () => {
     const plants = numbers(1_000, 100).map((id) => ({ id, name: `Plant ${id}`, tag: 'group' }));
     const answers = await createTogether(plants);
     expect(answers.map(({ json }) => json)).toEqual(plants.map(({ name, tag }) => ({ name, tag })));
@@ -81,7 +81,7 @@ describe('plants that arrive together', () => {
     expect(row?.['commits']).toBeLessThanOrEqual(10);
   });
 
-  it('are told apart when they want the same id: one content wins, and may be repeated', async () => {
+  it('with the same id have one winner, which may be repeated', async () => {
     const contents = ['a', 'b', 'a', 'b', 'c', 'a'];
     const answers = await createTogether(contents.map((name) => ({ id: 2_000, name })));
     const [stored] = await service.database.query('SELECT name FROM plants WHERE id = 2000');
@@ -94,7 +94,7 @@ describe('plants that arrive together', () => {
     }
   });
 
-  it('are compared with a stored plant in one statement, however many want its id', async () => {
+  it('are compared with a stored plant in one statement', async () => {
     await service.post({ id: 2_500, name: 'stored' });
     const names = [...numbers(1, 40).map((n) => `other ${n}`), 'stored'];
     const before = await groups();
@@ -104,7 +104,7 @@ describe('plants that arrive together', () => {
     expect((await groups()) - before).toBeLessThanOrEqual(5);
   });
 
-  it('are told apart from those that are stored: new, repeated, taken', async () => {
+  it('are compared with stored plants: new, repeated, taken', async () => {
     await service.post({ id: 3_000, name: 'old' });
     await service.post({ id: 3_001, name: 'old', tag: 'x' });
     const answers = await createTogether([
@@ -118,7 +118,7 @@ describe('plants that arrive together', () => {
     for (const answer of answers.slice(1, 3)) expect(answer.json['error']).toBe(40009);
   });
 
-  it('are compared as they are written, in every letter and every form of it', async () => {
+  it('are compared byte for byte, including case and normalisation', async () => {
     const names = ['é', 'e\u0301', 'É', 'e', 'é ', '\ufb01', 'fi', 'ß', 'ss', '', '\u200b'];
     for (const [i, stored] of names.entries()) await service.post({ id: 3_100 + i, name: stored });
     for (const sent of names) {
@@ -131,7 +131,7 @@ describe('plants that arrive together', () => {
     }
   });
 
-  it('do not fail for one among them that the database refuses', async () => {
+  it('do not fail because the database refuses one of them', async () => {
     await service.database.query(
       "ALTER TABLE plants ADD CONSTRAINT no_weeds CHECK (name <> 'weed')",
     );
@@ -146,7 +146,7 @@ describe('plants that arrive together', () => {
     expect(stored).toHaveLength(20);
   });
 
-  it('are not disturbed by a client that goes away', async () => {
+  it('are not affected by a client that disconnects', async () => {
     const plants = numbers(5_000, 10).map((id) => ({ id, name: 'stays' }));
     const answers = await createTogether(plants, async () => {
       const gone = new AbortController();
@@ -163,7 +163,7 @@ describe('plants that arrive together', () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  it('are given up when they have waited too long, before the statements ahead of them are', async () => {
+  it('time out in the queue before the statements ahead of them', async () => {
     const lock = await lockPlants();
     const ahead = await holdUp(lock, [6_000, 6_001]);
     const late = await service.post({ id: 6_002, name: 'late' });
@@ -200,8 +200,8 @@ describe('two replicas', () => {
   });
 });
 
-describe('commits that take long, however small', () => {
-  it('stay large enough for all who wait', async () => {
+describe('slow commits', () => {
+  it('keep groups large enough for the queue', async () => {
     const slow = await startTestService();
     try {
       await slow.database.query(
@@ -225,8 +225,8 @@ describe('commits that take long, however small', () => {
   });
 });
 
-describe('rows that take long', () => {
-  it('do not fail each other: groups become small enough for the bound of a statement', async () => {
+describe('slow rows', () => {
+  it('shrink groups until they fit into the statement timeout', async () => {
     const slow = await startTestService();
     try {
       await slow.database.query(

@@ -80,19 +80,22 @@ async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> 
 }
 
 describe.each(DOCUMENTS)('an issuer that, asked for its %s,', (document) => {
-  it.each(Object.entries(ISSUER_FAULTS))('%s is unavailable until it is well', async (_, fault) => {
-    const verifier = verifierWith({ afterFailure: 0 });
-    const token = await issuer.token();
-    issuer.behave(document, fault);
-    await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
-    await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
-    expect(issuer.asked(document)).toBe(2);
-    expect(issuer.requests.filter((path) => path.startsWith('/'))).toEqual([]);
-    issuer.recover();
-    expect(await verifier.verify(token)).toBe(true);
-  });
+  it.each(Object.entries(ISSUER_FAULTS))(
+    '%s is unavailable until it recovers',
+    async (_, fault) => {
+      const verifier = verifierWith({ afterFailure: 0 });
+      const token = await issuer.token();
+      issuer.behave(document, fault);
+      await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
+      await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
+      expect(issuer.asked(document)).toBe(2);
+      expect(issuer.requests.filter((path) => path.startsWith('/'))).toEqual([]);
+      issuer.recover();
+      expect(await verifier.verify(token)).toBe(true);
+    },
+  );
 
-  it.each(Object.entries(ISSUER_HANGS))('%s is given up in time', async (_, hang) => {
+  it.each(Object.entries(ISSUER_HANGS))('%s times out', async (_, hang) => {
     const verifier = verifierWith({ timeout: 200, afterFailure: 0 });
     const token = await issuer.token();
     issuer.behave(document, hang);
@@ -110,7 +113,7 @@ describe.each(DOCUMENTS)('an issuer that, asked for its %s,', (document) => {
     expect(await within(2_000, verifier.verify(token))).toBe(true);
   });
 
-  it('fails is left alone for a while, however many tokens come', async () => {
+  it('fails is not asked again at once, however many tokens arrive', async () => {
     const verifier = verifierWith({ afterFailure: FOR_EVER });
     const token = await issuer.token();
     issuer.behave(document, ISSUER_FAULTS['answers with status 500']!);
@@ -149,7 +152,7 @@ describe('a discovery document', () => {
         jwks_uri: `data:application/json,${encodeURIComponent(JSON.stringify({ keys }))}`,
       }),
     ],
-  ])('that %s is of no use, until it is put right', async (_, members) => {
+  ])('that %s is refused until it is corrected', async (_, members) => {
     const verifier = verifierWith({ afterFailure: 0 });
     const token = await issuer.token();
     issuer.discovery = members(issuer);
@@ -159,7 +162,7 @@ describe('a discovery document', () => {
     expect(await verifier.verify(token)).toBe(true);
   });
 
-  it('is read again when the keys are no longer where it said', async () => {
+  it('is fetched again when its jwks_uri no longer works', async () => {
     const verifier = verifierWith({ afterFailure: 0 });
     const token = await lastingToken();
     expect(await verifier.verify(token)).toBe(true);
@@ -180,7 +183,7 @@ describe('the keys of an issuer', () => {
     expect(issuer.requests).toEqual(['discovery', 'keys']);
   });
 
-  it('are fetched from an issuer that closes each connection without a word', async () => {
+  it('are fetched from an issuer that closes every connection', async () => {
     issuer.behave('discovery', (response, well) => {
       const { socket } = response;
       response.once('finish', () => setImmediate(() => socket?.destroy()));
@@ -209,7 +212,7 @@ describe('the keys of an issuer', () => {
     expect(issuer.requests).toEqual(['discovery', 'keys', 'keys']);
   });
 
-  it('are found by a good token that comes while they are fetched for a stranger', async () => {
+  it('are found by a valid token that arrives while they are fetched for an unknown key id', async () => {
     const verifier = verifierWith({ betweenRefetches: FOR_EVER });
     const [stranger = ''] = await strangers();
     expect(await verifier.verify(await issuer.token())).toBe(true);
@@ -226,7 +229,7 @@ describe('the keys of an issuer', () => {
     expect(issuer.asked('keys')).toBe(2);
   });
 
-  it('are found a moment later when strangers have used up the look', async () => {
+  it('are found after the interval when unknown key ids have triggered the last fetch', async () => {
     const verifier = verifierWith({ betweenRefetches: 100 });
     const [stranger = ''] = await strangers();
     expect(await verifier.verify(stranger)).toBe(false);
@@ -238,7 +241,7 @@ describe('the keys of an issuer', () => {
     });
   });
 
-  it('are fetched again when they have grown old, so that a withdrawn one ends', async () => {
+  it('are fetched again after their maximum age, so that a withdrawn key stops working', async () => {
     const verifier = verifierWith();
     const token = await lastingToken();
     expect(await verifier.verify(token)).toBe(true);
@@ -250,7 +253,7 @@ describe('the keys of an issuer', () => {
 });
 
 describe('while an issuer fails', () => {
-  it('its keys are trusted until they have grown old, and again when it is back', async () => {
+  it('its keys are used until their maximum age, and again after its recovery', async () => {
     const verifier = verifierWith({ afterFailure: 0 });
     const token = await lastingToken();
     expect(await verifier.verify(token)).toBe(true);
@@ -265,7 +268,7 @@ describe('while an issuer fails', () => {
   });
 
   it.each([0, FOR_EVER])(
-    'a token of a new key is never called bad, with a pause of %i ms after a failure',
+    'a token of a new key is never refused as invalid, with a pause of %i ms after a failure',
     async (afterFailure) => {
       const verifier = verifierWith({ afterFailure });
       const known = await issuer.token();
@@ -279,7 +282,7 @@ describe('while an issuer fails', () => {
     },
   );
 
-  it('a token of a new key is known as soon as the issuer is back', async () => {
+  it('a token of a new key is valid as soon as the issuer recovers', async () => {
     const verifier = verifierWith({ afterFailure: 0 });
     expect(await verifier.verify(await issuer.token())).toBe(true);
     await issuer.rotate();

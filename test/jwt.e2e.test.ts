@@ -173,7 +173,7 @@ function times<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-describe('a token of the issuer', () => {
+describe('a valid token of the issuer', () => {
   const ALGORITHMS = [
     'RS256',
     'RS384',
@@ -202,7 +202,7 @@ describe('a token of the issuer', () => {
     service = await startFor(issuer);
   });
 
-  it.each(ALGORITHMS)('signed with %s lets in', async (alg) => {
+  it.each(ALGORITHMS)('signed with %s is accepted', async (alg) => {
     const key = keys.get(alg);
     expect(await present(service, await issuer.token({}, { key: key! }))).toEqual(ACCEPTED);
   });
@@ -221,24 +221,24 @@ describe('a token of the issuer', () => {
     ['a string', AUDIENCE],
     ['a list of one', [AUDIENCE]],
     ['a list of several', ['somebody-else', AUDIENCE, 'a-third']],
-  ])('lets in when its audience is %s', async (_, aud) => {
+  ])('is accepted when its audience is %s', async (_, aud) => {
     expect(await present(service, await issuer.token({ aud }))).toEqual(ACCEPTED);
   });
 
   it.each(['at+jwt', 'AT+JWT', 'application/at+jwt', 'JWT', 'jwt', undefined])(
-    'lets in when its type is %s',
+    'is accepted when its type is %s',
     async (typ) => {
       const token = await issuer.token({}, { header: { typ } });
       expect(await present(service, token)).toEqual(ACCEPTED);
     },
   );
 
-  it('lets in without a key id when one key fits', async () => {
+  it('is accepted without a key id when one key matches', async () => {
     const token = await issuer.token({}, { header: { kid: undefined } });
     expect(await present(service, token)).toEqual(ACCEPTED);
   });
 
-  it('lets in when its key is published without algorithm and use', async () => {
+  it('is accepted when its key is published without algorithm and use', async () => {
     const terse = await startIssuer();
     const { alg: _alg, use: _use, ...jwk } = terse.key.jwk;
     terse.keys = [jwk];
@@ -250,16 +250,13 @@ describe('a token of the issuer', () => {
     ['a not-before in the past', { nbf: secondsFromNow(-HOUR) }],
     ['an expiry with a fraction', { exp: secondsFromNow(HOUR) + 0.5 }],
     ['an expiry that is very far away', { exp: 1e300 }],
-  ])('lets in with %s', async (_, claims) => {
+  ])('is accepted with %s', async (_, claims) => {
     expect(await present(service, await issuer.token(claims))).toEqual(ACCEPTED);
   });
 
-  it.each(['bearer', 'BEARER', 'bEaReR'])(
-    'lets in with the scheme written "%s"',
-    async (scheme) => {
-      expect(await present(service, await issuer.token(), scheme)).toEqual(ACCEPTED);
-    },
-  );
+  it.each(['bearer', 'BEARER', 'bEaReR'])('is accepted with the scheme "%s"', async (scheme) => {
+    expect(await present(service, await issuer.token(), scheme)).toEqual(ACCEPTED);
+  });
 });
 
 describe('the keys of the issuer', () => {
@@ -287,7 +284,7 @@ describe('the keys of the issuer', () => {
     },
   );
 
-  it('are fetched once when many first tokens come at the same time', async () => {
+  it('are fetched once when many first tokens arrive at the same time', async () => {
     const { issuer, service } = await startBoth();
     const token = await issuer.token();
     const answers = await Promise.all(times(50, () => present(service, token)));
@@ -309,20 +306,20 @@ describe('the keys of the issuer', () => {
 });
 
 describe('the static token', () => {
-  it('lets in beside tokens of the issuer', async () => {
+  it('is accepted together with tokens of the issuer', async () => {
     const { issuer, service } = await startBoth();
     expect(await present(service, await issuer.token())).toEqual(ACCEPTED);
     expect(await present(service, TOKEN)).toEqual(ACCEPTED);
   });
 
-  it('need not be there: then tokens of the issuer let in, and nothing else', async () => {
+  it('is optional: without it, only tokens of the issuer are accepted', async () => {
     const issuer = await startIssuer();
     const service = await startFor(issuer, { AUTH_TOKEN: '' });
     expect(await present(service, await issuer.token())).toEqual(ACCEPTED);
     expect(await present(service, TOKEN)).toEqual(NOT_VALID);
   });
 
-  it('lets in alone when no issuer is configured, and no JWT does', async () => {
+  it('is the only accepted token when no issuer is configured', async () => {
     const [service] = services;
     const issuer = await startIssuer();
     expect(await present(service!, TOKEN)).toEqual(ACCEPTED);
@@ -381,7 +378,7 @@ describe('the claims of a token', () => {
     expect(await present(service, await issuer.token(changes(issuer.url)))).toEqual(NOT_VALID);
   });
 
-  it('do not pass for those of its prototype', async () => {
+  it('are not read from the prototype', async () => {
     const { exp, ...claims } = issuer.claims();
     const payload = `{"__proto__":{"exp":${String(exp)}},${JSON.stringify(claims).slice(1)}`;
     expect(await present(service, await issuer.token(payload))).toEqual(NOT_VALID);
@@ -392,7 +389,7 @@ describe('the claims of a token', () => {
     ['expiry', () => ({ exp: secondsFromNow(HOUR) }), () => ({ exp: 1 }), EXPIRED],
     ['audience', () => ({ aud: AUDIENCE }), () => ({ aud: 'somebody-else' }), NOT_VALID],
     ['issuer', () => ({}), () => ({ iss: 'https://issuer.example' }), NOT_VALID],
-  ])('count by the last one when the %s stands there twice', async (_, good, bad, refused) => {
+  ])('use the last value of a duplicate %s', async (_, good, bad, refused) => {
     const goodText = JSON.stringify(issuer.claims(good())).slice(1, -1);
     const badText = JSON.stringify(bad()).slice(1, -1);
     const goodFirst = `{${goodText},${badText}}`;
@@ -418,7 +415,7 @@ describe('the claims of a token', () => {
   });
 });
 
-describe('a token that an attacker has made', () => {
+describe('a forged token', () => {
   const SECRET = Buffer.from('a secret that stands in the key set by mistake');
   let issuer: TestIssuer;
   let attacker: TestIssuer;
@@ -465,7 +462,7 @@ describe('a token that an attacker has made', () => {
     assert.deepEqual(attacker.requests, []);
   });
 
-  it('differs from these only in what each test says: they let in', async () => {
+  it('is forged from these tokens, which are accepted unchanged', async () => {
     expect(await present(service, signed({}))).toEqual(ACCEPTED);
     const curve = await issuer.token({}, { key: otherUses.curve });
     expect(await present(service, curve)).toEqual(ACCEPTED);
@@ -534,7 +531,7 @@ describe('a token that an attacker has made', () => {
   });
 
   it.each(['jwk', 'jku', 'x5u', 'x5c'])(
-    'is refused when it brings its key along as "%s"',
+    'is refused when it contains its key as "%s"',
     async (member) => {
       const { jwk, publicKey } = attacker.key;
       const key = {
@@ -550,7 +547,7 @@ describe('a token that an attacker has made', () => {
     },
   );
 
-  it('is refused when it is a good token of another issuer, which nobody asks', async () => {
+  it('is refused when it is a valid token of another issuer, which is not asked', async () => {
     expect(await present(service, await attacker.token())).toEqual(NOT_VALID);
   });
 
@@ -641,13 +638,13 @@ describe('a token that an attacker has made', () => {
     expect(await present(service, `${head}.${payload}.${changed}`)).toEqual(NOT_VALID);
   });
 
-  it('is refused when its signature is of another token', async () => {
+  it('is refused with the signature of another token', async () => {
     const [head, payload] = (await issuer.token()).split('.');
     const [, , signature] = (await issuer.token({ sub: 'other' })).split('.');
     expect(await present(service, `${head}.${payload}.${signature}`)).toEqual(NOT_VALID);
   });
 
-  it('is refused when another key signed it in the name of the right one', async () => {
+  it('is refused when another key signed it with the id of the right key', async () => {
     expect(await present(service, signedByAttacker())).toEqual(NOT_VALID);
   });
 
@@ -742,7 +739,7 @@ describe('a token that an attacker has made', () => {
   });
 });
 
-describe('a good token', () => {
+describe('a valid token in the wrong place', () => {
   let token: string;
   let service: TestService;
 
@@ -808,7 +805,7 @@ describe('a good token', () => {
 });
 
 describe('when the issuer changes its keys', () => {
-  it('tokens of the new key let in at once, and those of the withdrawn one no longer', async () => {
+  it('tokens of the new key are accepted at once, and tokens of the withdrawn key no longer', async () => {
     const { issuer, service } = await startBoth();
     const old = await issuer.token();
     expect(await present(service, old)).toEqual(ACCEPTED);
@@ -818,7 +815,7 @@ describe('when the issuer changes its keys', () => {
     expect(issuer.requests).toEqual(['discovery', 'keys', 'keys']);
   });
 
-  it('tokens of both keys let in while both are published', async () => {
+  it('tokens of both keys are accepted while both are published', async () => {
     const { issuer, service } = await startBoth();
     const old = await issuer.token();
     expect(await present(service, old)).toEqual(ACCEPTED);
@@ -829,7 +826,7 @@ describe('when the issuer changes its keys', () => {
     expect(await present(service, old)).toEqual(ACCEPTED);
   });
 
-  it('many tokens of the new key at the same time all let in, for one look at the keys', async () => {
+  it('many concurrent tokens of the new key are accepted after a single fetch', async () => {
     const { issuer, service } = await startBoth();
     expect(await present(service, await issuer.token())).toEqual(ACCEPTED);
     await issuer.rotate();
@@ -840,11 +837,11 @@ describe('when the issuer changes its keys', () => {
   });
 });
 
-describe('a stranger with a hundred made-up key ids', () => {
+describe('a client with a hundred unknown key ids', () => {
   it.each([
     ['one after the other', 1],
     ['at the same time', 100],
-  ])('makes the service look at the keys twice at most, %s', async (_, atOnce) => {
+  ])('causes at most two fetches of the keys, %s', async (_, atOnce) => {
     const { issuer, service } = await startBoth();
     const stranger = await newKey('ES256');
     for (let sent = 0; sent < 100; sent += atOnce) {
@@ -862,8 +859,8 @@ describe('a stranger with a hundred made-up key ids', () => {
   });
 });
 
-describe('while the issuer is out of reach', () => {
-  it('a good token is answered with 503, and it makes no difference to other ones', async () => {
+describe('while the issuer is unavailable', () => {
+  it('a token of the issuer is answered with 503, and other tokens as always', async () => {
     const { issuer, service } = await startBoth();
     await issuer.close();
     expect(await present(service, await issuer.token())).toEqual(UNAVAILABLE);
@@ -874,7 +871,7 @@ describe('while the issuer is out of reach', () => {
   });
 
   it.each(['expired', 'forged'])(
-    'a token that may be %s is answered with 503, for nobody can tell',
+    'a token that may be %s is answered with 503, because it cannot be verified',
     async (kind) => {
       const { issuer, service } = await startBoth();
       issuer.behave('discovery', ISSUER_FAULTS['answers with status 500']!);
@@ -884,7 +881,7 @@ describe('while the issuer is out of reach', () => {
     },
   );
 
-  it('and keeps it waiting, a good token is answered with 503 within bounds, others at once', async () => {
+  it('and hangs, a valid token is answered with 503 within the timeout, others at once', async () => {
     const attempts = (['discovery', 'keys'] as const).flatMap((document) =>
       Object.values(ISSUER_HANGS).map(async (behaviour) => {
         const { issuer, service } = await startBoth();
@@ -905,7 +902,7 @@ describe('while the issuer is out of reach', () => {
     await Promise.all(attempts);
   });
 
-  it('a good token is answered with 503 when AUTH_JWT_JWKS_URI is what fails', async () => {
+  it('a valid token is answered with 503 when AUTH_JWT_JWKS_URI fails', async () => {
     const issuer = await startIssuer();
     issuer.behave('keys', ISSUER_FAULTS['answers with status 404']!);
     const service = await startFor(issuer, { AUTH_JWT_JWKS_URI: issuer.jwksUri });
@@ -913,7 +910,7 @@ describe('while the issuer is out of reach', () => {
     expect(issuer.requests).toEqual(['keys']);
   });
 
-  it('many tokens do not make the service ask all the time', async () => {
+  it('many tokens cause few requests to the issuer', async () => {
     const { issuer, service } = await startBoth();
     issuer.behave('discovery', ISSUER_FAULTS['answers with status 500']!);
     const token = await issuer.token();
@@ -926,7 +923,7 @@ describe('while the issuer is out of reach', () => {
     expect(issuer.asked('discovery')).toBeLessThanOrEqual(1 + pauses);
   });
 
-  it('nothing is remembered of it for long: good tokens let in soon after it is back', async () => {
+  it('valid tokens are accepted soon after its recovery', async () => {
     const { issuer, service } = await startBoth();
     issuer.behave('keys', ISSUER_FAULTS['hangs up']!);
     const token = await issuer.token();
@@ -938,7 +935,7 @@ describe('while the issuer is out of reach', () => {
     });
   });
 
-  it('keys that are known go on letting in', async () => {
+  it('tokens of cached keys are still accepted', async () => {
     const { issuer, service } = await startBoth();
     const token = await issuer.token();
     expect(await present(service, token)).toEqual(ACCEPTED);
@@ -963,7 +960,7 @@ describe('while the issuer is out of reach', () => {
   });
 });
 
-it('no line of the log holds a token, a part of it or a claim, whatever became of it', async () => {
+it('the log contains no token, no part of a token and no claim', async () => {
   const { issuer, service } = await startBoth();
   const sub = 'somebody-whose-name-is-private';
   const good = await issuer.token({ sub });

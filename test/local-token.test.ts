@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe('the token of a local instance', () => {
-  it('is made once, for its owner alone', async () => {
+  it('is generated once, and readable only by its owner', async () => {
     const token = await localToken(folder);
     expect(token).toMatch(/^[\w-]{43}$/);
     expect(await localToken(folder)).toBe(token);
@@ -24,7 +24,7 @@ describe('the token of a local instance', () => {
   });
 
   it.each(['', 'half', 'two words that are longer than any token has to be', '\0'.repeat(44)])(
-    'is not replaced when the file holds something else: %j',
+    'is not replaced when the file has other content: %j',
     async (content) => {
       await writeFile(file, content);
       await expect(localToken(folder)).rejects.toThrow(
@@ -42,7 +42,7 @@ describe('the token of a local instance', () => {
     expect(await readdir(folder)).toEqual(['token']);
   });
 
-  it('says where it cannot be written', async () => {
+  it('names the file when it cannot be written', async () => {
     await mkdir(`${file}.new`);
     await expect(localToken(folder)).rejects.toThrow(/^cannot store the token in .*token \(EISDIR/);
   });

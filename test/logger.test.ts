@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { createLogger, NestLog } from '../src/observability/logger.js';
 
 describe('the log', () => {
-  it('leaves out what is below its level', () => {
+  it('omits lines below its level', () => {
     const logger = createLogger('warn');
     expect(logger.level).toBe('warn');
     expect(logger.isLevelEnabled('info')).toBe(false);
   });
 
-  it('tells an error with its causes, and without what libraries add to it', () => {
+  it('contains an error with its causes, without further members', () => {
     const lines: Record<string, unknown>[] = [];
     const logger = createLogger('info', {
       write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
@@ -23,7 +23,7 @@ describe('the log', () => {
     expect(JSON.stringify(lines)).not.toContain('secret');
   });
 
-  it.each([['json'], ['text']] as const)('takes what a Logger of Nest takes, in %s', (format) => {
+  it.each([['json'], ['text']] as const)("supports the calls of Nest's Logger, in %s", (format) => {
     let written = '';
     const log = new NestLog(
       createLogger('trace', { write: (line) => void (written += line) }, format),

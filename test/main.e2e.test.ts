@@ -50,7 +50,7 @@ async function exitOf(program: Promise<unknown>): Promise<unknown> {
 }
 
 describe('the service', () => {
-  it('welcomes whoever starts it without a database, and stops when told to', async () => {
+  it('prints the welcome without DATABASE_URL, and stops on a signal', async () => {
     const program = import('../src/main.js');
     await vi.waitFor(() => expect(output).toContain('curl -sS http://localhost:'), 30_000);
     const token = (await readFile('.data/token', 'utf8')).trim();
@@ -65,7 +65,7 @@ describe('the service', () => {
     expect(await exitOf(program)).toBe(0);
   });
 
-  it('serves from DATABASE_URL and from a file .env, below what the environment says', async () => {
+  it('uses DATABASE_URL and a file .env, which the environment overrides', async () => {
     const database = await createTestDatabase();
     const lines = [`DATABASE_URL=${database.url}`, `AUTH_TOKEN=${TOKEN}`, 'LOG_LEVEL=nonsense'];
     await writeFile('.env', lines.join('\n'));
@@ -85,7 +85,7 @@ describe('the service', () => {
     }
   });
 
-  it('welcomes whoever starts it with the token that everybody knows', async () => {
+  it('prints the welcome with the public token', async () => {
     const database = await createTestDatabase();
     const token = 'plant-store-local-token-that-everybody-knows';
     vi.stubEnv('DATABASE_URL', database.url);
@@ -101,7 +101,7 @@ describe('the service', () => {
     }
   });
 
-  it('can be told to stop while it waits for its database', async () => {
+  it('stops on a signal while it waits for its database', async () => {
     vi.stubEnv('DATABASE_URL', 'postgres://nobody@127.0.0.1:1/none');
     vi.stubEnv('AUTH_TOKEN', TOKEN);
     vi.stubEnv('LOG_LEVEL', 'info');
@@ -111,7 +111,7 @@ describe('the service', () => {
     expect(await exitOf(program)).toBe(0);
   });
 
-  it('ends at once at a second signal, if that is no repetition of the first', async () => {
+  it('ends at once at a second signal, unless npm repeats the first', async () => {
     vi.stubEnv('AUTH_TOKEN', TOKEN);
     const program = import('../src/main.js');
     await vi.waitFor(() => expect(output).toContain('Plant store'), 30_000);
@@ -139,7 +139,7 @@ describe('the service', () => {
     vi.doUnmock('../src/local/local-instance.js');
   });
 
-  it('says what is wrong with its configuration, one line each', async () => {
+  it('prints one line for each mistake of the configuration', async () => {
     vi.stubEnv('PORT', 'x');
     vi.stubEnv('BODY_LIMIT', 'x');
     expect(await exitOf(import('../src/main.js'))).toBe(1);
@@ -173,7 +173,7 @@ describe('the migration command', () => {
     await database.drop();
   });
 
-  it('writes what the entities have and the database has not', async () => {
+  it('generates the difference between entities and schema', async () => {
     const database = await createTestDatabase();
     vi.stubEnv('DATABASE_URL', database.url);
     await migration('run');
@@ -209,7 +209,7 @@ describe('the migration command', () => {
     await database.drop();
   });
 
-  it('can be told to stop while it waits for its database', async () => {
+  it('stops on a signal while it waits for its database', async () => {
     vi.stubEnv('DATABASE_URL', 'postgres://nobody@127.0.0.1:1/none');
     const program = migration('run');
     await vi.waitFor(() => expect(output).toContain('waiting up to 30 s'), 30_000);
@@ -218,13 +218,13 @@ describe('the migration command', () => {
     expect(process.exitCode).toBe(1);
   });
 
-  it('explains itself', async () => {
+  it('prints its usage', async () => {
     await migration('up');
     expect(output).toContain('usage: migration generate NAME | run | revert');
     expect(process.exitCode).toBe(1);
   });
 
-  it('names the rule when DATABASE_URL is wrong', async () => {
+  it('names the rule when DATABASE_URL is not valid', async () => {
     vi.stubEnv('DATABASE_URL', 'mysql://somewhere');
     await migration('run');
     expect(output).toContain('DATABASE_URL must be a URL such as postgres://');
@@ -247,7 +247,7 @@ describe('the welcome', () => {
     [{ address: '::', family: 'IPv6', port: 2 }, 'http://localhost:2'],
     [{ address: '192.0.2.7', family: 'IPv4', port: 3 }, 'http://192.0.2.7:3'],
     [{ address: '2001:db8::7', family: 'IPv6', port: 4 }, 'http://[2001:db8::7]:4'],
-  ])('names an address that can be opened: %o', (address, url) => {
+  ])('contains a URL that can be opened: %o', (address, url) => {
     const config = readConfig({
       PUBLIC_BASE_URL: 'https://shop.example/api',
       DOCS_ENABLED: 'false',

@@ -51,7 +51,7 @@ async function refusals(): Promise<Record<string, number>> {
 }
 
 describe('the management port of a service that starts or stops', () => {
-  it('says that it is alive, and why it is not ready', async () => {
+  it('is alive, and says why it is not ready', async () => {
     const readiness = new Readiness();
     const log = createLogger('silent');
     const server = new ManagementServer(readiness, new Metrics(), log);
@@ -94,7 +94,7 @@ describe('a management port of its own', () => {
 
   const LIVE = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
-  it('takes a hundred connections, and for a further one closes that which was quiet longest', async () => {
+  it('accepts a hundred connections, and then closes the least recently used', async () => {
     const sockets: RawSocket[] = [];
     while (sockets.length < 100) sockets.push(await RawSocket.open(port));
     const [first, second, ...others] = sockets;
@@ -109,7 +109,7 @@ describe('a management port of its own', () => {
     for (const socket of [...sockets, further]) socket.destroy();
   });
 
-  it('answers probes while hundreds of connections trickle, and ends these after ten seconds', async () => {
+  it('answers probes despite hundreds of slow connections, and closes these after ten seconds', async () => {
     const start = performance.now();
     const sockets: RawSocket[] = [];
     while (sockets.length < 500) {
@@ -174,7 +174,7 @@ describe('a management port of its own', () => {
     socket.destroy();
   });
 
-  it('answers rubbish behind a request after that request', async () => {
+  it('answers malformed bytes after the request before them', async () => {
     const socket = await RawSocket.open(port);
     socket.send(`${LIVE.replace('/health/live', '/metrics')}How do you do?\r\n\r\n`);
     expect((await socket.answer()).status).toBe(200);
@@ -219,7 +219,7 @@ describe('the management port', () => {
     },
   );
 
-  it('has nothing else, and says so with an Error', async () => {
+  it('answers other paths with an Error', async () => {
     const nothing = await ask('/plants');
     expect(nothing.status).toBe(404);
     expect(nothing.headers.get('content-type')).toBe('application/json');
@@ -229,7 +229,7 @@ describe('the management port', () => {
     expect(wrong.headers.get('allow')).toBe('GET, HEAD');
   });
 
-  it('gives metrics by the OpenTelemetry conventions', async () => {
+  it('serves metrics that follow the OpenTelemetry conventions', async () => {
     await service.post({ id: 1, name: 'a' });
     await service.request('GET', '/plants/2');
     await service.request('GET', '/nothing');
@@ -257,7 +257,7 @@ describe('the management port', () => {
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds /m);
   });
 
-  it('counts each refusal once, by its number, also of what never became a request', async () => {
+  it('counts each refusal once, by its number, including malformed requests', async () => {
     const before = await refusals();
     expect(Object.keys(before).toSorted()).toEqual(
       Object.values(ERROR_TABLE)
@@ -288,7 +288,7 @@ describe('the management port', () => {
     });
   });
 
-  it('counts requests by what became of them, from zero on', async () => {
+  it('counts requests by outcome, starting at zero', async () => {
     const fresh = new Metrics();
     const counted = async () =>
       (await fresh.text())
@@ -315,7 +315,7 @@ describe('the management port', () => {
     ]);
   });
 
-  it('shows what the queue and the pool can hold beside what they do', async () => {
+  it('shows the limits of the queue and the pool', async () => {
     const values = await metrics();
     expect(values.get('plant_store_creations_waiting')).toBe(0);
     expect(values.get('plant_store_creations_waiting_max')).toBe(1_000);
@@ -326,7 +326,7 @@ describe('the management port', () => {
     ).toBe(10);
   });
 
-  it('shows a queue that fills, a pool that is used, and how many plants then leave together', async () => {
+  it('shows a filling queue, a used pool, and the size of groups', async () => {
     const waiting = 'plant_store_creations_waiting';
     const used =
       'db_client_connection_count{db_client_connection_pool_name="plant-store",db_client_connection_state="used"}';
@@ -354,7 +354,7 @@ describe('the management port', () => {
     expect(after.get(waiting)).toBe(0);
   });
 
-  it('tells what is running', async () => {
+  it('shows the running version', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     const node = process.versions.node;
     expect(
@@ -364,7 +364,7 @@ describe('the management port', () => {
     ).toBe(1);
   });
 
-  it('tells how busy and how late the event loop is, in seconds', async () => {
+  it('shows utilization and delay of the event loop', async () => {
     const active = 'nodejs_eventloop_time_seconds_total{nodejs_eventloop_state="active"}';
     const before = (await metrics()).get(active) ?? NaN;
     // Each reading starts the clock of the delay anew, which ticks every 10 ms.

@@ -55,13 +55,13 @@ async function faultOf(file: string, href: string): Promise<string | undefined> 
 }
 
 describe('the Markdown files', () => {
-  it('are found', () => {
+  it('exist', () => {
     expect(files).toContain('README.md');
     expect(files.some((file) => file.startsWith('docs/decisions/'))).toBe(true);
   });
 
   it.each(files)(
-    '%s links to files and headings that are there, and to well-formed addresses',
+    '%s links to existing files and headings, and to well-formed URLs',
     async (file) => {
       const faults: string[] = [];
       for (const token of await tokensOf(file)) {
@@ -74,7 +74,7 @@ describe('the Markdown files', () => {
     },
   );
 
-  it.each(files)('%s names only files and folders that are there', async (file) => {
+  it.each(files)('%s names only existing files and folders', async (file) => {
     const spans = (await tokensOf(file)).filter((token) => token.type === 'codespan');
     const paths = spans.map((token) => (token as { text: string }).text);
     const missing = paths.filter(
@@ -90,7 +90,7 @@ describe('the Markdown files', () => {
     ['https://', 'is no URL'],
     ['#call', undefined],
     ['CONTRIBUTING.md#add-an-endpoint', undefined],
-  ])('would not link to %s unless it is there', async (href, fault) => {
+  ])('may not link to %s unless it exists', async (href, fault) => {
     expect(await faultOf('README.md', href)).toBe(fault);
   });
 });
@@ -104,7 +104,7 @@ describe('the requests in the README', () => {
 
   afterAll(() => service.stop());
 
-  it('are answered as it says, when pasted one after the other', async () => {
+  it('get the documented answers when pasted one after the other', async () => {
     const blocks = (await tokensOf('README.md')).filter((token) => token.type === 'code') as {
       lang: string;
       text: string;

@@ -264,22 +264,19 @@ describe('@Body()', () => {
     ['/named', /whole/],
     ['/untyped', /whole/],
     ['/twice', /only one parameter/],
-  ])(
-    'of %s, which cannot work, is a 500 whose log line tells what to write',
-    async (path, hint) => {
-      const answer = await post(path, '{"name":"Tom","age":3}');
-      expect(answer.status).toBe(500);
-      expect(await answer.json()).toMatchObject({ error: 50000 });
-      expect(log).toContainEqual(
-        expect.objectContaining({
-          err: expect.objectContaining({
-            type: 'TypeError',
-            message: expect.stringMatching(hint) as string,
-          }) as object,
-        }),
-      );
-    },
-  );
+  ])('of %s, which cannot work, is a 500 with the remedy in the log', async (path, hint) => {
+    const answer = await post(path, '{"name":"Tom","age":3}');
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toMatchObject({ error: 50000 });
+    expect(log).toContainEqual(
+      expect.objectContaining({
+        err: expect.objectContaining({
+          type: 'TypeError',
+          message: expect.stringMatching(hint) as string,
+        }) as object,
+      }),
+    );
+  });
 });
 
 describe('@Query()', () => {
@@ -303,7 +300,7 @@ describe('@Query()', () => {
 });
 
 describe('other parameters', () => {
-  it('are left alone', async () => {
+  it('are unchanged', async () => {
     expect(await (await request('GET', '/breed?breed=1e3')).json()).toEqual({ breed: '1e3' });
     expect(await (await request('GET', '/agent')).json()).toEqual({
       agent: { agent: 'cat-flap' },
@@ -312,7 +309,7 @@ describe('other parameters', () => {
     expect(await (await request('GET', '/numbered/7')).text()).toBe('7');
   });
 
-  it('may have pipes of Nest, whose refusal is an Error', async () => {
+  it('may have pipes of Nest, whose exceptions become an Error', async () => {
     const answer = await request('GET', '/numbered/x');
     expect(answer.status).toBe(400);
     expect(answer.headers.get('content-type')).toBe('application/json');
@@ -348,7 +345,7 @@ describe('a handler', () => {
     expect(headers.get('content-disposition')).toBe('attachment; filename="cat.txt"');
   });
 
-  it('whose file cannot be read is a failure like others', async () => {
+  it('whose file cannot be read is answered with an Error', async () => {
     const answer = await request('GET', '/file/missing');
     expect(answer.status).toBe(500);
     expect(answer.headers.get('content-disposition')).toBeNull();
@@ -361,7 +358,7 @@ describe('a handler', () => {
     );
   });
 
-  it('whose stream fails on the way breaks the answer off', async () => {
+  it('whose stream fails cuts the answer short', async () => {
     const answer = await request('GET', '/file/broken');
     await expect(answer.text()).rejects.toThrow('terminated');
     expect(log).toContainEqual(
@@ -372,7 +369,7 @@ describe('a handler', () => {
     expect((await request('GET', '/list')).status).toBe(200);
   });
 
-  it('whose client has gone has its stream destroyed', async () => {
+  it('has its stream destroyed when the client disconnects', async () => {
     const controller = new AbortController();
     await request('GET', '/file/endless', { signal: controller.signal });
     expect(endless.destroyed).toBe(false);
@@ -393,7 +390,7 @@ describe('a handler', () => {
     expect(await answer.json()).toEqual({ error: status * 100, message });
   });
 
-  it('is behind the guard like all others', async () => {
+  it('is behind the guard', async () => {
     const answer = await fetch(`${url}/list`);
     expect(answer.status).toBe(401);
   });

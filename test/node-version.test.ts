@@ -11,12 +11,12 @@ const { engines } = JSON.parse(await readFile('package.json', 'utf8')) as {
 
 describe('the version of Node.js', () => {
   it.each(['20.19.0', '20.20.2', '22.13.0', '22.22.3', '24.11.0', '24.11.1', '25.0.0', '100.0.0'])(
-    'is good enough: %s',
+    'is supported: %s',
     (version) => expect(isWithin(version, engines.node)).toBe(true),
   );
 
   it.each(['8.17.0', '18.20.8', '20.18.3', '21.7.3', '22.12.9', '23.11.1', '24.10.9'])(
-    'is not good enough: %s',
+    'is not supported: %s',
     (version) => expect(isWithin(version, engines.node)).toBe(false),
   );
 });
@@ -38,7 +38,7 @@ describe('an old Node.js', () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   it.each(['dist/main.js', 'dist/cli/migration.js', 'src/node-version.js'])(
-    'is told which version %s needs, and nothing else happens',
+    'makes %s print the required version, and nothing else',
     async (file) => {
       const told = await new Promise((settle) => {
         const commandLine = ['--require', old, resolve(file), 'run'];
@@ -52,7 +52,7 @@ describe('an old Node.js', () => {
     },
   );
 
-  it('is told before anything is built', async () => {
+  it('is refused before the build', async () => {
     const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as {
       scripts: Record<string, string>;
     };

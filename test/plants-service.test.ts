@@ -34,7 +34,7 @@ describe('creating a plant', () => {
     expect(batch.create).toHaveBeenLastCalledWith({ id: 7n, name: 'Fern', tag: null });
   });
 
-  it('whose id is taken is refused, and named', async () => {
+  it('whose id is taken is refused with its id', async () => {
     batch.create.mockResolvedValue('taken');
     await expect(service.create({ id: 2n ** 62n, name: 'Fern' })).rejects.toMatchObject({
       code: 'id-taken',
@@ -49,12 +49,12 @@ describe('creating a plant', () => {
 });
 
 describe('getting a plant', () => {
-  it('answers with the plant, without a tag where it has none', async () => {
+  it('returns the plant, without a null tag', async () => {
     repository.findById.mockResolvedValue({ id: 7n, name: 'Fern', tag: null });
     expect(await service.get(7n)).toEqual({ id: 7n, name: 'Fern' });
   });
 
-  it('that is not stored is refused, and named', async () => {
+  it('that is not stored is refused with its id', async () => {
     repository.findById.mockResolvedValue(null);
     await expect(service.get(7n)).rejects.toMatchObject({
       code: 'no-such-plant',

@@ -29,12 +29,12 @@ describe('POST /plants', () => {
     expect(answer.text).toBe('{"name":"Monstera","tag":"indoor"}');
   });
 
-  it('leaves the tag out when there is none', async () => {
+  it('omits an absent tag', async () => {
     const answer = await service.post({ id: 2, name: 'Cactus' });
     expect(answer).toMatchObject({ status: 200, text: '{"name":"Cactus"}' });
   });
 
-  it('takes an empty name and an empty tag', async () => {
+  it('accepts an empty name and an empty tag', async () => {
     const answer = await service.post({ id: 3, name: '', tag: '' });
     expect(answer).toMatchObject({ status: 200, text: '{"name":"","tag":""}' });
   });
@@ -124,7 +124,7 @@ describe('POST /plants', () => {
     expect(answer.json).toEqual({ error: 40001, message: expect.any(String) });
   });
 
-  it('takes brackets in strings and sixty-four levels for what they are', async () => {
+  it('accepts brackets in strings and 64 levels of nesting', async () => {
     const nested = `${'['.repeat(63)}"${'['.repeat(1_000)}"${']'.repeat(63)}`;
     const answer = await service.post(`{"id":30,"name":"[{\\"[{","x":${nested}}`);
     expect(answer).toMatchObject({ status: 200, text: '{"name":"[{\\"[{"}' });
@@ -177,7 +177,7 @@ describe('POST /plants', () => {
     ['a list', 'application/json, text/plain', 'Content-Type "application/json, text/plain"'],
     ['an endless type', `text/${'x'.repeat(5_000)}`, `Content-Type "text/${'x'.repeat(95)}…"`],
     ['a hidden type', 'text/\u0085\u00ad"', String.raw`Content-Type "text/\u0085\u00ad\""`],
-  ])('refuses %s with 415 and tells what came and what it accepts', async (_, type, found) => {
+  ])('refuses %s with 415, and names the actual and the accepted type', async (_, type, found) => {
     const answer = await service.request('POST', '/plants', {
       headers: type === undefined ? {} : { 'Content-Type': type },
       body: new TextEncoder().encode('{"id":32,"name":"a"}'),
@@ -206,7 +206,7 @@ describe('POST /plants', () => {
     expect(answer.json['message']).toContain(`; the request has Content-Encoding "${coding}"`);
   });
 
-  it('keeps a plant of nearly a megabyte whole', async () => {
+  it('stores a plant of nearly a megabyte', async () => {
     const name = '🌱'.repeat(250_000);
     expect((await service.post({ id: 35, name })).status).toBe(200);
     const stored = await service.request('GET', '/plants/35');
@@ -231,7 +231,7 @@ describe('ids', () => {
     ['92233720368547758070e-1', '9223372036854775807'],
     ['9223372036854775807.000', '9223372036854775807'],
     ['1e18', '1000000000000000000'],
-  ])('takes %s for %s, digit for digit', async (literal, id) => {
+  ])('reads %s as %s, with all digits', async (literal, id) => {
     const name = `plant ${id}`;
     for (const body of [
       `{"id":${literal},"name":"${name}"}`,
@@ -287,7 +287,7 @@ describe('text', () => {
     expect(stored.json).toEqual({ id: Number(id), name: text, tag: text });
   });
 
-  it('comes back byte for byte, whatever it is', async () => {
+  it('comes back byte for byte, for any text', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.string({ unit: 'binary', maxLength: 60 }),
@@ -306,7 +306,7 @@ describe('text', () => {
 });
 
 describe('bodies', () => {
-  it('of any JSON are answered 200 or 400, never otherwise', async () => {
+  it('of any JSON are answered 200 or 400', async () => {
     const members = fc.record(
       {
         id: fc.oneof(fc.maxSafeInteger(), fc.double(), fc.jsonValue()),
@@ -365,7 +365,7 @@ describe('the same create again', () => {
     expect((await service.request('GET', `/plants/${id}`)).json).toEqual({ id, ...first });
   });
 
-  it('counts what is stored now: a removed plant leaves its id free', async () => {
+  it('depends on what is stored now: the id of a removed plant is free', async () => {
     const id = Number(freshId());
     await service.post({ id, name: 'first' });
     await service.database.query('DELETE FROM plants WHERE id = $1', [id]);
@@ -375,7 +375,7 @@ describe('the same create again', () => {
     expect((await service.post({ id, name: 'third' })).status).toBe(200);
   });
 
-  it('has one winner when different plants with one id arrive at once', async () => {
+  it('has one winner when different plants with the same id arrive at once', async () => {
     for (let round = 0; round < 10; round++) {
       const id = Number(freshId());
       const names = Array.from({ length: 20 }, (_, index) => `rival ${index % 10}`);
@@ -390,7 +390,7 @@ describe('the same create again', () => {
 });
 
 describe('GET /plants/{id}', () => {
-  it('takes an id with escaped digits for the same id (RFC 3986, section 6.2.2.2)', async () => {
+  it('accepts percent-encoded digits (RFC 3986, section 6.2.2.2)', async () => {
     await service.post({ id: -41, name: 'Yucca' });
     for (const id of ['-41', '%2d41', '%2D%34%31']) {
       expect(await service.request('GET', `/plants/${id}`)).toMatchObject({
@@ -438,7 +438,7 @@ describe('GET /plants/{id}', () => {
     expect(answer.json).toEqual({ error: 40004, message: `${ID_RULE}, in canonical decimal form` });
   });
 
-  it('refuses whatever is not the canonical form of an id', async () => {
+  it('refuses every text except the canonical form of an id', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ minLength: 1, maxLength: 25 }), async (text) => {
         fc.pre(!/^(0|-?[1-9]\d{0,18})$/.test(text) && !/^\.{1,2}$/.test(text));
@@ -457,7 +457,7 @@ describe('GET /plants/{id}', () => {
     expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
   });
 
-  it('needs the token, and looks at it before the id', async () => {
+  it('checks the token before the id', async () => {
     const answer = await service.request('GET', '/plants/abc', { anonymous: true });
     expect(answer).toMatchObject({ status: 401, json: { error: 40100 } });
     expect(answer.text).not.toContain(TOKEN);

@@ -152,7 +152,7 @@ function plantOf(bytes: number): string {
   return plant.replace('""', `"${'x'.repeat(bytes - plant.length)}"`);
 }
 
-describe('what is not HTTP is refused with an Error, and the connection closed', () => {
+describe('malformed HTTP is refused with an Error, and the connection closed', () => {
   it.each([
     ['no HTTP at all', 'How do you do?\r\n\r\n'],
     ['a TLS handshake', Buffer.from('16030100c5010000c10303', 'hex')],
@@ -182,14 +182,14 @@ describe('what is not HTTP is refused with an Error, and the connection closed',
     await refusalOf(bytes, 40000);
   });
 
-  it('with a request id that finds it in the log', async () => {
+  it('with a request id that is in the log', async () => {
     const { headers } = await refusalOf('How do you do?\r\n\r\n', 40000);
     expect(service.log).toContainEqual(
       expect.objectContaining({ requestId: headers['x-request-id'], status: 400, error: 40000 }),
     );
   });
 
-  it('and what a client still sends is not read without end', async () => {
+  it('and further bytes are read only up to a limit', async () => {
     const socket = await open();
     socket.send('How do you do?\r\n\r\n');
     expectError(await socket.answer(), 40000);
@@ -198,7 +198,7 @@ describe('what is not HTTP is refused with an Error, and the connection closed',
   });
 });
 
-describe('a head that is too long is refused with 431', () => {
+describe('header fields that are too large are refused with 431', () => {
   it.each([
     ['one long header field', getting('/plants/1', `Colour: ${'a'.repeat(20_000)}`)],
     ['a header field that does not end', `GET / HTTP/1.1\r\nColour: ${'a'.repeat(20_000)}`],
@@ -210,7 +210,7 @@ describe('a head that is too long is refused with 431', () => {
     await refusalOf(bytes, 43100);
   });
 
-  it('and below the limit every header field counts, however many there are', async () => {
+  it('and below the limit every header field is read, however many there are', async () => {
     const many = repeated('a:', 1_500);
     const plant = newPlant();
     const request = head(
@@ -226,7 +226,7 @@ describe('a head that is too long is refused with 431', () => {
   });
 });
 
-describe('a body without clear bounds is refused, and the connection closed', () => {
+describe('a body with faulty framing is refused, and the connection closed', () => {
   const plant = newPlant();
   const whole = chunk(plant) + LAST_CHUNK;
 
@@ -256,7 +256,7 @@ describe('a body without clear bounds is refused, and the connection closed', ()
     await refusalOf(creatingHead(...fields) + whole, 40000);
   });
 
-  it('chunked in HTTP/1.0, which does not know it', async () => {
+  it('chunked in HTTP/1.0, which does not support it', async () => {
     const start = creatingHead(CHUNKED).replace('HTTP/1.1', 'HTTP/1.0');
     const { body } = await refusalOf(start + whole, 40000);
     expect(JSON.parse(body)).toHaveProperty(
@@ -310,7 +310,7 @@ describe('the Host header', () => {
     },
   );
 
-  it('may be missing in HTTP/1.0, but not be there twice', async () => {
+  it('may be missing in HTTP/1.0, but not occur twice', async () => {
     const bytes = creating(newPlant()).replace('HTTP/1.1', 'HTTP/1.0');
     const answer = await answerTo(bytes.replace(`${HOST}\r\n`, ''));
     expect(answer).toMatchObject({ status: 200, headers: { connection: 'close' } });
@@ -320,7 +320,7 @@ describe('the Host header', () => {
 
 describe('methods and targets', () => {
   it.each(['TRACE', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'PURGE'])(
-    '%s is refused with 405 and the methods that there are',
+    '%s is refused with 405 and the allowed methods',
     async (method) => {
       const answer = await answerTo(head(`${method} /docs HTTP/1.1`, HOST));
       expectError(answer, 40500);
@@ -333,7 +333,7 @@ describe('methods and targets', () => {
     expect(answer.headers).toHaveProperty('allow');
   });
 
-  it('CONNECT waits for its turn behind a request', async () => {
+  it('CONNECT is answered after the request before it', async () => {
     const socket = await open();
     socket.send(creating(newPlant()) + head('CONNECT plants.example:443 HTTP/1.1', HOST));
     expect(await socket.answer()).toMatchObject({ status: 200 });
@@ -341,13 +341,13 @@ describe('methods and targets', () => {
     await socket.end(AT_ONCE);
   });
 
-  it('OPTIONS tells the methods of a path, and needs no token for that', async () => {
+  it('OPTIONS returns the methods of a path without a token', async () => {
     const answer = await answerTo(head('OPTIONS /plants HTTP/1.1', HOST));
     const allow = allowOf('/plants');
     expect(answer).toMatchObject({ status: 204, headers: { allow }, body: '' });
   });
 
-  it('OPTIONS * tells the methods of all paths, and needs no token for that', async () => {
+  it('OPTIONS * returns the methods of all paths without a token', async () => {
     const answer = await answerTo(head('OPTIONS * HTTP/1.1', HOST));
     const allow = allowOf('*');
     expect(answer).toMatchObject({ status: 204, headers: { allow }, body: '' });
@@ -393,14 +393,14 @@ describe('methods and targets', () => {
     expectError(await answerTo(head(`${line} HTTP/1.1`, HOST, AUTHORIZATION)), error);
   });
 
-  it('a GET may have a body, which changes nothing', async () => {
+  it('a GET may have a body, which is ignored', async () => {
     const plant = newPlant();
     expect(await answerTo(creating(plant))).toMatchObject({ status: 200 });
     const bytes = `${getting(pathOf(plant), 'Content-Length: 5')}hello`;
     expect(await answerTo(bytes)).toMatchObject({ status: 200, body: plant });
   });
 
-  it('an Upgrade is not taken, and the request answered as any other', async () => {
+  it('an Upgrade is ignored', async () => {
     const upgrade = ['Connection: Upgrade', 'Upgrade: websocket'];
     expectError(await answerTo(getting('/plants/0', ...upgrade)), 40401);
     const h2c = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk'];
@@ -412,7 +412,7 @@ describe('Expect: 100-continue', () => {
   it.each([
     ['a body of known length', (plant: string) => [`Content-Length: ${plant.length}`, plant]],
     ['a chunked body', (plant: string) => [CHUNKED, chunk(plant) + LAST_CHUNK]],
-  ])('asks for %s when it will be read', async (_, of) => {
+  ])('gets 100 Continue for %s when the body will be read', async (_, of) => {
     const [field = '', body = ''] = of(newPlant());
     const socket = await open();
     socket.send(creatingHead(field, EXPECT_CONTINUE.toUpperCase()));
@@ -423,7 +423,7 @@ describe('Expect: 100-continue', () => {
     expect(await socket.answer()).toMatchObject({ status: 200 });
   });
 
-  it('is met by the answer when the body is there already', async () => {
+  it('gets the final answer when the body has already arrived', async () => {
     const socket = await open();
     socket.send(creating(newPlant(), EXPECT_CONTINUE));
     let answer = await socket.answer();
@@ -443,7 +443,7 @@ describe('Expect: 100-continue', () => {
     ['with two hosts', 40000, [...friend, HOST, JSON_TYPE, 'Content-Length: 10']],
     ['that is empty', 40002, [...friend, JSON_TYPE, 'Content-Length: 0']],
     ['together with something unknown', 41700, [...friend, 'Content-Length: 10', 'Expect: more']],
-  ])('never asks for a body %s', async (_, error, lines) => {
+  ])('gets no 100 Continue for a body %s', async (_, error, lines) => {
     const socket = await open();
     socket.send(head(...lines, EXPECT_CONTINUE));
     expectError(await socket.answer({ within: AT_ONCE }), error);
@@ -463,7 +463,7 @@ describe('Expect: 100-continue', () => {
   );
 });
 
-describe('a body that nobody wants', () => {
+describe('a refused body', () => {
   const announced = 'Content-Length: 100000000';
   const friend = [HOST, AUTHORIZATION, JSON_TYPE];
 
@@ -486,7 +486,7 @@ describe('a body that nobody wants', () => {
     ['with two hosts', 40000, creatingHead(announced, HOST)],
   ];
 
-  it.each(REFUSALS)('%s is refused before it comes (%i)', async (_, error, bytes) => {
+  it.each(REFUSALS)('%s is refused before it arrives (%i)', async (_, error, bytes) => {
     const socket = await open();
     socket.send(bytes);
     const answer = await socket.answer({ within: AT_ONCE });
@@ -495,7 +495,7 @@ describe('a body that nobody wants', () => {
     await expectLast(socket);
   });
 
-  it('is refused before it comes with HEAD, too', async () => {
+  it('is refused before it arrives with HEAD, too', async () => {
     const socket = await open();
     socket.send(head('HEAD /plants/1 HTTP/1.1', HOST, announced));
     const answer = await socket.answer({ toHead: true, within: AT_ONCE });
@@ -506,7 +506,7 @@ describe('a body that nobody wants', () => {
   it.each([
     ['nothing', ''],
     ['little by little', 'x'],
-  ])('is not waited for when a client goes on to send %s', async (_, piece) => {
+  ])('is not awaited while a client keeps sending %s', async (_, piece) => {
     const refused = await Promise.all(
       REFUSALS.map(async ([, error, bytes]) => {
         const socket = await open();
@@ -532,7 +532,7 @@ describe('a body that nobody wants', () => {
     ['that comes with OPTIONS', 204, head('OPTIONS /plants HTTP/1.1', HOST, announced)],
     ['that the docs are sent', 200, head('GET /openapi.json HTTP/1.1', HOST, announced)],
     ['that the redirection to the docs is sent', 302, head('GET / HTTP/1.1', HOST, announced)],
-  ])('%s is not read without end (%i)', async (_, error, bytes) => {
+  ])('%s is read only up to a limit (%i)', async (_, error, bytes) => {
     const socket = await open();
     socket.send(bytes);
     const { status } = await socket.answer({ toHead: bytes.startsWith('HEAD') });
@@ -541,7 +541,7 @@ describe('a body that nobody wants', () => {
     expect(socket.peer?.bytesRead).toBeLessThan(READ_AT_MOST);
   });
 
-  it('is not read without end when many header fields hide it', async () => {
+  it('is read only up to a limit after many header fields', async () => {
     const many = repeated('a:', 1_500);
     const socket = await open();
     socket.send(head('POST /plants HTTP/1.1', HOST, ...many, announced));
@@ -553,30 +553,36 @@ describe('a body that nobody wants', () => {
   it.each([
     ['60 KB', 60_000, AT_ONCE],
     ['a megabyte', 1_000_000, OPEN_AT_MOST],
-  ])('does not cost a client its answer who sends %s before looking', async (_, length, within) => {
-    const socket = await open();
-    const start = head('POST /plants HTTP/1.1', HOST, JSON_TYPE, `Content-Length: ${length}`);
-    socket.send(start + 'x'.repeat(length));
-    expectError(await socket.answer(), 40100);
-    await socket.end(within);
-    expect(socket.rest).toBe('');
-  });
+  ])(
+    'does not prevent a client that first sends %s from reading the answer',
+    async (_, length, within) => {
+      const socket = await open();
+      const start = head('POST /plants HTTP/1.1', HOST, JSON_TYPE, `Content-Length: ${length}`);
+      socket.send(start + 'x'.repeat(length));
+      expectError(await socket.answer(), 40100);
+      await socket.end(within);
+      expect(socket.rest).toBe('');
+    },
+  );
 
   it.each([
     ['too long', creatingHead(announced)],
     ['of a wrong type', creatingHead(announced).replace(JSON_TYPE, 'Content-Type: a/b')],
     ['unexpected', getting('/plants/0', announced)],
-  ])('and is %s does not cost a known caller the answer', async (_, bytes) => {
-    const socket = await open(hasty);
-    socket.send(bytes);
-    const sent = 20 * 1024 * 1024;
-    expect(await socket.flood(sent)).toBe(sent);
-    expect(await socket.answer()).toMatchObject({ headers: { connection: 'close' } });
-    await expectLast(socket);
-    expect(socket.peer?.bytesRead).toBeGreaterThan(READ_AT_MOST);
-  });
+  ])(
+    'that is %s does not prevent an authenticated client from reading the answer',
+    async (_, bytes) => {
+      const socket = await open(hasty);
+      socket.send(bytes);
+      const sent = 20 * 1024 * 1024;
+      expect(await socket.flood(sent)).toBe(sent);
+      expect(await socket.answer()).toMatchObject({ headers: { connection: 'close' } });
+      await expectLast(socket);
+      expect(socket.peer?.bytesRead).toBeGreaterThan(READ_AT_MOST);
+    },
+  );
 
-  it('is taken from a known caller for a while only', async () => {
+  it('is discarded for a limited time, for an authenticated client', async () => {
     const socket = await open(hasty);
     socket.send(creatingHead('Content-Length: 100000000000'));
     expect(await socket.answer()).toMatchObject({ status: 413 });
@@ -587,7 +593,7 @@ describe('a body that nobody wants', () => {
     expect(seconds).toBeLessThan((HASTY_LIMITS.refusedBody + OPEN_AT_MOST) / 1_000);
   });
 
-  it('and is malformed does not change the answer', async () => {
+  it('that is malformed does not change the answer', async () => {
     const socket = await open();
     socket.send(head('POST /plants HTTP/1.1', HOST, JSON_TYPE, CHUNKED));
     expectError(await socket.answer(), 40100);
@@ -626,7 +632,7 @@ describe('the length of a body', () => {
     ['nothing at all', '', ''],
     ['a Content-Length of 0', 'Content-Length: 0', ''],
     ['only the last chunk', CHUNKED, LAST_CHUNK],
-  ])('must not be zero: %s is refused as missing, whatever its type', async (_, field, body) => {
+  ])('must not be zero: %s is refused as missing, with any type', async (_, field, body) => {
     const socket = await open();
     for (const type of [JSON_TYPE, 'Content-Type: text/plain', 'Content-Encoding: gzip', '']) {
       const lines = ['POST /plants HTTP/1.1', HOST, AUTHORIZATION, type, field];
@@ -637,7 +643,7 @@ describe('the length of a body', () => {
     expect(await socket.answer()).toMatchObject({ status: 200 });
   });
 
-  it('is enough to be refused for its type, when its first byte has come', async () => {
+  it('may be unknown: a wrong type is refused after the first byte', async () => {
     const socket = await open();
     socket.send(`${creatingHead(CHUNKED).replace(JSON_TYPE, 'Content-Type: a/b')}5\r\n{`);
     expectError(await socket.answer({ within: AT_ONCE }), 41500);
@@ -645,7 +651,7 @@ describe('the length of a body', () => {
   });
 });
 
-describe.concurrent('waiting has a bound', () => {
+describe.concurrent('timeouts', () => {
   /** Of the check, which Node makes once in a second. */
   const LATE = HASTY_LIMITS.headers + 1_000 + 1_000;
 
@@ -659,7 +665,7 @@ describe.concurrent('waiting has a bound', () => {
     await expectLate(socket);
   });
 
-  it('for a client that sends half a header after a whole request: 408', async () => {
+  it('for a client that sends incomplete header fields after a complete request: 408', async () => {
     const socket = await open(hasty);
     socket.send(creating(newPlant()) + creatingHead().slice(0, -2));
     expect(await socket.answer()).toMatchObject({ status: 200 });
@@ -674,7 +680,7 @@ describe.concurrent('waiting has a bound', () => {
     expect(socket.rest).toBe('');
   }
 
-  it('for a header that comes bit by bit: 408', async () => {
+  it('for header fields that trickle: 408', async () => {
     const socket = await open(hasty);
     socket.send(creatingHead().slice(0, -2));
     const trickle = setInterval(() => socket.send('Colour: green\r\n'), 100);
@@ -697,7 +703,7 @@ describe.concurrent('waiting has a bound', () => {
     await expectLast(socket);
   });
 
-  it('but a body may take longer altogether, if it keeps coming', async () => {
+  it('do not apply to a body that keeps arriving', async () => {
     const socket = await open(hasty);
     const plant = newPlant('Slow but steady');
     const start = performance.now();
@@ -710,7 +716,7 @@ describe.concurrent('waiting has a bound', () => {
     expect(performance.now() - start).toBeGreaterThan(HASTY_LIMITS.bodyIdle);
   });
 
-  it('within a bound: 408', async () => {
+  it('apply to a body as a whole: 408', async () => {
     const socket = await open(hasty);
     const start = performance.now();
     socket.send(creatingHead('Content-Length: 1000'));
@@ -722,7 +728,7 @@ describe.concurrent('waiting has a bound', () => {
     expect(performance.now() - start).toBeGreaterThan(HASTY_LIMITS.body);
   });
 
-  it('and a connection that is kept without a request is ended without a word', async () => {
+  it('close an idle connection without an answer', async () => {
     const socket = await open(hasty);
     socket.send(creating(newPlant()));
     expect(await socket.answer()).toMatchObject({ status: 200 });
@@ -730,7 +736,7 @@ describe.concurrent('waiting has a bound', () => {
     expect(socket.rest).toBe('');
   });
 
-  it('even when blank lines keep coming', async () => {
+  it('close an idle connection even while blank lines arrive', async () => {
     const socket = await open(hasty);
     socket.send(creating(newPlant()));
     expect(await socket.answer()).toMatchObject({ status: 200 });
@@ -741,7 +747,7 @@ describe.concurrent('waiting has a bound', () => {
     expect(socket.rest).toBe('');
   });
 
-  it('for header fields that begin before the connection would be ended: 408', async () => {
+  it('for header fields that begin at the end of the idle time: 408', async () => {
     const patient = await startTestService({ limits: { keepAlive: 1_500, headers: 3_000 } });
     const socket = await open(patient);
     socket.send(creating(newPlant()));
@@ -780,7 +786,7 @@ describe.concurrent('waiting has a bound', () => {
     );
   });
 
-  it('but a client may read its answers slowly', async () => {
+  it('do not apply to a client that reads its answers slowly', async () => {
     const socket = await open(hasty);
     socket.stopReading();
     socket.send(longAnswers('slow'));
@@ -794,8 +800,8 @@ describe.concurrent('waiting has a bound', () => {
   });
 });
 
-describe('a connection is kept', () => {
-  it('for one request after the other, refused or not', async () => {
+describe('a connection is kept alive', () => {
+  it('for further requests, also after a refusal', async () => {
     const socket = await open();
     const plant = newPlant();
     for (const [bytes, status] of [
@@ -844,7 +850,7 @@ describe('a connection is kept', () => {
     ['with the head', ''],
     ['after the head', 'in two'],
     ['in chunks', 'chunked'],
-  ])('after a body that is refused for what it says, when it came %s', async (_, way) => {
+  ])('after a body with refused content, which arrived %s', async (_, way) => {
     const socket = await open();
     const body = '{"id":"7"}';
     if (way === 'chunked') {
@@ -879,7 +885,7 @@ describe('a connection is kept', () => {
     await socket.end(AT_ONCE);
   });
 
-  it('while a request comes byte by byte', async () => {
+  it('while a request arrives byte by byte', async () => {
     const socket = await open();
     const bytes = creating(newPlant());
     for (const [index, byte] of bytes.split('').entries()) {
@@ -891,7 +897,7 @@ describe('a connection is kept', () => {
 });
 
 describe('connections', () => {
-  it('beyond the bound are closed at once, and there is room again when others leave', async () => {
+  it('above the limit are closed at once, until others close', async () => {
     const small = await startTestService({ limits: { connections: 2 } });
     try {
       const request = creating(newPlant());
@@ -913,7 +919,7 @@ describe('connections', () => {
   });
 });
 
-describe('requests sent without waiting for answers', () => {
+describe('pipelined requests', () => {
   it('are answered in order', async () => {
     const socket = await open();
     const names = Array.from({ length: 20 }, (_, index) => `Fern ${index}`);
@@ -925,7 +931,7 @@ describe('requests sent without waiting for answers', () => {
     }
   });
 
-  it('see what the ones before them did', async () => {
+  it('see the effects of the requests before them', async () => {
     const socket = await open();
     const created = Array.from({ length: 10 }, () => newPlant());
     socket.send(created.map((plant) => creating(plant) + getting(pathOf(plant))).join(''));
@@ -939,7 +945,7 @@ describe('requests sent without waiting for answers', () => {
     ['rubbish', 'How do you do?\r\n\r\n', 40000],
     ['a head that is too long', getting(`/${'a'.repeat(20_000)}`), 43100],
     ['a malformed body', `${creatingHead(CHUNKED)}zz\r\n`, 40000],
-  ])('are not spoilt by %s behind them', async (_, bytes, error) => {
+  ])('are answered before %s that follows them', async (_, bytes, error) => {
     const socket = await open();
     socket.send(creating(newPlant('Fern')) + creating(newPlant('Moss')) + bytes);
     expect(await socket.answer()).toMatchObject({ status: 200, body: '{"name":"Fern"}' });
@@ -949,7 +955,7 @@ describe('requests sent without waiting for answers', () => {
     expect(socket.rest).toBe('');
   });
 
-  it('are not carried out behind the last answer of a connection', async () => {
+  it('are not handled after the last answer of a connection', async () => {
     const socket = await open();
     const plant = newPlant();
     const refused = head('POST /plants HTTP/1.1', HOST, JSON_TYPE, 'Content-Length: 100');
@@ -965,7 +971,7 @@ describe('requests sent without waiting for answers', () => {
     });
   });
 
-  it('are a hundred at most', async () => {
+  it('are limited to a hundred', async () => {
     const socket = await open();
     socket.send(getting('/plants/1').repeat(1_000));
     const statuses: number[] = [];
@@ -975,7 +981,7 @@ describe('requests sent without waiting for answers', () => {
     expect(socket.rest).toBe('');
   });
 
-  it('are all answered that were taken, however many follow', async () => {
+  it('are all answered up to the limit', async () => {
     const socket = await open();
     const name = `One of a thousand ${++plants}`;
     socket.send(Array.from({ length: 1_000 }, () => creating(newPlant(name))).join(''));
@@ -990,7 +996,7 @@ describe('requests sent without waiting for answers', () => {
     expect(stored).toHaveLength(created);
   });
 
-  it('are not spoilt by rubbish behind the last one', async () => {
+  it('are answered before malformed bytes that follow them', async () => {
     const socket = await open();
     socket.send(`${creating(newPlant(), 'Connection: close')}How do you do?\r\n\r\n`);
     expect(await socket.answer()).toMatchObject({ status: 200 });
@@ -999,7 +1005,7 @@ describe('requests sent without waiting for answers', () => {
   });
 });
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   const crashes: unknown[] = [];
   const onCrash = (failure: unknown) => crashes.push(failure);
 
@@ -1022,7 +1028,7 @@ describe('a client that leaves', () => {
       ['behind a body that nobody wants', head('POST /plants HTTP/1.1', HOST, 'Content-Length: 5')],
       ['behind rubbish', 'How do you do?\r\n\r\n'],
       ['behind CONNECT', head('CONNECT plants.example:443 HTTP/1.1', HOST)],
-    ])('%s is no failure of the service', async (_, bytes) => {
+    ])('%s is not a failure of the service', async (_, bytes) => {
       const logged = service.log.length;
       crashes.length = 0;
       for (const read of [0, bytes.length]) {
@@ -1039,7 +1045,7 @@ describe('a client that leaves', () => {
     });
   });
 
-  it('is told from an answered one in log and metrics', async () => {
+  it('counts as abandoned in log and metrics', async () => {
     const socket = await open();
     socket.send(creatingHead('Content-Length: 50', 'X-Request-Id: leaving'));
     await vi.waitUntil(() => socket.peer?.bytesRead, { interval: 5 });
@@ -1058,7 +1064,7 @@ describe('a client that leaves', () => {
     ['a chunk extension that is too long', creatingHead(CHUNKED), `5;${'a'.repeat(20_000)}`, 413],
     ['half a body', creatingHead('Content-Length: 50'), '{"id":', 400],
     ['a malformed chunk that nobody reads', getting('/plants/0', CHUNKED), 'zz\r\n', 404],
-  ])('is not taken for gone after %s', async (what, start, rest, status) => {
+  ])('does not count as abandoned after %s', async (what, start, rest, status) => {
     for (const inTwo of [false, true]) {
       const before = await abandoned();
       const socket = await open();
@@ -1090,7 +1096,7 @@ describe('a client that leaves', () => {
   }
 });
 
-describe('a client that says it will send no more', () => {
+describe('a client that half-closes its connection', () => {
   it('still gets every answer', async () => {
     const socket = await open();
     const plant = newPlant();
@@ -1120,7 +1126,7 @@ describe('a client that says it will send no more', () => {
     expect(socket.rest).toBe('');
   });
 
-  it('and sent nothing is let go', async () => {
+  it('and sent nothing is disconnected', async () => {
     const socket = await open();
     socket.sendEnd();
     await socket.end(AT_ONCE);

@@ -23,7 +23,7 @@ const CREATED = attempt(answered(200, { name: 'Fern', tag: 'indoor' }));
 const CREATED_OTHER = attempt(answered(200, { name: 'Fern' }), { plant: OTHER });
 
 describe('a reckoning', () => {
-  it('is content when everything is as it was told', () => {
+  it('passes when everything is stored as answered', () => {
     const attempts = [
       CREATED,
       CREATED,
@@ -80,7 +80,7 @@ describe('a reckoning', () => {
     ['an internal error', [attempt(refused(50000))], [], /does not promise/],
     ["a proxy's page", [attempt(answered(503, '<html>'))], [], /does not promise/],
     ['a 503 without Retry-After', [attempt(refused(50300))], [], /when to come back/],
-  ])('tells %s', (_, attempts, stored, sentence) => {
+  ])('finds %s', (_, attempts, stored, sentence) => {
     const found = contradictions(attempts, stored);
     expect(found).not.toEqual([]);
     expect(found.join('\n')).toMatch(sentence);

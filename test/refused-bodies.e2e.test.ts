@@ -49,13 +49,13 @@ async function withHttp(body: Uint8Array): Promise<string> {
   return text(response);
 }
 
-describe('a caller with a valid token and a body over the limit', () => {
+describe('a client with a valid token and a body over the limit', () => {
   it.each([
     ['fetch', 5, withFetch],
     ['fetch', 20, withFetch],
     ['node:http', 5, withHttp],
     ['node:http', 20, withHttp],
-  ])('gets to read the refusal: %s, %i MB', async (_, megabytes, send) => {
+  ])('can read the refusal: %s, %i MB', async (_, megabytes, send) => {
     const body = new Uint8Array(megabytes * MEGABYTE);
     const outcomes = new Map<string, number>();
     for (let i = 0; i < TIMES; i++) {

@@ -111,7 +111,7 @@ afterAll(async () => {
 });
 
 describe.concurrent('the first start in a folder', () => {
-  it('says that it creates the database and brings it up to date', () => {
+  it('logs that it creates and migrates the database', () => {
     expect(first.stdout).toContain('creating the database');
     expect(first.stdout).toContain('migrations');
     expect(first.stderr).toBe('');
@@ -128,7 +128,7 @@ describe.concurrent('the first start in a folder', () => {
     expect(curlLines[0]).toContain(first.token);
   });
 
-  it.runIf(hasCurl)('prints a curl line that answers with a plant when it is pasted', () => {
+  it.runIf(hasCurl)('prints a curl line that creates a plant when pasted', () => {
     expect(first.pasted).toBe('{"name":"Monstera","tag":"indoor"}');
   });
 
@@ -142,12 +142,12 @@ describe.concurrent('the first start in a folder', () => {
     expect(readFileSync(workspace.path('.data', 'token'), 'utf8').trim()).toBe(first.token);
   });
 
-  it('ends cleanly with SIGTERM, also twice within moments, and leaves no process', () => {
+  it('ends cleanly after SIGTERM, also if it is repeated, and leaves no process', () => {
     expect(first.exit).toEqual({ code: 0, signal: null });
     expect(first.workspace.processes()).toEqual([]);
   });
 
-  it.runIf(isRoot && hasNamespaces)('works for root where only root may enter', () => {
+  it.runIf(isRoot && hasNamespaces)('works for root in a folder that only root can enter', () => {
     expect(statSync(first.workspace.folder).uid).toBe(0);
     expect(modeOf(first.workspace.folder)).toBe(0o700);
     expect(first.exit.code).toBe(0);
@@ -193,13 +193,13 @@ describe('the next start in a folder', () => {
     expect(service.stdout).not.toContain('creating the database');
   });
 
-  it('is told that the plant store is running, when it is, and leaves that one alone', async () => {
+  it('is refused while another instance is running, which is unaffected', async () => {
     await expectAlreadyRunning(workspace.start());
     expect(await read(url, first.token, '1')).toBe(PLANT);
     expect(await create(url, first.token, FICUS)).toBe(200);
   });
 
-  it('has its database listen on 127.0.0.1 alone, and refuse a wrong password', async () => {
+  it('runs a database that listens only on 127.0.0.1 and refuses a wrong password', async () => {
     const { port } = postmaster(workspace);
     expect(await isOpen('127.0.0.1', port)).toBe(true);
     const open = [];
@@ -224,7 +224,7 @@ describe('the next start in a folder', () => {
 });
 
 describe.concurrent('the local instance', () => {
-  it('takes a token from AUTH_TOKEN, and does not print it', async ({ used }) => {
+  it('uses AUTH_TOKEN, and does not print it', async ({ used }) => {
     const service = used.start({ AUTH_TOKEN: TOKEN });
     const { url } = await service.listening();
     await service.curlLine();
@@ -235,9 +235,7 @@ describe.concurrent('the local instance', () => {
     expect(service.stdout).not.toContain(first.token);
   });
 
-  it('serves once when two are started at the same moment in an empty folder', async ({
-    fresh,
-  }) => {
+  it('runs once when two are started at the same moment in an empty folder', async ({ fresh }) => {
     const pair = [fresh.start(), fresh.start()];
     await until(() => pair.some((service) => !service.running));
     const [refused, serving] = pair.toSorted((a, b) => Number(a.running) - Number(b.running));
@@ -252,8 +250,8 @@ describe.concurrent('the local instance', () => {
   });
 });
 
-describe.concurrent('the end', () => {
-  it('comes cleanly with Ctrl-C, which reaches all that was started, and which npm repeats', async ({
+describe.concurrent('the shutdown', () => {
+  it('is clean after Ctrl-C, which signals the whole process group, and which npm repeats', async ({
     used,
   }) => {
     const service = used.start({}, { ownGroup: true });
@@ -263,7 +261,7 @@ describe.concurrent('the end', () => {
     await expectCleanEnd(service, used, 'SIGINT');
   });
 
-  it('comes at once with Ctrl-C while the first database is made, of which nothing stays', async ({
+  it('is immediate after Ctrl-C while the first database is created, and leaves nothing', async ({
     fresh,
   }) => {
     const service = fresh.start({}, { ownGroup: true });
@@ -273,7 +271,7 @@ describe.concurrent('the end', () => {
     expect(readdirSync(fresh.path('.data'))).toEqual([]);
   });
 
-  it('comes at once with Ctrl-C while a migration is under way', async () => {
+  it('is immediate after Ctrl-C during a migration', async () => {
     const workspace = await first.workspace.copy();
     try {
       const killed = workspace.start();
@@ -291,9 +289,7 @@ describe.concurrent('the end', () => {
     }
   });
 
-  it('comes at once with a second signal, when a slow request holds up the first', async ({
-    used,
-  }) => {
+  it('is immediate after a second signal, during the drain of a slow request', async ({ used }) => {
     const service = used.start();
     const { port } = await service.listening();
     const slow = connect(port, '127.0.0.1').on('error', () => {});
@@ -326,7 +322,7 @@ describe.concurrent('the end', () => {
 });
 
 describe.concurrent('a start that cannot succeed', () => {
-  it('says in one line that its port is taken, and leaves no database', async ({ used }) => {
+  it('says in one line that its port is in use, and leaves no database', async ({ used }) => {
     await using other = await occupyPort();
     const service = used.start({ PORT: String(other.port) });
     expect(await service.exit()).toEqual({ code: 1, signal: null });
@@ -338,10 +334,7 @@ describe.concurrent('a start that cannot succeed', () => {
     expect(await used.leftovers()).toEqual([]);
   });
 
-  it('says in one line that the address is not one of this machine', async ({
-    fresh,
-    database,
-  }) => {
+  it('says in one line that the machine does not have the address', async ({ fresh, database }) => {
     const service = fresh.start({
       DATABASE_URL: database.url,
       AUTH_TOKEN: TOKEN,
@@ -354,7 +347,7 @@ describe.concurrent('a start that cannot succeed', () => {
     ]);
   });
 
-  it('names every variable that is wrong and its rule, one to a line, and no value', async ({
+  it('prints one line with name and rule, but no value, for each wrong variable', async ({
     fresh,
   }) => {
     const mistaken = [
@@ -391,7 +384,7 @@ describe.concurrent('a start that cannot succeed', () => {
     expect(existsSync(fresh.path('.data'))).toBe(false);
   });
 
-  it('says in one line what to do with a token that is damaged, and leaves it and no database', async ({
+  it('says in one line what to do with a damaged token, keeps the token, and leaves no database', async ({
     fresh,
   }) => {
     await mkdir(fresh.path('.data'));
@@ -406,7 +399,7 @@ describe.concurrent('a start that cannot succeed', () => {
     expect(await fresh.leftovers()).toEqual([]);
   });
 
-  it('says in one line that something else is where its folder should be', async ({ fresh }) => {
+  it('says in one line that its folder cannot be created', async ({ fresh }) => {
     await writeFile(fresh.path('.data'), '');
     const service = fresh.start();
     expect(await service.exit()).toEqual({ code: 1, signal: null });
@@ -417,9 +410,7 @@ describe.concurrent('a start that cannot succeed', () => {
     ]);
   });
 
-  it('stops at once at a server without TLS, and no library warns of anything', async ({
-    fresh,
-  }) => {
+  it('fails at once on a server without TLS, without warnings of libraries', async ({ fresh }) => {
     const url = new URL(inject('postgresUrl'));
     const service = fresh.start({ DATABASE_URL: `${url.href}?sslmode=require`, AUTH_TOKEN: TOKEN });
     expect(await service.exit()).toEqual({ code: 1, signal: null });
@@ -428,7 +419,7 @@ describe.concurrent('a start that cannot succeed', () => {
     ]);
   });
 
-  it('stops at once at a wrong password, and does not repeat it', async ({ fresh }) => {
+  it('fails at once on a wrong password, and does not print it', async ({ fresh }) => {
     const url = new URL(inject('postgresUrl'));
     url.password = 'not-the-password';
     const service = fresh.start({ DATABASE_URL: url.href, AUTH_TOKEN: TOKEN });
@@ -442,7 +433,7 @@ describe.concurrent('a start that cannot succeed', () => {
 });
 
 describe.concurrent('a start with DATABASE_URL', () => {
-  it('writes a line of text for each step and each request where LOG_FORMAT says so', async ({
+  it('writes a line of text for each step and each request with LOG_FORMAT=text', async ({
     fresh,
     database,
   }) => {
@@ -488,7 +479,7 @@ describe.concurrent('a start with DATABASE_URL', () => {
   });
 
   it.runIf(MAX_BACKLOG >= 800)(
-    'turns no connection away while it is busy, however many come at once',
+    'accepts thousands of simultaneous connections while it is busy',
     async ({ fresh, database }) => {
       const service = fresh.start({ DATABASE_URL: database.url, AUTH_TOKEN: TOKEN });
       const { port } = await service.listening();
@@ -507,7 +498,7 @@ describe.concurrent('a start with DATABASE_URL', () => {
     },
   );
 
-  it('says that it waits for the database, is alive and not ready meanwhile, and can be ended', async ({
+  it('logs that it waits for the database, is alive but not ready meanwhile, and can be stopped', async ({
     fresh,
   }) => {
     const managementUrl = `http://127.0.0.1:${await freePort()}`;

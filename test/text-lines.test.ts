@@ -30,7 +30,7 @@ describe('a log in text', () => {
     ]);
   });
 
-  it('tells the steps of a start in words', () => {
+  it('shows the steps of a start as sentences', () => {
     const lines = shown((log) => {
       log.info({ management: '127.0.0.1:3001' }, 'starting');
       log.info('the database is up to date');
@@ -54,7 +54,7 @@ describe('a log in text', () => {
     expect((Date.now() - logged + day) % day).toBeLessThan(60_000);
   });
 
-  it('shows other fields behind the message, and every level but info', () => {
+  it('shows other fields after the message, and every level except info', () => {
     const lines = shown((log) => {
       log.warn({ reason: 'connect ECONNREFUSED', count: 2 }, 'the database is unavailable');
       log.info({ applied: ['CreatePlants'], nothing: null, gone: undefined }, 'done');
@@ -65,7 +65,7 @@ describe('a log in text', () => {
     ]);
   });
 
-  it('shows where an error comes from, indented, with its causes', () => {
+  it('shows the stack of an error and its causes, indented', () => {
     const cause = new Error('inner');
     const lines = shown((log) => {
       log.error({ error: 50000, err: new Error('outer', { cause }) }, 'failed');
@@ -86,7 +86,7 @@ describe('a log in text', () => {
     ]);
   });
 
-  it('lets no value forge a line or command the terminal', () => {
+  it('escapes values that would forge a line or control the terminal', () => {
     const forged = 'x\n23:37:14 POST /plants 200 2.7 ms\r\u001b[2J\u009b\u2028\u202e';
     const lines = shown((log) => {
       log.warn({ reason: forged }, forged);

@@ -26,8 +26,8 @@ const INTERNAL = {
   body: { error: 50000, message: 'the service failed to handle the request' },
 };
 
-describe('what a caller is told', () => {
-  it.each(Object.keys(ERROR_TABLE) as ErrorCode[])('of %s is what the table says', (code) => {
+describe('the answer', () => {
+  it.each(Object.keys(ERROR_TABLE) as ErrorCode[])('to %s is in the error table', (code) => {
     const { status, number, message } = ERROR_TABLE[code];
     expect(toAnswer(new PlantStoreError(code))).toMatchObject({
       status,
@@ -48,7 +48,7 @@ describe('what a caller is told', () => {
     ['an error', new Error('secret')],
     ['an error with a strange status', Object.assign(new Error('secret'), { status: 200 })],
     ['an exception with a status that HTTP does not have', new HttpException('secret', 700)],
-  ])('of %s thrown is nothing but that the service failed', (_, thrown) => {
+  ])('to %s thrown says only that the service failed', (_, thrown) => {
     expect(toAnswer(thrown)).toEqual(INTERNAL);
   });
 
@@ -56,7 +56,7 @@ describe('what a caller is told', () => {
     [400, 40000],
     [404, 40400],
     [418, 40000],
-  ])('of an error of Express with status %i is %i and nothing else', (status, error) => {
+  ])('to an error of Express with status %i has only the number %i', (status, error) => {
     const { body } = toAnswer(Object.assign(new URIError('secret'), { status }));
     expect(body.error).toBe(error);
     expect(body.message).not.toContain('secret');
@@ -75,18 +75,18 @@ describe('what a caller is told', () => {
     [new InternalServerErrorException(), 500, 'Internal Server Error'],
     [new BadGatewayException('The vet is out'), 502, 'The vet is out'],
     [new HttpException(new Error('secret') as never, 500), 500, 'Internal Server Error'],
-  ])('of %s, thrown by a handler, is its status and its message', (thrown, status, message) => {
+  ])('to %s, thrown by a handler, has its status and message', (thrown, status, message) => {
     expect(toAnswer(thrown)).toMatchObject({ status, body: { error: status * 100, message } });
   });
 
-  it('of an exception of Nest has the header fields that belong to its status', () => {
+  it('to an exception of Nest has the header fields of its status', () => {
     expect(toAnswer(new UnauthorizedException('Who?')).headers).toEqual({
       'WWW-Authenticate': 'Bearer realm="plant-store"',
     });
     expect(toAnswer(new ServiceUnavailableException()).headers).toEqual({ 'Retry-After': '1' });
   });
 
-  it('of a wrong method are the right ones', () => {
+  it('to a wrong method lists the allowed methods', () => {
     expect(toAnswer(new MethodNotAllowedError(['GET', 'HEAD'])).headers).toEqual({
       Allow: 'GET, HEAD',
     });
@@ -119,18 +119,15 @@ describe('a failure of the database', () => {
     '57P03',
     '58030',
     'XX001',
-  ])('with SQLSTATE %s means: not now', (code) => {
+  ])('with SQLSTATE %s is an outage', (code) => {
     expect(isOutage(databaseError(code))).toBe(true);
   });
 
-  it.each(['22021', '23505', '42703', '42P01', '42501'])(
-    'with SQLSTATE %s is our fault',
-    (code) => {
-      expect(isOutage(databaseError(code))).toBe(false);
-    },
-  );
+  it.each(['22021', '23505', '42703', '42P01', '42501'])('with SQLSTATE %s is a bug', (code) => {
+    expect(isOutage(databaseError(code))).toBe(false);
+  });
 
-  it('without a SQLSTATE is one of the connection, unless our code is wrong', () => {
+  it('without a SQLSTATE is a failed connection, unless it is a bug', () => {
     expect(isOutage(new Error('timeout exceeded when trying to connect'))).toBe(true);
     expect(isOutage(new AggregateError([new Error('connect ECONNREFUSED')]))).toBe(true);
     expect(isOutage(new QueryFailedError('SELECT 1', [], new Error('Connection terminated')))).toBe(

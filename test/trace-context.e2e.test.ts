@@ -28,7 +28,7 @@ describe('traceparent', () => {
     );
   });
 
-  it('is read in versions to come, which may have more to say', () => {
+  it('is read in later versions, which may append fields', () => {
     const later = hex(2).filter((version) => version !== '00' && version !== 'ff');
     fc.assert(
       fc.property(
@@ -45,7 +45,7 @@ describe('traceparent', () => {
     );
   });
 
-  it('is ignored when any of its characters is another one', () => {
+  it('is ignored when any of its characters is changed', () => {
     const valid = `00-${TRACE}-${SPAN}-01`;
     const other = fc
       .string({ unit: 'binary', minLength: 1 })
@@ -99,12 +99,12 @@ describe('the log', () => {
     }, PATIENCE);
   }
 
-  it('names the trace of the caller', async () => {
+  it('contains the trace id of the client', async () => {
     const line = await lineOf('traced', { traceparent: `00-${TRACE}-${SPAN}-01` });
     expect(line).toMatchObject({ msg: 'request', traceId: TRACE, spanId: SPAN });
   });
 
-  it('says nothing of a trace when there is none that is valid', async () => {
+  it('contains no trace id without a valid one', async () => {
     const invalid = await lineOf('invalid', { traceparent: `00-${TRACE}-${SPAN}` });
     expect(invalid).toMatchObject({ msg: 'request', status: 404 });
     for (const line of [invalid, await lineOf('without', {})]) {

@@ -61,7 +61,7 @@ describe('traces', () => {
     }, PATIENCE);
   }
 
-  it('continue that of the caller, down to the statement', async () => {
+  it('continue the trace of the client, down to the statement', async () => {
     await service.post({ id: 1, name: 'a' }, { 'X-Request-Id': 'one', ...TRACEPARENT });
     const [statement, request] = await spansOf('one', 2);
     expect(request).toMatchObject({
@@ -94,7 +94,7 @@ describe('traces', () => {
     });
   });
 
-  it('begin here when the caller has none', async () => {
+  it('start in the service when the client has none', async () => {
     await service.request('GET', '/plants/1', { headers: { 'X-Request-Id': 'two' } });
     const [look, request] = await spansOf('two', 2);
     expect(request).toMatchObject({ name: 'GET /plants/:id', parentSpanId: undefined });
@@ -102,7 +102,7 @@ describe('traces', () => {
     expect((await lineOf('two'))['spanId']).toBe(request?.spanId);
   });
 
-  it('name methods that nobody knows by one name, which keeps the spans few', async () => {
+  it('use a single name for unknown methods, for low cardinality', async () => {
     await service.request('PROPFIND', '/plants/1', { headers: { 'X-Request-Id': 'method' } });
     const [request] = await spansOf('method', 1);
     expect(request).toMatchObject({
@@ -111,7 +111,7 @@ describe('traces', () => {
     });
   });
 
-  it('name the client of a request that it abandoned', async () => {
+  it('contain the client address of an abandoned request', async () => {
     const socket = await RawSocket.open(service.port);
     const expecting = [
       'Content-Type: application/json',
@@ -140,7 +140,7 @@ describe('traces', () => {
     });
   });
 
-  it('show a statement to each request that waited for it, and to nobody else', async () => {
+  it('contain a statement in the trace of each request that waited for it', async () => {
     const ids = Array.from({ length: 30 }, (_, index) => 100 + index);
     const unlock = await lockPlants(service.database);
     const creations = ids.map((id) =>
@@ -165,7 +165,7 @@ describe('traces', () => {
     expect(Math.max(...sizes.map(Number))).toBeGreaterThan(1);
   });
 
-  it('are not kept when the caller keeps none, but their ids are in the log', async () => {
+  it('are not recorded when the client records none, but their ids are in the log', async () => {
     const headers = {
       'X-Request-Id': 'three',
       traceparent: `00-${'a'.repeat(32)}-${CALLER.spanId}-00`,
@@ -178,7 +178,7 @@ describe('traces', () => {
     expect(collector.trace('a'.repeat(32))).toEqual([]);
   });
 
-  it('tell of failures, and no secrets', async () => {
+  it('contain failures, but no secrets', async () => {
     await service.database.query('ALTER TABLE plants RENAME TO away');
     await service.post({ id: 2, name: 'secret-name' }, { 'X-Request-Id': 'five' });
     await service.database.query('ALTER TABLE away RENAME TO plants');
@@ -234,7 +234,7 @@ describe.concurrent('a process', () => {
     );
   }
 
-  it('sends what is left when it stops', async () => {
+  it('flushes spans when it stops', async () => {
     const collector = await Collector.start();
     const service = start({
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -267,7 +267,7 @@ describe.concurrent('a process', () => {
     collector.stop();
   });
 
-  it('loads nothing of it when no collector is named', async () => {
+  it('does not load OpenTelemetry without a collector', async () => {
     // Names every file that was run, when the process ends.
     const coverage = workspace.path('coverage');
     const service = start({ NODE_V8_COVERAGE: coverage });
@@ -279,7 +279,7 @@ describe.concurrent('a process', () => {
     expect(files).not.toContainEqual(expect.stringContaining('sdk-trace-base'));
   });
 
-  it('makes no traces when it is told not to', async () => {
+  it('creates no traces with OTEL_SDK_DISABLED', async () => {
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:9');
     vi.stubEnv('OTEL_SDK_DISABLED', 'true');
     expect(await createTracer(createLogger('silent'))).toBe(NO_TRACER);

@@ -79,7 +79,7 @@ function get(path: string): Promise<Response> {
 }
 
 describe('docker compose up', () => {
-  it('says where to go next, with a line that works when pasted', async () => {
+  it('prints the addresses, and a curl line that works when pasted', async () => {
     const log = await compose('logs', '--no-log-prefix', 'api');
     expect(log).toContain(`Docs          http://localhost:${port}/docs`);
     const line = /^curl .*$/m.exec(log)?.[0] ?? '';
@@ -98,7 +98,7 @@ describe('docker compose up', () => {
     await expect(compose('exec', 'api', 'touch', '/app/file')).rejects.toThrow('Read-only');
   });
 
-  it('keeps the plants when it is taken down and brought up again', async () => {
+  it('keeps the plants after down and up', async () => {
     expect(await (await get('/plants/1')).json()).toEqual({
       id: 1,
       name: 'Monstera',
@@ -134,7 +134,9 @@ describe('docker compose --profile monitoring up', () => {
     expect(services.split('\n')).toEqual(expect.arrayContaining(['prometheus', 'grafana']));
   });
 
-  it('has Prometheus see the service and know the rules, without privileges', async ({ skip }) => {
+  it('runs Prometheus with the service as a target and with the rules, without privileges', async ({
+    skip,
+  }) => {
     const reason = await reasonToDoWithout('prometheus');
     if (reason !== undefined) {
       console.warn(`Prometheus was not brought up, because there is no image: ${reason}`);

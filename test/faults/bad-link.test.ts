@@ -40,7 +40,7 @@ describe('a link to the database', () => {
     { kind: 'latency', milliseconds: 100, jitter: 100 },
     { kind: 'bandwidth', bytesPerSecond: 20_000 },
     { kind: 'slicer', bytes: 7 },
-  ])('that has $kind is no reason to refuse anything', async (toxic) => {
+  ])('with $kind causes no refusals', async (toxic) => {
     link.poison(toxic);
     await crowd.served(100);
     expect(link.harmed).toBeGreaterThan(0);
@@ -54,7 +54,7 @@ describe('a link to the database', () => {
     { kind: 'reset_peer' },
     { kind: 'down' },
     { kind: 'timeout', milliseconds: undefined },
-  ])('that ends in $kind is answered with 503 soon', async (toxic) => {
+  ])('that fails by $kind is answered with 503 soon', async (toxic) => {
     link.poison(toxic);
     await crowd.outcomes(isRefusedFor503, 1);
     await expectQuickRefusals(crowd);
@@ -66,7 +66,7 @@ describe('a link to the database', () => {
   it.each<Toxic>([
     { kind: 'timeout', milliseconds: 200 },
     { kind: 'limit_data', bytes: 5_000 },
-  ])('that breaks off by $kind loses nothing that was acknowledged', async (toxic) => {
+  ])('that breaks by $kind loses no acknowledged plant', async (toxic) => {
     link.poison(toxic);
     await crowd.outcomes(isRefusedFor503, 20);
     link.cure();
@@ -74,7 +74,7 @@ describe('a link to the database', () => {
     await expectReckoning(crowd, postgres, replica);
   });
 
-  it('that tells late of an end loses nothing that was acknowledged', async () => {
+  it('that closes slowly loses no acknowledged plant', async () => {
     link.poison({ kind: 'slow_close', milliseconds: 1_000 });
     for (let round = 1; round <= 3; round += 1) {
       await postgres.query(

@@ -54,7 +54,7 @@ async function takeConnections(): Promise<void> {
 }
 
 describe('a database that cannot serve for a while', () => {
-  it('because the table is locked: everybody is answered, and served when it is free', async () => {
+  it('because the table is locked: every request is answered, and served after the lock', async () => {
     const operator = await postgres.connect();
     sessions.push(operator);
     await operator.query('BEGIN; LOCK TABLE plants');
@@ -66,7 +66,7 @@ describe('a database that cannot serve for a while', () => {
     await expectReckoning(crowd, postgres, replica);
   });
 
-  it('because others have all of its connections', async () => {
+  it('because others use all of its connections', async () => {
     sessions.push(await postgres.connect());
     const [operator] = sessions;
     // The service asks for a new one at once, and a session that is told to end may last a moment longer.

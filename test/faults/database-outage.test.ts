@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 describe('a database that is lost under load', () => {
-  it('comes back after kill -9 of the postmaster, three times', async () => {
+  it('recovers after kill -9 of the postmaster, three times', async () => {
     for (let round = 1; round <= 3; round += 1) {
       process.kill(postgres.pid, 'SIGKILL');
       await crowd.outcomes(isRefusedFor503, 1);
@@ -39,7 +39,7 @@ describe('a database that is lost under load', () => {
     await expectReckoning(crowd, postgres, replica);
   });
 
-  it('comes back after kill -9 of one backend, which makes PostgreSQL end all of them', async () => {
+  it('recovers after kill -9 of a backend, after which PostgreSQL ends all backends', async () => {
     const [backend] = await postgres.backends();
     process.kill(backend!, 'SIGKILL');
     await crowd.outcomes(isRefusedFor503, 1);
@@ -48,7 +48,7 @@ describe('a database that is lost under load', () => {
     await expectReckoning(crowd, postgres, replica);
   });
 
-  it('comes back after all of its sessions were ended, ten times', async () => {
+  it('recovers after all of its sessions were terminated, ten times', async () => {
     for (let round = 1; round <= 10; round += 1) {
       await postgres.query(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store'",
@@ -59,7 +59,7 @@ describe('a database that is lost under load', () => {
     await expectReckoning(crowd, postgres, replica);
   });
 
-  it('comes back after a restart', async () => {
+  it('recovers after a restart', async () => {
     const { pid } = postgres;
     await postgres.restart();
     expect(postgres.pid).not.toBe(pid);

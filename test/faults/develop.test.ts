@@ -19,7 +19,7 @@ function startDevelop(project: Workspace): ServiceProcess {
   return project.start({}, { ownGroup: true, main: project.path('dist/cli/develop.js') });
 }
 
-it('start:dev restarts the service on a change, keeps its database, and ends with all of it', async () => {
+it('start:dev restarts the service on a change, keeps its database, and ends everything', async () => {
   const project = await copyOfProject();
   try {
     const develop = startDevelop(project);
@@ -54,7 +54,7 @@ it('start:dev restarts the service on a change, keeps its database, and ends wit
   }
 });
 
-it('start:dev ends with its database, and with the exit code of the compiler, when that ends', async () => {
+it('start:dev ends with the compiler, with its exit code, and stops the database', async () => {
   const project = await copyOfProject();
   try {
     await rm(project.path('tsconfig.build.json'));

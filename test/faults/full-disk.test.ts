@@ -57,7 +57,7 @@ function create(url: string): Promise<Response> {
   });
 }
 
-it('refuses plants while the disk is full, and takes them again when there is room', async () => {
+it('refuses plants while the disk is full, and accepts them again when there is space', async () => {
   const disk = workspace.path('disk');
   await mkdir(disk);
   // In a namespace of its own, in which an ordinary user may mount as well.

@@ -27,7 +27,7 @@ function start(): ServiceProcess {
 }
 
 describe('a local instance that is killed', () => {
-  it('takes over what a killed service left running, with every plant', async () => {
+  it('takes over the database of a killed service, with every plant', async () => {
     const killed = start();
     const { url } = await killed.listening();
     const acknowledged = await createUntil(url, 50, () => killed.kill('SIGKILL'));
@@ -48,7 +48,7 @@ describe('a local instance that is killed', () => {
     await expectRecovery(acknowledged);
   });
 
-  it('recovers when its killed database still stands in the list of processes', async () => {
+  it('recovers when its killed database is a zombie', async () => {
     const stopped = start();
     expect(await create((await stopped.listening()).url, TOKEN, PLANT)).toBe(200);
     // As in a container where nobody collects what has ended: the parent of this one cannot.
@@ -62,7 +62,7 @@ describe('a local instance that is killed', () => {
     await expectCleanEnd(service, workspace);
   });
 
-  it('recovers when it was killed while the first database was made, and tidies up', async () => {
+  it('recovers when it was killed while the first database was created, and cleans up', async () => {
     for (const initdbIsKilled of [false, true]) {
       const killed = start();
       await duringInitdb(workspace);

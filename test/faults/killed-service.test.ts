@@ -19,7 +19,7 @@ afterEach(async () => {
   await postgres.stop();
 });
 
-it('keeps what it acknowledged through kill -9 in the middle of batches, twenty times', async () => {
+it('keeps acknowledged plants after kill -9 in the middle of batches, twenty times', async () => {
   const replica = await Replica.start(workspace, { DATABASE_URL: postgres.url });
   const crowd = new Crowd({ urls: [replica.url], clients: 32 });
   for (let kill = 1; kill <= 20; kill += 1) {

@@ -64,11 +64,11 @@ async function peakMemory(): Promise<number> {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
 }
 
-describe('a crowd with bodies of a megabyte', () => {
+describe('many clients with bodies of a megabyte', () => {
   it.each([
     ['and a database that takes them', undefined],
     ['and a table that is locked', 'BEGIN; LOCK TABLE plants'],
-  ])('%s gets 200 or a 503, and the service stays within its memory', async (_, statement) => {
+  ])('%s get 200 or 503, and the service stays within its memory', async (_, statement) => {
     const operator = await postgres.connect();
     if (statement !== undefined) await operator.query(statement);
     const agent = new Agent({ keepAlive: true });
@@ -109,7 +109,7 @@ describe('a crowd with bodies of a megabyte', () => {
     expect(replica.service.stderr).toBe('');
   });
 
-  it('that leaves in the middle of them leaves the room to others', async () => {
+  it('that disconnect during the body free its memory', async () => {
     const agent = new Agent({ keepAlive: true });
     const gone = Array.from({ length: CLIENTS }, async (_, id) => {
       const request = begin(id, agent);

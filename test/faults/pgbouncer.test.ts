@@ -46,7 +46,7 @@ describe('behind PgBouncer in transaction mode', () => {
     expect(crowd.attempts.filter((attempt) => !isServed(attempt))).toEqual([]);
   });
 
-  it('they come back after kill -9 of PgBouncer', async () => {
+  it('they recover after kill -9 of PgBouncer', async () => {
     await pgBouncer.kill();
     await crowd.outcomes(isRefusedFor503, 1);
     await expectQuickRefusals(crowd);
@@ -55,7 +55,7 @@ describe('behind PgBouncer in transaction mode', () => {
     await expectReckoning(crowd, postgres, ...replicas);
   });
 
-  it('they come back after kill -9 of PostgreSQL', async () => {
+  it('they recover after kill -9 of PostgreSQL', async () => {
     process.kill(postgres.pid, 'SIGKILL');
     await crowd.outcomes(isRefusedFor503, 1);
     await postgres.startAgain();
@@ -64,7 +64,7 @@ describe('behind PgBouncer in transaction mode', () => {
   });
 });
 
-it('in statement mode, PgBouncer lets no service start, because none could create a plant', async () => {
+it('in statement mode of PgBouncer, the start fails, because no plant could be created', async () => {
   await mkdir(workspace.path('other'));
   const other = await PgBouncer.start(workspace.path('other'), postgres.url, 'statement');
   const service = workspace.start({ AUTH_TOKEN: TOKEN, DATABASE_URL: other.url });

@@ -18,7 +18,7 @@ afterEach(async () => {
   await postgres.stop();
 });
 
-it('has one winner for each id that clients of two replicas want at once', async () => {
+it('has one winner for each id that clients of two replicas create at once', async () => {
   const replicas = await Promise.all(
     [1, 2].map(() => Replica.start(workspace, { DATABASE_URL: postgres.url })),
   );

@@ -32,7 +32,7 @@ afterEach(async () => {
   await postgres.stop();
 });
 
-it('takes two replicas behind a proxy through three updates with not one failed request', async () => {
+it('updates two replicas behind a proxy three times without a failed request', async () => {
   await startReplicas();
   const nginx = await startNginx(optionsOf('nginx.conf'));
   proxy = nginx;
@@ -44,7 +44,7 @@ it('takes two replicas behind a proxy through three updates with not one failed 
   expect(cutOff.length).toBeLessThanOrEqual(2 * replicas.length);
 });
 
-it('needs no second try of a proxy that asks the replicas whether they are ready', async () => {
+it('needs no retry of a proxy that probes the readiness of the replicas', async () => {
   // Longer than a check may take.
   await startReplicas({ SHUTDOWN_DELAY: '2' });
   const haproxy = await startHaproxy(optionsOf('haproxy.cfg'));

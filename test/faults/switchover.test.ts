@@ -68,7 +68,7 @@ describe('an address that leads to a standby', () => {
   });
 
   it.each(['directly', 'by way of PgBouncer'])(
-    'gives no answer out of what the standby has not seen yet, %s',
+    'returns no outdated answer of the standby, %s',
     async (way) => {
       const pgBouncer =
         way === 'directly' ? undefined : await PgBouncer.start(workspace.folder, address.url);
@@ -97,7 +97,7 @@ describe('an address that leads to a standby', () => {
     },
   );
 
-  it('lets no service start, and says why in one line and on /health/ready', async () => {
+  it('fails the start, with the reason in one line and on /health/ready', async () => {
     const service = workspace.start({
       AUTH_TOKEN: TOKEN,
       DATABASE_URL: postgres.standby.url,
@@ -122,7 +122,7 @@ describe('an address that leads to a standby', () => {
     );
   });
 
-  it('is told in one line and, when it is more than a failover, on /health/ready', async () => {
+  it('is logged in one line and, after the time of a failover, shown on /health/ready', async () => {
     const replica = await start(address.url);
     await serves(replica);
     address.leadTo(postgres.standby.url);
@@ -152,7 +152,7 @@ describe('an address that leads to a standby', () => {
 });
 
 describe('roles that are swapped under load', () => {
-  it('lose no plant, and each one can be read right after its 200', async () => {
+  it('lose no plant, and each plant can be read right after its 200', async () => {
     postgres = await startReplicatedPostgres({ synchronous_standby_names: '*' });
     let { primary, standby } = postgres;
     address = await FaultyLink.to(primary.url);
@@ -218,8 +218,8 @@ describe('roles that are swapped under load', () => {
   });
 });
 
-describe('a create whose standby is away', () => {
-  it('is acknowledged, as its replay is, only when the standby has it', async () => {
+describe('a create whose standby is unavailable', () => {
+  it('is acknowledged, like its replay, only when the standby has it', async () => {
     postgres = await startReplicatedPostgres({ synchronous_standby_names: '*' });
     const { primary, standby } = postgres;
     address = await FaultyLink.to(primary.url);

@@ -72,7 +72,7 @@ describe('the connection to the database of CloudNativePG', () => {
     expect(await service.exit()).toEqual({ code: 0, signal: null });
   });
 
-  it('outlives its certificates', async () => {
+  it('survives a change of certificates', async () => {
     const service = await start(join(folder, 'server.crt'));
     const { url } = await service.listening();
     await copyFile(await certificate('server'), join(folder, 'ca.crt'));
@@ -90,7 +90,7 @@ describe('the connection to the database of CloudNativePG', () => {
     expect(await service.exit()).toEqual({ code: 0, signal: null });
   });
 
-  it('is not made to a server that another authority vouches for', async () => {
+  it('is refused for a server with another certificate authority', async () => {
     const service = await start(await certificate('other'));
     expect(await service.exit()).toEqual({ code: 1, signal: null });
     expect(service.complaints).toEqual([
@@ -100,7 +100,7 @@ describe('the connection to the database of CloudNativePG', () => {
     ]);
   });
 
-  it('is not made to a server that vouches for another host', async () => {
+  it('is refused for a server with the certificate of another host', async () => {
     const service = await start(join(folder, 'server.crt'), 'localhost');
     expect(await service.exit()).toEqual({ code: 1, signal: null });
     expect(service.complaints).toEqual([

@@ -159,11 +159,11 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
     manifests = rendered[variant];
   });
 
-  it('is what the schemas of the API allow', async () => {
+  it('is valid for the schemas of the API', async () => {
     expect(await mistakesIn(manifests.all)).toEqual([]);
   });
 
-  it('lies in the namespace that enforces the restricted standard', async () => {
+  it('is in the namespace that enforces the restricted standard', async () => {
     const [made] = read(await readFile('deploy/kubernetes/namespace.yaml', 'utf8'));
     for (const mode of ['enforce', 'audit', 'warn']) {
       expect(made?.metadata.labels?.[`pod-security.kubernetes.io/${mode}`]).toBe('restricted');
@@ -229,7 +229,7 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
     }
   });
 
-  it('gives pods no token of the API server, and no variables of Services', () => {
+  it('gives pods no API token and no variables of Services', () => {
     for (const { template } of manifests.templates) {
       expect(template.spec).toMatchObject({
         automountServiceAccountToken: false,
@@ -239,7 +239,7 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
     expect(manifests.one('ServiceAccount').automountServiceAccountToken).toBe(false);
   });
 
-  it('asks for resources, and bounds them', () => {
+  it('has resource requests and limits', () => {
     const resource = { cpu: expect.any(String), memory: expect.stringMatching(/^\d+Mi$/) };
     for (const { template } of manifests.templates) {
       expect(containerOf(template).resources).toEqual({ requests: resource, limits: resource });
@@ -249,7 +249,7 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
     expect(Number.parseInt(String(memory), 10)).toBeGreaterThan(1.25 * 270);
   });
 
-  it('asks for health on the management port', () => {
+  it('has probes on the management port', () => {
     const container = containerOf(manifests.one('Deployment').spec!.template);
     const config = configOf(manifests);
     expect(container.ports).toEqual([
@@ -262,12 +262,12 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
     expect(container.livenessProbe).toMatchObject(asks('/health/live'));
   });
 
-  it('waits for the end of a pod as long as that may take', () => {
+  it('has a grace period for the longest shutdown', () => {
     const { terminationGracePeriodSeconds } = manifests.one('Deployment').spec!.template.spec!;
     expect(terminationGracePeriodSeconds).toBeGreaterThan(longestEnd(manifests));
   });
 
-  it('rolls without a replica less, spread over zones and nodes', () => {
+  it('rolls out without fewer replicas, spread over zones and nodes', () => {
     const { strategy, template } = manifests.one('Deployment').spec!;
     expect(strategy).toEqual({
       type: 'RollingUpdate',
@@ -283,7 +283,7 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
     }
   });
 
-  it('sets variables that the service knows, to values that it takes', () => {
+  it('sets known variables to valid values', () => {
     for (const { name, template } of manifests.templates) {
       if (name.startsWith('StatefulSet')) continue;
       const environment = environmentOf(manifests, containerOf(template));
@@ -298,7 +298,7 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
     });
   });
 
-  it('leads from the address of the service to its pods', () => {
+  it('routes the address of the service to its pods', () => {
     const { spec: deployment } = manifests.one('Deployment');
     expect(deployment?.template.metadata?.labels).toMatchObject(deployment!.selector.matchLabels!);
     const { spec: service } = manifests
@@ -351,7 +351,7 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
     ]);
   });
 
-  it('lets pods reach names, the database and the issuer, and nothing else', () => {
+  it('lets pods reach DNS, the database and the issuer, and nothing else', () => {
     const toDatabase = {
       to: [
         variant === OWN
@@ -417,7 +417,7 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
     expect(Number(parameters['max_connections'])).toBeGreaterThanOrEqual(connections + 20);
   });
 
-  it('migrates with the image of the release, in a Job of its own', () => {
+  it('migrates with the image of the release, in a separate Job', () => {
     const { metadata, spec } = manifests.one('Job');
     const { command, image = '', envFrom } = containerOf(spec!.template);
     const { template, progressDeadlineSeconds } = manifests.one('Deployment').spec!;
@@ -444,7 +444,7 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
 const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
 
 describe('a release', () => {
-  it('is one value in the overlay', async () => {
+  it('is a single value in the overlay', async () => {
     const newTag = '1.1.0-rc.1';
     const next = await render('production', (kustomization) => {
       kustomization.setIn(['images', 0, 'newName'], 'localhost:5000/team/plant-store');
@@ -463,7 +463,7 @@ describe('a release', () => {
   it.each([
     ['in the tag', { newTag: `1.1.0@${DIGEST}` }],
     ['beside the tag', { newTag: '1.1.0', digest: DIGEST }],
-  ])('may have a digest %s, which is in no name', async (_, values) => {
+  ])('may have a digest %s, which is not part of any name', async (_, values) => {
     const manifests = await render('production', (kustomization) => {
       for (const [key, value] of Object.entries(values)) {
         kustomization.setIn(['images', 0, key], value);
@@ -512,7 +512,7 @@ describe('the address', () => {
     ['https://shop.example.com/api/', 'shop.example.com', '/api/'],
     ['https://shop.example.com:8443/api', 'shop.example.com', '/api'],
     ['https://shop.example.com:8443/plants/api/v1', 'shop.example.com', '/plants/api/v1'],
-  ])('%s is that of the Ingress and of the HTTPRoute', async (url, host, path) => {
+  ])('%s is the address of the Ingress and of the HTTPRoute', async (url, host, path) => {
     const manifests = await render('production', withAddress(url));
     const { basePath } = configOf(manifests).http;
     expect(basePath).toBe(path.replace(/\/$/, ''));
@@ -538,7 +538,7 @@ describe('the address', () => {
 });
 
 describe('the end of a pod', () => {
-  it('would be found too long with a SHUTDOWN_DELAY', async () => {
+  it('is found to be too long with a SHUTDOWN_DELAY', async () => {
     const manifests = await render('production', (kustomization) => {
       kustomization.addIn(['configMapGenerator', 0, 'literals'], 'SHUTDOWN_DELAY=10');
     });
@@ -574,7 +574,7 @@ describe('components', () => {
 });
 
 describe('traces', () => {
-  it('leave for the collector', () => {
+  it('are sent to the collector', () => {
     const container = containerOf(rendered[TRACED].one('Deployment').spec!.template);
     expect(environmentOf(rendered[TRACED], container)).toMatchObject({
       OTEL_EXPORTER_OTLP_ENDPOINT: COLLECTOR,
@@ -583,7 +583,7 @@ describe('traces', () => {
 });
 
 describe('secrets', () => {
-  it('of production are named, and made as the guide says', async () => {
+  it('of production are referenced, and created as in the guide', async () => {
     const guide = await readFile('docs/kubernetes.md', 'utf8');
     for (const variant of ['production', OWN] as const) {
       const { all } = rendered[variant];
@@ -608,7 +608,7 @@ describe('secrets', () => {
     }
   });
 
-  it('of the local overlay are those that everybody knows', () => {
+  it('of the local overlay are public', () => {
     expect(configOf(rendered.local)).toMatchObject({
       auth: { token: expect.stringMatching(/^plant-store-local-/), jwt: undefined },
       http: { publicBaseUrl: 'http://localhost:8080/api' },
@@ -630,7 +630,7 @@ describe('secrets', () => {
 });
 
 describe('the database by CloudNativePG', () => {
-  it('has three instances, a commit on two of them, and backups', () => {
+  it('has three instances, synchronous commits on two of them, and backups', () => {
     const found = rendered.production.all.filter(({ apiVersion }) => /cnpg\.io/.test(apiVersion));
     expect(found).toMatchObject([
       { kind: 'ObjectStore', metadata: { name: 'plant-store-backups' } },
@@ -660,7 +660,7 @@ describe('the database by CloudNativePG', () => {
     ]);
   });
 
-  it('makes the Secrets that the pods read: the address, and the authority that vouches for it', () => {
+  it('creates the Secrets that the pods read: the address, and its certificate authority', () => {
     for (const { template } of rendered.production.templates) {
       const { env, volumeMounts } = containerOf(template);
       expect(env?.slice(0, 2)).toEqual([
@@ -689,7 +689,7 @@ describe('the database by CloudNativePG', () => {
     }
   });
 
-  it('lets its operator, its instances and the service in, and monitoring to the metrics', () => {
+  it('accepts its operator, its instances and the service, and monitoring for the metrics', () => {
     const policy = rendered.production
       .list('NetworkPolicy')
       .find(({ metadata }) => metadata?.name === 'plant-store-database');
@@ -706,7 +706,7 @@ describe('the database by CloudNativePG', () => {
     ]);
   });
 
-  it('comes back from a backup as the guide says', async () => {
+  it('is restored from a backup as in the guide', async () => {
     const guide = await readFile('docs/kubernetes.md', 'utf8');
     const [, patches] = /```yaml\n(patches:[^]*?)```/.exec(guide)!;
     const manifests = await render('production', (kustomization) => {
@@ -737,7 +737,7 @@ describe('the check against the schemas', () => {
     ['a field that nobody knows', { spec: { minReadySecond: 3 } }, 'minReadySecond'],
     ['a value of another type', { spec: { minReadySeconds: '3' } }, 'minReadySeconds'],
     ['a field that is missing', { spec: { selector: undefined } }, 'selector'],
-  ])('would find %s', async (_, { spec }, field) => {
+  ])('finds %s', async (_, { spec }, field) => {
     const deployment = rendered.production.one('Deployment');
     const wrong = { ...deployment, spec: { ...deployment.spec, ...spec } };
     const [mistake] = await mistakesIn([wrong as never]);

@@ -57,7 +57,7 @@ describe('promtool', () => {
     ['check', 'config', 'prometheus.yml'],
     ['check', 'rules', 'rules/plant-store.yml'],
     ['test', 'rules', 'rules.test.yml'],
-  ])('is content: %s %s %s', async (verb, kind, file) => {
+  ])('succeeds: %s %s %s', async (verb, kind, file) => {
     const { stdout } = await run('promtool', [verb, kind, `deploy/monitoring/${file}`]);
     expect(stdout).toContain('SUCCESS');
   });
@@ -73,7 +73,7 @@ describe('promtool', () => {
 describe('rules and dashboard', () => {
   // The names of OpenTelemetry are those of other services, too.
   it.each([...rules.map(({ record, alert, expr }) => [record ?? alert, expr] as const), ...shown])(
-    'look at the job of the service alone: %s, %s',
+    'select only the job of the service: %s, %s',
     (_name, expression) => {
       // What is recorded is made of that job.
       const selectors = selectorsIn(expression).filter((selector) => !selector.includes(':'));
@@ -94,7 +94,7 @@ describe('the dashboard', () => {
     );
   });
 
-  it('has panels that do not cover each other, with titles of their own', () => {
+  it('has panels that do not overlap, with unique titles', () => {
     const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, i) => `${x + (i % w)},${y + Math.floor(i / w)}`),
     );
@@ -180,7 +180,7 @@ describe('a Prometheus that scrapes the service', () => {
     expect(named.filter((name) => !names.includes(name))).toEqual([]);
   });
 
-  it('finds the service well, by rules that all can be evaluated', async () => {
+  it('evaluates all rules, without an alert for a healthy service', async () => {
     const state = await api<{ groups: { rules: { health: string; name: string }[] }[] }>('rules');
     const all = state.groups.flatMap(({ rules: ofGroup }) => ofGroup);
     expect(all).toHaveLength(rules.length);
@@ -188,7 +188,7 @@ describe('a Prometheus that scrapes the service', () => {
     expect(await alerts()).toEqual({});
   });
 
-  it('notices when creates wait in vain', async () => {
+  it('alerts when creates time out', async () => {
     const unlock = await lockPlants(database);
     // The queue has been so for less than a minute.
     const expected = { PlantStoreErrorBudgetBurn: 'firing', PlantStoreQueueNearBound: 'pending' };
@@ -196,7 +196,7 @@ describe('a Prometheus that scrapes the service', () => {
     await unlock();
   });
 
-  it('notices when the service is gone', async () => {
+  it('alerts when the service is down', async () => {
     service.kill('SIGKILL');
     await service.exit();
     await vi.waitFor(async () => expect(await alerts()).toHaveProperty('PlantStoreDown'), PATIENCE);
@@ -211,7 +211,7 @@ describe('a Prometheus in a cluster', async () => {
   };
   const { labels, ports } = await podsOfTheService();
 
-  it('looks for the pods of the service', () => {
+  it('selects the pods of the service', () => {
     const label = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
     expect(config.scrape_configs[0].kubernetes_sd_configs).toEqual([
       {
@@ -222,7 +222,7 @@ describe('a Prometheus in a cluster', async () => {
     ]);
   });
 
-  it('looks for the same pods where the operator does it', async () => {
+  it('selects the same pods by the operator', async () => {
     const [, block] =
       /```yaml\n([^`]*)```/.exec(await readFile('docs/monitoring.md', 'utf8')) ?? [];
     expect(parse(block ?? '')).toMatchObject({
@@ -238,7 +238,7 @@ describe('a Prometheus in a cluster', async () => {
     });
   });
 
-  it('scrapes those that run, on their management port, under the name of the job', async () => {
+  it('scrapes running pods on their management port, with the name of the job', async () => {
     const workspace = await Workspace.create();
     // Debian's Prometheus is built without the discovery of Kubernetes, so a file has what that would find:
     // a target for each port of each pod. Nobody is at the address, which is on loopback.
