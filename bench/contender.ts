@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ProcessUsage } from './process-usage.js';
 
-/** The project's folder, seen from `bench/dist/bench`. */
+/** The project's folder, relative to `bench/dist/bench`. */
 export const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** What is measured: a script that serves `POST /plants`. */
+/** A script that serves `POST /plants`, to be measured. */
 export interface Contender {
   readonly name: string;
   readonly title: string;
@@ -22,7 +22,7 @@ function yardstick(name: string): string {
   return fileURLToPath(new URL(`yardsticks/${name}.js`, import.meta.url));
 }
 
-/** The service, from a folder in which it is built. */
+/** The service, from a folder with a build. */
 export function service(name: string, folder: string): Contender {
   return { name, title: name, script: resolve(folder, 'dist', 'main.js') };
 }
@@ -51,13 +51,13 @@ export const LIMIT: Contender = {
 
 export const YARDSTICKS = [EXPRESS, FASTIFY, NEST_TUTORIAL, LIMIT];
 
-/** The token that the service wants; the yardsticks look at none. */
+/** The token of the service. The yardsticks check no token. */
 export const TOKEN = randomBytes(32).toString('base64url');
 
-/** Milliseconds for a process to listen, to answer a question, or to stop. */
+/** Timeout for a process to listen, to answer or to stop, in milliseconds. */
 const BOUND = 30_000;
 
-/** A contender that listens. */
+/** A running contender. */
 export class Running {
   private constructor(
     readonly contender: Contender,
@@ -66,7 +66,7 @@ export class Running {
     private readonly child: ChildProcess,
   ) {}
 
-  /** @param folder for its log, which goes to a file as it would where a log collector reads it */
+  /** @param folder for its log, which is written to a file, as for a log collector */
   static async start(contender: Contender, databaseUrl: string, folder: string): Promise<Running> {
     const logFile = join(folder, `${contender.name}-${randomBytes(4).toString('hex')}.log`);
     const log = await open(logFile, 'w');
@@ -120,7 +120,7 @@ export class Running {
     return usage;
   }
 
-  /** What the service tells Prometheus; the yardsticks tell nothing. */
+  /** The metrics of the service. The yardsticks have none. */
   async metrics(): Promise<string> {
     if (this.managementUrl === undefined) throw new Error(`${this.contender.name} has no metrics`);
     return (await fetch(`${this.managementUrl}/metrics`)).text();

@@ -15,19 +15,19 @@ function leave(): never {
   process.exit(1);
 }
 
-/** One server for all contenders, with its default settings and so with full durability. */
+/** A server for all contenders, with default settings and thus full durability. */
 export class Databases {
   private constructor(
     private readonly server: EmbeddedPostgres,
     private readonly onExit: () => void,
-    /** For files that go when the server goes. */
+    /** For files that are removed together with the server. */
     readonly folder: string,
     readonly version: string,
   ) {}
 
   static async start(): Promise<Databases> {
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-bench-'));
-    // Whatever ends the benchmark: the server goes by itself then, and the contenders with their parent.
+    // However the benchmark ends, the server stops by itself, and the contenders with their parent.
     const onExit = () => rmSync(folder, { recursive: true, force: true });
     process.once('exit', onExit);
     for (const signal of SIGNALS) process.once(signal, leave);
@@ -36,7 +36,7 @@ export class Databases {
     return new Databases(server, onExit, folder, String(row?.['server_version']));
   }
 
-  /** Of the server; those of its connections are its children. */
+  /** Process id of the server. Its connections are child processes. */
   get pid(): number {
     return this.server.pid;
   }
@@ -65,7 +65,7 @@ export class Databases {
 export class BenchDatabase {
   constructor(readonly url: string) {}
 
-  /** Empties the table, and leaves no work of the past to the server. */
+  /** Empties the table, and completes pending work of the server. */
   async clear(): Promise<void> {
     await query(this.url, 'TRUNCATE plants');
     await query(this.url, 'CHECKPOINT');
@@ -84,7 +84,7 @@ export class BenchDatabase {
     await query(this.url, 'CHECKPOINT');
   }
 
-  /** How many plants are stored that the load generators sent, and whether all are stored as sent. */
+  /** Counts the stored plants of the load generators, and checks that all are stored as sent. */
   async stored(): Promise<{ readonly rows: number; readonly asSent: boolean }> {
     const [row] = await query(
       this.url,

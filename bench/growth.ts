@@ -4,7 +4,7 @@ import { bestLoadGenerator } from './load.js';
 import { Progress } from './progress.js';
 import { median, table } from './report.js';
 
-/* npm run bench:growth: what becomes of the service when the table grows, and what it takes to start. */
+/* npm run bench:growth: throughput with a growing table, and the cost of a start. */
 
 const ROUNDS = 5;
 const SECONDS = 4;
@@ -23,7 +23,7 @@ try {
   await databases.stop();
 }
 
-/** Creates in a table that holds many plants already. The sizes take turns. */
+/** Creates plants in a table that already has many. The sizes take turns. */
 async function tableSizes(): Promise<string> {
   const entrants = [];
   for (const rows of TABLE_SIZES) {
@@ -48,7 +48,7 @@ async function tableSizes(): Promise<string> {
         seconds: SECONDS,
         first: entrant.created,
       });
-      // Those whose answers did not arrive are stored as well.
+      // Plants whose answers did not arrive are stored as well.
       entrant.created += created + CONNECTIONS;
       entrant.rates.push(created / seconds);
       entrant.p99.push(latency[3] ?? NaN);
@@ -66,7 +66,7 @@ async function tableSizes(): Promise<string> {
   );
 }
 
-/** Starts on a database whose migrations are applied, with the memory that is in use then and after a load. */
+/** Starts on a migrated database, and measures the memory before and after a load. */
 async function starts(): Promise<string> {
   const database = await databases.create('starts');
   const times: number[] = [];

@@ -10,21 +10,21 @@ export interface Task {
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Number of the first plant, for a table that holds some already. */
+  /** Number of the first plant, for a table that already has plants. */
   readonly first: number;
 }
 
 export interface Measured {
   /** With status 200. */
   readonly created: number;
-  /** Other answers, broken connections, and none within two seconds. */
+  /** Other answers, broken connections, and timeouts (two seconds). */
   readonly errors: number;
   readonly seconds: number;
   /** Milliseconds, of the {@link PERCENTILES}. */
   readonly latency: readonly number[];
 }
 
-/** A program that sends plants to `POST /plants` as fast as they are answered. */
+/** A load generator that sends plants to `POST /plants` as fast as they are answered. */
 export interface LoadGenerator {
   readonly name: string;
   run(task: Task): Promise<Measured>;
@@ -41,7 +41,7 @@ export function plantOf(number: number) {
 
 const execute = promisify(execFile);
 
-/** wrk, which takes a tenth of the processor time that autocannon takes. */
+/** wrk, which needs a tenth of autocannon's processor time. */
 export const WRK: LoadGenerator = {
   name: 'wrk',
   async run({ url, connections, seconds, first }) {
@@ -75,7 +75,7 @@ interface WrkResult {
   readonly latency: readonly number[];
 }
 
-/** autocannon, in a thread of its own. */
+/** autocannon, in a separate thread. */
 export const AUTOCANNON: LoadGenerator = {
   name: 'autocannon',
   async run({ url, connections, seconds, first }) {
@@ -101,10 +101,10 @@ export const AUTOCANNON: LoadGenerator = {
   },
 };
 
-/** wrk where it is installed. */
+/** wrk if it is installed. */
 export async function bestLoadGenerator(): Promise<LoadGenerator> {
   try {
-    // It prints its version and ends with 1.
+    // It prints its version and exits with 1.
     await execute('wrk', ['--version']);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return AUTOCANNON;

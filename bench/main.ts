@@ -8,7 +8,7 @@ import { report } from './report.js';
 import type { Results } from './report.js';
 import { run } from './run.js';
 
-/* npm run bench: the service beside its yardsticks. Without options, the results are kept. */
+/* npm run bench: compares the service with its yardsticks. Without options, stores the results. */
 
 const { values: options } = parseArgs({
   options: {
@@ -17,7 +17,7 @@ const { values: options } = parseArgs({
     connections: { type: 'string', default: '1,16,64,256' },
     /** Names of contenders. */
     only: { type: 'string' },
-    /** `name=folder` of another build of the service, to see what a change brings. */
+    /** `name=folder` of another build of the service, to compare a change. */
     build: { type: 'string', multiple: true, default: [] },
   },
 });
@@ -38,7 +38,7 @@ const results = await run({
 process.stdout.write(`${report(results)}\n`);
 if (process.argv.length === 2) await publish(results);
 
-/** Where the docs show them. */
+/** The folder of the pictures in the docs. */
 async function publish(all: Results): Promise<void> {
   const folder = join(PROJECT, 'bench', 'results');
   await writeFile(join(folder, 'latest.json'), `${JSON.stringify(all, null, 2)}\n`);

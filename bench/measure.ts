@@ -3,7 +3,7 @@ import type { BenchDatabase } from './databases.js';
 import type { Running } from './contender.js';
 import type { LoadGenerator } from './load.js';
 
-/** What one contender did under one load. */
+/** The result of a contender under a load. */
 export interface Measurement {
   /** Creates that were answered with 200. */
   readonly requestsPerSecond: number;
@@ -41,7 +41,7 @@ export async function measure(
   };
 }
 
-/** @param unanswered how many creates may be stored whose answers did not arrive */
+/** @param unanswered how many stored creates may lack an answer */
 async function requireRows(
   running: Running,
   database: BenchDatabase,

@@ -48,7 +48,7 @@ export function latencyPicture({ contenders, medians }: Results): Promise<string
   });
 }
 
-/** What stays as it is under a load that goes on, as SVG. */
+/** Memory, handles and latency under a lasting load, as SVG. */
 export function soakPicture(samples: readonly SoakSample[], connections: number): Promise<string> {
   const titles = {
     memoryMb: 'memory, MB',

@@ -1,4 +1,4 @@
-/* Preloaded into each process that is measured: tells its usage when it is asked. */
+/* Preloaded into each measured process: reports its usage on request. */
 
 export interface ProcessUsage {
   /** Processor time since the process began, in microseconds. */
@@ -12,5 +12,5 @@ process.on('message', () => {
   const usage: ProcessUsage = { cpu: user + system, memory: process.memoryUsage.rss() };
   process.send?.(usage);
 });
-// Being asked is no reason to stay alive.
+// The channel must not keep the process alive.
 process.channel?.unref();

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Microseconds, after which the processors are given out anew. Docker's are ten times as long, and so are its pauses. */
+/** Scheduling period in microseconds. Docker's period is ten times as long, and so are its pauses. */
 const PERIOD = 10_000;
 
 /** Microseconds of a tick in `/proc/<pid>/stat` (proc_pid_stat(5), `utime`); all of Linux has this one. */
@@ -18,7 +18,7 @@ export class ProcessorShare {
   static async create(name: string, processors: number): Promise<ProcessorShare> {
     const mounts = await readFile('/proc/self/mounts', 'utf8');
     const quota = String(Math.round(processors * PERIOD));
-    // The first version of control groups, where a system still has it for processors; else the second one.
+    // Version 1 of control groups if the system still uses it for processors, otherwise version 2.
     const first = /^\S+ (\S+) cgroup \S*\bcpu\b/m.exec(mounts)?.[1];
     const root = first ?? /^\S+ (\S+) cgroup2 /m.exec(mounts)?.[1];
     if (root === undefined) throw new Error('this needs control groups, which Linux has');
@@ -35,14 +35,14 @@ export class ProcessorShare {
     return new ProcessorShare(folder);
   }
 
-  /** Takes a process with the children it has and will have. */
+  /** Adds a process with its present and future children. */
   async adopt(pid: number): Promise<void> {
     await writeFile(join(this.folder, 'cgroup.procs'), String(pid));
     const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
     for (const child of children.split(' ').filter(Boolean)) await this.adopt(Number(child));
   }
 
-  /** Processor time so far, in microseconds. Those that end take theirs with them. */
+  /** Processor time so far, in microseconds, without processes that have ended. */
   async used(): Promise<number> {
     const pids = await readFile(join(this.folder, 'cgroup.procs'), 'utf8');
     const stats = await Promise.all(
@@ -51,7 +51,7 @@ export class ProcessorShare {
         .filter(Boolean)
         .map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')),
     );
-    // After the name, which may hold anything, the 12th and the 13th.
+    // The 12th and the 13th field after the name, which may contain anything.
     const ticks = stats.map((stat) => stat.slice(stat.lastIndexOf(')')).split(' ').slice(12, 14));
     return ticks.flat().reduce((sum, value) => sum + Number(value) * TICK, 0);
   }

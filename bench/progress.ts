@@ -1,4 +1,4 @@
-/** One line on stderr that says how far it is. */
+/** Shows the progress in one line on stderr. */
 export class Progress {
   private readonly start = performance.now();
   private done = 0;

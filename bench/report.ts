@@ -9,7 +9,7 @@ export interface Sample extends Measurement {
   readonly round: number;
 }
 
-/** Of all rounds; the errors are summed up. */
+/** Medians of all rounds, and the sum of the errors. */
 export type Median = Omit<Sample, 'round'>;
 
 export interface Results {
@@ -94,7 +94,7 @@ interface Ratio {
   readonly wanted: string;
 }
 
-/** What the service is held against: the median of the ratios of the single rounds. */
+/** The comparison of the service: the median of the ratios of each round. */
 function ratios({ samples }: Results): Ratio[] {
   const perRound = (
     connections: number,
@@ -145,7 +145,7 @@ function ratios({ samples }: Results): Ratio[] {
     .filter(({ ratio }) => !Number.isNaN(ratio));
 }
 
-/** A table of Markdown. */
+/** A Markdown table. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line)].join(

@@ -24,7 +24,7 @@ interface Entrant {
   readonly database: BenchDatabase;
 }
 
-/** Measures all contenders in turns, each on a database of its own on one server. */
+/** Measures all contenders in turns, each with a separate database on the same server. */
 export async function run(course: Course): Promise<Results> {
   const databases = await Databases.start();
   const entrants: Entrant[] = [];
@@ -65,7 +65,7 @@ async function measureInTurns(
   }
   for (let round = 1; round <= rounds; round++) {
     for (const connections of levels) {
-      // Another one begins each time, so that nobody always comes after the same neighbour.
+      // Each round starts with another contender, so that no contender always follows the same neighbour.
       const first = round % entrants.length;
       for (const { running, database } of [...entrants.slice(first), ...entrants.slice(0, first)]) {
         const measurement = await measure(running, database, generator, { connections, seconds });

@@ -13,22 +13,22 @@ const ROUNDS = 5;
 const SECONDS = 4;
 const REPLICAS = [1, 2, 4];
 
-/** Processors of each replica and of PostgreSQL: few, so that there are enough for all and for the load. */
+/** Processors of each replica and of PostgreSQL. Few, so that enough are left for the load. */
 const SHARES = { replica: 0.3, database: 0.1 };
 
 /** To each replica. */
 const CONNECTIONS = [64, 256];
 
-/** What some replicas did together. */
+/** The result of several replicas together. */
 interface Sample {
   readonly connections: number;
   readonly replicas: number;
   readonly requestsPerSecond: number;
   /** Processor time of all replicas for one request, in microseconds. */
   readonly service: number;
-  /** The same of PostgreSQL. */
+  /** Processor time of PostgreSQL for a request, in microseconds. */
   readonly database: number;
-  /** Plants that were committed together. */
+  /** Plants in a group. */
   readonly group: number;
   readonly p50: number;
 }
@@ -64,7 +64,7 @@ async function measure(): Promise<Sample[]> {
       const sample = { ...load, ...(await measureOnce(load, databaseShare)) };
       const { rows, asSent } = await database.stored();
       assert(asSent && rows >= sample.requestsPerSecond * SECONDS, 'answers and rows differ');
-      // The first one warms up.
+      // The first round warms up.
       if (round > 0) samples.push(sample);
       progress.step(`${load.replicas} replicas · ${Math.round(sample.requestsPerSecond)} req/s`);
     }
@@ -101,7 +101,7 @@ async function measureOnce(
   };
 }
 
-/** @param used processor time, in microseconds; with a tenth more, for what is used before and after the load */
+/** @param used processor time in microseconds, plus a tenth for the time before and after the load */
 function requireShare(used: number, processors: number): void {
   assert(used <= 1.1 * processors * SECONDS * 1e6, 'more processors were used than were given');
 }
@@ -126,7 +126,7 @@ async function totals(replicas: readonly Running[], database: ProcessorShare) {
   };
 }
 
-/** Medians, beside what the formula makes of those of one replica. */
+/** Medians, beside the predictions of the formula from a single replica. */
 function report(samples: readonly Sample[]): string {
   const of = (connections: number, replicas: number, value: (sample: Sample) => number) =>
     median(
@@ -134,7 +134,7 @@ function report(samples: readonly Sample[]): string {
         .filter((sample) => sample.connections === connections && sample.replicas === replicas)
         .map(value),
     );
-  // What a plant and what a group costs PostgreSQL, from two sizes of groups.
+  // The costs of a plant and of a group for PostgreSQL, from two group sizes.
   const [few, many] = [Math.min(...CONNECTIONS), Math.max(...CONNECTIONS)].map((connections) => ({
     cost: of(connections, 1, (sample) => sample.database),
     group: of(connections, 1, (sample) => sample.group),
@@ -145,7 +145,7 @@ function report(samples: readonly Sample[]): string {
   const capacity = (connections: number, replicas: number) =>
     Math.min(
       (replicas * SHARES.replica * 1e6) / of(connections, 1, (sample) => sample.service),
-      // Two groups are under way at a time, and share the clients.
+      // Two groups run at a time, and share the clients.
       (SHARES.database * 1e6) / (row + group / (connections / 2)),
     );
   const figures = table(

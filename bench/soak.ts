@@ -9,14 +9,14 @@ import { soakPicture } from './pictures.js';
 import { Progress } from './progress.js';
 import { median, table } from './report.js';
 
-/* npm run soak: the same load for a long time, and whether memory, handles and latency stay as they are. */
+/* npm run soak: a constant load for a long time, which checks that memory, handles and latency do not grow. */
 
-/** What is looked at after each turn of the load. */
+/** Measured after each turn of the load. */
 export interface SoakSample {
   /** Since the beginning. */
   readonly minutes: number;
   readonly memoryMb: number;
-  /** What keeps the event loop alive: sockets, timers and the like. */
+  /** Active handles, such as sockets and timers. */
   readonly handles: number;
   readonly fileDescriptors: number;
   readonly p50: number;
@@ -25,12 +25,12 @@ export interface SoakSample {
 
 type Measure = Exclude<keyof SoakSample, 'minutes'>;
 
-/** How far the median of the last quarter may lie above that of the second one; the first one warms up. */
+/** How far the last quarter's median may exceed the second quarter's. The first quarter warms up. */
 const TOLERANCES: Readonly<Record<Measure, (before: number) => number>> = {
   memoryMb: (before) => before * 0.1 + 8,
   handles: () => 4,
   fileDescriptors: () => 4,
-  // Shared machines are not quiet.
+  // Shared machines are noisy.
   p50: (before) => before * 0.3 + 1,
   p99: (before) => before * 0.5 + 5,
 };
@@ -41,7 +41,7 @@ const TURNS = 60;
 /** Milliseconds for the connections of a turn to be gone. */
 const REST = 500;
 
-/** Minutes that are long enough for the picture in the documentation. */
+/** Minimum duration for the picture in the documentation, in minutes. */
 const KEPT = 10;
 
 const { values: options } = parseArgs({
@@ -71,7 +71,7 @@ async function soak(): Promise<SoakSample[]> {
   const start = performance.now();
   try {
     for (let turn = 1; turn <= turns; turn += 1) {
-      // So that a table that grows is not what is measured.
+      // Otherwise the growth of the table would be measured.
       await database.clear();
       const { created, errors, latency } = await generator.run({
         url: running.url,
@@ -103,7 +103,7 @@ function valueOf(name: string, metrics: string): number {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1] ?? NaN);
 }
 
-/** As a table; the process ends with 1 when something is not flat. */
+/** Prints a table. The process exits with 1 if a value grows. */
 function verdict(samples: readonly SoakSample[]): string {
   const quarter = Math.floor(samples.length / 4);
   const rows = (Object.keys(TOLERANCES) as Measure[]).map((measure) => {
@@ -111,7 +111,7 @@ function verdict(samples: readonly SoakSample[]): string {
     const before = median(values.slice(quarter, 2 * quarter));
     const after = median(values.slice(-quarter));
     const allowed = before + TOLERANCES[measure](before);
-    // A value that is missing is not flat, either.
+    // A missing value is a failure, too.
     const flat = after <= allowed;
     if (!flat) process.exitCode = 1;
     return [measure, before.toFixed(1), after.toFixed(1), allowed.toFixed(1), flat ? 'yes' : 'NO'];

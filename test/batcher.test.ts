@@ -10,7 +10,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A batcher of texts, which are their own results unless it is told otherwise. */
+/** A batcher of texts. By default, each result is the text itself. */
 function createBatcher(options: Partial<BatcherOptions<string, string>> = {}) {
   const groups: (readonly string[])[] = [];
   const perform = options.perform ?? ((items) => Promise.resolve(items));
@@ -28,7 +28,7 @@ function createBatcher(options: Partial<BatcherOptions<string, string>> = {}) {
   return { batcher, groups, addAll };
 }
 
-/** What PostgreSQL says of a statement. */
+/** An error of PostgreSQL. */
 function refusal(message: string, code: string): DatabaseError {
   return Object.assign(new DatabaseError(message, message.length, 'error'), { code });
 }
@@ -45,7 +45,7 @@ function outcomes(settled: readonly PromiseSettledResult<string>[]): string[] {
   });
 }
 
-/** Holds up groups until it is told to let them go. */
+/** Blocks groups until they are released. */
 function createGate() {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));

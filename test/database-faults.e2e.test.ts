@@ -33,7 +33,7 @@ function expectUnavailable(answer: Answer, error = 50300): void {
   expect(answer.text).not.toMatch(/sql|select|insert|127\.0\.0\.1|timeout|terminat/i);
 }
 
-/** Waits until so many connections of the pool are in use. */
+/** Waits until this many connections of the pool are in use. */
 async function areUsed({ managementUrl }: TestService, connections: number): Promise<void> {
   await vi.waitFor(async () => {
     const metrics = await (await fetch(`${managementUrl}/metrics`)).text();
@@ -52,7 +52,7 @@ describe('a database server that dies', () => {
     folder = await mkdtemp(join(tmpdir(), 'plant-store-fault-'));
     server = await startEmbeddedPostgres(folder);
     service = await startTestService({
-      // As few as are under way at a time: that none is free must not hide that the server is away.
+      // As few connections as concurrent groups, so that a full pool must not hide the outage.
       environment: { DATABASE_POOL_MAX: '2' },
       database: { url: server.url, query: () => Promise.reject(), drop: () => Promise.resolve() },
     });
@@ -77,7 +77,7 @@ describe('a database server that dies', () => {
     expectUnavailable(await service.post({ id: 2, name: 'during' }));
     expectUnavailable(await service.request('GET', '/plants/1'));
     expect(performance.now() - start).toBeLessThan(2_000);
-    // All replicas would vanish behind the ingress at once otherwise.
+    // Otherwise all replicas would become unready at once.
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
     expect((await service.request('GET', '/nothing')).status).toBe(404);
 
@@ -163,7 +163,7 @@ describe('a database server that dies', () => {
         expectUnavailable(answer);
         expect(took).toBeLessThan(1_000);
       }
-      // Nothing new is to be told of what follows from an outage.
+      // Failures during a known outage are not logged.
       expect(reports()).toEqual(known);
     } finally {
       for (const pid of stopped) process.kill(pid, 'SIGCONT');
@@ -223,8 +223,7 @@ describe('a database that is busy', () => {
     expectUnavailable(await waiting, 50301);
     expectUnavailable(await reading, 50301);
     for (const answer of await Promise.all(held)) expectUnavailable(answer);
-    // The server gave the statements up as well: nothing of them happens afterwards.
-    // Its session is idle a moment after the error has left.
+    // The server cancelled the statements as well, so they have no effect later. The session becomes idle shortly after the error.
     await vi.waitFor(async () => {
       const left = await service.database.query(
         "SELECT query FROM pg_stat_activity WHERE application_name = 'plant-store' AND state = 'active' AND datname = current_database()",
@@ -251,7 +250,7 @@ describe('a database that is busy', () => {
     for (let n = 1; n <= 5; n += 1) {
       const { answer, took } = await read();
       expectUnavailable(answer, 50301);
-      // The wait for a connection is twice as long.
+      // The timeout of the pool is twice as long.
       expect(took).toBeLessThan(1_000);
     }
     await client.query('COMMIT');
@@ -319,7 +318,7 @@ describe('a database that no longer accepts the service', () => {
 
   afterEach(() => service.stop());
 
-  /** As an operator, on a connection to another database: ours may refuse it. */
+  /** Runs a statement as an operator, on another database, because the service's database may refuse connections. */
   async function asOperator(statement: string): Promise<void> {
     const name = new URL(service.database.url).pathname.slice(1);
     const operator = new Client({ connectionString: inject('postgresUrl') });
@@ -335,7 +334,7 @@ describe('a database that no longer accepts the service', () => {
   const END_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'OURS'`;
 
   it('is available again when the address leads to a primary', async () => {
-    // Holds for sessions that begin from now on, as if they had come to a standby.
+    // Applies to new sessions, as if they had connected to a standby.
     await asOperator('ALTER DATABASE OURS SET default_transaction_read_only = on');
     await asOperator(END_SESSIONS);
     await vi.waitFor(

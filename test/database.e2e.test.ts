@@ -27,7 +27,7 @@ afterAll(async () => {
   await server.drop();
 });
 
-/** What one connection says of its session, before and after a named statement. */
+/** The state of a connection's session, before and after a named statement. */
 async function session(url: string) {
   const dataSource = createDataSource(url);
   const log = createLogger('silent');
@@ -44,7 +44,7 @@ async function session(url: string) {
     ).rejects.toThrow(/division by zero/);
     const { rows } = await statements.run(statement);
     expect((await statements.run(statement)).rows).toEqual(rows);
-    // As the connection itself, around which nothing is put.
+    // On the connection itself, without a transaction around it.
     const { master } = dataSource.driver as unknown as { master: BoundedPool };
     const client = await master.lend();
     const {
@@ -111,7 +111,7 @@ describe.each(['directly', 'through a pooler'])('a transaction of TypeORM, %s', 
       });
       await expect(failing).rejects.toMatchObject({ code: '23505' });
       expect(await notes(dataSource)).toEqual([]);
-      // The connection is as good as new.
+      // The connection is usable again.
       await dataSource.query(insert);
       expect(await notes(dataSource)).toEqual([{ note: 'a' }]);
     }));
@@ -125,7 +125,7 @@ describe('a busy process', () => {
     await connect(dataSource, { log, signal: new AbortController().signal });
     const statements = new Statements(dataSource);
     try {
-      // The second one makes a connection, which has two seconds.
+      // The second statement opens a connection, with a timeout of two seconds.
       const answers = [1, 2].map(() => statements.run({ text: 'SELECT 1', values: [] }));
       await immediate();
       const end = performance.now() + 2_200;

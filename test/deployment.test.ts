@@ -32,7 +32,7 @@ const read = (file: string) => readFile(file, 'utf8');
 const compose = parse(await read('docker-compose.yml'), { merge: true }) as Compose;
 const { postgres, migrate, api, prometheus, grafana } = compose.services;
 
-/** The value that a variable of the Compose file has, as Compose replaces it. */
+/** The value of a variable in the Compose file, after interpolation. */
 function interpolate(value: string, environment: Readonly<Record<string, string>> = {}): string {
   return value.replaceAll(
     /\$\{(\w+)(:?-)([^}]*)\}/g,
@@ -278,7 +278,7 @@ describe('the image', () => {
     const [build = [], run = []] = await stages();
     // oxlint-disable-next-line no-template-curly-in-string
     const written = build.indexOf('RUN npm pkg set gitHead="${REVISION}"');
-    // What comes before is built once for all revisions.
+    // Layers before are cached for all revisions.
     expect(written).toBeGreaterThan(build.findIndex((line) => line.includes('npm prune')));
     expect(build[written - 1]).toBe('ARG REVISION=unknown');
     expect(run).toContain('COPY --from=build /app/package.json ./');

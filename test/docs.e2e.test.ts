@@ -20,7 +20,7 @@ afterAll(() => Promise.all([service.stop(), below.stop()]));
 
 const read = (from: TestService, path: string) => from.request('GET', path, { anonymous: true });
 
-/** Addresses that a page names. */
+/** The URLs in a page. */
 function references(html: string): string[] {
   return [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url ?? '');
 }
@@ -92,7 +92,7 @@ describe('the docs', () => {
     const tag = first.headers.get('etag') ?? '';
     expect(tag).toMatch(/^"[\w-]{43}"$/);
     expect(first.headers.get('cache-control')).toBe('no-cache');
-    // Times say nothing: they go back with a deployment that is taken back.
+    // Modification times do not help: they go back after a rollback.
     expect(first.headers.get('last-modified')).toBeNull();
     for (const [name, value, status] of [
       ['If-None-Match', tag, 304],
@@ -101,7 +101,7 @@ describe('the docs', () => {
     ] as const) {
       const answer = await service.request('GET', '/docs/page.js', {
         anonymous: true,
-        // As a browser asks; fetch would add no-cache, which asks for all of it.
+        // Like a browser. `fetch` would add no-cache.
         headers: { [name]: value, 'Cache-Control': 'max-age=0' },
       });
       expect(answer.status).toBe(status);

@@ -18,7 +18,7 @@ import { toInteger } from '../src/http/exact-json.js';
 import { jsonBody } from '../src/http/json-body.js';
 import { NewPlantDto } from '../src/plants/dto/new-plant.dto.js';
 
-/* DTOs as the documentation of Nest writes them. */
+/* DTOs as in Nest's documentation. */
 
 class OwnerDto {
   @IsString()
@@ -91,7 +91,7 @@ beforeAll(async () => {
   pipe = module.get(DtoPipe);
 });
 
-/** A body that has arrived and is not read yet. */
+/** A body that has arrived, but has not been read. */
 function unread(content: string): unknown {
   const bytes = Buffer.from(content);
   const headers = { 'content-type': 'application/json', 'content-length': String(bytes.length) };
@@ -104,7 +104,7 @@ function unread(content: string): unknown {
   return request.body;
 }
 
-/** What a handler gets, or the failure of its parameter. */
+/** The argument of the handler, or the failure of the pipe. */
 async function body(content: string, metatype: ArgumentMetadata['metatype'] = CatDto) {
   return pipe.transform(unread(content), { type: 'body', metatype });
 }
@@ -217,7 +217,7 @@ describe('a body that cannot become a DTO', () => {
   });
 
   it('because the handler wants only a part is a bug', () => {
-    // Nest has looked for the part in the unread body.
+    // Nest has read the member from the unread body.
     expect(() =>
       pipe.transform(undefined, { type: 'body', metatype: String, data: 'name' }),
     ).toThrow(/whole/);

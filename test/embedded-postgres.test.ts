@@ -54,7 +54,7 @@ describe('the embedded database', () => {
   it('refuses a second instance, and is taken over from an instance that was killed', async () => {
     const first = await start();
     await expect(start()).rejects.toThrow(/already running/);
-    // What the end of the process would do: its session is gone, its server goes on.
+    // Like the end of the process: its session is closed, its server keeps running.
     await withClient(first.url, (client) => client.query(OTHER_INSTANCES_GO));
     await mkdir(join(folder, 'postgres-new-left'));
     const second = await vi.waitFor(() => start(), PATIENCE);
@@ -104,7 +104,7 @@ describe('the embedded database', () => {
     await withClient(first.url, async (client) => {
       client.on('error', () => {});
       await client.query(OTHER_INSTANCES_GO);
-      // Smart shutdown: it ends when this client has gone.
+      // Smart shutdown: the server waits for this client.
       process.kill(first.pid, 'SIGTERM');
       const note = join(folder, 'postgres', 'data', 'postmaster.pid');
       await vi.waitFor(
@@ -115,7 +115,7 @@ describe('the embedded database', () => {
       const second = startEmbeddedPostgres(folder, { log: (step) => steps.push(step) });
       await vi.waitFor(() => expect(steps).toEqual(['waiting for the database']), 20_000);
       await rm(note);
-      // Longer than a server that ends at once is started again.
+      // Longer than failed starts are retried.
       await sleep(1_500);
       setTimeout(() => void client.end(), 10);
       const server = await second;
@@ -135,7 +135,7 @@ describe('the embedded database', () => {
   it('can be aborted during crash recovery, and leaves no server', async () => {
     await (await start()).stop();
     const data = join(folder, 'postgres', 'data');
-    // It asks an archive that does not answer.
+    // Recovery waits for an archive that does not answer.
     await writeFile(join(data, 'recovery.signal'), '');
     const controller = new AbortController();
     const server = startEmbeddedPostgres(folder, {
@@ -185,7 +185,7 @@ describe('the embedded database', () => {
   });
 
   it('reports the message of initdb when the database cannot be created', async () => {
-    // PostgreSQL takes no path of a thousand characters and more.
+    // PostgreSQL refuses paths of a thousand characters.
     const deep = join(folder, ...Array.from({ length: 6 }, () => 'x'.repeat(200)));
     await expect(startEmbeddedPostgres(deep)).rejects.toThrow(
       /^cannot create the database in .*\(.+\): fix that, or set DATABASE_URL$/,
@@ -216,7 +216,7 @@ describe('the account of the embedded server', () => {
   it('stays the owner of the files', async () => {
     const { uid, gid } = await ordinaryOwner();
     const account = serverAccount({ ...needs(), data: folder }, 0);
-    // Only root, or the owner itself, can take the owner's place.
+    // Only root and the owner can run as the owner.
     if ([0, uid].includes(process.getuid?.() ?? -1)) {
       expect(await account).toEqual({ command: [], uid, gid });
     } else {
@@ -225,7 +225,7 @@ describe('the account of the embedded server', () => {
   });
 
   it('is an existing user where namespaces are forbidden, if there is one', async () => {
-    // Without programs on the path, nothing can be run as anybody.
+    // Without programs in PATH, no account works.
     vi.stubEnv('PATH', '/nowhere');
     await expect(serverAccount(needs(), 0)).rejects.toThrow(
       /start the service as an ordinary user, or set DATABASE_URL/,

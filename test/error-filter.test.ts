@@ -27,7 +27,7 @@ beforeEach(() => {
   log = [];
 });
 
-/** What the filter does with the answer to a request that has failed. */
+/** Runs the filter, and returns the calls on the response. */
 function answerTo(failure: unknown, request: object = {}, response: object = {}): unknown[] {
   const calls: unknown[] = [];
   const http = {

@@ -8,7 +8,7 @@ import {
 } from '../src/http/exact-json.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 
-/** A number that is written as it is. */
+/** A number that is written unchanged. */
 class Literal {
   constructor(private readonly value: number | bigint | string) {}
 
@@ -17,7 +17,7 @@ class Literal {
   }
 }
 
-/** Writes a tree as JSON: compact by choice 0, else with white space, escapes and members in another order. */
+/** Writes a tree as JSON: compact for choice 0, otherwise with white space, escapes and reordered members. */
 function write(tree: unknown, choose: () => number): string {
   const gap = () => ['', ' ', '\n', '\t '][choose()] ?? '';
   const text = (value: string) =>

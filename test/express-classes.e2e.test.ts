@@ -14,7 +14,7 @@ it("requests and responses are created with Express's prototypes", async () => {
   });
   try {
     expect((await service.post({ id: 1, name: 'Monstera' })).status).toBe(200);
-    // Express did what it always does, and it made no difference.
+    // Express called `setPrototypeOf`, without effect.
     expect(given).toHaveBeenCalled();
     expect(changed).toEqual([]);
   } finally {

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
 
-/** A machine can be busy. */
+/** For busy machines. */
 const PATIENCE = { timeout: 10_000 };
 
 let service: TestService;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterEach(() => locker?.end());
 afterAll(() => service.stop());
 
-/** Holds up every statement on the plants until the end of the transaction. */
+/** Blocks every statement on the table until the end of the transaction. */
 async function lockPlants(): Promise<Client> {
   locker = new Client({ connectionString: service.database.url });
   await locker.connect();
@@ -31,7 +31,7 @@ async function areWaiting(count: number): Promise<void> {
   }, PATIENCE);
 }
 
-/** Sends plants one after the other that the lock holds up, each in a group of its own. */
+/** Sends plants one after the other, each in a separate group, which the lock blocks. */
 async function holdUp(lock: Client, ids: readonly number[]): Promise<Promise<Answer>[]> {
   const answers: Promise<Answer>[] = [];
   for (const id of ids) {
@@ -46,7 +46,7 @@ async function holdUp(lock: Client, ids: readonly number[]): Promise<Promise<Ans
   return answers;
 }
 
-/** Sends plants so that they leave in groups: the first two hold the others up. */
+/** Sends plants in groups: the first two groups block the others. */
 async function createTogether(
   plants: readonly object[],
   whileWaiting: () => Promise<unknown> = () => Promise.resolve(),
@@ -100,7 +100,7 @@ describe('plants that arrive together', () => {
     const before = await groups();
     const answers = await createTogether(names.map((name) => ({ id: 2_500, name })));
     expect(answers.map(({ status }) => status)).toEqual([...numbers(1, 40).map(() => 400), 200]);
-    // Those that the lock held up, and those that waited.
+    // The blocked groups, and the groups behind them.
     expect((await groups()) - before).toBeLessThanOrEqual(5);
   });
 
@@ -185,7 +185,7 @@ describe('two replicas', () => {
         wanted.map((id, i) => (i < ids.length ? service : other).post({ id, name: 'same' })),
       );
       const served = wanted.filter((_, i) => answers[i]?.status === 200);
-      // On a busy machine a plant may have to wait for too long. A deadlock would be 50300.
+      // On a busy machine, a plant may time out in the queue. A deadlock would be 50300.
       for (const { status, json } of answers) {
         if (status !== 200) expect([status, json['error']]).toEqual([503, 50301]);
       }
@@ -240,7 +240,7 @@ describe('slow rows', () => {
         numbers(1, 600).map((id) => slow.post({ id, name: 'slow' })),
       );
       const created = answers.filter(({ status }) => status === 200);
-      // The others were turned away in time, and may come back.
+      // The others were refused in time, and may be retried.
       for (const answer of answers.filter(({ status }) => status !== 200)) {
         expect([answer.status, answer.json['error']]).toEqual([503, 50301]);
       }

@@ -35,7 +35,7 @@ afterEach(async () => {
   await issuer.close();
 });
 
-/** Trusts the issuer, and treats it as usual but for the times given here. */
+/** A verifier with the default times, except those given here. */
 function verifierWith(times: Partial<IssuerTimes> = {}): JwtVerifier {
   const keys = new IssuerKeys(
     { issuer: issuer.url, jwksUri: undefined },
@@ -48,7 +48,7 @@ function hundred<T>(make: (index: number) => T): T[] {
   return Array.from({ length: 100 }, (_, index) => make(index));
 }
 
-/** Tokens that name keys which the issuer does not have. */
+/** Tokens with unknown key ids. */
 async function strangers(): Promise<string[]> {
   const key = await newKey('ES256');
   return Promise.all(
@@ -56,12 +56,12 @@ async function strangers(): Promise<string[]> {
   );
 }
 
-/** Moves the clock of the day, and lets everything else run as before. */
+/** Moves the wall clock only. */
 function letPass(milliseconds: number): void {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds });
 }
 
-/** A token that outlives every test that moves the clock. */
+/** A token that is valid longer than any test moves the clock. */
 function lastingToken(): Promise<string> {
   return issuer.token({ exp: secondsFromNow(86_400) });
 }
@@ -99,7 +99,7 @@ describe.each(DOCUMENTS)('an issuer that, asked for its %s,', (document) => {
     const verifier = verifierWith({ timeout: 200, afterFailure: 0 });
     const token = await issuer.token();
     issuer.behave(document, hang);
-    // Node forgets the time limit of a request when it collects garbage at the wrong moment.
+    // In Node 20, a garbage collection can remove the timeout of `fetch`.
     const collecting = setInterval(collectGarbage, 20);
     try {
       const start = performance.now();
@@ -136,7 +136,7 @@ describe('a discovery document', () => {
     ['names no keys', () => ({ jwks_uri: undefined })],
     ['names a list of keys', ({ jwksUri }) => ({ jwks_uri: [jwksUri] })],
     ['names keys by a relative address', () => ({ jwks_uri: '/keys' })],
-    // Reaches the same server, but is no address of the loopback network.
+    // Leads to the same server, but is not a loopback address.
     [
       'names keys on an insecure line',
       ({ jwksUri }) => ({ jwks_uri: jwksUri.replace('127.0.0.1', '0.0.0.0') }),

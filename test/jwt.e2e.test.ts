@@ -25,7 +25,7 @@ import type { TestKey } from './support/test-issuer.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { Answer, RequestOptions, TestService } from './support/test-service.js';
 
-/** What a caller learns from an answer. */
+/** The parts of an answer that clients see. */
 interface Outcome {
   readonly status: number;
   readonly body: Record<string, unknown>;
@@ -131,7 +131,7 @@ async function ask(
 }
 
 function outcomeOf({ status, headers, json, text }: Answer): Outcome {
-  // Where keys come from is nobody's business, and neither is what went wrong there.
+  // The answer must not reveal the URL of the keys or the failure.
   expect(JSON.stringify([...headers]) + text).not.toMatch(/127\.0\.0\.1|jwks|openid|\.ts|\.js/);
   return {
     status,
@@ -162,7 +162,7 @@ function logText(): string {
   return services.map(({ log }) => JSON.stringify(log)).join('\n');
 }
 
-/** The parts of the tokens that stand in the text; parts that could be there by chance are left out. */
+/** The parts of the tokens that occur in the text, except parts that are too short. */
 function partsIn(text: string, tokens: Iterable<string>): string[] {
   return [...tokens]
     .flatMap((token) => token.split('.'))
@@ -422,14 +422,14 @@ describe('a forged token', () => {
   let service: TestService;
   let otherUses: Record<'encrypting' | 'wrapping' | 'weak' | 'curve', TestKey>;
 
-  /** The header of a good token, changed. */
+  /** The header of a valid token, changed. */
   const header = (changes: Record<string, unknown> = {}) => ({
     alg: 'RS256',
     kid: issuer.key.kid,
     typ: 'at+jwt',
     ...changes,
   });
-  /** A token that would be good, were its header not changed. */
+  /** A valid token with a changed header. */
   const signed = (changes: Record<string, unknown>, key: KeyObject = issuer.key.privateKey) =>
     forge(header(changes), issuer.claims(), rs256(key));
   const signedByAttacker = (changes: Record<string, unknown> = {}) =>

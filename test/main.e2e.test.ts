@@ -7,7 +7,7 @@ import { welcome } from '../src/local/welcome.js';
 import { createTestDatabase } from './support/test-database.js';
 import { TOKEN } from './support/test-service.js';
 
-/* The programs, run in this process: what they do as processes is in start.test.ts. */
+/* Runs the programs in this process. start.test.ts runs them as processes. */
 
 const PROJECT = process.cwd();
 

@@ -204,7 +204,7 @@ describe('a management port of its own', () => {
     expect(lines).toMatchObject([
       { level: 50, error: 50000, err: { message: 'the queue is not to be read' } },
     ]);
-    // What others ask wrongly is no failure of ours.
+    // A wrong request is not logged as an error.
     expect((await fetch(`http://127.0.0.1:${port}/nothing`)).status).toBe(404);
     expect(lines).toHaveLength(1);
   });
@@ -246,7 +246,7 @@ describe('the management port', () => {
     expect(count(labels('POST', '200', '/plants'))).toBe('1');
     expect(count(labels('GET', '404', '/plants/:id'))).toBe('1');
     expect(count(labels('GET', '404', ''))).toBe('1');
-    // Of bounded number, whatever methods there are.
+    // Low cardinality, with any method.
     expect(count(labels('_OTHER', '404', ''))).toBe('2');
     expect(text).not.toContain('PROPFIND');
     expect(text).toMatch(/http_server_request_duration_seconds_bucket\{le="0\.075",/);
@@ -274,7 +274,7 @@ describe('the management port', () => {
     socket.send('rubbish\r\n\r\n more of it');
     expect((await socket.answer()).status).toBe(400);
     socket.destroy();
-    // Those of the management port itself are no refusals of the service.
+    // Refusals of the management port do not count.
     await ask('/nothing');
     const counted = Object.entries(await refusals())
       .map(([number, count]) => [number, count - (before[number] ?? 0)])
@@ -334,7 +334,7 @@ describe('the management port', () => {
     const before = await metrics();
     const unlock = await lockPlants(service.database);
     const creations: Promise<Answer>[] = [];
-    // Two groups can be under way; what comes later waits for them.
+    // Two groups can run. Later plants wait.
     for (const connections of [1, 2]) {
       creations.push(service.post({ id: 100 + connections, name: 'four' }));
       await vi.waitFor(async () => expect((await metrics()).get(used)).toBe(connections), PATIENCE);
@@ -367,7 +367,7 @@ describe('the management port', () => {
   it('shows utilization and delay of the event loop', async () => {
     const active = 'nodejs_eventloop_time_seconds_total{nodejs_eventloop_state="active"}';
     const before = (await metrics()).get(active) ?? NaN;
-    // Each reading starts the clock of the delay anew, which ticks every 10 ms.
+    // Each scrape resets the delay monitor, which samples every 10 ms.
     await sleep(50);
     const end = performance.now() + 500;
     // oxlint-disable-next-line no-empty
@@ -378,7 +378,7 @@ describe('the management port', () => {
     expect((blocked.get(active) ?? NaN) - before).toBeGreaterThan(0.45);
     expect(blocked.get('nodejs_eventloop_lag_max_seconds')).toBeGreaterThan(0.4);
     expect(blocked.get('nodejs_eventloop_lag_max_seconds')).toBeLessThan(5);
-    // What was read is not told again.
+    // Each scrape shows only the time since the previous.
     await sleep(50);
     expect((await metrics()).get('nodejs_eventloop_lag_max_seconds')).toBeLessThan(0.4);
   });

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 
-/** Folders of what is not ours. */
+/** Folders of third parties. */
 const LEFT_OUT = new Set(['.git', '.data', 'node_modules', 'dist', 'coverage', 'screenshots']);
 
 async function markdownFiles(folder = ''): Promise<string[]> {
@@ -25,7 +25,7 @@ async function markdownFiles(folder = ''): Promise<string[]> {
 
 const files = await markdownFiles();
 
-/** Everything in a Markdown file, whatever it lies in. */
+/** All tokens of a Markdown file, at any depth. */
 async function tokensOf(file: string): Promise<Token[]> {
   const marked = new Marked();
   const tokens: Token[] = [];
@@ -34,7 +34,7 @@ async function tokensOf(file: string): Promise<Token[]> {
   return tokens;
 }
 
-/** What GitHub makes of the headings of a file. */
+/** The anchors that GitHub generates for the headings. */
 async function anchorsOf(file: string): Promise<Set<string>> {
   const slugger = new GithubSlugger();
   return new Set(
@@ -44,7 +44,7 @@ async function anchorsOf(file: string): Promise<Set<string>> {
   );
 }
 
-/** Why a link leads nowhere. */
+/** The reason why a link is broken. */
 async function faultOf(file: string, href: string): Promise<string | undefined> {
   if (/^https?:/.test(href)) return URL.canParse(href) ? undefined : 'is no URL';
   const [path = '', anchor] = href.split('#');

@@ -38,7 +38,7 @@ import { NO_TRACER } from '../src/observability/tracer.js';
 import { PATIENCE } from './support/patience.js';
 import { TOKEN } from './support/test-service.js';
 
-/* A feature as Nest's documentation would have it, behind the edge of the service. */
+/* A feature as in Nest's documentation, in an application of this service. */
 
 class CreateCatDto {
   @IsString()

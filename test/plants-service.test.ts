@@ -5,7 +5,7 @@ import { PlantsRepository } from '../src/plants/plants.repository.js';
 import { PlantsService } from '../src/plants/plants.service.js';
 
 const repository = { findById: vi.fn<PlantsRepository['findById']>() };
-/** Whatever the service has its plants created by. */
+/** A mock of the group commit. */
 const batch = { create: vi.fn<(plant: unknown) => Promise<string>>() };
 let service: PlantsService;
 

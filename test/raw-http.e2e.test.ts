@@ -10,13 +10,13 @@ import type { TestService } from './support/test-service.js';
 /** BODY_LIMIT of the service. */
 const LIMIT = 1024;
 
-/** How long refused connections are drained at most, as the design has it. */
+/** Longest drain of refused connections. */
 const DRAIN = { bytes: 64 * 1024, milliseconds: 1_000 };
 
-/** "At once": clearly before a drain would be over. */
+/** "At once": clearly before the end of a drain. */
 const AT_ONCE = 700;
 
-/** More than the design allows, because bytes are read in pieces of 64 KB and machines are busy. */
+/** More than the limit, because bytes are read in chunks of 64 KB and machines are busy. */
 const READ_AT_MOST = DRAIN.bytes + 6 * 64 * 1024;
 const OPEN_AT_MOST = DRAIN.milliseconds + 1_500;
 
@@ -33,7 +33,7 @@ const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 let service: TestService;
 
-/** A service that does not wait long. */
+/** A service with short timeouts. */
 let hasty: TestService;
 
 const HASTY_LIMITS = {
@@ -59,7 +59,7 @@ afterAll(async () => {
   await Promise.all([service.stop(), hasty.stop()]);
 });
 
-// Whatever a client did, the next one is served.
+// After every test, the service still answers.
 afterEach(async () => {
   expect((await answerTo(creating(newPlant()))).status).toBe(200);
 });
@@ -78,7 +78,7 @@ async function answerTo(bytes: string | Uint8Array): Promise<RawAnswer> {
   return answer;
 }
 
-/** Sends what must be refused, with nothing after the refusal but the end of the connection. */
+/** Sends a request that must be refused, and expects the end of the connection after the refusal. */
 async function refusalOf(bytes: string | Uint8Array, error: number): Promise<RawAnswer> {
   const socket = await open();
   socket.send(bytes);
@@ -90,7 +90,7 @@ async function refusalOf(bytes: string | Uint8Array, error: number): Promise<Raw
   return answer;
 }
 
-/** Nothing comes behind the last answer, not even when the client says that it has nothing to say. */
+/** Expects nothing after the last answer, also after a half-close. */
 async function expectLast(socket: RawSocket): Promise<void> {
   socket.sendEnd();
   await socket.end(AT_ONCE);
@@ -123,7 +123,7 @@ function repeated(line: string, times: number): string[] {
 
 let plants = 0;
 
-/** The JSON of a plant with an id of its own. */
+/** The JSON of a plant with a new id. */
 function newPlant(name = 'Fern'): string {
   return JSON.stringify({ id: ++plants, name });
 }
@@ -132,12 +132,12 @@ function pathOf(plant: string): string {
   return `/plants/${(JSON.parse(plant) as { id: number }).id}`;
 }
 
-/** A request that is in order, with its body. */
+/** A valid request with its body. */
 function creating(plant: string, ...fields: readonly string[]): string {
   return creatingHead(`Content-Length: ${Buffer.byteLength(plant)}`, ...fields) + plant;
 }
 
-/** The head of a request that is in order, but for how long its body is. */
+/** The head of a valid request, with a given length of its body. */
 function creatingHead(...fields: readonly string[]): string {
   return head('POST /plants HTTP/1.1', HOST, AUTHORIZATION, JSON_TYPE, ...fields);
 }
@@ -146,7 +146,7 @@ function getting(path: string, ...fields: readonly string[]): string {
   return head(`GET ${path} HTTP/1.1`, HOST, AUTHORIZATION, ...fields);
 }
 
-/** A plant whose JSON is that many bytes long. */
+/** A plant whose JSON has this many bytes. */
 function plantOf(bytes: number): string {
   const plant = newPlant('');
   return plant.replace('""', `"${'x'.repeat(bytes - plant.length)}"`);
@@ -652,7 +652,7 @@ describe('the length of a body', () => {
 });
 
 describe.concurrent('timeouts', () => {
-  /** Of the check, which Node makes once in a second. */
+  /** Between two checks of Node. */
   const LATE = HASTY_LIMITS.headers + 1_000 + 1_000;
 
   it.each([
@@ -833,7 +833,7 @@ describe('a connection is kept alive', () => {
       status: 200,
       headers: { 'content-type': 'application/json', 'content-length': String(plant.length) },
     });
-    // A body would be in the way of this answer.
+    // A body would precede this answer.
     socket.send(head('HEAD /plants/1 HTTP/1.1', HOST) + creating(plant));
     expect(await socket.answer({ toHead: true })).toMatchObject({ status: 401 });
     expect(await socket.answer()).toMatchObject({ status: 200 });
@@ -923,7 +923,7 @@ describe('pipelined requests', () => {
   it('are answered in order', async () => {
     const socket = await open();
     const names = Array.from({ length: 20 }, (_, index) => `Fern ${index}`);
-    // The refusals between them are quicker.
+    // The refusals between them are faster.
     socket.send(names.map((name) => creating(newPlant(name)) + getting('/nothing')).join(''));
     for (const name of names) {
       expect(await socket.answer()).toMatchObject({ status: 200, body: JSON.stringify({ name }) });

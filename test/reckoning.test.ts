@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { contradictions, tally } from './support/reckoning.js';
 import type { Attempt, Outcome, WantedPlant } from './support/reckoning.js';
 
-/* Fault tests believe it, so it has to notice. */
+/* Fault tests rely on the reckoning, so it is tested itself. */
 
 const PLANT: WantedPlant = { id: 2n ** 60n + 1n, name: 'Fern', tag: 'indoor' };
 const OTHER: WantedPlant = { ...PLANT, tag: null };

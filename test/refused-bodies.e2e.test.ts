@@ -8,12 +8,12 @@ import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
 import { TOKEN } from './support/test-service.js';
 
-/* What ordinary clients get to read, which send and look for an answer by turns. The service is a process of
-   its own: within one process, client and service take turns, and hardly an answer is lost. */
+/* Ordinary clients, which alternate between sending and reading. The service is a separate process: within one
+   process, client and service take turns, and hardly any answer is lost. */
 
 const MEGABYTE = 1024 * 1024;
 
-/** Enough to lose some when answers are lost now and then. */
+/** Enough to detect answers that are lost sometimes. */
 const TIMES = 30;
 
 let database: TestDatabase;

@@ -35,12 +35,12 @@ const isRoot = process.getuid?.() === 0;
 const hasNamespaces = spawnSync('unshare', ['--user', 'true']).status === 0;
 const hasCurl = spawnSync('bash', ['-c', 'command -v curl']).status === 0;
 
-/** How many connections the system lets wait for a program at most; none where it does not tell. */
+/** Longest accept queue that the kernel allows, if known. */
 const MAX_BACKLOG = existsSync('/proc/sys/net/core/somaxconn')
   ? Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8'))
   : 0;
 
-/** The first start in an empty folder, after it was ended; other folders are copies of this one. */
+/** The first start in an empty folder. Other folders are copies of this folder. */
 let first: {
   readonly workspace: Workspace;
   readonly stdout: string;
@@ -52,13 +52,13 @@ let first: {
   readonly exit: Exit;
 };
 
-/** Copies that are at rest: whoever needs one may have it. */
+/** Unused copies. */
 const copies: Workspace[] = [];
 
 interface Fixtures {
   /** An empty working directory. */
   readonly fresh: Workspace;
-  /** One in which the service ran before, with the token `first.token` and the plant of id 1. */
+  /** A directory in which the service ran before, with the token `first.token` and the plant of id 1. */
   readonly used: Workspace;
   /** An empty database on the server that the tests share. */
   readonly database: TestDatabase;
@@ -137,7 +137,7 @@ describe.concurrent('the first start in a folder', () => {
     expect(modeOf(workspace.path('.data', 'token'))).toBe(0o600);
     expect(modeOf(workspace.path('.data', 'postgres', 'password'))).toBe(0o600);
     expect(modeOf(workspace.path('.data', 'postgres', 'data'))).toBe(0o700);
-    // Where root's database has to run as another user, that one may get through, but not look around.
+    // If root's database runs as another user, that user may enter the folder, but not list it.
     expect(modeOf(workspace.path('.data'))).toBe(isRoot && !hasNamespaces ? 0o711 : 0o700);
     expect(readFileSync(workspace.path('.data', 'token'), 'utf8').trim()).toBe(first.token);
   });
@@ -158,7 +158,7 @@ describe.concurrent('the first start in a folder', () => {
     async () => {
       const workspace = await Workspace.create(0o700);
       try {
-        // Without `unshare` on the path, it is as where namespaces are forbidden.
+        // Without `unshare` in PATH, the service acts as if namespaces were forbidden.
         const programs = workspace.path('programs');
         await mkdir(programs);
         for (const name of ['ls', 'true']) await symlink(`/bin/${name}`, join(programs, name));
@@ -305,10 +305,10 @@ describe.concurrent('the shutdown', () => {
         '',
       ].join('\r\n'),
     );
-    // The service is waiting for the body, which never comes.
+    // The service waits for the body, which never arrives.
     await once(slow, 'data');
 
-    // The same signal again within moments comes from npm, not from an impatient person.
+    // A signal that is repeated at once comes from npm, not from a person.
     service.kill('SIGINT');
     service.kill('SIGINT');
     await service.logged('shutting down');
@@ -503,7 +503,7 @@ describe.concurrent('a start with DATABASE_URL', () => {
   }) => {
     const managementUrl = `http://127.0.0.1:${await freePort()}`;
     const service = fresh.start({
-      // Nobody listens there.
+      // No server listens there.
       DATABASE_URL: 'postgres://plants:a-database-password@127.0.0.1:1/plants',
       AUTH_TOKEN: TOKEN,
       MANAGEMENT_PORT: new URL(managementUrl).port,
@@ -558,7 +558,7 @@ function modeOf(path: string): number {
   return statSync(path).mode & 0o777;
 }
 
-/** Where this machine can be reached, 127.0.0.1 aside. */
+/** The addresses of this machine, except 127.0.0.1. */
 function otherAddresses(): string[] {
   const addresses = Object.values(networkInterfaces()).flatMap((list = []) =>
     // Link-local ones mean nothing without the name of the interface.

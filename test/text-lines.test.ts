@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../src/observability/logger.js';
 
-/** What a log in text shows of what is written to it, without the time. */
+/** The output of a text log, without the time. */
 function shown(write: (log: ReturnType<typeof createLogger>) => void): string[] {
   let output = '';
   const destination = { write: (text: string) => void (output += text) };

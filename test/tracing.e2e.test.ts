@@ -146,7 +146,7 @@ describe('traces', () => {
     const creations = ids.map((id) =>
       service.post({ id, name: 'a' }, { 'X-Request-Id': `group-${id}` }),
     );
-    // Two groups can be under way, so some of the thirty gather behind them.
+    // Two groups can run, so some of the thirty plants wait together.
     const locked = "SELECT 1 FROM pg_locks WHERE relation = 'plants'::regclass AND NOT granted";
     await vi.waitFor(
       async () => expect(await service.database.query(locked)).toHaveLength(2),
@@ -239,7 +239,7 @@ describe.concurrent('a process', () => {
     const service = start({
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_SERVICE_NAME: 'greenhouse',
-      // Nothing would leave by itself during the test.
+      // No batch would be exported by itself during the test.
       OTEL_BSP_SCHEDULE_DELAY: '60000',
     });
     const { traceId, spanId } = await get(service);
@@ -262,13 +262,13 @@ describe.concurrent('a process', () => {
     const begin = performance.now();
     service.kill('SIGTERM');
     expect(await service.exit()).toEqual({ code: 0, signal: null });
-    // 3 seconds for the traces, after those for the connections. The exporter would take 10.
+    // 3 seconds for the traces, after the timeouts of the connections. The exporter's own timeout is 10 s.
     expect(performance.now() - begin).toBeLessThan(9_000);
     collector.stop();
   });
 
   it('does not load OpenTelemetry without a collector', async () => {
-    // Names every file that was run, when the process ends.
+    // Lists every loaded file at the end of the process.
     const coverage = workspace.path('coverage');
     const service = start({ NODE_V8_COVERAGE: coverage });
     expect(await get(service)).toMatchObject({ status: 404, ...CALLER });

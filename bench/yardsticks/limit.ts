@@ -3,8 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { Pool } from 'pg';
 import { announce } from './announce.js';
 
-/* The limit: what Node itself allows when creates share their commits and nothing else is done. No
-   token, no rules, no log, no bound, no answer to a failure. */
+/* The upper limit of Node with group commit and nothing else: no token, rules, log, timeouts or error handling. */
 
 interface NewPlant {
   readonly id: number;

@@ -7,7 +7,7 @@ import { IsInt, IsOptional, IsString } from 'class-validator';
 import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
 import { announce } from './announce.js';
 
-/* What the documentation of NestJS leads to. */
+/* A service as in the documentation of NestJS. */
 
 class CreatePlantDto {
   @IsInt()

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const PROJECT = `plant-store-test-${randomBytes(4).toString('hex')}`;
 const TOKEN = 'plant-store-local-token-that-everybody-knows';
 
-/** Prometheus looks every 15 s. */
+/** Prometheus scrapes every 15 s. */
 const PATIENCE = { timeout: 60_000, interval: 500 };
 
 let port: number;
@@ -41,7 +41,7 @@ async function compose(...command: readonly string[]): Promise<string> {
         DOCKER_CONFIG,
         PORT: String(port),
         PROMETHEUS_PORT: String(prometheusPort),
-        // Of no use here: Prometheus could not follow.
+        // Random ports do not work here, because Prometheus has a fixed target.
         MANAGEMENT_PORT: '4000',
       },
       maxBuffer: 2 ** 26,
@@ -54,14 +54,14 @@ function withMonitoring(...command: readonly string[]): Promise<string> {
   return compose('--profile', 'monitoring', ...command);
 }
 
-/** Why the engine does not have the image of the service and cannot get it, where no registry answers. */
+/** Why the image is missing and cannot be pulled, if no registry answers. */
 async function reasonToDoWithout(service: string): Promise<string | undefined> {
   try {
     await withMonitoring('pull', '--quiet', '--policy', 'missing', service);
     return undefined;
   } catch (error) {
     const { stderr } = error as { readonly stderr: string };
-    // That is an answer: what the file names is wrong.
+    // The registry answered, so the name in the file is wrong.
     if (/manifest|not found|denied/i.test(stderr)) throw error;
     return stderr;
   }
@@ -104,7 +104,7 @@ describe('docker compose up', () => {
       name: 'Monstera',
       tag: 'indoor',
     });
-    // Who is not done by then is killed, and has another exit code.
+    // A service that is not done by then is killed, with another exit code.
     await compose(
       'stop',
       '--timeout',

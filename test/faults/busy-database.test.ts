@@ -42,7 +42,7 @@ async function endSessions(): Promise<void> {
   await Promise.all(sessions.splice(0).map((session) => session.end()));
 }
 
-/** Takes every connection that the server has left. */
+/** Opens all remaining connections of the server. */
 async function takeConnections(): Promise<void> {
   for (;;) {
     try {
@@ -59,7 +59,7 @@ describe('a database that cannot serve for a while', () => {
     sessions.push(operator);
     await operator.query('BEGIN; LOCK TABLE plants');
     await crowd.outcomes(isRefusedFor503, 16);
-    // Longer than a statement may take.
+    // Longer than the statement timeout.
     await expectQuickRefusals(crowd, 6_000);
     await operator.query('ROLLBACK');
     await expectRecovery(crowd);
@@ -69,14 +69,14 @@ describe('a database that cannot serve for a while', () => {
   it('because others use all of its connections', async () => {
     sessions.push(await postgres.connect());
     const [operator] = sessions;
-    // The service asks for a new one at once, and a session that is told to end may last a moment longer.
+    // The service reconnects at once, and a terminated session may last a moment longer.
     await vi.waitFor(
       async () => {
         await operator!.query(
           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store'",
         );
         await takeConnections();
-        // One belongs to what started the server.
+        // One connection belongs to the test.
         expect(sessions).toHaveLength(MAX_CONNECTIONS - 1);
       },
       { timeout: 20_000, interval: 10 },

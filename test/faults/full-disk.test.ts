@@ -8,7 +8,7 @@ import { Workspace } from '../support/process.js';
 import { isRefusedFor503, tally } from '../support/reckoning.js';
 import { expectReckoning, expectRecovery } from '../support/verdicts.js';
 
-/** Mounts a disk of a few megabytes where only the command that follows sees it. */
+/** Mounts a small disk that only the following command sees. */
 const MOUNT = 'mount -t tmpfs -o size=12m tmpfs "$0" && exec "$@"';
 
 let workspace: Workspace;
@@ -60,7 +60,7 @@ function create(url: string): Promise<Response> {
 it('refuses plants while the disk is full, and accepts them again when there is space', async () => {
   const disk = workspace.path('disk');
   await mkdir(disk);
-  // In a namespace of its own, in which an ordinary user may mount as well.
+  // In a separate namespace, where an ordinary user may mount, too.
   const namespace = ['unshare', '--user', '--map-root-user', '--mount', '--', 'sh', '-c', MOUNT];
   const service = workspace.start({ AUTH_TOKEN: TOKEN }, { through: [...namespace, disk] });
   const { url } = await service.listening();
@@ -74,7 +74,7 @@ it('refuses plants while the disk is full, and accepts them again when there is 
   await crowd.served(300);
   await fill(operator);
   await crowd.outcomes(isRefusedFor503, 100);
-  // Some still find room within a page.
+  // Some rows still fit into existing pages.
   await sleep(2_000);
   await operator.query('DROP TABLE ballast');
   await expectRecovery(crowd);
@@ -88,7 +88,7 @@ it('refuses plants while the disk is full, and accepts them again when there is 
     },
     { timeout: 20_000, interval: 500 },
   );
-  // Once when it begins, and once when it ends: not for each create.
+  // Logged once at the beginning and once at the end, not for each create.
   const told = service.log.filter(({ level }) => Number(level) > 30);
   expect(told).toEqual([
     expect.objectContaining({

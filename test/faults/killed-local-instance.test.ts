@@ -51,7 +51,7 @@ describe('a local instance that is killed', () => {
   it('recovers when its killed database is a zombie', async () => {
     const stopped = start();
     expect(await create((await stopped.listening()).url, TOKEN, PLANT)).toBe(200);
-    // As in a container where nobody collects what has ended: the parent of this one cannot.
+    // As in a container whose init does not reap zombies: the parent is stopped.
     stopped.kill('SIGSTOP');
     process.kill(postmaster(workspace).pid, 'SIGKILL');
     const service = start();
@@ -110,7 +110,7 @@ async function createUntil(
   return acknowledged;
 }
 
-/** Starts where something was killed, and reckons up. */
+/** Starts again after a kill, and compares acknowledged with stored plants. */
 async function expectRecovery(acknowledged: ReadonlyMap<string, string>): Promise<void> {
   const service = start();
   const { url } = await service.listening();

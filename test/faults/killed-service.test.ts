@@ -24,7 +24,7 @@ it('keeps acknowledged plants after kill -9 in the middle of batches, twenty tim
   const crowd = new Crowd({ urls: [replica.url], clients: 32 });
   for (let kill = 1; kill <= 20; kill += 1) {
     await crowd.served(100);
-    // Not always at the moment when answers have just left.
+    // At a random moment, not always right after answers.
     await sleep(kill % 5);
     const lost = crowd.outcomes(({ outcome }) => outcome.kind === 'lost', 1);
     replica.service.kill('SIGKILL');
@@ -34,6 +34,6 @@ it('keeps acknowledged plants after kill -9 in the middle of batches, twenty tim
   }
   await crowd.served(100);
   await expectReckoning(crowd, postgres, replica);
-  // One kill cut several requests off, so it met a batch.
+  // A kill interrupted several requests, so it hit a batch.
   expect(tally(crowd.attempts)['lost']).toBeGreaterThan(40);
 });

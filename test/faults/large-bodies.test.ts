@@ -12,14 +12,14 @@ import { Replica } from '../support/replica.js';
 
 const CLIENTS = 200;
 
-/** Of letters that take two bytes each, in UTF-8 and in the memory of the service. */
+/** Letters of two bytes each, in UTF-8 and in memory. */
 const NAME = 'é'.repeat(499_000);
 const REST = Buffer.from(`,"name":"${NAME}"}`);
 
-/** Milliseconds for an answer, on a machine that can be busy. */
+/** Timeout of an answer on a busy machine, in milliseconds. */
 const BOUND = 30_000;
 
-/** What a pod may have (deploy/kubernetes/base/deployment.yaml). */
+/** Memory limit of a pod (deploy/kubernetes/base/deployment.yaml). */
 const LIMIT = 384 * 2 ** 20;
 
 let workspace: Workspace;
@@ -58,7 +58,7 @@ async function create(id: number, agent: Agent): Promise<number> {
   return error ?? 0;
 }
 
-/** Most memory that the service has ever had, in bytes. */
+/** Peak memory of the service, in bytes. */
 async function peakMemory(): Promise<number> {
   const status = await readFile(`/proc/${replica.service.pid}/status`, 'utf8');
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
@@ -95,7 +95,7 @@ describe('many clients with bodies of a megabyte', () => {
     created.push(last);
     agent.destroy();
 
-    // There was no room for all of them.
+    // Not all bodies fitted into memory.
     expect(errors.get(50301)).toBeGreaterThan(0);
     expect([...errors.keys()].filter((error) => ![0, 50300, 50301].includes(error))).toEqual([]);
     const { rows } = await operator.query<{ id: string; same: boolean }>(

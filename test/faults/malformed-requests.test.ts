@@ -11,13 +11,13 @@ import { Replica } from '../support/replica.js';
 /** A million takes some twenty minutes: `MALFORMED_REQUESTS=1000000 npm run test:faults -- malformed`. */
 const COUNT = Number(process.env['MALFORMED_REQUESTS'] ?? 100_000);
 
-/** Requests that are made up at once. */
+/** Requests that are generated at once. */
 const PORTION = 5_000;
 
 /** Connections at a time. */
 const CONNECTIONS = 32;
 
-/** Bytes by which the memory may differ after the same work. */
+/** Tolerated growth of memory, in bytes. */
 const TOLERANCE = 16 * 2 ** 20;
 
 let workspace: Workspace;
@@ -39,7 +39,7 @@ async function residentMemory(): Promise<number> {
   return Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)?.[1]);
 }
 
-/** Leaves as soon as it has sent something, as scanners do. */
+/** Disconnects after sending, like a scanner. */
 function leave(request: Uint8Array): void {
   const socket = connect({ port: replica.port, host: '127.0.0.1' });
   socket.on('error', () => {});
@@ -55,14 +55,14 @@ it(
     const failures: string[] = [];
     for (let sent = 0; sent < COUNT; sent += PORTION) {
       const requests = malformedRequests(TOKEN, PORTION, seed + sent);
-      // Taken by whoever is free.
+      // A shared queue of all workers.
       const queue = requests.entries();
       const sending = Array.from({ length: CONNECTIONS }, async () => {
         for (const [i, request] of queue) {
           if (i % 10 === 0) leave(request);
           const statuses = await statusesFor(replica.port, request);
           const faults = statuses.filter((status) => status >= 500);
-          // What is needed to send it again.
+          // For the reproduction of the failure.
           if (faults.length > 0) failures.push(`${faults.join()}: ${request.toString('base64')}`);
           for (const status of statuses) seen.set(status, (seen.get(status) ?? 0) + 1);
         }
@@ -74,7 +74,7 @@ it(
     expect(failures).toEqual([]);
     expect(replica.service.running).toBe(true);
     expect(replica.service.stderr).toBe('');
-    // They were malformed in many ways, and not all of them.
+    // The requests were malformed in many ways, and some were valid.
     expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 400, 401, 404, 405, 415]));
     // The first half warms up.
     const [, , before, after] = quarters(memory).map((quarter) => Math.min(...quarter));
@@ -83,7 +83,7 @@ it(
     await crowd.served(300);
     expect((await crowd.stop()).every(isServed)).toBe(true);
   },
-  // Many times as long as it takes.
+  // Much longer than it takes.
   60_000 + COUNT * 5,
 );
 

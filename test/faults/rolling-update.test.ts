@@ -38,8 +38,7 @@ it('updates two replicas behind a proxy three times without a failed request', a
   proxy = nginx;
   await update(nginx);
 
-  // A connection that is made just when a replica stops listening is reset by the system. All others are
-  // served to their end: nothing else was left for nginx to send again.
+  // The kernel resets connections that are made just when a replica stops listening. nginx may retry only these.
   const cutOff = nginx.complaints.match(/prematurely closed|Connection reset/g) ?? [];
   expect(cutOff.length).toBeLessThanOrEqual(2 * replicas.length);
 });
@@ -89,7 +88,7 @@ function optionsOf(template: string): ReverseProxyOptions {
   };
 }
 
-/** Replaces the replicas one after the other, again and again, and takes stock of what clients were told. */
+/** Replaces the replicas one after the other, several times, and summarizes the answers. */
 async function update(
   { ca }: ReverseProxy,
   takenUp: (replica: Replica) => Promise<void> = async () => {},
@@ -119,7 +118,7 @@ async function update(
 
 /** What HAProxy has logged, without the details of a check. */
 function eventsIn(log: string): string[] {
-  // The last piece is a line that is not whole yet, or nothing.
+  // The last element is an incomplete line, or empty.
   const lines = log.split('\n').slice(0, -1);
   return lines.map((line) => line.replace(/, (info|check duration): .*/, ''));
 }

@@ -9,7 +9,7 @@ import { Replica } from '../support/replica.js';
 import { startReplicatedPostgres } from '../support/replicated-postgres.js';
 import type { ReplicatedPostgres } from '../support/replicated-postgres.js';
 
-/** Milliseconds for what comes soon, on a machine that can be busy. */
+/** Timeout on a busy machine, in milliseconds. */
 const PATIENCE = { timeout: 20_000, interval: 20 };
 
 let workspace: Workspace;
@@ -82,7 +82,7 @@ describe('an address that leads to a standby', () => {
         const replies: Reply[] = [];
         for (let round = 1; round <= 30; round += 1) {
           replies.push(await get(replica, 1), await create(replica, 1));
-          // More than the pool has connections.
+          // More than the connections of the pool.
           replies.push(...(await Promise.all(Array.from({ length: 20 }, () => get(replica, 1)))));
         }
         for (const { status, body } of replies)
@@ -194,12 +194,12 @@ describe('roles that are swapped under load', () => {
     try {
       for (let round = 1; round <= 3; round += 1) {
         await created(300);
-        // What has no standby to wait for is not confirmed, so nothing is lost with the old primary.
+        // Without a standby, no commit is confirmed, so the old primary loses no acknowledged plant.
         await primary.stop();
         await standby.promote();
         await standby.query("ALTER SYSTEM SET synchronous_standby_names = ''");
         await primary.startAsStandbyOf(standby);
-        // For a moment the address still leads to the old primary, which is a standby by now.
+        // For a moment, the address still leads to the old primary, which is a standby now.
         await primary.query('SELECT pg_wal_replay_pause()');
         await vi.waitFor(async () => expect((await get(replica, 1)).status).toBe(503), PATIENCE);
         await primary.query('SELECT pg_wal_replay_resume()');
@@ -236,7 +236,7 @@ describe('a create whose standby is unavailable', () => {
       expect(ended).toHaveLength(1);
     }, PATIENCE);
     expect((await lost).status).toBe(503);
-    // It is committed here, and nowhere else.
+    // The row is committed only on the primary.
     expect(await primary.query('SELECT id FROM plants WHERE id = 1')).toHaveLength(1);
     expect((await create(replica, 1)).status).toBe(503);
     expect((await create(replica, 1)).status).toBe(503);

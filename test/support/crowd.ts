@@ -8,10 +8,10 @@ import { until } from './process.js';
 
 export const TOKEN = 'a-token-for-faults-of-forty-two-characters';
 
-/** Longer than everything the service waits for, one after the other. */
+/** Longer than the sum of the service's timeouts. */
 const DEADLINE = 15_000;
 
-/** Milliseconds before a client whose request failed comes back: far less than the second it is asked for. */
+/** Milliseconds before a retry: much less than Retry-After. */
 const PAUSE = 50;
 
 /** Where ids begin, beyond what a JavaScript number can hold. */
@@ -24,7 +24,7 @@ export interface CrowdOptions {
   /** Addresses of `POST /plants`, which clients take in turn. */
   readonly urls: readonly string[];
   readonly clients?: number;
-  /** Of how many requests one wants an id that others want as well. */
+  /** One of this many requests uses a contested id. */
   readonly rivalry?: bigint;
   /** Certificate to be trusted. */
   readonly ca?: string;
@@ -36,7 +36,7 @@ export interface CrowdOptions {
  * plants. Half of what failed is sent again.
  */
 export class Crowd {
-  /** Everything that has an outcome, in the order of the outcomes. */
+  /** All completed attempts, in the order of their completion. */
   readonly attempts: Attempt[] = [];
   private readonly rivalry: bigint;
   private readonly clients: Promise<void>[];
@@ -50,12 +50,12 @@ export class Crowd {
     );
   }
 
-  /** Waits until so many more creates are served; fails when that takes too long. */
+  /** Waits until this many more creates have succeeded, with a timeout. */
   async served(count: number, bound = 20_000): Promise<void> {
     await this.outcomes(isServed, count, bound);
   }
 
-  /** Waits until so many more attempts have an outcome of a kind. */
+  /** Waits until this many more attempts have a given kind of outcome. */
   async outcomes(
     kind: (attempt: Attempt) => boolean,
     count: number,
@@ -70,7 +70,7 @@ export class Crowd {
     if (!enough) throw new Error(`${left} of ${count} outcomes are missing after ${bound} ms`);
   }
 
-  /** Lets the clients finish what they have begun. */
+  /** Lets the clients finish their running requests. */
   async stop(): Promise<readonly Attempt[]> {
     this.ended = true;
     await Promise.all(this.clients);
@@ -95,7 +95,7 @@ export class Crowd {
     const name = `Nº ${sent} "é" \\ \u{1F33F}`;
     const tag = sent % 3n === 0n ? null : `tag\n${sent}`;
     if (sent % rivalry === 1n) {
-      // Negative, so that it is nobody else's; some of those who want it want the same plant.
+      // Negative ids are contested. Some attempts have the same plant.
       const id = -(FIRST_ID + sent / rivalry / CONTENDERS);
       const alike = sent % (2n * rivalry) === 1n;
       return [alike ? { id, name: 'the same', tag: null } : { id, name, tag }, true];
@@ -169,14 +169,14 @@ class Client {
   }
 }
 
-/** Written by hand: `JSON.stringify` knows no `bigint`. */
+/** Written by hand, because `JSON.stringify` does not support `bigint`. */
 function bodyOf({ id, name, tag }: WantedPlant, valid: boolean): string {
   const members = [`"id":${id}`, `"name":${valid ? JSON.stringify(name) : 7}`];
   if (tag !== null) members.push(`"tag":${JSON.stringify(tag)}`);
   return `{${members.join()}}`;
 }
 
-/** What is no JSON, such as the page of a proxy, stays text. */
+/** Text that is not JSON, such as the page of a proxy, is returned unchanged. */
 function parsed(content: string): unknown {
   try {
     return JSON.parse(content);

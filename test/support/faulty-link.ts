@@ -3,28 +3,28 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What can be wrong with a line: the toxics of Toxiproxy, https://github.com/Shopify/toxiproxy#toxics */
+/** Faults of a connection: the toxics of Toxiproxy, https://github.com/Shopify/toxiproxy#toxics */
 export type Toxic =
-  /** Each piece is held back for so many milliseconds, and for up to `jitter` more. */
+  /** Delays each chunk by this many milliseconds, plus up to `jitter`. */
   | { readonly kind: 'latency'; readonly milliseconds: number; readonly jitter: number }
-  /** So many bytes in a second, and no more. */
+  /** Limits the bytes per second. */
   | { readonly kind: 'bandwidth'; readonly bytesPerSecond: number }
-  /** The other side learns late that a connection was closed. */
+  /** Delays the close of a connection. */
   | { readonly kind: 'slow_close'; readonly milliseconds: number }
-  /** Nothing arrives; connections are closed after so many milliseconds, or never. */
+  /** Drops all data, and closes connections after this many milliseconds, or never. */
   | { readonly kind: 'timeout'; readonly milliseconds: number | undefined }
-  /** Connections are reset when something is sent. */
+  /** Resets connections when data is sent. */
   | { readonly kind: 'reset_peer' }
-  /** Everything arrives in pieces of so many bytes. */
+  /** Splits data into chunks of this many bytes. */
   | { readonly kind: 'slicer'; readonly bytes: number }
-  /** Connections are closed after so many bytes, wherever that is in a message. */
+  /** Closes connections after this many bytes, also in the middle of a message. */
   | { readonly kind: 'limit_data'; readonly bytes: number }
-  /** Nobody listens, and nobody did. */
+  /** Refuses connections, and closes existing connections. */
   | { readonly kind: 'down' };
 
-/** A line to a server, which can be made worse while it is in use. */
+/** A TCP proxy whose faults can be changed at run time. */
 export class FaultyLink {
-  /** How many pieces, or ends of a connection, did not pass as they would have. */
+  /** How many chunks and closes were affected. */
   harmed = 0;
   private toxic: Toxic | undefined;
   private readonly connections = new Set<Socket>();
@@ -44,26 +44,26 @@ export class FaultyLink {
     return new FaultyLink(server, (server.address() as AddressInfo).port, new URL(target));
   }
 
-  /** The URL of the target, by way of the link. */
+  /** The URL of the target through the proxy. */
   get url(): string {
     const url = new URL(this.target);
     url.port = String(this.port);
     return url.href;
   }
 
-  /** Leads to another server from now on, as the address of a cluster does; its connections are cut. */
+  /** Switches to another server, like the address of a cluster, and cuts all connections. */
   leadTo(target: string): void {
     this.target = new URL(target);
     this.cut();
   }
 
-  /** From now on; for what is under way as well. */
+  /** Sets the fault, also for existing connections. */
   poison(toxic: Toxic): void {
     this.toxic = toxic;
     if (toxic.kind === 'down') this.cut();
   }
 
-  /** What it has held back is lost, as are the connections that it was to go out on. */
+  /** Drops delayed data together with its connections. */
   cure(): void {
     if (this.toxic?.kind === 'timeout') this.cut();
     this.toxic = undefined;
@@ -98,7 +98,7 @@ export class FaultyLink {
   /** One direction of a connection. */
   private async carry(from: Socket, to: Socket): Promise<void> {
     const line = { carried: 0 };
-    // Those who leave without a word are left in the same way.
+    // A reset is passed on as a reset.
     from.on('error', () => to.destroy());
     to.on('error', () => from.destroy());
     try {
@@ -140,7 +140,7 @@ export class FaultyLink {
       case 'slicer':
         for (let start = 0; start < bytes.length; start += toxic.bytes) {
           to.write(bytes.subarray(start, start + toxic.bytes));
-          // In a packet of its own.
+          // In a separate packet.
           await new Promise(setImmediate);
         }
         return;

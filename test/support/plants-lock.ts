@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import type { TestDatabase } from './test-database.js';
 
-/** Lets nobody write to the table of plants, until what it returns is called. */
+/** Locks the table against writes until the returned function is called. */
 export async function lockPlants({ url }: TestDatabase): Promise<() => Promise<void>> {
   const client = new Client({ connectionString: url });
   await client.connect();

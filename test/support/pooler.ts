@@ -12,8 +12,7 @@ export interface Pooler {
 const BACKEND_KEY_DATA = 'K'.charCodeAt(0);
 
 /**
- * Looks to its clients as a pooler does, which lends the sessions of PostgreSQL to many of them: the
- * process that it names in its greeting is none of PostgreSQL's.
+ * Acts like a pooler, whose clients share sessions: the process id that it sends is not PostgreSQL's.
  */
 export async function startPooler(databaseUrl: string): Promise<Pooler> {
   const { hostname, port } = new URL(databaseUrl);

@@ -10,10 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** What is built, and what an image runs. */
+/** The built program, as in an image. */
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-/** Milliseconds for everything that a test waits for; reached only when something is wrong. */
+/** Timeout of every wait, in milliseconds. Only failures reach it. */
 const BOUND = 60_000;
 
 const POLL = 10;
@@ -83,7 +83,7 @@ export class ServiceProcess {
     });
   }
 
-  /** Waits for a line of the log, until it is there so many times. */
+  /** Waits until a line has been logged this many times. */
   logged(message: string, times = 1): Promise<Record<string, unknown>> {
     const find = () => this.log.filter(({ msg }) => msg === message)[times - 1];
     return this.expectOutput(message, find);
@@ -114,7 +114,7 @@ export class ServiceProcess {
     process.kill(-this.pid, signal);
   }
 
-  /** Waits until the process is gone and all its output is there. */
+  /** Waits until the process has ended and all its output has arrived. */
   async exit(bound = BOUND): Promise<Exit> {
     await until(() => !this.running, bound);
     if (this.#exit === undefined) throw this.failure(`is still running after ${bound} ms`);
@@ -134,7 +134,7 @@ export class ServiceProcess {
 }
 
 export interface StartOptions {
-  /** In a process group of its own. */
+  /** Starts the process in a separate process group. */
   readonly ownGroup?: boolean;
   /** A command that sets something up and then becomes the one that follows it. */
   readonly through?: readonly string[];
@@ -142,7 +142,7 @@ export interface StartOptions {
   readonly main?: string;
 }
 
-/** A working directory for the service, with all that belongs to it: files, and processes. */
+/** A working directory for the service, with its files and processes. */
 export class Workspace {
   private readonly services: ServiceProcess[] = [];
 
@@ -155,7 +155,7 @@ export class Workspace {
     return new Workspace(folder);
   }
 
-  /** Another one with the same files; nothing may be running in this one. */
+  /** Copies the folder. No process may be running in it. */
   async copy(): Promise<Workspace> {
     const other = await Workspace.create();
     // With owners and modes.
@@ -184,7 +184,7 @@ export class Workspace {
     return service;
   }
 
-  /** Process ids of everything that runs here, whoever started it. */
+  /** Process ids of all processes in the folder. */
   processes(): number[] {
     return processesIn(this.folder);
   }
@@ -200,7 +200,7 @@ export class Workspace {
     }
   }
 
-  /** What still runs here, after a moment for those that are about to leave. */
+  /** Processes that still run, after a grace period. */
   async leftovers(): Promise<number[]> {
     await until(() => this.processes().length === 0, 2_000);
     return this.processes();
@@ -221,7 +221,7 @@ export class Workspace {
   }
 }
 
-/** Waits for a condition; says whether it came about in time. */
+/** Waits for a condition. Returns whether it became true in time. */
 export async function until(condition: () => boolean, bound = BOUND): Promise<boolean> {
   const deadline = performance.now() + bound;
   while (!condition()) {
@@ -231,7 +231,7 @@ export async function until(condition: () => boolean, bound = BOUND): Promise<bo
   return true;
 }
 
-/** A port that nobody listens on at the moment. */
+/** A free port. */
 export async function freePort(): Promise<number> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
@@ -240,7 +240,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Those whose command line or working directory lies in the folder. */
+/** Processes whose command line or working directory is in the folder. */
 export function processesIn(folder: string): number[] {
   return runningProcesses()
     .filter(({ description }) => description.includes(folder))
@@ -265,7 +265,7 @@ function runningProcesses(): RunningProcess[] {
 function describeProcess(pid: string): string {
   try {
     const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    // It has ended, and only waits for its parent to take notice.
+    // A zombie: it has ended, but its parent has not noticed yet.
     if (commandLine === '') return '';
     return `${commandLine} ${readlinkSync(`/proc/${pid}/cwd`)}`;
   } catch {

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { PATIENCE } from './patience.js';
 
-/** One answer, as it came over the line. */
+/** An answer as it was received. */
 export interface RawAnswer {
   readonly status: number;
   /** Names in lower case; a repeated header has its values joined by a comma. */
@@ -23,7 +23,7 @@ subscribe('net.server.socket', (message) => {
   accepted.set(socket.remotePort, socket);
 });
 
-/** A connection on which a test decides every byte. */
+/** A connection on which a test controls every byte. */
 export class RawSocket {
   private received = Buffer.alloc(0);
   private readonly localPort: number | undefined;
@@ -32,7 +32,7 @@ export class RawSocket {
     this.localPort = socket.localPort;
     socket.setNoDelay();
     socket.on('data', (chunk: Buffer) => (this.received = Buffer.concat([this.received, chunk])));
-    // Being cut off is what many tests wait for; `close` tells of it.
+    // Many tests expect a reset, which `close` reports.
     socket.on('error', () => {});
   }
 
@@ -61,12 +61,12 @@ export class RawSocket {
     this.socket.write(bytes);
   }
 
-  /** Reads nothing more: what arrives stays with the system, and then with the service. */
+  /** Stops reading, so that data stays in the kernel's buffers, and then in the service's. */
   stopReading(): void {
     this.socket.pause();
   }
 
-  /** Reads at least that many bytes, throws them away, and stops reading again. */
+  /** Reads and discards at least this many bytes, and stops reading again. */
   async skip(bytes: number): Promise<void> {
     let skipped = 0;
     this.socket.resume();
@@ -78,12 +78,12 @@ export class RawSocket {
     this.socket.pause();
   }
 
-  /** Says that nothing more will be sent, and goes on listening. */
+  /** Half-closes the connection, and keeps reading. */
   sendEnd(): void {
     this.socket.end();
   }
 
-  /** Sends as fast as the service takes it, to the end or until cut off; says how many bytes it was. */
+  /** Sends as fast as the service reads, to the end or until a reset. Returns the number of bytes. */
   async flood(bytes: number): Promise<number> {
     const piece = Buffer.alloc(64 * 1024, 'x');
     let sent = 0;
@@ -113,12 +113,12 @@ export class RawSocket {
     await this.until(() => this.ended, within);
   }
 
-  /** Leaves in an orderly way. */
+  /** Closes the connection. */
   destroy(): void {
     this.socket.destroy();
   }
 
-  /** Leaves as a client that crashes, or whose network does. */
+  /** Resets the connection, like a client that crashes. */
   reset(): void {
     this.socket.resetAndDestroy();
   }

@@ -1,11 +1,11 @@
-/** A plant as a client wants it to be. */
+/** A plant as a client sends it. */
 export interface WantedPlant {
   readonly id: bigint;
   readonly name: string;
   readonly tag: string | null;
 }
 
-/** One create, with what was sent and what came of it. */
+/** A create request and its outcome. */
 export interface Attempt {
   readonly plant: WantedPlant;
   /** Whether the body was a NewPlant; else it had the id, and a name that is none. */
@@ -30,8 +30,8 @@ export type Outcome =
   | { readonly kind: 'hung' };
 
 /**
- * Compares what clients were told with what is stored, one sentence for each contradiction. Nothing else
- * may have written to the table, and nobody may have removed anything.
+ * Compares the answers with the stored plants, and returns a sentence for each contradiction. Only the clients may have
+ * changed the table.
  */
 export function contradictions(
   attempts: readonly Attempt[],
@@ -49,7 +49,7 @@ export function contradictions(
   return found;
 }
 
-/** How many attempts had which outcome, such as `{ '200': 12, '40009': 3, lost: 1 }`. */
+/** Counts the attempts by outcome, such as `{ '200': 12, '40009': 3, lost: 1 }`. */
 export function tally(attempts: readonly Attempt[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { outcome } of attempts) {
@@ -67,7 +67,7 @@ export function isAcknowledged({ outcome }: Attempt): boolean {
   return outcome.kind === 'answered' && outcome.status === 200;
 }
 
-/** Whether the service did what it could: stored the plant, or told what is wrong with it. */
+/** Whether the outcome is 200, or a 400 for a wrong plant. */
 export function isServed({ outcome }: Attempt): boolean {
   return outcome.kind === 'answered' && outcome.status < 500;
 }

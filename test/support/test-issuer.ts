@@ -18,7 +18,7 @@ export interface TestKey {
   readonly jwk: JsonWebKey;
 }
 
-/** Answers a request in its own way; `well` is the answer of an issuer in good health. */
+/** Answers a request. `well` gives the normal answer. */
 export type IssuerBehaviour = (response: ServerResponse, well: () => void) => void;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -29,7 +29,7 @@ const MOVED_PATH = '/moved';
 
 export type IssuerDocument = 'discovery' | 'keys';
 
-/** An issuer of tokens on a port of its own, which counts how often it is asked and fails as told. */
+/** A token issuer that counts its requests and can be made to fail. */
 export class TestIssuer {
   /** What it was asked for so far. Anything but its two documents is listed by its path. */
   readonly requests: string[] = [];
@@ -71,7 +71,7 @@ export class TestIssuer {
     return this.requests.filter((request) => request === document).length;
   }
 
-  /** The claims of a good token; members that are `undefined` are left out of it. */
+  /** The claims of a valid token. Members that are `undefined` are omitted. */
   claims(changes: Json = {}): Json {
     return {
       iss: this.url,
@@ -83,7 +83,7 @@ export class TestIssuer {
     };
   }
 
-  /** Signs a token, a good one unless claims or header are changed. A text is signed as it is. */
+  /** Signs a token, which is valid unless claims or header are changed. A text is signed unchanged. */
   token(
     claims: Json | string = {},
     { key = this.key, header = {} }: { readonly key?: TestKey; readonly header?: Json } = {},
@@ -94,7 +94,7 @@ export class TestIssuer {
       .sign(key.privateKey);
   }
 
-  /** From now on signs with a new key, and publishes that one alone. */
+  /** Signs with a new key from now on, and publishes only that key. */
   async rotate(alg = this.key.alg): Promise<void> {
     this.key = await newKey(alg);
     this.keys = [this.key.jwk];
@@ -171,7 +171,7 @@ export const ISSUER_FAULTS: Readonly<Record<string, IssuerBehaviour>> = {
   },
 };
 
-/** Ways in which an issuer can keep the service waiting. */
+/** Ways in which an issuer can hang. */
 export const ISSUER_HANGS: Readonly<Record<string, IssuerBehaviour>> = {
   'never answers': () => {},
   'never ends its answer': (response) => {

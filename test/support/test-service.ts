@@ -12,7 +12,7 @@ import type { TestDatabase } from './test-database.js';
 
 export const TOKEN = 'a-token-for-tests-of-forty-two-characters.';
 
-/** The whole service, in this process, on ports and a database of its own. */
+/** The whole service in this process, with its own ports and database. */
 export interface TestService {
   /** Address of the public port with the base path, such as `http://127.0.0.1:40123/api`. */
   readonly url: string;

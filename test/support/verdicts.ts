@@ -13,7 +13,7 @@ import {
 } from './reckoning.js';
 import type { Attempt } from './reckoning.js';
 
-/** Milliseconds for the service to find its database again. */
+/** Timeout for the recovery of the service, in milliseconds. */
 const RECOVERY = 2_000;
 
 /**
@@ -22,15 +22,15 @@ const RECOVERY = 2_000;
  */
 const BOUND = 9_500;
 
-/** Milliseconds for a refusal when it is known that the database is away. */
+/** Timeout of a refusal during a known outage, in milliseconds. */
 const QUICK = 100;
 
-/** Of a hundred refusals; the others find out whether it is still so. */
+/** Percentage of fast refusals. The others detect the outage. */
 const MOST = 0.95;
 
-/** For so many milliseconds of an outage that is known by now, refusals come at once. */
+/** After the detection of an outage, refusals are immediate for this many milliseconds. */
 export async function expectQuickRefusals(crowd: Crowd, duration = 1_000): Promise<void> {
-  // The first refusals came after what had to be waited for.
+  // The first refusals came after a timeout.
   await sleep(500);
   const from = performance.now();
   await sleep(duration);
@@ -39,7 +39,7 @@ export async function expectQuickRefusals(crowd: Crowd, duration = 1_000): Promi
   expect(refused.filter(({ took }) => took < QUICK).length / refused.length).toBeGreaterThan(MOST);
 }
 
-/** From now on, when the database is back: the service serves again soon, and goes on doing so. */
+/** After an outage: the service soon serves again, and keeps serving. */
 export async function expectRecovery(crowd: Crowd): Promise<void> {
   const back = performance.now();
   await sleep(RECOVERY);
@@ -48,7 +48,7 @@ export async function expectRecovery(crowd: Crowd): Promise<void> {
   expect(failed.map(inWords)).toEqual([]);
 }
 
-/** Ends the crowd, and compares what it was told with what is stored. */
+/** Stops the clients, and compares their answers with the stored plants. */
 export async function expectReckoning(
   crowd: Crowd,
   database: Pick<OwnPostgres, 'plants'>,
