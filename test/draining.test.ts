@@ -151,7 +151,7 @@ describe('listening', () => {
 
   it('names the variable when the port is in use', async () => {
     await expect(listen(createServer(), { host: '127.0.0.1', port, variables })).rejects.toThrow(
-      `PORT: port ${port} on 127.0.0.1 is used by another program`,
+      `PORT: port ${port} on 127.0.0.1 is already in use`,
     );
   });
 

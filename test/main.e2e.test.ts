@@ -166,7 +166,7 @@ describe('the migration command', () => {
     await migration('revert');
     expect(output).toContain('reverted the last migration');
     await migration('generate', 'AddColour');
-    expect(output).toContain('there is nothing to migrate');
+    expect(output).toContain('nothing to migrate');
     await migration('generate', 'add colour');
     expect(output).toContain('a name in Pascal case');
     expect(process.exitCode).toBe(1);

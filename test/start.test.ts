@@ -327,7 +327,9 @@ describe.concurrent('a start that cannot succeed', () => {
     const service = used.start({ PORT: String(other.port) });
     expect(await service.exit()).toEqual({ code: 1, signal: null });
     expect(service.complaints).toEqual([
-      expect.stringMatching(new RegExp(`^plant-store: PORT: .*\\b${other.port}\\b.*taken`)),
+      expect.stringMatching(
+        new RegExp(`^plant-store: PORT: .*\\b${other.port}\\b.*already in use`),
+      ),
     ]);
     // A terminal shows both.
     expect(service.stdout).not.toContain('EADDRINUSE');

@@ -34,7 +34,7 @@ function explain(
   { host, port, variables }: ListenOptions,
 ): string {
   if (code === 'EADDRINUSE') {
-    return `${variables.port}: port ${port} on ${host} is used by another program`;
+    return `${variables.port}: port ${port} on ${host} is already in use`;
   }
   if (code === 'EACCES') {
     return `${variables.port}: this user has no permission to listen on port ${port}`;
