@@ -32,7 +32,7 @@ beforeEach(async () => {
   vi.resetModules();
   vi.doMock('../src/observability/logger.js', async (importOriginal) => ({
     ...(await importOriginal<typeof import('../src/observability/logger.js')>()),
-    linesInBackground: () => ({ write: collect }),
+    bufferedStdout: () => ({ write: collect }),
   }));
 });
 
@@ -168,7 +168,7 @@ describe('the migration command', () => {
     await migration('generate', 'AddColour');
     expect(output).toContain('nothing to migrate');
     await migration('generate', 'add colour');
-    expect(output).toContain('a name in Pascal case');
+    expect(output).toContain('must be in Pascal case');
     expect(process.exitCode).toBe(1);
     await database.drop();
   });
