@@ -79,7 +79,7 @@ async function serve(
   logger.info('stopped');
 }
 
-/** Stops waiting for a start when the process is told to end. The work itself, for example a migration, is not awaited. */
+/** Stops waiting for `work` when the signal aborts. The work itself, for example a migration, is not awaited. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = signal.aborted ? Promise.resolve() : once(signal, 'abort');
   return Promise.race([work, aborted.then(() => Promise.reject(signal.reason as Error))]);

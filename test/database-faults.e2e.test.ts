@@ -434,7 +434,7 @@ describe('a start', () => {
     const database = await createTestDatabase(
       "ENCODING 'LATIN1' LOCALE 'C' LOCALE_PROVIDER libc TEMPLATE template0",
     );
-    await expect(startTestService({ database })).rejects.toThrow(/encoding UTF8, but has LATIN1/);
+    await expect(startTestService({ database })).rejects.toThrow(/must be UTF8, but is LATIN1/);
     await database.drop();
   });
 });

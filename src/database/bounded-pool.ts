@@ -49,8 +49,8 @@ const CallbackPool = Pool as unknown as new (config: object) => Omit<Pool, 'conn
 };
 
 /**
- * A pool with connections to a primary only. Waits have a timeout, and fail at once during an outage or after others
- * have waited in vain. Failures are {@link PlantStoreError}s: `database-unavailable`, or `overloaded` if all connections
+ * A pool with connections to a primary only. Waits have a timeout, and fail at once during an outage or after other
+ * waits have timed out. Failures are {@link PlantStoreError}s: `database-unavailable`, or `overloaded` if all connections
  * are in use. Errors that the statement itself has caused are passed on unchanged.
  */
 export class BoundedPool extends CallbackPool implements StatementRunner {
@@ -156,7 +156,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.noteSuccess('new connections');
   }
 
-  /** Refuses requests that would wait for a connection in vain. */
+  /** The failure of a request that would only wait for a timeout. */
   private refusal(): PlantStoreError | undefined {
     if (this.outage.isKnown) return new PlantStoreError('database-unavailable');
     const { used, max, pending } = this.use;

@@ -1,7 +1,7 @@
 import { ERROR_TABLE } from './error-table.js';
 import type { ErrorCode } from './error-table.js';
 
-/** A failure that the client is told about. Its code is independent of HTTP: the error table maps it to an answer. */
+/** A failure with an answer for the client. Its code is independent of HTTP: the error table maps it to the answer. */
 export class PlantStoreError extends Error {
   override readonly name = 'PlantStoreError';
 

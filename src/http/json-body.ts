@@ -31,7 +31,7 @@ class BodyMemory {
 
   constructor(readonly limits: BodyLimits) {}
 
-  /** The account of one body. A single body always has room, whatever its length. */
+  /** The account of one body. If no other body uses memory, every length has room. */
   share() {
     let own = 0;
     const giveBack = (): void => {

@@ -46,7 +46,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     super.reply(response, body, status);
   }
 
-  /** Nest would throw a NotFoundException, which handlers may throw as well, so 405 could not be told from it. */
+  /** Throws 404 or 405. Nest would throw a NotFoundException, like a handler that finds nothing. */
   override setNotFoundHandler(): void {
     this.use((request: Request) => {
       throw unroutable(request);
