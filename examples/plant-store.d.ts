@@ -56,26 +56,26 @@ export interface components {
              *
              *     - 40000: the request is malformed
              *     - 40001: the body is not valid JSON
-             *     - 40002: the request needs a body
+             *     - 40002: the request body is missing
              *     - 40003: the body is not a valid NewPlant
              *     - 40004: a parameter is not valid
              *     - 40009: the id belongs to a plant with other content
              *     - 40100: the request needs a bearer token in its Authorization header
              *     - 40101: the bearer token is not valid
              *     - 40102: the bearer token has expired
-             *     - 40400: there is nothing at this path
+             *     - 40400: the path does not exist
              *     - 40401: there is no plant with this id
-             *     - 40500: the path does not allow this method
-             *     - 40800: the request did not arrive in time
+             *     - 40500: the method is not allowed for this path
+             *     - 40800: the request timed out before it was complete
              *     - 41300: the body is too large
-             *     - 41500: the body must be application/json in UTF-8, without a content coding
-             *     - 41700: the only expectation that can be met is 100-continue
-             *     - 43100: the header fields of the request are too large
+             *     - 41500: the body must be application/json in UTF-8, without Content-Encoding
+             *     - 41700: the only supported expectation is 100-continue
+             *     - 43100: the request header fields are too large
              *     - 50000: the service failed to handle the request
-             *     - 50300: the database is out of reach
+             *     - 50300: the database is unavailable
              *     - 50301: too many requests are waiting for the database
              *     - 50302: the service is shutting down
-             *     - 50303: the token issuer is out of reach, so the token cannot be checked
+             *     - 50303: the token issuer is unavailable, so the token cannot be verified
              */
             error: number;
             /** @description Text describing the error. */
@@ -180,7 +180,7 @@ export interface operations {
              *
              *     40001: the body is not valid JSON
              *
-             *     40002: the request needs a body
+             *     40002: the request body is missing
              *
              *     40003: the body is not a valid NewPlant
              *
@@ -214,7 +214,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 40800: the request did not arrive in time */
+            /** @description 40800: the request timed out before it was complete */
             408: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -236,7 +236,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 41500: the body must be application/json in UTF-8, without a content coding */
+            /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
             415: {
                 headers: {
                     "Accept-Encoding"?: string;
@@ -249,7 +249,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 41700: the only expectation that can be met is 100-continue */
+            /** @description 41700: the only supported expectation is 100-continue */
             417: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -260,7 +260,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 43100: the header fields of the request are too large */
+            /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -283,13 +283,13 @@ export interface operations {
                 };
             };
             /**
-             * @description 50300: the database is out of reach
+             * @description 50300: the database is unavailable
              *
              *     50301: too many requests are waiting for the database
              *
              *     50302: the service is shutting down
              *
-             *     50303: the token issuer is out of reach, so the token cannot be checked
+             *     50303: the token issuer is unavailable, so the token cannot be verified
              */
             503: {
                 headers: {
@@ -385,7 +385,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 40800: the request did not arrive in time */
+            /** @description 40800: the request timed out before it was complete */
             408: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -396,7 +396,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 41700: the only expectation that can be met is 100-continue */
+            /** @description 41700: the only supported expectation is 100-continue */
             417: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -407,7 +407,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 43100: the header fields of the request are too large */
+            /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -430,13 +430,13 @@ export interface operations {
                 };
             };
             /**
-             * @description 50300: the database is out of reach
+             * @description 50300: the database is unavailable
              *
              *     50301: too many requests are waiting for the database
              *
              *     50302: the service is shutting down
              *
-             *     50303: the token issuer is out of reach, so the token cannot be checked
+             *     50303: the token issuer is unavailable, so the token cannot be verified
              */
             503: {
                 headers: {

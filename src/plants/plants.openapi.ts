@@ -85,7 +85,7 @@ export function ApiCreatePlant(): MethodDecorator {
       'body-too-large',
       [
         'unsupported-media-type',
-        'the body must be application/json in UTF-8, without a content coding; it came as "text/plain"',
+        'the body must be application/json in UTF-8, without Content-Encoding; the request has Content-Type "text/plain"',
       ],
     ),
   );
