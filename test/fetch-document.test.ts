@@ -21,7 +21,7 @@ describe('a document of the issuer', () => {
   it('has its status', async () => {
     const response = await fetchDocument(new URL(`http://${address}/`), 5_000);
     expect(response.status).toBe(200);
-    expect(await response.text()).toBe('application/json');
+    expect(await response.text()).toBe('application/json, application/jwk-set+json');
   });
 
   it('is refused when it is too large', async () => {

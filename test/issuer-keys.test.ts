@@ -1,9 +1,12 @@
+import { PassThrough } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ISSUER_TIMES, IssuerKeys } from '../src/auth/issuer-keys.js';
 import type { IssuerTimes } from '../src/auth/issuer-keys.js';
 import { JwtVerifier } from '../src/auth/jwt.verifier.js';
+import { Metrics } from '../src/observability/metrics.js';
 import {
   AUDIENCE,
   ISSUER_FAULTS,
@@ -25,23 +28,31 @@ const FOR_EVER = 600_000;
 const DOCUMENTS = ['discovery', 'keys'] as const;
 
 let issuer: TestIssuer;
+let keys: IssuerKeys | undefined;
+let metrics: Metrics;
+let log: PassThrough;
 
 beforeEach(async () => {
   issuer = await TestIssuer.start();
+  metrics = new Metrics();
+  log = new PassThrough();
 });
 
 afterEach(async () => {
+  keys?.onModuleDestroy();
   vi.useRealTimers();
   await issuer.close();
 });
 
 /** A verifier with the default times, except those given here. */
-function verifierWith(times: Partial<IssuerTimes> = {}): JwtVerifier {
-  const keys = new IssuerKeys(
-    { issuer: issuer.url, jwksUri: undefined },
-    { ...ISSUER_TIMES, ...times },
-  );
-  return new JwtVerifier({ issuer: issuer.url, audience: AUDIENCE }, keys);
+function verifierWith(times: Partial<IssuerTimes> = {}) {
+  const { url } = issuer;
+  keys = new IssuerKeys({ issuer: url, jwksUri: undefined }, pino(log), metrics, {
+    ...ISSUER_TIMES,
+    ...times,
+  });
+  const verifier = new JwtVerifier({ issuer: url, audience: AUDIENCE }, keys);
+  return { verify: async (token: string) => verifier.verify(token) };
 }
 
 function hundred<T>(make: (index: number) => T): T[] {
@@ -59,6 +70,23 @@ async function strangers(): Promise<string[]> {
 /** Moves the wall clock only. */
 function letPass(milliseconds: number): void {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds });
+}
+
+/** Advances the fake clock. The network keeps real time. */
+async function advance(milliseconds: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(milliseconds);
+}
+
+function fakeClock(): void {
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+}
+
+function logged(): string[] {
+  const text = String(log.read() ?? '');
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => (JSON.parse(line) as { msg: string }).msg);
 }
 
 /** A token that is valid longer than any test moves the clock. */
@@ -241,30 +269,117 @@ describe('the keys of an issuer', () => {
     });
   });
 
-  it('are fetched again after their maximum age, so that a withdrawn key stops working', async () => {
+  it('are refreshed in the background, so that no caller waits and a withdrawn key stops working', async () => {
+    fakeClock();
     const verifier = verifierWith();
     const token = await lastingToken();
     expect(await verifier.verify(token)).toBe(true);
     await issuer.rotate();
+    let answer: (() => void) | undefined;
+    issuer.behave('keys', (_, well) => {
+      answer = well;
+    });
+    await advance(ISSUER_TIMES.refresh);
+    await vi.waitFor(() => expect(issuer.asked('keys')).toBe(2), PATIENCE);
     expect(await verifier.verify(token)).toBe(true);
-    letPass(ISSUER_TIMES.maxAge + 1_000);
+    issuer.recover();
+    answer?.();
+    await vi.waitFor(async () => expect(await verifier.verify(token)).toBe(false), PATIENCE);
+  });
+
+  it('are not fetched after the service has stopped', async () => {
+    fakeClock();
+    const verifier = verifierWith();
+    expect(await verifier.verify(await issuer.token())).toBe(true);
+    keys?.onModuleDestroy();
+    await advance(10 * ISSUER_TIMES.refresh);
+    expect(issuer.asked('keys')).toBe(1);
+  });
+});
+
+describe('a token that was verified', () => {
+  it('is remembered: its signature is verified once', async () => {
+    const verifier = verifierWith();
+    const tokens = [await issuer.token(), await issuer.token({ sub: 'other' })];
+    const verify = vi.spyOn(crypto.subtle, 'verify');
+    try {
+      for (let round = 0; round < 3; round += 1) {
+        for (const token of tokens) expect(await verifier.verify(token)).toBe(true);
+      }
+      expect(verify).toHaveBeenCalledTimes(tokens.length);
+    } finally {
+      verify.mockRestore();
+    }
+  });
+
+  it('expires nevertheless', async () => {
+    const verifier = verifierWith();
+    const token = await issuer.token({ exp: secondsFromNow(60) });
+    expect(await verifier.verify(token)).toBe(true);
+    letPass(59_000);
+    expect(await verifier.verify(token)).toBe(true);
+    letPass(2_000);
+    await expect(verifier.verify(token)).rejects.toMatchObject({ code: 'token-expired' });
+  });
+
+  it('is refused as soon as a fetch for another token shows that its key was withdrawn', async () => {
+    const verifier = verifierWith();
+    const token = await issuer.token();
+    expect(await verifier.verify(token)).toBe(true);
+    await issuer.rotate();
+    expect(await verifier.verify(token)).toBe(true);
+    expect(await verifier.verify(await issuer.token())).toBe(true);
     expect(await verifier.verify(token)).toBe(false);
   });
 });
 
+describe('a token that was refused', () => {
+  it('is verified again, because its key may have been published since', async () => {
+    const verifier = verifierWith({ betweenRefetches: 0 });
+    const key = await newKey('ES256');
+    const token = await issuer.token({}, { key });
+    expect(await verifier.verify(token)).toBe(false);
+    issuer.keys = [key.jwk];
+    expect(await verifier.verify(token)).toBe(true);
+  });
+});
+
 describe('while an issuer fails', () => {
-  it('its keys are used until their maximum age, and again after its recovery', async () => {
+  it('its keys stay in use for an hour, for known and new tokens, and again after its recovery', async () => {
     const verifier = verifierWith({ afterFailure: 0 });
     const token = await lastingToken();
     expect(await verifier.verify(token)).toBe(true);
     issuer.behave('keys', ISSUER_FAULTS['hangs up']!);
     letPass(ISSUER_TIMES.maxAge - 1_000);
     expect(await verifier.verify(token)).toBe(true);
+    expect(await verifier.verify(await lastingToken())).toBe(true);
     expect(issuer.asked('keys')).toBe(1);
     letPass(2_000);
     await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
     issuer.recover();
     expect(await verifier.verify(token)).toBe(true);
+  });
+
+  it('it is retried, and the log and the metrics show when the outage begins and ends', async () => {
+    fakeClock();
+    const verifier = verifierWith();
+    const token = await lastingToken();
+    expect(await verifier.verify(token)).toBe(true);
+    const state = async () => /^plant_store_token_issuer_up (.*)$/m.exec(await metrics.text())?.[1];
+    expect(await state()).toBe('1');
+    issuer.behave('keys', ISSUER_FAULTS['answers with status 500']!);
+    await advance(ISSUER_TIMES.refresh);
+    await vi.waitFor(async () => expect(await state()).toBe('0'), PATIENCE);
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + ISSUER_TIMES.afterFailure);
+    await advance(ISSUER_TIMES.retry);
+    await vi.waitFor(() => expect(issuer.asked('keys')).toBe(3), PATIENCE);
+    vi.restoreAllMocks();
+    expect(await verifier.verify(token)).toBe(true);
+    expect(logged()).toEqual(['the token issuer is unavailable']);
+    issuer.recover();
+    await vi.waitFor(async () => expect(await state()).toBe('1'), PATIENCE);
+    expect(logged()).toEqual(['the token issuer is available again']);
+    expect(await metrics.text()).toMatch(/^plant_store_token_issuer_keys_age_seconds \d/m);
   });
 
   it.each([0, FOR_EVER])(

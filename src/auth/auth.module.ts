@@ -1,7 +1,10 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
+import type { Logger } from 'pino';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
+import { LOGGER } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
 import { AuthGuard } from './auth.guard.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { JwtVerifier } from './jwt.verifier.js';
@@ -11,15 +14,20 @@ import type { TokenVerifier } from './token-verifier.js';
 
 @Module({
   providers: [
-    { provide: TOKEN_VERIFIERS, inject: [CONFIG], useFactory: verifiers },
+    { provide: IssuerKeys, inject: [CONFIG, LOGGER, Metrics], useFactory: issuerKeys },
+    { provide: TOKEN_VERIFIERS, inject: [CONFIG, IssuerKeys], useFactory: verifiers },
     { provide: APP_GUARD, useClass: AuthGuard },
   ],
 })
 export class AuthModule {}
 
-function verifiers({ auth }: Config): readonly TokenVerifier[] {
+function issuerKeys({ auth }: Config, logger: Logger, metrics: Metrics): IssuerKeys | undefined {
+  return auth.jwt && new IssuerKeys(auth.jwt, logger, metrics);
+}
+
+function verifiers({ auth }: Config, keys: IssuerKeys | undefined): readonly TokenVerifier[] {
   return [
     ...(auth.token === undefined ? [] : [new StaticTokenVerifier(auth.token)]),
-    ...(auth.jwt === undefined ? [] : [new JwtVerifier(auth.jwt, new IssuerKeys(auth.jwt))]),
+    ...(auth.jwt === undefined || keys === undefined ? [] : [new JwtVerifier(auth.jwt, keys)]),
   ];
 }

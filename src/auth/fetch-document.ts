@@ -5,6 +5,9 @@ import { get as getOverHttps } from 'node:https';
 /** Larger than any discovery document or key set. */
 const MAX_BYTES = 1024 ** 2;
 
+/** Key sets have their own media type (RFC 7517, section 8.5.2). */
+const HEADERS = { Accept: 'application/json, application/jwk-set+json' };
+
 /**
  * Fetches a document of at most 1 MiB, with a timeout and without following redirects.
  *
@@ -12,15 +15,11 @@ const MAX_BYTES = 1024 ** 2;
  *
  * @param timeout for the whole answer, in milliseconds
  */
-export function fetchDocument(
-  url: URL,
-  timeout: number,
-  headers: Readonly<Record<string, string>> = { Accept: 'application/json' },
-): Promise<Response> {
+export function fetchDocument(url: URL, timeout: number): Promise<Response> {
   return new Promise((resolve, reject) => {
     const get = url.protocol === 'https:' ? getOverHttps : getOverHttp;
     // Without keep-alive, because the server might close an idle connection just when it is reused.
-    const request = get(url, { headers, agent: false }, (response) => {
+    const request = get(url, { headers: HEADERS, agent: false }, (response) => {
       read(response).then(resolve, reject);
     });
     const timer = setTimeout(() => request.destroy(new Error('timeout')), timeout);

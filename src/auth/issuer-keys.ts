@@ -1,16 +1,24 @@
-import { createRemoteJWKSet, customFetch, errors } from 'jose';
-import type { JWTVerifyGetKey } from 'jose';
+import type { OnModuleDestroy } from '@nestjs/common';
+import { createLocalJWKSet, errors } from 'jose';
+import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
+import type { Logger } from 'pino';
 import type { JwtConfig } from '../config/config.js';
 import { secureUrl } from '../config/variable-parsers.js';
+import { describeFailure } from '../database/database-failure.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
+import type { Metrics } from '../observability/metrics.js';
 import { fetchDocument } from './fetch-document.js';
 
 /** Timeouts and intervals of requests to the issuer, in milliseconds. */
 export const ISSUER_TIMES = {
   /** For an answer of the issuer. */
   timeout: 3_000,
-  /** Until cached keys are fetched again. */
-  maxAge: 600_000,
+  /** Between two fetches of the keys, so that a withdrawn key stops working. */
+  refresh: 600_000,
+  /** Between two fetches during an outage of the issuer. */
+  retry: 10_000,
+  /** Maximum age of the keys, during an outage of the issuer. Most tokens expire earlier. */
+  maxAge: 3_600_000,
   /** Between two fetches because of unknown keys. Anybody can send unknown keys, and must not flood the issuer. */
   betweenRefetches: 5_000,
   /** Between a failed fetch and the next. */
@@ -19,19 +27,45 @@ export const ISSUER_TIMES = {
 
 export type IssuerTimes = Readonly<Record<keyof typeof ISSUER_TIMES, number>>;
 
-type RemoteKeySet = ReturnType<typeof createRemoteJWKSet>;
+/** The keys of a fetch. Each fetch creates a new object, even for equal keys. */
+export interface KeySet {
+  readonly find: JWTVerifyGetKey;
+  readonly fetchedAt: number;
+}
 
-/** The issuer's public keys (RFC 7517): fetched at first use, cached, and fetched again after a key rotation. */
-export class IssuerKeys {
-  private opened: Promise<RemoteKeySet> | undefined;
+type SigningKey = Awaited<ReturnType<JWTVerifyGetKey>>;
+
+/**
+ * The issuer's public keys (RFC 7517): fetched at first use, then refreshed in the background. During an outage of the
+ * issuer they stay in use for a bounded time (like `stale-if-error`, RFC 5861, section 4).
+ */
+export class IssuerKeys implements OnModuleDestroy {
+  private keys: KeySet | undefined;
+  private jwksUri: URL | undefined;
+  private fetching: Promise<KeySet> | undefined;
+  private nextFetch: NodeJS.Timeout | undefined;
   private lastRefetch = -Infinity;
   private lastFailure = -Infinity;
-  private failing = false;
+  private isFailing = false;
+  private isClosed = false;
 
   constructor(
     private readonly config: Pick<JwtConfig, 'issuer' | 'jwksUri'>,
+    private readonly logger: Logger,
+    metrics: Metrics,
     private readonly times: IssuerTimes = ISSUER_TIMES,
-  ) {}
+  ) {
+    metrics.observeIssuer(() => ({
+      isUp: !this.isFailing,
+      keysAge: this.keys && (Date.now() - this.keys.fetchedAt) / 1_000,
+    }));
+  }
+
+  /** The keys, unless they exceed their maximum age. */
+  get current(): KeySet | undefined {
+    const { keys } = this;
+    return keys && Date.now() - keys.fetchedAt < this.times.maxAge ? keys : undefined;
+  }
 
   /**
    * Finds the key that a token names.
@@ -39,48 +73,72 @@ export class IssuerKeys {
    * @throws PlantStoreError `token-issuer-unavailable` when the keys cannot be fetched
    * @throws JOSEError when the issuer has no such key
    */
-  readonly resolve: JWTVerifyGetKey = async (header, token) => {
-    const keys = await this.freshKeys();
+  async find(...token: Parameters<JWTVerifyGetKey>): Promise<{ keys: KeySet; key: SigningKey }> {
+    const keys = this.current ?? (await this.fetch());
     try {
-      return await keys(header, token);
+      return { keys, key: await keys.find(...token) };
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      if (!this.mayRefetch(keys)) throw error;
+      if (!this.mayRefetch()) throw error;
     }
-    await this.fetch(() => keys.reload());
-    return await keys(header, token);
-  };
+    const newer = await this.fetch();
+    return { keys: newer, key: await newer.find(...token) };
+  }
 
-  private async freshKeys(): Promise<RemoteKeySet> {
-    const opening = (this.opened ??= this.fetch(() => this.open()));
+  onModuleDestroy(): void {
+    this.isClosed = true;
+    clearTimeout(this.nextFetch);
+  }
+
+  /** Fetches the keys. Concurrent callers share a fetch. */
+  private fetch(): Promise<KeySet> {
+    this.fetching ??= this.refresh().finally(() => {
+      this.fetching = undefined;
+    });
+    return this.fetching;
+  }
+
+  private async refresh(): Promise<KeySet> {
+    if (performance.now() - this.lastFailure < this.times.afterFailure) throw unavailable();
     try {
-      const keys = await opening;
-      if (!keys.fresh) await this.fetch(() => keys.reload());
-      return keys;
+      this.keys = await this.download();
+      if (this.isFailing) this.logger.info('the token issuer is available again');
+      this.isFailing = false;
+      return this.keys;
     } catch (error) {
-      // The next call repeats the discovery, because the URL of the keys may have changed.
-      if (this.opened === opening) this.opened = undefined;
-      throw error;
+      if (!this.isFailing) {
+        this.logger.warn({ reason: describeFailure(error) }, 'the token issuer is unavailable');
+      }
+      this.isFailing = true;
+      this.lastFailure = performance.now();
+      // The next fetch repeats the discovery, because the URL of the keys may have changed.
+      this.jwksUri = undefined;
+      throw unavailable();
+    } finally {
+      this.scheduleFetch();
     }
   }
 
-  private async open(): Promise<RemoteKeySet> {
-    return createRemoteJWKSet(this.config.jwksUri ?? (await this.discover()), {
-      [customFetch]: (url, { headers }) =>
-        fetchDocument(new URL(url), this.times.timeout, Object.fromEntries(headers)),
-      cacheMaxAge: this.times.maxAge,
-      // Turns off the library's own refetch for unknown keys, which does not work right after a fetch.
-      cooldownDuration: Infinity,
-    });
+  private scheduleFetch(): void {
+    clearTimeout(this.nextFetch);
+    // Without keys, the next token triggers a fetch.
+    if (this.isClosed || this.keys === undefined) return;
+    const { retry, refresh } = this.times;
+    const fetch = () => void this.fetch().catch(() => {});
+    this.nextFetch = setTimeout(fetch, this.isFailing ? retry : refresh).unref();
+  }
+
+  private async download(): Promise<KeySet> {
+    this.jwksUri ??= this.config.jwksUri ?? (await this.discover());
+    const keys = (await this.read(this.jwksUri)) as JSONWebKeySet;
+    return { find: createLocalJWKSet(keys), fetchedAt: Date.now() };
   }
 
   /** OpenID Connect Discovery 1.0, section 4. */
   private async discover(): Promise<URL> {
     const { issuer } = this.config;
     const url = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-    const response = await fetchDocument(url, this.times.timeout);
-    if (!response.ok) throw new Error(`the discovery document has status ${response.status}`);
-    const document = (await response.json()) as DiscoveryDocument | null;
+    const document = (await this.read(url)) as DiscoveryDocument | null;
     const jwksUri =
       typeof document?.jwks_uri === 'string' ? secureUrl(document.jwks_uri) : undefined;
     if (document?.issuer !== issuer || jwksUri === undefined) {
@@ -89,23 +147,16 @@ export class IssuerKeys {
     return jwksUri;
   }
 
-  private async fetch<T>(request: () => Promise<T>): Promise<T> {
-    if (performance.now() - this.lastFailure < this.times.afterFailure) throw unavailable();
-    try {
-      const answer = await request();
-      this.failing = false;
-      return answer;
-    } catch (cause) {
-      this.failing = true;
-      this.lastFailure = performance.now();
-      throw unavailable(cause);
-    }
+  private async read(url: URL): Promise<unknown> {
+    const response = await fetchDocument(url, this.times.timeout);
+    if (response.status !== 200) throw new Error(`${url.href} has status ${response.status}`);
+    return response.json();
   }
 
   /** Whether the keys may be fetched again because of an unknown key. */
-  private mayRefetch(keys: RemoteKeySet): boolean {
+  private mayRefetch(): boolean {
     // Joining a running fetch costs the issuer nothing. After a failure, the cached keys may be outdated.
-    if (keys.reloading || this.failing) return true;
+    if (this.fetching !== undefined || this.isFailing) return true;
     const now = performance.now();
     if (now - this.lastRefetch < this.times.betweenRefetches) return false;
     this.lastRefetch = now;
@@ -118,6 +169,6 @@ interface DiscoveryDocument {
   readonly jwks_uri?: unknown;
 }
 
-function unavailable(cause?: unknown): PlantStoreError {
-  return new PlantStoreError('token-issuer-unavailable', undefined, { cause });
+function unavailable(): PlantStoreError {
+  return new PlantStoreError('token-issuer-unavailable');
 }

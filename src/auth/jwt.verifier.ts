@@ -1,6 +1,9 @@
+import { hash } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
+import type { JWTVerifyGetKey } from 'jose';
+import { LRUCache } from 'lru-cache';
 import { PlantStoreError } from '../errors/plant-store.error.js';
-import type { IssuerKeys } from './issuer-keys.js';
+import type { IssuerKeys, KeySet } from './issuer-keys.js';
 import type { TokenVerifier } from './token-verifier.js';
 
 /** Asymmetric signatures only: a public key must never be used as the secret of an HMAC (RFC 8725, section 3.1). */
@@ -9,25 +12,57 @@ const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 /** JWT types of access tokens (RFC 9068, section 2.1). Other types, such as ID tokens, are refused (RFC 8725, section 3.11). */
 const TYPES = new Set(['jwt', 'application/jwt', 'at+jwt', 'application/at+jwt']);
 
+/** Maximum number of remembered tokens. */
+const MAX_REMEMBERED = 10_000;
+
+interface Remembered {
+  /** The keys that verified the token. */
+  readonly keys: KeySet;
+  /** The claim `exp`, in seconds. */
+  readonly expires: number;
+}
+
 /** Verifies JWTs of one issuer for one audience. */
 export class JwtVerifier implements TokenVerifier {
+  /** Valid tokens by their digest, so that each signature is verified once. */
+  private readonly remembered = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
+
   constructor(
     private readonly expected: { readonly issuer: string; readonly audience: string },
     private readonly keys: IssuerKeys,
   ) {}
 
-  async verify(token: string): Promise<boolean> {
+  verify(token: string): Promise<boolean> | boolean {
+    const digest = hash('sha256', token, 'base64');
+    const known = this.remembered.get(digest);
+    if (known !== undefined && known.keys === this.keys.current && !isExpired(known.expires))
+      return true;
+    return this.check(token, digest);
+  }
+
+  private async check(token: string, digest: string): Promise<boolean> {
     // Base64url without padding (RFC 7515, section 2). The library is less strict.
     if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return false;
     try {
-      const { protectedHeader } = await jwtVerify(token, this.keys.resolve, {
+      let keys: KeySet | undefined;
+      const find: JWTVerifyGetKey = async (...header) => {
+        const found = await this.keys.find(...header);
+        keys = found.keys;
+        return found.key;
+      };
+      const { protectedHeader, payload } = await jwtVerify(token, find, {
         issuer: this.expected.issuer,
         audience: this.expected.audience,
         algorithms: ALGORITHMS,
         requiredClaims: ['exp'],
       });
       const { typ } = protectedHeader;
-      return typ === undefined || (typeof typ === 'string' && TYPES.has(typ.toLowerCase()));
+      const isAccessToken =
+        typ === undefined || (typeof typ === 'string' && TYPES.has(typ.toLowerCase()));
+      if (isAccessToken && keys !== undefined) {
+        this.remembered.set(digest, { keys, expires: Number(payload.exp) });
+      }
+      return isAccessToken;
     } catch (error) {
       if (error instanceof PlantStoreError) throw error;
       if (error instanceof errors.JWTExpired) throw new PlantStoreError('token-expired');
@@ -35,4 +70,9 @@ export class JwtVerifier implements TokenVerifier {
       return false;
     }
   }
+}
+
+/** Whether a token with this claim `exp` has expired (RFC 7519, section 4.1.4). */
+function isExpired(exp: number): boolean {
+  return exp <= Math.floor(Date.now() / 1_000);
 }

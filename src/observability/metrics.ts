@@ -28,6 +28,13 @@ export interface QueueUse {
   readonly maxCharacters: number;
 }
 
+/** The state of the token issuer. */
+export interface IssuerState {
+  readonly isUp: boolean;
+  /** In seconds. Absent before the first fetch. */
+  readonly keysAge: number | undefined;
+}
+
 /** Label of the pool's series. The process has a single pool. */
 const POOL = { db_client_connection_pool_name: 'plant-store' } as const;
 
@@ -153,6 +160,15 @@ export class Metrics {
       'Most characters that may wait.',
       () => queue().maxCharacters,
     );
+  }
+
+  /** Exposes the state of the token issuer, read at each scrape. */
+  observeIssuer(state: () => IssuerState): void {
+    const name = 'plant_store_token_issuer';
+    this.gauge(`${name}_up`, 'Whether the last fetch of the keys succeeded.', () =>
+      Number(state().isUp),
+    );
+    this.gauge(`${name}_keys_age_seconds`, 'Age of the keys.', () => state().keysAge ?? NaN);
   }
 
   /** Exposes how busy the event loop is, as a counter: unlike its delay, it works with any number of scrapers. */
