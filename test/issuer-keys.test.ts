@@ -28,7 +28,7 @@ const FOR_EVER = 600_000;
 const DOCUMENTS = ['discovery', 'keys'] as const;
 
 let issuer: TestIssuer;
-let keys: IssuerKeys | undefined;
+let issuerKeys: IssuerKeys | undefined;
 let metrics: Metrics;
 let log: PassThrough;
 
@@ -39,7 +39,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  keys?.onModuleDestroy();
+  issuerKeys?.onModuleDestroy();
   vi.useRealTimers();
   await issuer.close();
 });
@@ -47,11 +47,11 @@ afterEach(async () => {
 /** A verifier with the default times, except those given here. */
 function verifierWith(times: Partial<IssuerTimes> = {}) {
   const { url } = issuer;
-  keys = new IssuerKeys({ issuer: url, jwksUri: undefined }, pino(log), metrics, {
+  issuerKeys = new IssuerKeys({ issuer: url, jwksUri: undefined }, pino(log), metrics, {
     ...ISSUER_TIMES,
     ...times,
   });
-  const verifier = new JwtVerifier({ issuer: url, audience: AUDIENCE }, keys);
+  const verifier = new JwtVerifier({ issuer: url, audience: AUDIENCE }, issuerKeys);
   return { verify: async (token: string) => verifier.verify(token) };
 }
 
@@ -291,7 +291,7 @@ describe('the keys of an issuer', () => {
     fakeClock();
     const verifier = verifierWith();
     expect(await verifier.verify(await issuer.token())).toBe(true);
-    keys?.onModuleDestroy();
+    issuerKeys?.onModuleDestroy();
     await advance(10 * ISSUER_TIMES.refresh);
     expect(issuer.asked('keys')).toBe(1);
   });
@@ -360,7 +360,7 @@ describe('while an issuer fails', () => {
     expect(await verifier.verify(token)).toBe(true);
   });
 
-  it('it is retried, and the log and the metrics show when the outage begins and ends', async () => {
+  it('the service retries, and log and metrics show when the outage begins and ends', async () => {
     fakeClock();
     const verifier = verifierWith();
     const token = await lastingToken();
