@@ -16,13 +16,13 @@ import {
 
 interface PlantExample {
   readonly summary: string;
-  readonly id: number;
+  readonly id: number | bigint;
   readonly plant: { readonly name: string; readonly tag?: string };
 }
 
 /**
- * Plants to create and to look at, one after the other. Each has an id of its own, so that every
- * request succeeds, and none is above 2^53, where what reads the document would round it.
+ * Plants to create and to look up, in this order. Each has its own id, so that every request succeeds. One id
+ * is above 2^53: it shows which tools round.
  */
 const EXAMPLES: Readonly<Record<string, PlantExample>> = {
   'a-plant': {
@@ -36,8 +36,8 @@ const EXAMPLES: Readonly<Record<string, PlantExample>> = {
     plant: { name: '月下美人 “Queen of the Night” 🌵', tag: "l'épiphyte" },
   },
   'long-id': {
-    summary: 'A long id: no digit gets lost',
-    id: 9007199254740991,
+    summary: 'An id that many JSON parsers round: 2^53 + 1',
+    id: 9007199254740993n,
     plant: { name: 'Welwitschia', tag: 'desert' },
   },
   'without-tag': {
