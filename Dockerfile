@@ -14,9 +14,10 @@ RUN npm prune --omit=dev --ignore-scripts \
     \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -name '.tsbuildinfo' \) -delete \
   && find node_modules \( -xtype l -o -type d -empty \) -delete
 COPY public public
-COPY README.md LICENSE ./
+COPY docs docs
+COPY *.md LICENSE ./
 # Files of a clone made under a strict umask are readable only by their owner.
-RUN chmod -R a+rX package.json public README.md LICENSE
+RUN chmod -R a+rX package.json public docs *.md LICENSE
 ARG REVISION=unknown
 # npm publishes the revision under the same name. The service reads it for its metrics.
 RUN npm pkg set gitHead="${REVISION}"
@@ -26,8 +27,9 @@ ENV NODE_ENV=production \
   HOST=0.0.0.0 \
   MANAGEMENT_HOST=0.0.0.0
 WORKDIR /app
-COPY --from=build /app/README.md /app/LICENSE ./
+COPY --from=build /app/*.md /app/LICENSE ./
 COPY --from=build /app/public public
+COPY --from=build /app/docs docs
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist

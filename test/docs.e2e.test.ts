@@ -4,7 +4,7 @@ import { parse } from 'lossless-json';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as yaml from 'yaml';
 import { startTestService } from './support/test-service.js';
-import type { TestService } from './support/test-service.js';
+import type { Answer, TestService } from './support/test-service.js';
 
 let service: TestService;
 let below: TestService;
@@ -22,7 +22,7 @@ const read = (from: TestService, path: string) => from.request('GET', path, { an
 
 /** The URLs in a page. */
 function references(html: string): string[] {
-  return [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url ?? '');
+  return [...html.matchAll(/(?:src|href|srcset)="([^"]+)"/g)].map(([, url]) => url ?? '');
 }
 
 describe.each([
@@ -53,10 +53,31 @@ describe.each([
     }
   });
 
-  it.each(['README.md', 'LICENSE'])('has the %s of what runs', async (file) => {
-    const answer = await read(served(), `/docs/${file}`);
-    expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
-    expect(answer.text).toBe(await readFile(file, 'utf8'));
+  it('leads to every document of the project, by links that work', async () => {
+    const base = served().url;
+    const pages = new Map<string, string>();
+    const found = ['/docs'];
+    for (const path of found) {
+      if (pages.has(path)) continue;
+      const answer = await read(served(), path);
+      expect(`${path} ${answer.status}`).toBe(`${path} 200`);
+      const isPage = answer.headers.get('content-type')?.startsWith('text/html');
+      pages.set(path, isPage ? answer.text : '');
+      for (const url of isPage ? references(answer.text) : []) {
+        const { href, hash } = new URL(url, base + path);
+        if (href.startsWith(`${base}/`)) found.push(href.slice(base.length).replace(hash, ''));
+      }
+    }
+    for (const [path, text] of pages) {
+      for (const url of references(text)) {
+        const { href, hash } = new URL(url, base + path);
+        const target = pages.get(href.slice(base.length).replace(hash, ''));
+        if (hash !== '' && target) expect(target).toContain(`id="${hash.slice(1)}"`);
+      }
+    }
+    expect([...pages.keys()]).toEqual(
+      expect.arrayContaining(['/docs/README.md', '/docs/LICENSE', '/docs/docs/performance.md']),
+    );
   });
 
   it('allows only files of the service', async () => {
@@ -87,6 +108,48 @@ describe('the document', () => {
 });
 
 describe('the docs', () => {
+  it('render Markdown, with anchors, and with text instead of links to what is not served', async () => {
+    const { text } = await read(service, '/docs/README.md');
+    expect(text).toMatch(/<h2 id="\w+">/);
+    expect(text).toMatch(/<a href="docs\/\w+\.md">/);
+    expect(text).not.toMatch(/href="(?:examples|contract|src|\.env)/);
+    expect((await read(service, '/docs/LICENSE')).text).toBe(await readFile('LICENSE', 'utf8'));
+  });
+
+  it.each([
+    '/docs',
+    '/docs/swagger-ui-bundle.js',
+    '/docs/page.css',
+    '/openapi.json',
+    '/openapi.yaml',
+  ])('are compressed for clients that accept gzip: %s', async (path) => {
+    const ask = (encoding: string) =>
+      service.request('GET', path, {
+        anonymous: true,
+        headers: { 'Accept-Encoding': encoding },
+      });
+    const [plain, gzipped, refused] = await Promise.all(
+      ['identity', 'br, gzip', 'gzip;q=0'].map(ask),
+    );
+    expect(gzipped?.text).toBe(plain?.text);
+    expect(gzipped?.headers.get('content-encoding')).toBe('gzip');
+    for (const answer of [plain, refused]) {
+      expect(answer?.headers.get('content-encoding')).toBeNull();
+      expect(answer?.headers.get('etag')).not.toBe(gzipped?.headers.get('etag'));
+    }
+    for (const answer of [plain, gzipped]) {
+      expect(answer?.headers.get('vary')).toBe('Accept-Encoding');
+    }
+    const length = (answer?: Answer) => Number(answer?.headers.get('content-length'));
+    expect(length(gzipped)).toBeLessThan(length(plain) / 2.5);
+  });
+
+  it('send pictures as they are', async () => {
+    const picture = await read(service, '/docs/docs/docs-page.png');
+    expect(picture.headers.get('content-type')).toBe('image/png');
+    expect(picture.headers.get('content-encoding')).toBeNull();
+  });
+
   it('are sent again only when they have changed', async () => {
     const first = await read(service, '/docs/page.js');
     const tag = first.headers.get('etag') ?? '';

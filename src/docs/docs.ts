@@ -3,27 +3,33 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Request, Response } from 'express';
 import type { Config } from '../config/config.js';
 import { openApiText, toYaml } from './openapi.js';
+import { ICON, renderPage } from './page.js';
+import { projectFiles } from './project-files.js';
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGE = join(PROJECT, 'public/docs');
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
-/** What is served: its path below the base path, its folder, name and type. */
-const FILES = [
-  ['/docs', PAGE, 'index.html', 'text/html'],
-  ['/docs/page.css', PAGE, 'page.css', 'text/css'],
-  ['/docs/page.js', PAGE, 'page.js', 'text/javascript'],
-  ['/docs/swagger-ui.css', SWAGGER_UI, 'swagger-ui.css', 'text/css'],
-  ['/docs/swagger-ui-bundle.js', SWAGGER_UI, 'swagger-ui-bundle.js', 'text/javascript'],
-  ['/docs/favicon-32x32.png', SWAGGER_UI, 'favicon-32x32.png', 'image/png'],
-  // As text, so that browsers show it.
-  ['/docs/README.md', PROJECT, 'README.md', 'text/plain'],
-  ['/docs/LICENSE', PROJECT, 'LICENSE', 'text/plain'],
+/** Files of the API page: folder, name and type. */
+const ASSETS = [
+  [PAGE, 'page.css', 'text/css'],
+  [PAGE, 'explorer.css', 'text/css'],
+  [PAGE, 'page.js', 'text/javascript'],
+  [SWAGGER_UI, 'swagger-ui.css', 'text/css'],
+  [SWAGGER_UI, 'swagger-ui-bundle.js', 'text/javascript'],
 ] as const;
+
+/** A body as it is sent, ready for every request. */
+interface Representation {
+  readonly body: Buffer;
+  readonly tag: string;
+}
 
 /**
  * Serves the documentation: the only routes of the public port that need no token. They are plain
@@ -34,17 +40,19 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   const express = app.getHttpAdapter().getInstance();
   const policy = pagePolicy(publicBaseUrl);
   const serve = (path: string, type: string, load: () => Promise<string | Buffer>): void => {
-    let loaded: ReturnType<typeof withTag> | undefined;
-    express.get(basePath + path, async (_request: Request, response: Response) => {
-      loaded ??= withTag(load()).catch((error: unknown) => {
-        loaded = undefined;
-        throw error;
-      });
-      const { body, tag } = await loaded;
+    const isText = type !== 'image/png';
+    const contentType = isText ? `${type}; charset=utf-8` : type;
+    const prepare = once(() => representations(load(), isText));
+    express.get(basePath + path, async (request: Request, response: Response) => {
+      const { plain, gzipped } = await prepare();
+      const isGzipped = gzipped !== undefined && request.acceptsEncodings('gzip') === 'gzip';
+      const { body, tag } = isGzipped ? gzipped : plain;
+      if (gzipped !== undefined) response.vary('Accept-Encoding');
+      if (isGzipped) response.setHeader('Content-Encoding', 'gzip');
       response.setHeader('Content-Security-Policy', policy);
       response.setHeader('Cache-Control', 'no-cache');
       response.setHeader('ETag', tag);
-      response.type(type).send(body);
+      response.type(contentType).send(body);
     });
   };
 
@@ -52,8 +60,29 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   serve('/openapi.json', 'application/json', () => Promise.resolve(document));
   // RFC 9512
   serve('/openapi.yaml', 'application/yaml', () => toYaml(document));
-  for (const [path, folder, name, type] of FILES) {
-    serve(path, type, () => readFile(join(folder, name)));
+  serve('/docs', 'text/html', async () => {
+    const { renderReference } = await import('./reference.js');
+    return renderPage({
+      title: 'Plant Store',
+      root: '',
+      current: 'api',
+      main: renderReference(document),
+      styles: ['explorer.css'],
+      scripts: ['swagger-ui-bundle.js', 'page.js'],
+    });
+  });
+  serve('/docs/icon.svg', 'image/svg+xml', () => Promise.resolve(ICON));
+  for (const [folder, name, type] of ASSETS) {
+    serve(`/docs/${name}`, type, () => readFile(join(folder, name)));
+  }
+  const files = projectFiles(PROJECT);
+  for (const [path, type] of files) {
+    serve(`/docs/${path}`, type, async () => {
+      const content = await readFile(join(PROJECT, path));
+      if (type !== 'text/html') return content;
+      const { renderMarkdown } = await import('./markdown-page.js');
+      return renderMarkdown(path, content.toString(), files);
+    });
   }
   for (const path of new Set([basePath || '/', `${basePath}/`, `${basePath}/docs/`])) {
     express.get(path, (_request: Request, response: Response) => {
@@ -62,9 +91,29 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   }
 }
 
+/** Keeps what has been made; what has failed is tried again with the next call. */
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}
+
+/** Compresses text. It is public and the same for everybody, so its length gives nothing away. */
+async function representations(loading: Promise<string | Buffer>, isText: boolean) {
+  const body = Buffer.from(await loading);
+  return {
+    plain: tagged(body),
+    gzipped: isText ? tagged(await promisify(gzip)(body)) : undefined,
+  };
+}
+
 /** Tagged by its content: the time of a file may go back with a deployment, or differ between replicas. */
-async function withTag(loading: Promise<string | Buffer>) {
-  const body = await loading;
+function tagged(body: Buffer): Representation {
   return { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
 }
 

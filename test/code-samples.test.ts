@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { codeSamples } from '../src/docs/code-samples.js';
+
+const BODY = JSON.stringify({ name: `It's "50%" \\ $HOME \`id\` 🌵\n` });
+
+describe('the code samples', () => {
+  it('quote a body for each language', async () => {
+    const samples = codeSamples({ method: 'POST', path: '/plants', body: BODY });
+    const line = samples['curl']?.replace(/^curl /, `printf '%s\\n' `);
+    const { stdout } = await promisify(execFile)('bash', ['-c', line ?? '']);
+    expect(stdout.split('\n')).toContain(BODY);
+    const [, literal] = /body: ('.*'),\n/.exec(samples['fetch'] ?? '') ?? [];
+    // oxlint-disable-next-line no-eval
+    expect((0, eval)(literal ?? '')).toBe(BODY);
+    // A string literal of JavaScript is one of Python as well.
+    expect(samples['Python']).toContain(`data=${literal}.encode(),`);
+  });
+
+  it('name the method where it is not the usual one', () => {
+    const samples = (method: string, body?: string) =>
+      codeSamples({ method, path: '/plants/1', ...(body !== undefined && { body }) });
+    expect(samples('GET')['curl']).not.toContain('-X');
+    expect(samples('POST', '{}')['curl']).not.toContain('-X');
+    expect(samples('DELETE')['curl']).toContain('-X DELETE');
+    expect(samples('PUT', '{}')).toMatchObject({
+      curl: expect.stringContaining('-X PUT'),
+      fetch: expect.stringContaining("method: 'PUT'"),
+      Python: expect.stringContaining('requests.put('),
+    });
+  });
+});
