@@ -86,6 +86,17 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'clients',
+          include: ['test/clients/*.test.ts'],
+          testTimeout: 180_000,
+          // Downloads the generators and what their clients import.
+          hookTimeout: 600_000,
+          ...withDatabase,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'compose',
           include: ['test/compose/*.test.ts'],
           testTimeout: 180_000,

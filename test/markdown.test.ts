@@ -11,7 +11,15 @@ import { startTestService, TOKEN } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 
 /** Folders of third parties. */
-const LEFT_OUT = new Set(['.git', '.data', 'node_modules', 'dist', 'coverage', 'screenshots']);
+const LEFT_OUT = new Set([
+  '.git',
+  '.data',
+  'node_modules',
+  'dist',
+  'coverage',
+  'screenshots',
+  'generated',
+]);
 
 async function markdownFiles(folder = ''): Promise<string[]> {
   const entries = await readdir(folder || '.', { withFileTypes: true });
