@@ -28,6 +28,8 @@ const MAX_WAIT = 2_000;
 export interface BatcherOptions<Item, Result> {
   /** The number of characters of an item. */
   readonly lengthOf: (item: Item) => number;
+  /** Most items of a group; 500 by default. */
+  readonly maxRows?: number;
   /** Performs a group, and returns one result for each item. */
   readonly perform: (items: readonly Item[]) => Promise<readonly Result[]>;
   readonly tracer: Tracer;
@@ -51,13 +53,19 @@ export class Batcher<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
   private waitingCharacters = 0;
   private running = 0;
-  private maxRows = FIRST_ROWS;
+  private maxRows: number;
   private nextSend: NodeJS.Immediate | undefined;
   private nextTimeout: NodeJS.Timeout | undefined;
   /** Items have timed out in the queue, and no group has succeeded since. */
   private stuck = false;
 
-  constructor(private readonly options: BatcherOptions<Item, Result>) {}
+  constructor(private readonly options: BatcherOptions<Item, Result>) {
+    this.maxRows = Math.min(FIRST_ROWS, this.mostRows);
+  }
+
+  private get mostRows(): number {
+    return this.options.maxRows ?? MAX_GROUP.rows;
+  }
 
   get queue(): QueueUse {
     return {
@@ -130,7 +138,7 @@ export class Batcher<Item, Result> {
       // The duration of a small group says little about larger groups, so the size shrinks only to half of that.
       this.maxRows = Math.max(1, Math.min(this.maxRows, Math.max(rows, FIRST_ROWS)) >> 1);
     } else if (isStored && milliseconds < PACE.fast && rows >= this.maxRows) {
-      this.maxRows = Math.min(MAX_GROUP.rows, rows * 2);
+      this.maxRows = Math.min(this.mostRows, rows * 2);
     }
   }
 

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { GroupCommit } from './group-commit.js';
+import { GroupLookup } from './group-lookup.js';
 import { Plant } from './plant.entity.js';
 import { PlantsController } from './plants.controller.js';
 import { PlantsRepository } from './plants.repository.js';
@@ -9,6 +10,6 @@ import { PlantsService } from './plants.service.js';
 @Module({
   imports: [TypeOrmModule.forFeature([Plant])],
   controllers: [PlantsController],
-  providers: [PlantsService, GroupCommit, PlantsRepository],
+  providers: [PlantsService, GroupCommit, GroupLookup, PlantsRepository],
 })
 export class PlantsModule {}

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
+import { In, Repository } from 'typeorm';
 import { Statements } from '../database/statements.js';
 import { Plant } from './plant.entity.js';
 
@@ -49,8 +49,8 @@ export class PlantsRepository {
     return rows.map(({ n }) => plants[Number(n) - 1]!);
   }
 
-  findById(id: bigint): Promise<Plant | null> {
-    return this.plants.findOneBy({ id });
+  findByIds(ids: readonly bigint[]): Promise<Plant[]> {
+    return this.plants.findBy({ id: In(ids) });
   }
 }
 

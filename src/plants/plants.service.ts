@@ -4,14 +4,14 @@ import type { NewPlantDto } from './dto/new-plant.dto.js';
 import type { PlantDto } from './dto/plant.dto.js';
 import type { StoredPlantDto } from './dto/stored-plant.dto.js';
 import { GroupCommit } from './group-commit.js';
+import { GroupLookup } from './group-lookup.js';
 import type { Plant } from './plant.entity.js';
-import { PlantsRepository } from './plants.repository.js';
 
 @Injectable()
 export class PlantsService {
   constructor(
-    private readonly plants: PlantsRepository,
     private readonly groupCommit: GroupCommit,
+    private readonly groupLookup: GroupLookup,
   ) {}
 
   /**
@@ -30,8 +30,8 @@ export class PlantsService {
 
   /** @throws PlantStoreError `no-such-plant` */
   async get(id: bigint): Promise<StoredPlantDto> {
-    const plant = await this.plants.findById(id);
-    if (plant === null)
+    const plant = await this.groupLookup.find(id);
+    if (plant === undefined)
       throw new PlantStoreError('no-such-plant', `there is no plant with id ${id}`);
     return { id: plant.id, ...contentOf(plant) };
   }
