@@ -168,7 +168,7 @@ function Token({ React, specSelectors }) {
 
     const submit = async (event) => {
       event.preventDefault();
-      // However it was copied.
+      // People copy it with quotes, spaces or the scheme.
       const value = new FormData(event.target)
         .get('token')
         .trim()
@@ -285,7 +285,7 @@ function addCopyButtons() {
   }
 }
 
-/** What another tab does with the token holds for this one, too. */
+/** Follows changes of the token in other tabs. */
 function followOtherTabs() {
   addEventListener('storage', ({ key }) => {
     if (key === 'authorized') location.reload();
@@ -303,11 +303,11 @@ SwaggerUIBundle({
   defaultModelsExpandDepth: -1,
   docExpansion: 'full',
   persistAuthorization: true,
-  // Its numbers can be read; those of the default theme are dark red on dark grey.
+  // The default theme shows numbers in dark red on dark grey.
   syntaxHighlight: { theme: 'monokai' },
   tryItOutEnabled: true,
   // By default it asks a service on the internet whether the document is valid.
   validatorUrl: 'none',
-  // By now Swagger UI has taken in the reference.
+  // Swagger UI contains the reference now.
   onComplete: () => document.querySelector('#static').remove(),
 });

@@ -32,8 +32,8 @@ interface Representation {
 }
 
 /**
- * Serves the documentation: the only routes of the public port that need no token. They are plain
- * Express routes, so that nothing like them can be made of a controller by a slip.
+ * Serves the documentation: the only routes of the public port that need no token. They are plain Express routes,
+ * because every route of a controller needs a token.
  */
 export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   const { basePath, publicBaseUrl } = http;
@@ -91,7 +91,7 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   }
 }
 
-/** Keeps what has been made; what has failed is tried again with the next call. */
+/** Keeps the first result. After a failure, the next call tries again. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return () => {
@@ -103,7 +103,7 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-/** Compresses text. It is public and the same for everybody, so its length gives nothing away. */
+/** Compresses text. It contains no secrets, so its compressed length reveals nothing (BREACH). */
 async function representations(loading: Promise<string | Buffer>, isText: boolean) {
   const body = Buffer.from(await loading);
   return {
@@ -112,12 +112,12 @@ async function representations(loading: Promise<string | Buffer>, isText: boolea
   };
 }
 
-/** Tagged by its content: the time of a file may go back with a deployment, or differ between replicas. */
+/** The ETag is a hash of the content: modification times can differ between replicas. */
 function tagged(body: Buffer): Representation {
   return { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
 }
 
-/** What the page needs beyond the policy of the API: files from here, and the images in its style sheet. */
+/** Allows files of this service and the images in the style sheet, in addition to the policy of the API. */
 function pagePolicy(publicBaseUrl: string | undefined): string {
   const connect = ["'self'", ...(publicBaseUrl ? [new URL(publicBaseUrl).origin] : [])].join(' ');
   return [

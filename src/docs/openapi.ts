@@ -39,7 +39,7 @@ export function openApiText(
   delete config.info.contact; // The builder leaves an empty object.
   // The types lack `identifier`, which needs no address (OpenAPI 3.1, section 4.8.4).
   Object.assign(config.info, { license: { name: 'MIT', identifier: 'MIT' } });
-  // The servers carry the prefix, so that the paths are those of the interface wherever it is served.
+  // The servers carry the prefix, so the paths equal the published interface below any prefix.
   const document = SwaggerModule.createDocument(app, config, { ignoreGlobalPrefix: true });
   return `${stringify(sortKeys(withCommonParts(document)), undefined, 2)}\n`;
 }

@@ -2,12 +2,12 @@ import { Html, html } from './html.js';
 
 export interface Page {
   readonly title: string;
-  /** The way from the page to the base path, such as `../`. */
+  /** The relative path from the page to the base path, such as `../`. */
   readonly root: string;
-  /** What the page is about, in the navigation. */
+  /** The current entry of the navigation. */
   readonly current: 'api' | 'docs';
   readonly main: Html;
-  /** Style sheets and scripts besides those of every page, by their names below `docs/`. */
+  /** Additional style sheets and scripts, by their names below `docs/`. */
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
 }
@@ -22,7 +22,7 @@ const LOGO = new Html(`<svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
 /** The logo as an image of its own. */
 export const ICON = LOGO.source.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg"');
 
-/** A page of the documentation. Its addresses are relative, so that it works below any path. */
+/** Renders a page of the documentation. Its links are relative, so that it works below any path. */
 export function renderPage(page: Page): string {
   const { title, root, current, main, styles = [], scripts = [] } = page;
   const isCurrent = (name: Page['current']) =>
