@@ -168,7 +168,7 @@ function Token({ React, specSelectors }) {
 
     const submit = async (event) => {
       event.preventDefault();
-      // People copy it with quotes, spaces or the scheme.
+      // People copy it with spaces or with the scheme.
       const value = new FormData(event.target)
         .get('token')
         .trim()
