@@ -109,11 +109,15 @@ export function renderReference(text: string): Html {
     </div>
     <div id="swagger-ui"></div>
     <noscript><p>Sending requests from this page needs JavaScript.</p></noscript>
-    <section class="about">
-      <h2>About the API</h2>
-      ${about.map((paragraph) => markdown(paragraph))}
-    </section>
+    ${about.length > 0 ? aboutSection(about) : html``}
   `;
+}
+
+function aboutSection(paragraphs: readonly string[]): Html {
+  return html`<section class="about">
+    <h2>About the API</h2>
+    ${paragraphs.map((paragraph) => markdown(paragraph))}
+  </section>`;
 }
 
 function operationSection(
@@ -168,7 +172,7 @@ function answerSection(status: string, answer: Answer, endpoints: readonly Endpo
     endpoints.filter((endpoint) => endpoint.operationId === operationId),
   );
   return html`<h4>Response <small>${status}: ${answer.description ?? ''}</small></h4>
-    ${fieldsTable(membersOf(schema))}
+    ${schema.properties ? fieldsTable(membersOf(schema)) : html``}
     ${schema.additionalProperties ? html`<p class="note">Later versions may add members.</p>` : html``}
     ${next.map((endpoint) => html`<p class="note">Next: <a href="#${anchorOf(endpoint)}">${endpoint.summary}</a></p>`)}`;
 }
@@ -249,9 +253,10 @@ function errorNumber({ value }: Example): number {
 function failuresSection(failures: readonly Failure[], common: readonly Failure[]): Html {
   const isCommon = ({ number }: Failure) => common.some((failure) => failure.number === number);
   const own = failures.filter((failure) => !isCommon(failure));
+  if (failures.length === 0) return html``;
   return html`<h4>Failures</h4>
     ${own.length > 0 ? failuresTable(own) : html``}
-    ${folded('Failures of every operation', failuresTable(failures.filter(isCommon)))}`;
+    ${common.length > 0 ? folded('Failures of every operation', failuresTable(common)) : html``}`;
 }
 
 function failuresTable(failures: readonly Failure[]): Html {
@@ -359,11 +364,15 @@ function codeSection(endpoint: Endpoint): Html {
       ${tabs}
       ${Object.entries(samples).map(([language, code]) => html`<pre data-sample="${language}"><code>${withPlaceholders(code)}</code></pre>`)}
     </fieldset>
-    <p class="code-title">Response <span class="status success">${success?.[0] ?? ''}</span></p>
-    <pre><code>${stringify(answer, undefined, 2) ?? ''}</code></pre>
-    <p class="code-title">A failure <span class="status failure">400</span></p>
-    <pre><code>${stringify(failure, undefined, 2) ?? ''}</code></pre>
+    ${answerSample('Response', 'success', success?.[0], answer)}
+    ${answerSample('A failure', 'failure', '400', failure)}
   </div>`;
+}
+
+function answerSample(title: string, kind: string, status = '', body?: unknown): Html {
+  if (body === undefined) return html``;
+  return html`<p class="code-title">${title} <span class="status ${kind}">${status}</span></p>
+    <pre><code>${stringify(body, undefined, 2)!}</code></pre>`;
 }
 
 function withPlaceholders(code: string): Html {

@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest';
+import { renderReference } from '../src/docs/reference.js';
+
+const INFO = { title: 'Lists', version: '2.0.0', description: 'Lists of plants.' };
+
+/** What the reference says of operations, as text without tags. */
+function reference(paths: object, components: object = {}): string {
+  const { source } = renderReference(
+    JSON.stringify({ openapi: '3.1.0', info: INFO, paths, components }),
+  );
+  return source.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+}
+
+it('has no empty section for an operation without body, answer, failure or header', () => {
+  const text = reference({
+    '/lists/{name}': {
+      delete: {
+        operationId: 'removeList',
+        summary: 'Remove a list',
+        parameters: [
+          {
+            name: 'name',
+            in: 'path',
+            required: true,
+            schema: { type: 'string' },
+            examples: { one: { value: 'a b' } },
+          },
+          { name: 'quietly', in: 'query', schema: { type: 'boolean' } },
+        ],
+        responses: { 204: {} },
+      },
+    },
+  });
+  expect(text).toContain(
+    'Parameters Name Type Required Rule name string required quietly boolean optional',
+  );
+  expect(text).toContain('/lists/a%20b');
+  expect(text).toContain('-X DELETE');
+  expect(text).toContain('Response 204:');
+  const absent = ['Body', 'Headers', 'Failures', 'A failure', 'Response headers', 'Next:', 'About'];
+  for (const title of absent) {
+    expect(text).not.toContain(title);
+  }
+});
+
+it('shows each failure once, and folds those of every operation', () => {
+  const failures = (...numbers: readonly number[]) => ({
+    content: {
+      'application/json': {
+        examples: Object.fromEntries(
+          numbers.map((error) => [error, { summary: `meaning ${error}`, value: { error } }]),
+        ),
+      },
+    },
+  });
+  const operation = (operationId: string, ...numbers: readonly number[]) => ({
+    operationId,
+    summary: operationId,
+    tags: ['lists'],
+    responses: { 200: { description: 'It' }, 400: failures(...numbers) },
+  });
+  const text = reference({
+    '/a': { get: operation('a', 40003, 40001) },
+    '/b': { get: operation('b', 40001, 40002) },
+  });
+  const common = 'Failures of every operation Status Error Meaning 400 40001 meaning 40001';
+  expect(text).toContain(`Failures Status Error Meaning 400 40003 meaning 40003 ${common}`);
+  expect(text).toContain(`Failures Status Error Meaning 400 40002 meaning 40002 ${common}`);
+});
+
+it('shows limits with every digit, and says what refers to another operation', () => {
+  const { source } =
+    renderReference(`{"openapi":"3.1.0","info":${JSON.stringify(INFO)},"paths":{"/a":{"get":{
+    "operationId":"a","summary":"A","responses":{"200":{"description":"It",
+      "content":{"application/json":{"schema":{"$ref":"#/components/schemas/It"},"examples":{"one":{"value":{"id":9007199254740993}}}}},
+      "headers":{"Link":{"description":"The next page"},"X-Request-Id":{}},
+      "links":{"again":{"operationId":"a"},"elsewhere":{"operationId":"unknown"}}}}}}},
+    "components":{"schemas":{"It":{"additionalProperties":true,"required":["id"],"properties":{
+      "id":{"type":"integer","minimum":-9223372036854775808,"maximum":9223372036854775807,"description":"At most 9223372036854775807."}}}}}}`);
+  const text = source.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+  expect(text).toContain(
+    'id integer required At most 9223372036854775807. at least -9223372036854775808',
+  );
+  expect(text).not.toContain('at most 9223372036854775807');
+  expect(text).toContain('9007199254740993');
+  expect(text).toContain('Later versions may add members. Next: A');
+  expect(text).toContain('Link every response The next page X-Request-Id every response');
+});
