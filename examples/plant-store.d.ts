@@ -205,6 +205,7 @@ export interface operations {
              */
             401: {
                 headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -239,7 +240,9 @@ export interface operations {
             /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
             415: {
                 headers: {
+                    /** @description The content coding that the operation accepts. */
                     "Accept-Encoding"?: string;
+                    /** @description The media type that the operation accepts. */
                     "Accept-Post"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -293,6 +296,7 @@ export interface operations {
              */
             503: {
                 headers: {
+                    /** @description Seconds to wait before the request is sent again. */
                     "Retry-After"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -365,6 +369,7 @@ export interface operations {
              */
             401: {
                 headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -440,6 +445,7 @@ export interface operations {
              */
             503: {
                 headers: {
+                    /** @description Seconds to wait before the request is sent again. */
                     "Retry-After"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;

@@ -141,6 +141,16 @@ describe('the document', () => {
     }
   });
 
+  it('says what each header field of an answer means', () => {
+    for (const [, { responses }] of operations()) {
+      for (const { headers } of Object.values(responses)) {
+        for (const header of Object.values(headers ?? {})) {
+          expect(header).toHaveProperty('description', expect.stringMatching(/\S/));
+        }
+      }
+    }
+  });
+
   it('allows new members in what is answered, so that generated clients accept them', () => {
     const { schemas } = document.components;
     for (const [, { requestBody, responses }] of operations()) {

@@ -23,6 +23,14 @@ const COMMON: readonly ErrorCode[] = [
   'token-issuer-unavailable',
 ];
 
+/** The header fields of the error table. */
+const HEADER_MEANINGS: Readonly<Record<string, string>> = {
+  'WWW-Authenticate': 'Why the credentials were refused (RFC 6750, section 3).',
+  'Retry-After': 'Seconds to wait before the request is sent again.',
+  'Accept-Post': 'The media type that the operation accepts.',
+  'Accept-Encoding': 'The content coding that the operation accepts.',
+};
+
 /** Documents the failures of an operation, those common to all included, out of the error table. */
 export function ApiErrors(
   ...failures: readonly DocumentedError[]
@@ -66,7 +74,10 @@ function headersOf(definitions: readonly ErrorDefinition[]) {
   if (names.size === 0) return {};
   return {
     headers: Object.fromEntries(
-      [...names].map((name) => [name, { schema: { type: 'string' as const } }]),
+      [...names].map((name) => [
+        name,
+        { description: HEADER_MEANINGS[name] ?? '', schema: { type: 'string' as const } },
+      ]),
     ),
   };
 }
