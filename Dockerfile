@@ -15,7 +15,7 @@ RUN npm prune --omit=dev --ignore-scripts \
   && find node_modules \( -xtype l -o -type d -empty \) -delete
 COPY public public
 COPY docs docs
-COPY *.md LICENSE ./
+COPY README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md LICENSE ./
 # Files of a clone made under a strict umask are readable only by their owner.
 RUN chmod -R a+rX package.json public docs *.md LICENSE
 ARG REVISION=unknown

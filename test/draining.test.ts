@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import type { Request, Response } from 'express';
@@ -53,6 +54,17 @@ async function hold(): Promise<RawSocket> {
 }
 
 describe('draining', () => {
+  it('is not held up by a client that sends CONNECT and reads no answer', async () => {
+    const client = connect(port, '127.0.0.1').pause();
+    client.on('error', () => {});
+    const held = once(server, 'held');
+    client.write(`${REQUEST}CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n`);
+    await held;
+    responses[0]?.end(Buffer.alloc(20_000_000));
+    await server.drain(50);
+    client.destroy();
+  });
+
   it('lets a running request finish, then closes its connection', async () => {
     const socket = await hold();
     const drained = server.drain(10_000);

@@ -23,7 +23,7 @@ it('has no empty section for an operation without body, answer, failure or heade
             in: 'path',
             required: true,
             schema: { type: 'string' },
-            examples: { one: { value: 'a b' } },
+            example: 'a b',
           },
           { name: 'quietly', in: 'query', schema: { type: 'boolean' } },
         ],

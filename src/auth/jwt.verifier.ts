@@ -15,17 +15,13 @@ const TYPES = new Set(['jwt', 'application/jwt', 'at+jwt', 'application/at+jwt']
 /** Maximum number of remembered tokens. */
 const MAX_REMEMBERED = 10_000;
 
-interface Remembered {
-  /** The keys that verified the token. */
-  readonly keys: KeySet;
-  /** The claim `exp`, in seconds. */
-  readonly expires: number;
-}
-
 /** Verifies JWTs of one issuer for one audience. */
 export class JwtVerifier implements TokenVerifier {
-  /** Valid tokens by their digest, so that each signature is verified once. */
-  private readonly remembered = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
+  /**
+   * The claim `exp` of valid tokens, by their digest, so that each signature is verified once. Belongs to the keys that
+   * verified them, and is freed with these.
+   */
+  private readonly remembered = new WeakMap<KeySet, LRUCache<string, number>>();
 
   constructor(
     private readonly expected: { readonly issuer: string; readonly audience: string },
@@ -34,9 +30,9 @@ export class JwtVerifier implements TokenVerifier {
 
   verify(token: string): Promise<boolean> | boolean {
     const digest = hash('sha256', token, 'base64');
-    const known = this.remembered.get(digest);
-    if (known !== undefined && known.keys === this.keys.current && !isExpired(known.expires))
-      return true;
+    const { current } = this.keys;
+    const expires = current && this.remembered.get(current)?.get(digest);
+    if (expires !== undefined && !isExpired(expires)) return true;
     return this.check(token, digest);
   }
 
@@ -59,9 +55,7 @@ export class JwtVerifier implements TokenVerifier {
       const { typ } = protectedHeader;
       const isAccessToken =
         typ === undefined || (typeof typ === 'string' && TYPES.has(typ.toLowerCase()));
-      if (isAccessToken && keys !== undefined) {
-        this.remembered.set(digest, { keys, expires: Number(payload.exp) });
-      }
+      if (isAccessToken && keys !== undefined) this.remember(keys, digest, Number(payload.exp));
       return isAccessToken;
     } catch (error) {
       if (error instanceof PlantStoreError) throw error;
@@ -69,6 +63,12 @@ export class JwtVerifier implements TokenVerifier {
       // Every other error refuses the token. The library throws, for example, a TypeError for weak keys.
       return false;
     }
+  }
+
+  private remember(keys: KeySet, digest: string, expires: number): void {
+    const tokens = this.remembered.get(keys) ?? new LRUCache({ max: MAX_REMEMBERED });
+    tokens.set(digest, expires);
+    this.remembered.set(keys, tokens);
   }
 }
 

@@ -8,13 +8,19 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
+/** By name, because a checkout can have private notes beside them. */
+const ROOT_FILES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'];
+
 /** The documentation of the project: paths relative to its folder, with the media types for the responses. */
 export function projectFiles(project: string): ReadonlyMap<string, string> {
   const folder = join(project, 'docs');
   const docs = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
   const paths = [
-    ...readdirSync(project).filter((name) => name.endsWith('.md')),
-    ...docs.map((path) => `docs/${path.replaceAll('\\', '/')}`),
+    ...ROOT_FILES.filter((name) => existsSync(join(project, name))),
+    // Other characters have a meaning in a route of Express.
+    ...docs
+      .map((path) => `docs/${path.replaceAll('\\', '/')}`)
+      .filter((path) => /^[\w./-]+$/.test(path)),
   ];
   return new Map([
     ...paths.flatMap((path) => {

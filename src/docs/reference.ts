@@ -33,6 +33,7 @@ interface Parameter {
   readonly required?: boolean;
   readonly description?: string;
   readonly schema: Schema;
+  readonly example?: unknown;
   readonly examples?: Readonly<Record<string, Example>>;
 }
 
@@ -329,11 +330,12 @@ function codeSection(endpoint: Endpoint): Html {
   const { method, operationId, parameters = [], requestBody, responses } = endpoint;
   const path = parameters
     .filter((parameter) => parameter.in === 'path')
-    .reduce(
-      (filled, { name, examples }) =>
-        filled.replace(`{${name}}`, encodeURIComponent(String(firstOf(examples)?.value))),
-      endpoint.path,
-    );
+    .reduce((filled, { name, example, examples }) => {
+      const value = (firstOf(examples)?.value ?? example) as string | LosslessNumber | undefined;
+      return value === undefined
+        ? filled
+        : filled.replace(`{${name}}`, encodeURIComponent(String(value)));
+    }, endpoint.path);
   const body = firstOf(requestBody?.content[JSON_TYPE]?.examples)?.value;
   const samples = codeSamples({
     method: method.toUpperCase(),

@@ -118,7 +118,8 @@ export class HttpServer extends Server {
       }
       await Promise.race([closed, after(LAST_CALL)]);
     }
-    this.closeAllConnections();
+    // Not `closeAllConnections()`, which misses sockets that Node detached from the server after a CONNECT.
+    for (const socket of this.states.keys()) socket.destroy();
     await closed;
   }
 
