@@ -43,7 +43,7 @@ it('has no empty section for an operation without body, answer, failure or heade
   }
 });
 
-it('shows each failure once, and folds those of every operation', () => {
+it('shows each failure once, and folds the failures that all operations share', () => {
   const failures = (...numbers: readonly number[]) => ({
     content: {
       'application/json': {

@@ -77,7 +77,7 @@ interface Variable {
 const HOST = { parse: hostName, rule: 'a host name or an IP address', fallback: '127.0.0.1' };
 const PORT = { parse: integerWithin(0, 65_535), rule: 'a port number, 0 to 65535' };
 
-/** Every variable of the service. `.env.example` and the README list them, too. */
+/** Every variable of the service. `.env.example` and docs/configuration.md list them, too. */
 export const VARIABLES = {
   HOST,
   PORT: { ...PORT, fallback: '3000' },

@@ -207,7 +207,7 @@ describe('the reference', () => {
     ['post', ['40001', '40002', '40003', '40009', '41300', '41500']],
     ['get', ['40004', '40401']],
   ])(
-    'has the failures of %s in one table, those of every operation folded',
+    'has the failures of %s in one table, and folds the failures that all operations share',
     async (method, own) => {
       const failures = await table(method, 'Failures');
       expect(failures[0]).toEqual(['Status', 'Error', 'Meaning']);
