@@ -4,14 +4,15 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # Only the embedded PostgreSQL needs an install script, and the image does not contain it.
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json bundle.js ./
 COPY src src
 RUN npm run build
-# Remove what no request uses: the compiler (a peer dependency of @nestjs/swagger), types and source maps.
+# The bundle contains the code of the packages. What stays: the assets of the docs page, and the licences and names of
+# all packages, for people and for vulnerability scanners. TypeScript is a peer dependency of @nestjs/swagger.
 RUN npm prune --omit=dev --ignore-scripts \
   && rm -r node_modules/typescript \
-  && find node_modules dist -type f \
-    \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' -o -name '.tsbuildinfo' \) -delete \
+  && find node_modules -type f -not \( -path 'node_modules/swagger-ui-dist/*.css' -o -path 'node_modules/swagger-ui-dist/*-bundle.js' \
+    -o -name package.json -o -iname 'licen[cs]e*' -o -iname 'notice*' -o -iname 'copying*' \) -delete \
   && find node_modules \( -xtype l -o -type d -empty \) -delete
 COPY public public
 COPY docs docs

@@ -841,8 +841,9 @@ describe('a client with a hundred unknown key ids', () => {
   it.each([
     ['one after the other', 1],
     ['at the same time', 100],
-  ])('causes at most two fetches of the keys, %s', async (_, atOnce) => {
+  ])('causes at most two fetches of the keys in ten seconds, %s', async (_, atOnce) => {
     const { issuer, service } = await startBoth();
+    const begin = performance.now();
     const stranger = await newKey('ES256');
     for (let sent = 0; sent < 100; sent += atOnce) {
       const answers = await Promise.all(
@@ -853,7 +854,8 @@ describe('a client with a hundred unknown key ids', () => {
       );
       expect(answers).toEqual(answers.map(() => NOT_VALID));
     }
-    expect(issuer.asked('keys')).toBeLessThanOrEqual(2);
+    const periods = Math.ceil((performance.now() - begin) / 10_000);
+    expect(issuer.asked('keys')).toBeLessThanOrEqual(1 + periods);
     expect(issuer.asked('discovery')).toBe(1);
     expect(await present(service, await issuer.token())).toEqual(ACCEPTED);
   });

@@ -241,6 +241,16 @@ describe('the OpenAPI command', () => {
   });
 });
 
+describe('the errors command', () => {
+  it('writes the committed page', async () => {
+    process.argv = [process.argv[0] ?? '', 'write-errors.js', 'written.md'];
+    await import('../src/cli/write-errors.js');
+    expect(await readFile('written.md', 'utf8')).toBe(
+      await readFile(resolve(PROJECT, 'docs', 'errors.md'), 'utf8'),
+    );
+  });
+});
+
 describe('the welcome', () => {
   it.each([
     [{ address: '127.0.0.1', family: 'IPv4', port: 1 }, 'http://localhost:1'],

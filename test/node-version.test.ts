@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isWithin } from '../src/node-version.js';
+import { isWithin } from '../src/config/node-version.js';
 
 const { engines } = JSON.parse(await readFile('package.json', 'utf8')) as {
   engines: { node: string };
@@ -37,7 +37,7 @@ describe('an old Node.js', () => {
 
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it.each(['dist/main.js', 'dist/cli/migration.js', 'src/node-version.js'])(
+  it.each(['dist/main.js', 'dist/cli/migration.js', 'src/config/node-version.js'])(
     'makes %s print the required version, and nothing else',
     async (file) => {
       const told = await new Promise((settle) => {
@@ -58,7 +58,7 @@ describe('an old Node.js', () => {
     };
     expect(scripts).toMatchObject({
       prestart: 'npm run build --silent',
-      prebuild: 'node src/node-version.js',
+      prebuild: 'node src/config/node-version.js',
     });
   });
 });

@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Spectral } from '@stoplight/spectral-core';
@@ -364,10 +362,6 @@ describe('the error table', () => {
       expect(Math.floor(number / 100)).toBe(status);
     }
     expect(new Set(ERRORS.map(({ number }) => number)).size).toBe(ERRORS.length);
-  });
-
-  it('is the one in docs/errors.md', async () => {
-    await promisify(execFile)(process.execPath, ['docs/write-errors.mjs', '--check']);
   });
 });
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { DataSource, MigrationExecutor } from 'typeorm';
 import type { DataSourceOptions, EntityManager } from 'typeorm';
 import { StartupError } from '../errors/startup.error.js';
@@ -53,7 +54,7 @@ async function migrate<T>(
   // A separate connection, because the connections of requests have statement timeouts.
   const withoutTimeouts = new DataSource({
     ...dataSource.options,
-    driver: undefined,
+    driver: pg,
     poolSize: 1,
     extra: { keepAlive: true },
   } as DataSourceOptions);

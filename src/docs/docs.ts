@@ -56,17 +56,17 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
     });
   };
 
-  const document = openApiText(app, http);
-  serve('/openapi.json', 'application/json', () => Promise.resolve(document));
+  const document = once(async () => openApiText(app, http));
+  serve('/openapi.json', 'application/json', document);
   // RFC 9512
-  serve('/openapi.yaml', 'application/yaml', () => toYaml(document));
+  serve('/openapi.yaml', 'application/yaml', async () => toYaml(await document()));
   serve('/docs', 'text/html', async () => {
     const { renderReference } = await import('./reference.js');
     return renderPage({
       title: 'Plant Store',
       root: '',
       current: 'api',
-      main: renderReference(document),
+      main: renderReference(await document()),
       styles: ['explorer.css'],
       scripts: ['swagger-ui-bundle.js', 'page.js'],
     });

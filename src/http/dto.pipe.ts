@@ -1,8 +1,9 @@
-import { createRequire } from 'node:module';
 import { Injectable } from '@nestjs/common';
 import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
 import { plainToInstance, TransformationType } from 'class-transformer';
 import type { TransformFnParams } from 'class-transformer';
+// The metadata of class-transformer. The package does not export it.
+import { defaultMetadataStorage as transformations } from 'class-transformer/cjs/storage.js';
 import { getMetadataStorage, validateSync } from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import type { ErrorCode } from '../errors/error-table.js';
@@ -72,11 +73,6 @@ function describe(mistakes: readonly ValidationError[], path = ''): string[] {
     return [...rules, ...describe(children, `${name}.`)];
   });
 }
-
-// The metadata of class-transformer. The package does not export it.
-const { defaultMetadataStorage: transformations } = createRequire(import.meta.url)(
-  'class-transformer/cjs/storage.js',
-) as typeof import('class-transformer/types/storage.js');
 
 const dtoClasses = new Map<unknown, boolean>();
 

@@ -8,7 +8,7 @@ const PLANT = '{"id":1,"name":"Monstera"}';
 
 async function copyOfProject(): Promise<Workspace> {
   const project = await Workspace.create();
-  for (const name of ['src', 'dist', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
+  for (const name of ['src', 'build', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
     await cp(name, project.path(name), { recursive: true, preserveTimestamps: true });
   }
   await symlink(resolve('node_modules'), project.path('node_modules'));
@@ -16,7 +16,7 @@ async function copyOfProject(): Promise<Workspace> {
 }
 
 function startDevelop(project: Workspace): ServiceProcess {
-  return project.start({}, { ownGroup: true, main: project.path('dist/cli/develop.js') });
+  return project.start({}, { ownGroup: true, main: project.path('build/cli/develop.js') });
 }
 
 it('start:dev restarts the service on a change, keeps its database, and ends everything', async () => {

@@ -19,7 +19,7 @@ export function isWithin(version, range) {
   });
 }
 
-const file = new URL('../package.json', import.meta.url);
+const file = new URL('../../package.json', import.meta.url);
 /** @type {{ engines: { node: string } }} */
 const { engines } = JSON.parse(readFileSync(file, 'utf8'));
 const version = process.versions.node;

@@ -1,0 +1,65 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'rolldown';
+
+/* `npm run build`: bundles what a deployment runs into `dist/`, unless `dist/` is newer than its sources. Loading a few
+   bundled files takes a third of the time that loading the 1,500 files of the packages takes. */
+
+const SOURCES = ['src', 'package.json', 'package-lock.json', 'tsconfig.json', 'bundle.js'];
+
+/** These modules load TypeORM and class-transformer with a `require` of their own, so they would get a second copy. */
+const OWN_REQUIRE = {
+  id: /@nestjs\/(typeorm|mapped-types)\/dist\/.*\.js$/,
+  code: 'const require = createRequire(import.meta.url);',
+};
+
+if (!isUpToDate()) {
+  await build({
+    input: { main: 'src/main.ts', 'cli/migration': 'src/cli/migration.ts' },
+    platform: 'node',
+    tsconfig: 'tsconfig.json',
+    // Optional packages of NestJS that this project does not install.
+    external: [/^@nestjs\/(microservices|websockets)/, '@fastify/static'],
+    plugins: [
+      {
+        name: 'own-require',
+        transform: {
+          filter: OWN_REQUIRE,
+          handler: (code) => ({ code: code.replace(OWN_REQUIRE.code, ''), map: null }),
+        },
+      },
+      {
+        // Node.js reads every source map at the start.
+        name: 'no-source-maps-of-packages',
+        generateBundle: (_options, bundle) => {
+          for (const file of Object.values(bundle)) {
+            if (!file.fileName.startsWith('packages/')) continue;
+            if (file.type === 'asset') delete bundle[file.fileName];
+            else file.code = file.code.replace(/\n\/\/# sourceMappingURL=.*/, '');
+          }
+        },
+      },
+    ],
+    output: {
+      dir: 'dist',
+      cleanDir: true,
+      chunkFileNames: ({ name }) =>
+        name.startsWith('packages') ? 'packages/[hash].js' : 'chunks/[name].js',
+      // TypeORM, NestJS and the log use the names of classes.
+      keepNames: true,
+      comments: { legal: true, annotation: false, jsdoc: false },
+      sourcemap: true,
+      // Separate from the packages, so that the source maps of this project stay small.
+      codeSplitting: {
+        groups: [{ name: 'packages', test: /[\\/]node_modules[\\/]/, entriesAware: true }],
+      },
+    },
+  });
+}
+
+function isUpToDate() {
+  if (!existsSync('dist/main.js')) return false;
+  const built = statSync('dist/main.js').mtimeMs;
+  const files = readdirSync('src', { recursive: true }).map((name) => join('src', String(name)));
+  return [...SOURCES, ...files].every((file) => statSync(file).mtimeMs < built);
+}

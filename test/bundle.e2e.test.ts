@@ -1,0 +1,66 @@
+import { cp, mkdir } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Workspace } from './support/process.js';
+import type { ServiceProcess } from './support/process.js';
+import { createTestDatabase } from './support/test-database.js';
+import type { TestDatabase } from './support/test-database.js';
+import { TOKEN } from './support/test-service.js';
+
+const HEADERS = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+
+describe('the bundle', () => {
+  let database: TestDatabase;
+  let image: Workspace;
+  let service: ServiceProcess;
+
+  beforeAll(async () => {
+    [database, image] = await Promise.all([createTestDatabase(), Workspace.create()]);
+    for (const name of ['dist', 'package.json', 'public', 'docs', 'README.md']) {
+      await cp(name, image.path(name), { recursive: true });
+    }
+    const assets = image.path('node_modules', 'swagger-ui-dist');
+    await mkdir(assets, { recursive: true });
+    for (const name of ['package.json', 'swagger-ui.css', 'swagger-ui-bundle.js']) {
+      await cp(`node_modules/swagger-ui-dist/${name}`, `${assets}/${name}`);
+    }
+    service = image.start(
+      { DATABASE_URL: database.url, AUTH_TOKEN: TOKEN },
+      { main: image.path('dist', 'main.js') },
+    );
+  });
+
+  afterAll(async () => {
+    await image.remove();
+    await database.drop();
+  });
+
+  it('needs no package but the assets of Swagger UI', async () => {
+    const { url } = await service.listening();
+    const body = '{"id":1,"name":"Monstera"}';
+    const created = await fetch(`${url}/plants`, { method: 'POST', headers: HEADERS, body });
+    expect(await created.text()).toBe('{"name":"Monstera"}');
+    for (const path of ['docs', 'docs/swagger-ui-bundle.js', 'docs/README.md', 'openapi.yaml']) {
+      expect(await fetch(`${url}/${path}`)).toMatchObject({ status: 200 });
+    }
+  });
+
+  it('validates with the rules of the DTO classes', async () => {
+    const { url } = await service.listening();
+    const body = '{"id":"1","name":null}';
+    const refused = await fetch(`${url}/plants`, { method: 'POST', headers: HEADERS, body });
+    expect(await refused.json()).toEqual({
+      error: 40003,
+      message: expect.stringMatching(/^id must be an integer .*; name must be a string$/),
+    });
+  });
+
+  it('names the files and lines of src in stack traces', async () => {
+    const { url } = await service.listening();
+    await database.query('ALTER TABLE plants RENAME TO flowers');
+    expect(await fetch(`${url}/plants/1`, { headers: HEADERS })).toMatchObject({ status: 500 });
+    const { err } = await service.logged('the service failed to handle the request');
+    expect(err).toMatchObject({
+      stack: expect.stringMatching(/\/src\/plants\/group-lookup\.ts:\d+/),
+    });
+  });
+});
