@@ -20,6 +20,7 @@ import { isOutage } from '../src/database/database-failure.js';
 import { startEmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import type { EmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import { createDataSource } from './support/data-source.js';
+import { FaultyLink } from './support/faulty-link.js';
 import { PATIENCE } from './support/patience.js';
 import { createTestDatabase } from './support/test-database.js';
 import { startTestService } from './support/test-service.js';
@@ -404,6 +405,56 @@ describe('a database that no longer accepts the service', () => {
       await database.query('DROP OWNED BY guest_of_one_test');
       await database.query('DROP ROLE guest_of_one_test');
     }
+  });
+});
+
+describe('a proxy that holds the connections that it accepted during an outage', () => {
+  let service: TestService;
+  let link: FaultyLink;
+
+  beforeAll(async () => {
+    const database = await createTestDatabase();
+    link = await FaultyLink.to(database.url);
+    service = await startTestService({
+      environment: { DATABASE_POOL_MAX: '2' },
+      database: { ...database, url: link.url },
+    });
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await link.close();
+    await service.database.drop();
+  });
+
+  it('delays the service little longer than a new client', async () => {
+    expect((await service.post({ id: 1, name: 'before' })).status).toBe(200);
+    link.poison({ kind: 'timeout', milliseconds: undefined });
+    const held = Array.from({ length: 10 }, (_, id) => service.request('GET', `/plants/${id}`));
+    for (const answer of await Promise.all(held)) expect(answer.status).toBe(503);
+    await vi.waitFor(
+      () => expect(service.log.map(({ msg }) => msg)).toContain('the database is unavailable'),
+      PATIENCE,
+    );
+    // Right after the first message of a probe, which gets no answer any more.
+    const { harmed } = link;
+    await vi.waitFor(() => expect(link.harmed).toBeGreaterThan(harmed), {
+      timeout: PATIENCE,
+      interval: 1,
+    });
+    link.cureNewConnections();
+
+    const client = new Client({ connectionString: link.url });
+    await client.connect();
+    await client.end();
+    const connected = performance.now();
+    await vi.waitFor(
+      async () => expect((await service.post({ id: 1, name: 'before' })).status).toBe(200),
+      { timeout: PATIENCE, interval: 10 },
+    );
+    const served = performance.now();
+    // The probe that hangs has a timeout of 2 s.
+    expect(served - connected).toBeLessThan(1_500);
   });
 });
 

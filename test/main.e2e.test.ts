@@ -173,6 +173,19 @@ describe('the migration command', () => {
     await database.drop();
   });
 
+  it('uses the primary among several hosts', async () => {
+    const database = await createTestDatabase();
+    const { host } = new URL(database.url);
+    // Nobody listens on the first.
+    vi.stubEnv('DATABASE_URL', database.url.replace(host, `127.0.0.1:1,${host}`));
+    await migration('run');
+    await migration('revert');
+    expect(output).toContain('reverted the last migration');
+    await migration('generate', 'AddColour');
+    expect(output).toContain('nothing to migrate');
+    await database.drop();
+  });
+
   it('generates the difference between entities and schema', async () => {
     const database = await createTestDatabase();
     vi.stubEnv('DATABASE_URL', database.url);

@@ -1,8 +1,11 @@
 import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
+import { callbackify } from 'node:util';
 import { Pool } from 'pg';
 import type { PoolConfig } from 'pg';
 import type { DataSource } from 'typeorm';
+import { databaseServers } from '../config/database-url.js';
+import type { DatabaseServers } from '../config/database-url.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { PoolUse } from '../observability/metrics.js';
 import { operationOf } from '../observability/tracer.js';
@@ -11,13 +14,14 @@ import {
   describeFailure,
   isDisconnection,
   isOutage,
+  isOnlyStandby,
   isReadOnly,
-  StandbyError,
 } from './database-failure.js';
+import { findPrimary, hostOf } from './find-primary.js';
 import { DATABASE_LIMITS } from './limits.js';
 import { Outage } from './outage.js';
 import { PoolClient } from './pool-client.js';
-import type { StatementRunner } from './pool-client.js';
+import type { Adoption, StatementRunner } from './pool-client.js';
 
 /** Most requests that may wait for a connection. */
 const MAX_WAITING = 1_000;
@@ -34,7 +38,11 @@ const FAILOVER = 60_000;
  */
 const RECOVERY = 5_000;
 
-export type BoundedPoolOptions = PoolConfig & { readonly observability: Observability };
+export type BoundedPoolOptions = PoolConfig & {
+  /** With one host or several. */
+  readonly connectionString: string;
+  readonly observability: Observability;
+};
 
 type OnConnection = (
   failure: Error | undefined,
@@ -49,12 +57,17 @@ const CallbackPool = Pool as unknown as new (config: object) => Omit<Pool, 'conn
 };
 
 /**
- * A pool with connections to a primary only. Waits have a timeout, and fail at once during an outage or after other
+ * A pool with connections to a primary only. If the URL has several hosts, all connections lead to the host that was
+ * last found to be the primary; when it fails, the pool looks for the primary again. Waits have a timeout, and fail at once during an outage or after other
  * waits have timed out. Failures are {@link PlantStoreError}s: `database-unavailable`, or `overloaded` if all connections
  * are in use. Errors that the statement itself has caused are passed on unchanged.
  */
 export class BoundedPool extends CallbackPool implements StatementRunner {
   private readonly observability: Observability;
+  private readonly servers: DatabaseServers;
+  /** All clients, also those that still connect. */
+  private readonly clients = new Set<PoolClient>();
+  /** Connections with a session. */
   private readonly connections = new Set<PoolClient>();
 
   /** During the start, errors are passed on unchanged, because the start itself waits for the database. */
@@ -67,23 +80,39 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   private readonly refusals = new Map<string, number>();
 
   private readonly outage = new Outage({
-    probe: () => this.probe(),
+    probe: (signal) => this.probe(signal),
     began: (reason) => {
       const { logger } = this.observability;
       logger.error({ reason: describeFailure(reason) }, 'the database is unavailable');
       // Otherwise each dead connection would be found by a request that waits for it.
-      for (const connection of this.connections) connection.abandon();
+      for (const client of this.clients) client.abandon();
     },
-    ended: () => this.observability.logger.info('the database is available again'),
+    ended: () => {
+      this.observability.logger.info('the database is available again');
+      // Connections that hang would occupy the pool until their timeout.
+      for (const client of this.clients) if (!this.connections.has(client)) client.abandon();
+    },
   });
 
-  constructor({ observability, ...options }: BoundedPoolOptions) {
+  constructor({ observability, connectionString, ...options }: BoundedPoolOptions) {
+    const servers = databaseServers(connectionString);
     super({
       ...options,
+      connectionString: servers.urls[0],
       Client: PoolClient,
+      onCreate: (client: PoolClient) => {
+        this.clients.add(client);
+        client.once('end', () => this.clients.delete(client));
+      },
       onConnect: (client: PoolClient) => this.adopt(client),
     });
+    this.servers = servers;
     this.observability = observability;
+  }
+
+  /** The URL of the host that was last found to be the primary, at first the first host. */
+  get url(): string {
+    return this.options.connectionString!;
   }
 
   /** Turns failures into PlantStoreErrors from now on, and watches outages. */
@@ -103,7 +132,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 
   /** Whether the address has led to a standby for longer than a failover takes. */
   get isOnStandby(): boolean {
-    return this.outage.isKnownFor(FAILOVER) && this.outage.reason instanceof StandbyError;
+    return this.outage.isKnownFor(FAILOVER) && isOnlyStandby(this.outage.reason);
   }
 
   /** Checks a connection out of the pool. The caller must release it. */
@@ -122,6 +151,18 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       callback(refusal, undefined, () => {});
       return;
     }
+    // Later, outages are what makes the pool look for the primary.
+    if (!this.isServing && this.connections.size === 0 && this.servers.urls.length > 1) {
+      callbackify(() => this.probe(new AbortController().signal))((failure) => {
+        if (failure) callback(failure, undefined, () => {});
+        else this.checkOut(callback);
+      });
+      return;
+    }
+    this.checkOut(callback);
+  }
+
+  private checkOut(callback: OnConnection): void {
     const start = now();
     super.connect((failure, client, release) => {
       callback(failure && this.connectionFailure(failure, start), client, release);
@@ -148,9 +189,16 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     });
   }
 
+  private get adoption(): Adoption {
+    return {
+      statementTimeout: DATABASE_LIMITS.statement,
+      mustWrite: this.servers.mustWrite,
+    };
+  }
+
   private async adopt(client: PoolClient): Promise<void> {
     // The pool's own timeout covers only connecting, not the first query.
-    await withTimeout(client, () => client.adoptSession(DATABASE_LIMITS.statement, this));
+    await withTimeout(client, () => client.adoptSession(this.adoption, this));
     this.connections.add(client);
     client.once('end', () => this.connections.delete(client));
     this.noteSuccess('new connections');
@@ -172,8 +220,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       return new PlantStoreError('overloaded');
     }
     // If other connections work, a refused connection is not an outage.
-    if (isDisconnection(failure) || this.connections.size === 0) this.suspect(failure, start);
-    else this.noteRefusal('new connections', failure);
+    this.note('new connections', failure, start);
     return new PlantStoreError('database-unavailable');
   }
 
@@ -186,9 +233,16 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     if (!this.isServing || !isOutage(error)) return error;
     // A new connection may lead to the new primary. This connection would stay with the standby.
     if (isReadOnly(error)) void client.end();
-    if (isDisconnection(error) || this.connections.size === 0) this.suspect(error, start);
-    else this.noteRefusal(operation, error);
+    this.note(operation, error, start);
     return new PlantStoreError('database-unavailable');
+  }
+
+  private note(operation: string, failure: Error, start: Moment): void {
+    const isGone = isDisconnection(failure) || this.connections.size === 0;
+    if (!isGone) this.noteRefusal(operation, failure);
+    // Another host can be the primary now.
+    const hasMoved = isReadOnly(failure) && this.servers.urls.length > 1;
+    if (isGone || hasMoved) this.suspect(failure, start);
   }
 
   private noteRefusal(operation: string, error: unknown): void {
@@ -215,16 +269,31 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.outage.suspect(failure, isTimeout);
   }
 
-  /** Probes on a new connection, because connections of the pool may be broken without notice. */
-  private async probe(): Promise<void> {
-    const client = new PoolClient(this.options);
+  /** Looks for the primary, first at its last host. New connections will lead there. */
+  private async probe(signal: AbortSignal): Promise<void> {
+    const hosts = new Set([this.url, ...this.servers.urls]);
+    const url = await findPrimary([...hosts], (host, end) => this.tryHost(host, end), signal);
+    if (url === this.url || signal.aborted) return;
+    this.options.connectionString = url;
+    for (const client of this.clients) client.abandon();
+    if (this.isServing) {
+      this.observability.logger.info({ server: hostOf(url) }, 'another host is the primary now');
+    }
+  }
+
+  /** Tries a new connection, because connections of the pool may be broken without notice. */
+  private async tryHost(connectionString: string, signal: AbortSignal): Promise<void> {
+    const client = new PoolClient({ ...this.options, connectionString, onCreate: () => {} });
+    const abandon = (): void => client.abandon();
+    signal.addEventListener('abort', abandon, { once: true });
     try {
       await withTimeout(client, async () => {
         await client.connect();
-        await client.adoptSession(DATABASE_LIMITS.statement);
+        await client.adoptSession(this.adoption);
       });
     } finally {
-      client.abandon();
+      signal.removeEventListener('abort', abandon);
+      abandon();
     }
   }
 }

@@ -1,16 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, DatabaseError } from 'pg';
+import { DatabaseError } from 'pg';
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import { databaseServers } from '../config/database-url.js';
 import { StartupError } from '../errors/startup.error.js';
 import {
   describeFailure,
   driverFailure,
   isOutage,
   isRefusal,
+  NoPrimaryError,
   StandbyError,
 } from './database-failure.js';
+import { hostOf } from './find-primary.js';
 
 /** Timeouts of the start, in milliseconds. */
 export const STARTUP_LIMITS = {
@@ -56,11 +59,7 @@ export async function connect(
         throw new StartupError(`DATABASE_URL: cannot connect to ${server}: ${reason}`);
       }
       if (performance.now() > deadline) {
-        throw new StartupError(
-          error instanceof StandbyError
-            ? `DATABASE_URL: ${server} is a standby and was not promoted within ${seconds} s: set the address of the primary`
-            : `DATABASE_URL: ${server} did not answer within ${seconds} s: ${reason}`,
-        );
+        throw new StartupError(`DATABASE_URL: ${timeout(error, server, limits.wait / 1_000)}`);
       }
       onWait(`waiting for the database at ${server}: ${reason}`);
       if (!told) log.info({ server, reason }, `waiting up to ${seconds} s for the database`);
@@ -72,22 +71,32 @@ export async function connect(
 }
 
 /**
- * Host and port, as the driver parses the URL.
+ * Host and port of each server, as the driver parses the URL.
  *
  * @throws StartupError when the driver cannot parse the URL or read a file that it names
  */
 export function serverOf({ options }: DataSource): string {
   try {
-    const { host, port } = new Client((options as PostgresDataSourceOptions).url);
-    return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const { urls } = databaseServers((options as PostgresDataSourceOptions).url!);
+    return urls.map(hostOf).join(', ');
   } catch (error) {
     throw new StartupError(`DATABASE_URL: ${describeFailure(error)}`, { cause: error });
   }
 }
 
+function timeout(error: unknown, server: string, seconds: number): string {
+  if (error instanceof NoPrimaryError) {
+    return `no host is a primary that answered within ${seconds} s: ${error.message}`;
+  }
+  return error instanceof StandbyError
+    ? `${server} is a standby and was not promoted within ${seconds} s: set the address of the primary`
+    : `${server} did not answer within ${seconds} s: ${describeFailure(error)}`;
+}
+
 /** Whether a retry can succeed. Wrong credentials or TLS settings are permanent. */
 function isTransient(failure: unknown): boolean {
   const error = driverFailure(failure);
+  if (error instanceof NoPrimaryError) return [...error.failures.values()].some(isTransient);
   if (!isOutage(error) || isRefusal(error)) return false;
   // PgBouncer in statement mode refuses every transaction.
   if (error instanceof DatabaseError) return error.code !== '08P01';

@@ -50,17 +50,43 @@ export class StandbyError extends Error {
   }
 }
 
+/** The sessions of the server are read-only, although `DATABASE_URL` asks for a server that takes writes. */
+export class ReadOnlyError extends Error {
+  override readonly name = 'ReadOnlyError';
+
+  constructor() {
+    super('the sessions of the server are read-only');
+  }
+}
+
+/** None of several hosts is a primary that answers. */
+export class NoPrimaryError extends Error {
+  override readonly name = 'NoPrimaryError';
+
+  /** @param failures by host and port */
+  constructor(readonly failures: ReadonlyMap<string, unknown>) {
+    super([...failures].map(([host, error]) => `${host}: ${describeFailure(error)}`).join(', '));
+  }
+}
+
+/** Whether every server that was tried is a standby. */
+export function isOnlyStandby(failure: unknown): boolean {
+  const all = failure instanceof NoPrimaryError ? [...failure.failures.values()] : [failure];
+  return all.every((error) => error instanceof StandbyError);
+}
+
 /** Whether the connection failed. If PostgreSQL itself reports the error, the connection works. */
 export function isDisconnection(outage: unknown): boolean {
-  const error = driverFailure(outage);
-  return !(error instanceof DatabaseError || error instanceof StandbyError);
+  return !(driverFailure(outage) instanceof DatabaseError || isReadOnly(outage));
 }
 
 /** Whether the server or the session is read-only. */
 export function isReadOnly(failure: unknown): boolean {
   const error = driverFailure(failure);
   return (
-    error instanceof StandbyError || (error instanceof DatabaseError && error.code === READ_ONLY)
+    error instanceof StandbyError ||
+    error instanceof ReadOnlyError ||
+    (error instanceof DatabaseError && error.code === READ_ONLY)
   );
 }
 

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { DataSource, MigrationExecutor } from 'typeorm';
 import type { DataSourceOptions, EntityManager } from 'typeorm';
 import { StartupError } from '../errors/startup.error.js';
+import { poolOf } from './bounded-pool.js';
 import { serverOf, STARTUP_LIMITS } from './connect.js';
 import type { StartupLimits, Waiting } from './connect.js';
 import { describeFailure } from './database-failure.js';
@@ -54,6 +55,7 @@ async function migrate<T>(
   // A separate connection, because the connections of requests have statement timeouts.
   const withoutTimeouts = new DataSource({
     ...dataSource.options,
+    url: poolOf(dataSource)?.url,
     driver: pg,
     poolSize: 1,
     extra: { keepAlive: true },

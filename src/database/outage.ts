@@ -1,11 +1,18 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
-/** Between two probes during an outage, in milliseconds. */
+/** Between a failed probe and the next, in milliseconds. */
 const PROBE_INTERVAL = 250;
+
+/**
+ * After this many milliseconds, the next probe starts although the last one still waits for an answer. A proxy can hold
+ * a connection that it accepted while no server was up, and would answer a new connection at once.
+ */
+const PROBE_OVERLAP = 500;
+
+/** Most probes that run at once. */
+const MAX_PROBES = 4;
 
 export interface OutageHandler {
   /** Resolves if the database answers. Must have a timeout. */
-  probe(): Promise<void>;
+  probe(signal: AbortSignal): Promise<void>;
   began(reason: unknown): void;
   ended(): void;
 }
@@ -13,7 +20,10 @@ export interface OutageHandler {
 /** Detects outages, so that requests fail fast, and probes the database until an outage ends. */
 export class Outage {
   private since: number | undefined;
-  private watching = false;
+  /** Aborts the running probes. */
+  private probes: AbortController | undefined;
+  private running = 0;
+  private nextProbe: NodeJS.Timeout | undefined;
   private closed = false;
 
   /** The failure of the last probe or request. */
@@ -36,14 +46,16 @@ export class Outage {
    * @param isTimeout begins the outage without a probe
    */
   suspect(reason: unknown, isTimeout: boolean): void {
+    if (this.closed) return;
     if (isTimeout) this.begin(reason);
-    if (this.watching) return;
-    this.watching = true;
-    void this.watch();
+    if (this.probes !== undefined) return;
+    this.probes = new AbortController();
+    void this.probe(this.probes.signal);
   }
 
   close(): void {
     this.closed = true;
+    this.stopProbing();
   }
 
   private begin(reason: unknown): void {
@@ -53,19 +65,38 @@ export class Outage {
     this.handler.began(reason);
   }
 
-  private async watch(): Promise<void> {
-    while (!this.closed) {
-      try {
-        await this.handler.probe();
-        break;
-      } catch (error) {
-        if (this.closed) return;
-        this.begin(error);
-        await sleep(PROBE_INTERVAL, undefined, { ref: false });
-      }
-    }
-    if (this.isKnown && !this.closed) this.handler.ended();
+  private end(): void {
+    this.stopProbing();
+    if (this.isKnown) this.handler.ended();
     this.since = undefined;
-    this.watching = false;
+  }
+
+  private stopProbing(): void {
+    clearTimeout(this.nextProbe);
+    this.probes?.abort();
+    this.probes = undefined;
+  }
+
+  private async probe(signal: AbortSignal): Promise<void> {
+    const next = this.schedule(PROBE_OVERLAP, signal);
+    if (this.running === MAX_PROBES) return;
+    this.running += 1;
+    try {
+      await this.handler.probe(signal);
+      if (!signal.aborted) this.end();
+    } catch (error) {
+      if (signal.aborted) return;
+      this.begin(error);
+      // Otherwise a newer probe already runs, and schedules the next.
+      if (this.nextProbe === next) this.schedule(PROBE_INTERVAL, signal);
+    } finally {
+      this.running -= 1;
+    }
+  }
+
+  private schedule(milliseconds: number, signal: AbortSignal): NodeJS.Timeout {
+    clearTimeout(this.nextProbe);
+    this.nextProbe = setTimeout(() => void this.probe(signal), milliseconds).unref();
+    return this.nextProbe;
   }
 }

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import type { ClientConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
-import { StandbyError } from './database-failure.js';
+import { ReadOnlyError, StandbyError } from './database-failure.js';
 
 /** Runs the statements of a connection, and observes their results. */
 export interface StatementRunner {
@@ -15,7 +15,19 @@ const PromiseClient = Client as unknown as new (config?: ClientConfig) => Omit<C
   ): Promise<QueryResult<Row>>;
 };
 
+export interface PoolClientConfig extends ClientConfig {
+  /** Told of each new client, before it connects. */
+  readonly onCreate?: (client: PoolClient) => void;
+}
+
 const NO_RESULT = { command: 'BEGIN', rowCount: null, oid: 0, fields: [], rows: [] };
+
+export interface Adoption {
+  /** In milliseconds. */
+  readonly statementTimeout: number;
+  /** Whether to refuse a server whose sessions are read-only. */
+  readonly mustWrite: boolean;
+}
 
 /**
  * A connection of the pool. Between the checkout and the first statement, neither the pool nor TypeORM listens for
@@ -31,9 +43,10 @@ export class PoolClient extends PromiseClient {
   private isPooled = true;
   private inTransaction = false;
 
-  constructor(config?: ClientConfig) {
+  constructor(config?: PoolClientConfig) {
     super(config);
     this.on('error', () => {});
+    config?.onCreate?.(this);
   }
 
   /**
@@ -45,18 +58,20 @@ export class PoolClient extends PromiseClient {
    * 26.4). Behind a pooler, clients share sessions, which must stay unchanged: each statement is sent in a transaction
    * that also sets the timeout and checks that the server is a primary.
    *
-   * @param statementTimeout in milliseconds
    * @throws StandbyError
+   * @throws ReadOnlyError
    */
-  async adoptSession(statementTimeout: number, runner?: StatementRunner): Promise<void> {
+  async adoptSession({ statementTimeout, mustWrite }: Adoption, runner?: StatementRunner) {
     const { processID } = this as unknown as { readonly processID: number | null };
-    const { rows } = await super.query<{ own: boolean; standby: boolean }>(
+    const { rows } = await super.query<{ own: boolean; standby: boolean; writable: boolean }>(
       `SELECT pid = $2 AS own, pg_is_in_recovery() AS standby,
+         current_setting('transaction_read_only') = 'off' AS writable,
          CASE WHEN pid = $2 THEN set_config('statement_timeout', $1, false) END
        FROM pg_backend_pid() AS pid`,
       [String(statementTimeout), processID],
     );
     if (rows[0]?.standby === true) throw new StandbyError();
+    if (mustWrite && rows[0]?.writable !== true) throw new ReadOnlyError();
     this.isPooled = rows[0]?.own !== true;
     // SHOW takes no snapshot, so TypeORM can still set the isolation level of its transaction.
     this.beginTransaction = `BEGIN; SET LOCAL statement_timeout = ${statementTimeout}; SHOW in_hot_standby`;

@@ -90,6 +90,23 @@ describe('the connection to the database of CloudNativePG', () => {
     expect(await service.exit()).toEqual({ code: 0, signal: null });
   });
 
+  it('is verified for each of several hosts', async () => {
+    const { port } = new URL(postgres.url);
+    // The certificate is for 127.0.0.1 only.
+    const service = await start(join(folder, 'server.crt'), `localhost:${port},127.0.0.1`);
+    await service.listening();
+    service.kill('SIGTERM');
+    expect(await service.exit()).toEqual({ code: 0, signal: null });
+
+    const refused = await start(join(folder, 'server.crt'), `localhost:${port},localhost`);
+    expect(await refused.exit()).toEqual({ code: 1, signal: null });
+    expect(refused.complaints).toEqual([
+      expect.stringMatching(
+        /cannot connect to localhost:\d+, localhost:\d+: .*does not match certificate/,
+      ),
+    ]);
+  });
+
   it('is refused for a server with another certificate authority', async () => {
     const service = await start(await certificate('other'));
     expect(await service.exit()).toEqual({ code: 1, signal: null });

@@ -66,6 +66,11 @@ export class FaultyLink {
   /** Drops delayed data together with its connections. */
   cure(): void {
     if (this.toxic?.kind === 'timeout') this.cut();
+    this.cureNewConnections();
+  }
+
+  /** Connections whose data was dropped stay open, without an answer. */
+  cureNewConnections(): void {
     this.toxic = undefined;
   }
 
