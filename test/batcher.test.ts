@@ -1,7 +1,9 @@
 import { DatabaseError } from 'pg';
+import { QueryFailedError } from 'typeorm';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Batcher } from '../src/database/batcher.js';
 import type { BatcherOptions } from '../src/database/batcher.js';
+import { RefusedStatementError } from '../src/database/database-failure.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
 import { PATIENCE } from './support/patience.js';
@@ -122,6 +124,87 @@ describe('a group that fails', () => {
     });
     const settled = await addAll(texts(30));
     expect(new Set(outcomes(settled))).toEqual(new Set(['error: permission denied for table']));
+    expect(groups).toHaveLength(1);
+  });
+
+  /** Refuses groups with a number that is wanted, like a database that cannot reach the server of some rows. */
+  function refusing(isRefused: (item: number) => boolean, state = '08006') {
+    return (items: readonly string[]) =>
+      items.some((item) => isRefused(Number(/\d+/.exec(item))))
+        ? Promise.reject(new RefusedStatementError(state))
+        : Promise.resolve(items);
+  }
+
+  it.each(['08006', '57P01', '58030', 'XX000'])(
+    'for a reason that can concern some of its items is halved: SQLSTATE %s',
+    async (state) => {
+      const { addAll, groups } = createBatcher({ perform: refusing((item) => item === 2, state) });
+      const [a, b, ...others] = texts(8);
+      expect(outcomes(await addAll([a!, b!, ...others]))).toEqual([
+        a,
+        b,
+        'database-unavailable',
+        ...others.slice(1),
+      ]);
+      expect(groups.map(({ length }) => length)).toEqual([8, 4, 2, 2, 1, 1, 4]);
+    },
+  );
+
+  it('is halved as well if TypeORM reports the failure', async () => {
+    const { addAll } = createBatcher({
+      perform: (items) =>
+        refusing((item) => item === 0)(items).catch((error: Error) =>
+          Promise.reject(new QueryFailedError('SELECT', [], error)),
+        ),
+    });
+    const [first, ...others] = await addAll(texts(4));
+    expect(first!.status).toBe('rejected');
+    expect(outcomes(others)).toEqual(texts(4).slice(1));
+  });
+
+  it('for every other item of full groups performs the rest, and shrinks the next groups', async () => {
+    let perform = refusing(() => false);
+    const { addAll, groups } = createBatcher({ perform: (items) => perform(items) });
+    // Groups grow to 500 items.
+    for (let round = 1; round <= 3; round += 1) await addAll(texts(1_000));
+    const isOdd = (item: number) => item % 2 === 1;
+    perform = refusing(isOdd);
+    groups.length = 0;
+    await addAll(texts(500));
+    // One group of 500 items, with limited halving.
+    expect(groups[0]).toHaveLength(500);
+    expect(groups.length).toBeLessThanOrEqual(64);
+
+    groups.length = 0;
+    const settled = await addAll(texts(500));
+    expect(Math.max(...groups.map(({ length }) => length))).toBe(32);
+    expect(outcomes(settled)).toEqual(
+      texts(500).map((item, index) => (isOdd(index) ? 'database-unavailable' : item)),
+    );
+  });
+
+  it('for every item costs few statements', async () => {
+    const { addAll, groups } = createBatcher({ perform: refusing(() => true) });
+    expect(new Set(outcomes(await addAll(texts(32))))).toEqual(new Set(['database-unavailable']));
+    expect(groups.length).toBeLessThanOrEqual(16);
+  });
+
+  it('slowly is not retried', async () => {
+    let clock = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => clock);
+    const { addAll, groups } = createBatcher({
+      perform: () => {
+        clock += 1_500;
+        return Promise.reject(new RefusedStatementError('08006'));
+      },
+    });
+    expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set(['database-unavailable']));
+    expect(groups).toHaveLength(1);
+  });
+
+  it('because the database cannot serve anybody is not halved', async () => {
+    const { addAll, groups } = createBatcher({ perform: refusing(() => true, '53100') });
+    expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set(['database-unavailable']));
     expect(groups).toHaveLength(1);
   });
 

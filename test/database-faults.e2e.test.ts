@@ -492,3 +492,75 @@ describe('a start', () => {
     await database.drop();
   });
 });
+
+describe('a database that refuses some rows', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+
+  afterAll(() => service.stop());
+
+  const reports = () => service.log.filter(({ level }) => Number(level) > 30);
+
+  it('stores the others, and the log has a line when it begins and when it ends', async () => {
+    // Like Citus when the server of some shards is away.
+    await service.database.query(
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         IF NEW.id % 2 = 1 THEN
+           RAISE EXCEPTION 'connection to the remote node failed' USING ERRCODE = '08006';
+         END IF;
+         RETURN NEW;
+       END $$`,
+    );
+    await service.database.query(
+      'CREATE TRIGGER refuse BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION refuse()',
+    );
+    const ids = Array.from({ length: 200 }, (_, index) => index);
+    // On a busy machine, halving can reach its time limit.
+    await vi.waitFor(async () => {
+      const answers = await Promise.all(ids.map((id) => service.post({ id, name: 'a' })));
+      expectUnavailable(answers[1]!);
+      expect(answers.map(({ status }) => status)).toEqual(
+        ids.map((id) => (id % 2 === 1 ? 503 : 200)),
+      );
+    }, PATIENCE);
+    expect(reports()).toEqual([
+      expect.objectContaining({
+        level: 50,
+        msg: 'the database refuses INSERT',
+        reason: 'connection to the remote node failed',
+      }),
+    ]);
+
+    await service.database.query('DROP TRIGGER refuse ON plants');
+    await vi.waitFor(async () => {
+      expect((await service.post({ id: 1, name: 'a' })).status).toBe(200);
+      expect(service.log.map(({ msg }) => msg)).toContain('the database accepts INSERT again');
+    }, PATIENCE);
+    expect(reports()).toHaveLength(1);
+  });
+
+  it('that lacks a privilege gets one statement for a group', async () => {
+    const groups = async () => {
+      const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
+      return Number(/^plant_store_creation_group_rows_count (\d+)$/m.exec(metrics)![1]);
+    };
+    await service.database.query(
+      `CREATE FUNCTION forbid() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         RAISE EXCEPTION 'permission denied' USING ERRCODE = '42501';
+       END $$`,
+    );
+    await service.database.query(
+      'CREATE TRIGGER forbid BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION forbid()',
+    );
+    const before = await groups();
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, id) => service.post({ id: 1_000 + id, name: 'a' })),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([500]));
+    expect((await groups()) - before).toBeLessThan(100);
+    await service.database.query('DROP TRIGGER forbid ON plants');
+  });
+});

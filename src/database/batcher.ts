@@ -2,7 +2,7 @@ import type { Span } from '@opentelemetry/api';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { QueueUse } from '../observability/metrics.js';
 import type { Tracer } from '../observability/tracer.js';
-import { isCausedByRow } from './database-failure.js';
+import { driverFailure, isCausedByRow, RefusedStatementError } from './database-failure.js';
 
 /** Concurrent groups. While PostgreSQL flushes a group to disk, the next group is sent. */
 const MAX_RUNNING = 2;
@@ -25,6 +25,12 @@ const MAX_WAITING = { rows: 1_000, characters: 50_000_000 };
 /** Longest time of an item in the queue, in milliseconds. Then the client should rather retry. */
 const MAX_WAIT = 2_000;
 
+/**
+ * Limits of halving a group that the database refuses, possibly because of only some of its rows. If it refuses all rows,
+ * the failures in a row soon end the attempt. The statements are enough for each row of a group of `FIRST_ROWS`.
+ */
+const MAX_HALVING = { statements: 2 * FIRST_ROWS, failuresInARow: 16, milliseconds: 1_000 };
+
 export interface BatcherOptions<Item, Result> {
   /** The number of characters of an item. */
   readonly lengthOf: (item: Item) => number;
@@ -43,6 +49,15 @@ interface Waiting<Item, Result> {
   readonly spans: readonly Span[];
   resolve(result: Result): void;
   reject(failure: unknown): void;
+}
+
+/** What a group has cost so far. */
+interface Halving {
+  readonly since: number;
+  statements: number;
+  failuresInARow: number;
+  /** Whether the database has refused rows and may store others. */
+  isPartial: boolean;
 }
 
 /**
@@ -122,11 +137,13 @@ export class Batcher<Item, Result> {
 
   private async send(group: readonly Waiting<Item, Result>[]): Promise<void> {
     const start = performance.now();
-    const failure = await this.commit(group);
+    const halving = { since: start, statements: 0, failuresInARow: 0, isPartial: false };
+    const failure = driverFailure(await this.commit(group, halving));
     this.running -= 1;
     if (failure === undefined) this.stuck = false;
+    if (halving.isPartial) this.maxRows = Math.min(this.maxRows, FIRST_ROWS);
     // Without a connection, the duration does not depend on the rows.
-    if (!(failure instanceof PlantStoreError && failure.code === 'overloaded')) {
+    else if (!(failure instanceof PlantStoreError && failure.code === 'overloaded')) {
       this.adapt(group.length, performance.now() - start, failure === undefined);
     }
     this.sendNext();
@@ -172,30 +189,48 @@ export class Batcher<Item, Result> {
   }
 
   /**
-   * Performs a group, and settles its items. If a single row can have caused the failure, both halves of the group are
-   * retried.
+   * Performs a group, and settles its items. If some of its rows can have caused the failure, both halves of the group
+   * are retried.
    *
-   * @returns the failure of the last items, unless a row was at fault
+   * @returns the failure of the last items, unless rows were at fault
    */
-  private async commit(group: readonly Waiting<Item, Result>[]): Promise<unknown> {
+  private async commit(
+    group: readonly Waiting<Item, Result>[],
+    halving: Halving,
+  ): Promise<unknown> {
     const { tracer, perform } = this.options;
     try {
+      halving.statements += 1;
       const spans = group.flatMap((entry) => entry.spans);
       const results = await tracer.serving(spans, () => perform(group.map(({ item }) => item)));
       for (const [index, entry] of group.entries()) entry.resolve(results[index]!);
+      halving.failuresInARow = 0;
       return undefined;
     } catch (failure) {
-      const isOfRow = isCausedByRow(failure);
-      if (!isOfRow || group.length === 1) {
+      const mayBeOfRow = isCausedByRow(failure) || canBePartial(failure, halving);
+      if (!mayBeOfRow || group.length === 1) {
         for (const entry of group) entry.reject(failure);
-        return isOfRow ? undefined : failure;
+        return mayBeOfRow ? undefined : failure;
       }
     }
     const middle = (group.length + 1) >> 1;
-    const failure = await this.commit(group.slice(0, middle));
-    if (failure === undefined) return this.commit(group.slice(middle));
+    const failure = await this.commit(group.slice(0, middle), halving);
+    if (failure === undefined) return this.commit(group.slice(middle), halving);
     // The second half would only wait for the same failure.
     for (const entry of group.slice(middle)) entry.reject(failure);
     return failure;
   }
+}
+
+/** Whether the database may store other rows of a group, and the group has not reached its limits. */
+function canBePartial(error: unknown, halving: Halving): boolean {
+  const failure = driverFailure(error);
+  if (!(failure instanceof RefusedStatementError && failure.canBePartial)) return false;
+  halving.failuresInARow += 1;
+  const isWithinLimits =
+    halving.statements < MAX_HALVING.statements &&
+    halving.failuresInARow < MAX_HALVING.failuresInARow &&
+    performance.now() - halving.since < MAX_HALVING.milliseconds;
+  halving.isPartial ||= isWithinLimits;
+  return isWithinLimits;
 }

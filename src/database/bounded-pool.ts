@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { callbackify } from 'node:util';
-import { Pool } from 'pg';
+import { DatabaseError, Pool } from 'pg';
 import type { PoolConfig } from 'pg';
 import type { DataSource } from 'typeorm';
 import { databaseServers } from '../config/database-url.js';
@@ -16,6 +16,7 @@ import {
   isOutage,
   isOnlyStandby,
   isReadOnly,
+  RefusedStatementError,
 } from './database-failure.js';
 import { findPrimary, hostOf } from './find-primary.js';
 import { DATABASE_LIMITS } from './limits.js';
@@ -234,7 +235,9 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     // A new connection may lead to the new primary. This connection would stay with the standby.
     if (isReadOnly(error)) void client.end();
     this.note(operation, error, start);
-    return new PlantStoreError('database-unavailable');
+    return error instanceof DatabaseError
+      ? new RefusedStatementError(error.code)
+      : new PlantStoreError('database-unavailable');
   }
 
   private note(operation: string, failure: Error, start: Moment): void {

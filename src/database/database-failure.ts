@@ -103,6 +103,24 @@ export function isCausedByRow(failure: unknown): boolean {
   return failure instanceof DatabaseError && /^2[23]/.test(String(failure.code));
 }
 
+/**
+ * SQLSTATEs with which a server that works can refuse some rows and store others: it cannot reach the server that holds
+ * them (a shard of Citus, a foreign table), or that server shuts down; it cannot read their page.
+ */
+const PARTIAL_STATES = /^(08|57P0[123]|58|XX)/;
+
+/** `database-unavailable`, because the server refused the statement. */
+export class RefusedStatementError extends PlantStoreError {
+  constructor(private readonly state: string | undefined) {
+    super('database-unavailable');
+  }
+
+  /** Whether the statement can succeed for other rows. */
+  get canBePartial(): boolean {
+    return PARTIAL_STATES.test(String(this.state));
+  }
+}
+
 /** Whether the server refused the login or does not have the database. A retry would fail as well. */
 export function isRefusal(failure: unknown): boolean {
   return failure instanceof DatabaseError && /^(28|3D)/.test(String(failure.code));
