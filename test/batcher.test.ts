@@ -303,3 +303,55 @@ describe('a queue', () => {
     }
   });
 });
+
+describe('an item', () => {
+  it('is refused six seconds after it was added, although its group still runs', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    try {
+      const gates = [createGate(), createGate(), createGate()];
+      const { batcher, groups } = createBatcher({
+        perform: (items) => gates[groups.length - 1]!.perform(items),
+      });
+      const settled: string[] = [];
+      const add = async (item: string) => {
+        void batcher.add(item).then(
+          () => settled.push(item),
+          (error: PlantStoreError) => settled.push(`${item}: ${error.code}`),
+        );
+        await immediate();
+      };
+      const immediate = () => new Promise((resolve) => setImmediate(resolve));
+      const pass = async (milliseconds: number) => {
+        vi.advanceTimersByTime(milliseconds);
+        await immediate();
+      };
+      // Both running groups are slow, so further items wait, and then run for long.
+      await add('a');
+      await add('b');
+      await add('early');
+      await pass(1_000);
+      await add('late');
+      await pass(800);
+      gates[0]!.open();
+      await immediate();
+      expect(groups.at(-1)).toEqual(['early', 'late']);
+      expect(settled).toEqual(['a']);
+
+      await pass(4_100);
+      // After 5.9 s.
+      expect(settled).toEqual(['a']);
+      await pass(200);
+      expect(settled).toEqual(['a', 'b: database-unavailable', 'early: database-unavailable']);
+      await pass(700);
+      expect(settled).toHaveLength(3);
+      gates[2]!.open();
+      await immediate();
+      expect(settled.at(-1)).toBe('late');
+      gates[1]!.open();
+      await immediate();
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -276,6 +277,58 @@ describe('a database that is busy', () => {
     await client.query('COMMIT');
     for (const answer of await Promise.all(held)) expect(answer.status).toBe(200);
     expect((await service.post({ id: 23, name: 'does not' })).status).toBe(200);
+  });
+
+  it('answers a look-up within 6 s in total, although it has waited twice before', async () => {
+    const single = await startTestService({ environment: { DATABASE_POOL_MAX: '1' } });
+    const { database } = single;
+    const lockers: Client[] = [];
+    const lockNext = async () => {
+      const client = new Client({ connectionString: database.url });
+      lockers.push(client);
+      await client.connect();
+      await client.query('BEGIN');
+      return client.query('LOCK TABLE plants');
+    };
+    /** Waits for locks on the table to be requested and not granted. */
+    const blocked = async (mode: string) =>
+      vi.waitFor(async () => {
+        const locks = await database.query(
+          'SELECT 1 FROM pg_locks WHERE relation = $1::regclass AND mode = $2 AND NOT granted',
+          ['plants', mode],
+        );
+        expect(locks).toHaveLength(1);
+      }, PATIENCE);
+    try {
+      await lockNext();
+      const held = single.request('GET', '/plants/1');
+      await blocked('AccessShareLock');
+      const second = single.request('GET', '/plants/2');
+      await vi.waitFor(async () => {
+        const metrics = await (await fetch(`${single.managementUrl}/metrics`)).text();
+        expect(metrics).toMatch(/^db_client_connection_pending_requests\{.*\} 1$/m);
+      }, PATIENCE);
+      const start = performance.now();
+      // Waits in the queue, then for the connection, then for the lock.
+      const third = single.request('GET', '/plants/3').then((answer) => {
+        return { answer, took: performance.now() - start };
+      });
+      for (const waiting of [held, second]) {
+        const next = lockNext();
+        await blocked('AccessExclusiveLock');
+        // Each wait has a timeout of 2 s.
+        await sleep(1_300);
+        await lockers.at(-2)!.query('COMMIT');
+        await waiting;
+        await next;
+      }
+      const { answer, took } = await third;
+      expectUnavailable(answer);
+      expect(took).toBeLessThan(7_000);
+    } finally {
+      for (const client of lockers) await client.end();
+      await single.stop();
+    }
   });
 
   it('answers 503 at once when too many are waiting', async () => {

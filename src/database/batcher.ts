@@ -3,6 +3,7 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { QueueUse } from '../observability/metrics.js';
 import type { Tracer } from '../observability/tracer.js';
 import { driverFailure, isCausedByRow, RefusedStatementError } from './database-failure.js';
+import { DATABASE_LIMITS } from './limits.js';
 
 /** Concurrent groups. While PostgreSQL flushes a group to disk, the next group is sent. */
 const MAX_RUNNING = 2;
@@ -24,6 +25,9 @@ const MAX_WAITING = { rows: 1_000, characters: 50_000_000 };
 
 /** Longest time of an item in the queue, in milliseconds. Then the client should rather retry. */
 const MAX_WAIT = 2_000;
+
+/** Longest time of an item in total, in milliseconds. */
+const MAX_TIME = DATABASE_LIMITS.reply;
 
 /**
  * Limits of halving a group that the database refuses, possibly because of only some of its rows. If it refuses all rows,
@@ -137,8 +141,10 @@ export class Batcher<Item, Result> {
 
   private async send(group: readonly Waiting<Item, Result>[]): Promise<void> {
     const start = performance.now();
+    const stopTimer = refuseExpired(group);
     const halving = { since: start, statements: 0, failuresInARow: 0, isPartial: false };
     const failure = driverFailure(await this.commit(group, halving));
+    stopTimer();
     this.running -= 1;
     if (failure === undefined) this.stuck = false;
     if (halving.isPartial) this.maxRows = Math.min(this.maxRows, FIRST_ROWS);
@@ -233,4 +239,24 @@ function canBePartial(error: unknown, halving: Halving): boolean {
     performance.now() - halving.since < MAX_HALVING.milliseconds;
   halving.isPartial ||= isWithinLimits;
   return isWithinLimits;
+}
+
+/**
+ * Refuses items of a running group {@link MAX_TIME} after they were added. Their waits in the queue, for a connection and
+ * for the statement have timeouts of their own, which add up.
+ *
+ * @returns stops the timer
+ */
+function refuseExpired(group: readonly Waiting<unknown, never>[]): () => void {
+  const wait = (since: number) => setTimeout(refuse, since + MAX_TIME - performance.now()).unref();
+  const refuse = (): void => {
+    const latest = performance.now() - MAX_TIME;
+    for (const entry of group) {
+      if (entry.since <= latest) entry.reject(new PlantStoreError('database-unavailable'));
+    }
+    const next = group.find(({ since }) => since > latest);
+    if (next !== undefined) timer = wait(next.since);
+  };
+  let timer = wait(group[0]!.since);
+  return () => clearTimeout(timer);
 }
