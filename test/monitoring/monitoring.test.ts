@@ -9,6 +9,7 @@ import { parse, stringify } from 'yaml';
 import { freePort, Workspace } from '../support/process.js';
 import type { Listening, ServiceProcess } from '../support/process.js';
 import { lockPlants } from '../support/plants-lock.js';
+import { AUDIENCE, newKey, TestIssuer } from '../support/test-issuer.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
@@ -107,15 +108,26 @@ describe('the dashboard', () => {
 describe('a Prometheus that scrapes the service', () => {
   let workspace: Workspace;
   let database: TestDatabase;
+  let issuer: TestIssuer;
   let service: ServiceProcess;
   let listening: Listening;
   let prometheus: Prometheus;
   let traffic: NodeJS.Timeout;
 
   beforeAll(async () => {
-    [workspace, database] = await Promise.all([Workspace.create(), createTestDatabase()]);
-    service = workspace.start({ DATABASE_URL: database.url, AUTH_TOKEN: TOKEN });
+    [workspace, database, issuer] = await Promise.all([
+      Workspace.create(),
+      createTestDatabase(),
+      TestIssuer.start(),
+    ]);
+    service = workspace.start({
+      DATABASE_URL: database.url,
+      AUTH_TOKEN: TOKEN,
+      AUTH_JWT_ISSUER: issuer.url,
+      AUTH_JWT_AUDIENCE: AUDIENCE,
+    });
     listening = await service.listening();
+    expect(await statusWith(await issuer.token())).toBe(404);
     let id = 0;
     traffic = setInterval(() => void beBusy(listening.url, ++id), 100);
     prometheus = await Prometheus.start(workspace, await configuration());
@@ -125,8 +137,15 @@ describe('a Prometheus that scrapes the service', () => {
     clearInterval(traffic);
     await prometheus.stop();
     await workspace.remove();
+    await issuer.close();
     await database.drop();
   });
+
+  /** The status of a look-up with a token. */
+  async function statusWith(token: string): Promise<number> {
+    const headers = { Authorization: `Bearer ${token}` };
+    return (await fetch(`${listening.url}/plants/404`, { headers })).status;
+  }
 
   /** That of the project, but for where the service is and how often it is looked at. */
   async function configuration(): Promise<string> {
@@ -194,6 +213,19 @@ describe('a Prometheus that scrapes the service', () => {
     const expected = { PlantStoreErrorBudgetBurn: 'firing', PlantStoreQueueNearBound: 'pending' };
     await vi.waitFor(async () => expect(await alerts()).toEqual(expected), PATIENCE);
     await unlock();
+  });
+
+  it('alerts when the token issuer is down', async () => {
+    const known = await issuer.token();
+    await issuer.close();
+    // Causes a fetch of the keys.
+    expect(await statusWith(await issuer.token({}, { key: await newKey('ES256') }))).toBe(503);
+    expect(await statusWith(known)).toBe(404);
+    await vi.waitFor(
+      async () => expect(await alerts()).toHaveProperty('PlantStoreTokenIssuerDown', 'pending'),
+      PATIENCE,
+    );
+    expect(await alerts()).not.toHaveProperty('PlantStoreTokenKeysExpiring');
   });
 
   it('alerts when the service is down', async () => {
