@@ -422,9 +422,8 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
     const { command, image = '', envFrom } = containerOf(spec!.template);
     const { template, progressDeadlineSeconds } = manifests.one('Deployment').spec!;
     const tag = image.slice(image.lastIndexOf(':') + 1);
-    expect(metadata?.name?.length).toBeLessThan(64);
+    expect(metadata?.name).toMatch(MIGRATION);
     expect(image).toBe(containerOf(template).image);
-    expect(metadata?.name).toBe(`plant-store-migration-${tag}`);
     for (const labels of [metadata?.labels, template.metadata?.labels]) {
       expect(labels).toMatchObject({ 'app.kubernetes.io/version': tag });
     }
@@ -441,6 +440,9 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
   });
 });
 
+/** The name of a Job, which is the host name of its pods, so the API server warns of dots. */
+const MIGRATION = /^plant-store-migration-[a-z0-9]{10}$/;
+
 const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
 
 describe('a release', () => {
@@ -452,18 +454,40 @@ describe('a release', () => {
     });
     const text = JSON.stringify(next.all);
     expect(text).not.toContain('1.0.0');
-    expect(next.one('Job').metadata?.name).toBe(`plant-store-migration-${newTag}`);
     const now = rendered.production;
     const former = JSON.stringify(now.all)
       .replaceAll('registry.example.com/', 'localhost:5000/team/')
-      .replaceAll('1.0.0', newTag);
+      .replaceAll('1.0.0', newTag)
+      .replaceAll(now.one('Job').metadata!.name!, next.one('Job').metadata!.name!);
     expect(text).toBe(former);
+  });
+
+  it('has a Job of its own, whatever the tag', async () => {
+    const tags = ['1.0.0', '1.0.1', '1-0-1', '1.1.0-rc.1.2', 'V2_nightly', 'a'.repeat(63)];
+    const releases = [
+      ...tags.map((newTag) => ({ newTag })),
+      { newTag: '1.0.0', digest: DIGEST },
+      { newTag: '1.0.0', newName: 'localhost:5000/team/plant-store' },
+    ];
+    const names = await Promise.all(
+      releases.map(async (release) => {
+        const manifests = await render('production', (kustomization) => {
+          for (const [key, value] of Object.entries(release)) {
+            kustomization.setIn(['images', 0, key], value);
+          }
+        });
+        expect(await mistakesIn(manifests.all)).toEqual([]);
+        return manifests.one('Job').metadata!.name!;
+      }),
+    );
+    for (const name of names) expect(name).toMatch(MIGRATION);
+    expect(new Set(names).size).toBe(releases.length);
   });
 
   it.each([
     ['in the tag', { newTag: `1.1.0@${DIGEST}` }],
     ['beside the tag', { newTag: '1.1.0', digest: DIGEST }],
-  ])('may have a digest %s, which is not part of any name', async (_, values) => {
+  ])('may have a digest %s, which is not part of the version', async (_, values) => {
     const manifests = await render('production', (kustomization) => {
       for (const [key, value] of Object.entries(values)) {
         kustomization.setIn(['images', 0, key], value);
@@ -475,10 +499,7 @@ describe('a release', () => {
       expect(containerOf(template).image).toBe(image);
       expect(template.metadata?.labels).toMatchObject(version);
     }
-    expect(manifests.one('Job').metadata).toMatchObject({
-      name: 'plant-store-migration-1.1.0',
-      labels: version,
-    });
+    expect(manifests.one('Job').metadata?.labels).toMatchObject(version);
     expect(await mistakesIn(manifests.all)).toEqual([]);
   });
 
@@ -495,7 +516,7 @@ describe('a release', () => {
     });
     const nameOf = (manifests: Manifests) =>
       containerOf(manifests.one('Deployment').spec!.template).envFrom?.[0]?.configMapRef?.name;
-    expect(nameOf(changed)).toBe(changed.one('ConfigMap').metadata?.name);
+    expect(nameOf(changed)).toBe(changed.one('ConfigMap', 'plant-store-config').metadata?.name);
     expect(nameOf(changed)).not.toBe(nameOf(rendered.production));
     expect(changed.one('Job')).toEqual(rendered.production.one('Job'));
   });
