@@ -86,6 +86,17 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'patroni',
+          globalSetup: [BUILD],
+          include: ['test/patroni/*.test.ts'],
+          // Three timeouts of Patroni, 30 seconds each.
+          testTimeout: 240_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'clients',
           include: ['test/clients/*.test.ts'],
           testTimeout: 180_000,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contradictions, tally } from './support/reckoning.js';
+import { contradictions, misreading, tally } from './support/reckoning.js';
 import type { Attempt, Outcome, WantedPlant } from './support/reckoning.js';
 
 /* Fault tests rely on the reckoning, so it is tested itself. */
@@ -84,5 +84,25 @@ describe('a reckoning', () => {
     const found = contradictions(attempts, stored);
     expect(found).not.toEqual([]);
     expect(found.join('\n')).toMatch(sentence);
+  });
+});
+
+describe('the look-up of an acknowledged plant', () => {
+  const found = { id: Number(PLANT.id), name: 'Fern', tag: 'indoor' };
+
+  it.each([
+    ['the plant', answered(200, found)],
+    ['a refusal during an outage', refused(50300, '1')],
+  ])('may return %s', (_, outcome) => {
+    expect(misreading(PLANT, outcome)).toBeUndefined();
+  });
+
+  it.each<[string, Outcome]>([
+    ['that there is none', refused(40401)],
+    ['another content', answered(200, { ...found, tag: 'outdoor' })],
+    ['a failure of the service', refused(50000)],
+    ['nothing', { kind: 'lost', reason: 'ECONNRESET' }],
+  ])('may not return %s', (_, outcome) => {
+    expect(misreading(PLANT, outcome)).toMatch(/is acknowledged/);
   });
 });

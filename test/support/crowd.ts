@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attempt, Outcome, WantedPlant } from './reckoning.js';
-import { isServed } from './reckoning.js';
+import { isAcknowledged, isServed, misreading } from './reckoning.js';
 import { until } from './process.js';
 
 export const TOKEN = 'a-token-for-faults-of-forty-two-characters';
@@ -28,6 +28,10 @@ export interface CrowdOptions {
   readonly rivalry?: bigint;
   /** Certificate to be trusted. */
   readonly ca?: string;
+  /** Whether each client reads a plant right after its 200, and then sends it again. */
+  readonly readsBack?: boolean;
+  /** Milliseconds between two plants of a client. */
+  readonly pause?: number;
 }
 
 /**
@@ -38,13 +42,26 @@ export interface CrowdOptions {
 export class Crowd {
   /** All completed attempts, in the order of their completion. */
   readonly attempts: Attempt[] = [];
+  /** A sentence for each acknowledged plant that was not found, or found with another content. */
+  readonly misreadings: string[] = [];
   private readonly rivalry: bigint;
+  private readonly readsBack: boolean;
+  private readonly pause: number;
   private readonly clients: Promise<void>[];
   private ended = false;
   private sent = 0n;
 
-  constructor({ urls, clients = 16, rivalry = 4n, ca }: CrowdOptions) {
+  constructor({
+    urls,
+    clients = 16,
+    rivalry = 4n,
+    ca,
+    readsBack = false,
+    pause = 0,
+  }: CrowdOptions) {
     this.rivalry = rivalry;
+    this.readsBack = readsBack;
+    this.pause = pause;
     this.clients = Array.from({ length: clients }, (_, i) =>
       this.run(new Client(urls[i % urls.length]!, ca)),
     );
@@ -82,6 +99,12 @@ export class Crowd {
       const [plant, valid] = this.next();
       const attempt = await client.create(plant, valid);
       this.attempts.push(attempt);
+      if (this.readsBack && isAcknowledged(attempt)) {
+        const misread = misreading(plant, await client.read(plant));
+        if (misread !== undefined) this.misreadings.push(misread);
+        this.attempts.push(await client.create(plant, valid));
+      }
+      if (this.pause > 0) await sleep(this.pause);
       if (isServed(attempt)) continue;
       await sleep(PAUSE);
       if (plant.id % 2n === 0n) this.attempts.push(await client.create(plant, valid));
@@ -121,21 +144,25 @@ class Client {
 
   async create(plant: WantedPlant, valid: boolean): Promise<Attempt> {
     const sentAt = performance.now();
-    const outcome = await this.send(bodyOf(plant, valid));
+    const outcome = await this.send('POST', this.url, bodyOf(plant, valid));
     return { plant, valid, sentAt, took: performance.now() - sentAt, outcome };
+  }
+
+  read({ id }: WantedPlant): Promise<Outcome> {
+    return this.send('GET', `${this.url}/${id}`);
   }
 
   leave(): void {
     this.agent.destroy();
   }
 
-  private send(body: string): Promise<Outcome> {
+  private send(method: string, url: string, body = ''): Promise<Outcome> {
     return new Promise((resolve) => {
       const request = (this.secure ? httpsRequest : httpRequest)(
-        this.url,
+        url,
         {
           agent: this.agent,
-          method: 'POST',
+          method,
           headers: {
             Authorization: `Bearer ${TOKEN}`,
             'Content-Type': 'application/json',

@@ -49,6 +49,20 @@ export function contradictions(
   return found;
 }
 
+/** What is wrong with the answer to the look-up of an acknowledged plant: only an outage may hide the plant. */
+export function misreading(plant: WantedPlant, outcome: Outcome): string | undefined {
+  if (outcome.kind === 'answered') {
+    if (/^5030[012]$/.test(answerOf(outcome))) return undefined;
+    const { status, body } = outcome;
+    if (status === 200 && isObject(body)) {
+      // Parsed as a double, the id has lost digits.
+      const { id, ...content } = body;
+      if (typeof id === 'number' && isContentOf(plant, content)) return undefined;
+    }
+  }
+  return `${keyOf(plant)} is acknowledged, but was read as ${JSON.stringify(outcome)}`;
+}
+
 /** Counts the attempts by outcome, such as `{ '200': 12, '40009': 3, lost: 1 }`. */
 export function tally(attempts: readonly Attempt[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
