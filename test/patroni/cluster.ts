@@ -209,12 +209,15 @@ async function findPrograms(): Promise<Programs> {
     haproxy: '/usr/sbin/haproxy',
     postgres: join(root, newest, 'bin'),
   };
-  const isComplete =
-    existsSync(programs.etcd) &&
-    existsSync(programs.haproxy) &&
-    existsSync(join(programs.postgres, 'pg_rewind'));
-  if (isComplete) return programs;
+  const needed = [
+    programs.etcd,
+    programs.haproxy,
+    join(programs.postgres, 'pg_rewind'),
+    join(PATRONI, 'patroni'),
+  ];
+  const missing = needed.find((path) => !existsSync(path));
+  if (missing === undefined) return programs;
   throw new Error(
-    'The test of Patroni needs the Debian packages etcd-server, haproxy and postgresql: run "apt-get install etcd-server haproxy postgresql".',
+    `${missing} is missing: install the Debian packages etcd-server, haproxy and postgresql, and run "npm run test:patroni", which installs Patroni.`,
   );
 }
