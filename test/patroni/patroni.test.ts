@@ -12,7 +12,7 @@ import type { Write } from './fresh-clients.js';
 import type { Node } from './node.js';
 
 /** A write that takes longer, in milliseconds, counts as interrupted. */
-const INTERRUPTION = 1_000;
+const INTERRUPTION = 2_000;
 
 /** Milliseconds without an interruption until the cluster counts as healed: longer than any answer takes. */
 const CALM = 10_000;
