@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -6,28 +6,46 @@ import { open, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { usageOf } from './process-table.js';
 import type { ProcessUsage } from './process-usage.js';
 
 /** The project's folder, relative to `bench/dist/bench`. */
 export const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** A script that serves `POST /plants`, to be measured. */
-export interface Contender {
+/** A program that serves `POST /plants` and `GET /plants/{id}`, to be measured. */
+export type Contender = {
   readonly name: string;
   readonly title: string;
-  readonly script: string;
-}
+  /** The signature of its callers' JWTs. Without it, they send the static token. */
+  readonly algorithm?: 'RS256' | 'ES256';
+} & (
+  | { /** Run by Node.js. */ readonly script: string }
+  | { /** Path of an executable. */ readonly binary: string }
+);
 
 function yardstick(name: string): string {
   return fileURLToPath(new URL(`yardsticks/${name}.js`, import.meta.url));
 }
 
 /** The service, from a folder with a build. */
-export function service(name: string, folder: string): Contender {
+export function service(name: string, folder: string) {
   return { name, title: name, script: resolve(folder, 'dist', 'main.js') };
 }
 
 export const PLANT_STORE = { ...service('plant-store', PROJECT), title: 'Plant Store' };
+/** The service with the credentials of production. */
+export const PLANT_STORE_RS256: Contender = {
+  ...PLANT_STORE,
+  name: 'plant-store-rs256',
+  title: 'Plant Store, JWT (RS256)',
+  algorithm: 'RS256',
+};
+export const PLANT_STORE_ES256: Contender = {
+  ...PLANT_STORE,
+  name: 'plant-store-es256',
+  title: 'Plant Store, JWT (ES256)',
+  algorithm: 'ES256',
+};
 export const EXPRESS: Contender = {
   name: 'express',
   title: 'bare Express + pg',
@@ -49,13 +67,27 @@ export const LIMIT: Contender = {
   script: yardstick('limit'),
 };
 
+export const WITH_JWT = [PLANT_STORE_RS256, PLANT_STORE_ES256];
 export const YARDSTICKS = [EXPRESS, FASTIFY, NEST_TUTORIAL, LIMIT];
 
-/** The token of the service. The yardsticks check no token. */
-export const TOKEN = randomBytes(32).toString('base64url');
+/** What a contender accepts. */
+export interface Credentials {
+  readonly environment: Readonly<Record<string, string>>;
+  /** One for each caller. */
+  readonly tokens: readonly string[];
+}
+
+const TOKEN = randomBytes(32).toString('base64url');
+
+export const STATIC_TOKEN: Credentials = { environment: { AUTH_TOKEN: TOKEN }, tokens: [TOKEN] };
 
 /** Timeout for a process to listen, to answer or to stop, in milliseconds. */
 const BOUND = 30_000;
+
+const children = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
 
 /** A running contender. */
 export class Running {
@@ -64,28 +96,37 @@ export class Running {
     readonly url: string,
     private readonly managementUrl: string | undefined,
     private readonly child: ChildProcess,
+    readonly tokens: readonly string[],
   ) {}
 
   /** @param folder for its log, which is written to a file, as for a log collector */
-  static async start(contender: Contender, databaseUrl: string, folder: string): Promise<Running> {
+  static async start(
+    contender: Contender,
+    databaseUrl: string,
+    folder: string,
+    { environment, tokens } = STATIC_TOKEN,
+  ): Promise<Running> {
     const logFile = join(folder, `${contender.name}-${randomBytes(4).toString('hex')}.log`);
     const log = await open(logFile, 'w');
-    const child = fork(contender.script, {
-      cwd: folder,
-      execArgv: ['--import', new URL('process-usage.js', import.meta.url).href],
-      stdio: ['ignore', log.fd, log.fd, 'ipc'],
-      env: {
-        NODE_ENV: 'production',
-        DATABASE_URL: databaseUrl,
-        AUTH_TOKEN: TOKEN,
-        PORT: '0',
-        MANAGEMENT_PORT: '0',
-      },
-    });
+    const env = {
+      NODE_ENV: 'production',
+      DATABASE_URL: databaseUrl,
+      PORT: '0',
+      MANAGEMENT_PORT: '0',
+      ...environment,
+    };
+    const child =
+      'script' in contender
+        ? fork(contender.script, {
+            cwd: folder,
+            execArgv: ['--import', new URL('process-usage.js', import.meta.url).href],
+            stdio: ['ignore', log.fd, log.fd, 'ipc'],
+            env,
+          })
+        : spawn(contender.binary, { cwd: folder, stdio: ['ignore', log.fd, log.fd], env });
     await log.close();
-    const onExit = () => child.kill('SIGKILL');
-    process.once('exit', onExit);
-    child.once('exit', () => process.off('exit', onExit));
+    children.add(child);
+    child.once('exit', () => children.delete(child));
     const deadline = performance.now() + BOUND;
     for (;;) {
       const text = await readFile(logFile, 'utf8');
@@ -98,6 +139,7 @@ export class Running {
           `http://${address[1] ?? address[2]}`,
           management && `http://${management}`,
           child,
+          tokens,
         );
       }
       if (child.exitCode !== null || performance.now() > deadline) {
@@ -114,6 +156,7 @@ export class Running {
   }
 
   async usage(): Promise<ProcessUsage> {
+    if ('binary' in this.contender) return usageOf(this.pid);
     const answer = once(this.child, 'message', { signal: AbortSignal.timeout(BOUND) });
     this.child.send('usage');
     const [usage] = (await answer) as [ProcessUsage];

@@ -84,6 +84,20 @@ export class BenchDatabase {
     await query(this.url, 'CHECKPOINT');
   }
 
+  /** Stores the first plants of the load generators. */
+  async store(plants: number): Promise<void> {
+    // The ids of plantOf() in load.ts.
+    await query(
+      this.url,
+      `INSERT INTO plants (id, name, tag)
+       SELECT id, 'Plant ' || id, 'indoor'
+       FROM generate_series(0::bigint, ${plants - 1}) AS n,
+         LATERAL (SELECT n * 2654435761 % (2 ^ 40)::bigint * 2 + 1) AS t (id)`,
+    );
+    await query(this.url, 'VACUUM ANALYZE plants');
+    await query(this.url, 'CHECKPOINT');
+  }
+
   /** Counts the stored plants of the load generators, and checks that all are stored as sent. */
   async stored(): Promise<{ readonly rows: number; readonly asSent: boolean }> {
     const [row] = await query(

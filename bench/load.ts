@@ -1,22 +1,32 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import autocannon from 'autocannon';
-import { PROJECT, TOKEN } from './contender.js';
+import { PROJECT, STATIC_TOKEN } from './contender.js';
 
 /** Percentiles of the latency that are measured. */
 export const PERCENTILES = [50, 75, 90, 99, 99.9] as const;
 
+/** What the requests do: `POST /plants` or `GET /plants/{id}`. */
+export const OPERATIONS = ['create', 'look-up'] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
 export interface Task {
   readonly url: string;
+  /** Used in turn. */
+  readonly tokens?: readonly string[];
   readonly connections: number;
   readonly seconds: number;
-  /** Number of the first plant, for a table that already has plants. */
+  readonly operation?: Operation;
+  /** Number of the first plant, for creates in a table that already has plants. */
   readonly first: number;
 }
 
+/** The look-ups take turns with so many plants, the first ones. */
+export const LOOKED_UP = 100_000;
+
 export interface Measured {
   /** With status 200. */
-  readonly created: number;
+  readonly succeeded: number;
   /** Other answers, broken connections, and timeouts (two seconds). */
   readonly errors: number;
   readonly seconds: number;
@@ -24,7 +34,7 @@ export interface Measured {
   readonly latency: readonly number[];
 }
 
-/** A load generator that sends plants to `POST /plants` as fast as they are answered. */
+/** A load generator that sends requests as fast as they are answered. */
 export interface LoadGenerator {
   readonly name: string;
   run(task: Task): Promise<Measured>;
@@ -44,21 +54,29 @@ const execute = promisify(execFile);
 /** wrk, which needs a tenth of autocannon's processor time. */
 export const WRK: LoadGenerator = {
   name: 'wrk',
-  async run({ url, connections, seconds, first }) {
+  async run({
+    url,
+    tokens = STATIC_TOKEN.tokens,
+    connections,
+    seconds,
+    operation = 'create',
+    first,
+  }) {
     const { stdout } = await execute('wrk', [
       '--threads=1',
       `--connections=${connections}`,
       `--duration=${seconds}s`,
       '--timeout=2s',
       `--script=${PROJECT}bench/plants.lua`,
-      `${url}/plants`,
+      url,
       '--',
-      TOKEN,
-      String(first),
+      operation,
+      String(operation === 'create' ? first : LOOKED_UP),
+      ...tokens,
     ]);
     const result = JSON.parse(/^RESULT (.*)$/m.exec(stdout)?.[1] ?? '') as WrkResult;
     return {
-      created: result.answers - result.refused,
+      succeeded: result.answers - result.refused,
       errors: result.refused + result.broken,
       seconds: result.seconds,
       latency: result.latency,
@@ -78,22 +96,45 @@ interface WrkResult {
 /** autocannon, in a separate thread. */
 export const AUTOCANNON: LoadGenerator = {
   name: 'autocannon',
-  async run({ url, connections, seconds, first }) {
-    let number = first;
+  async run({
+    url,
+    tokens = STATIC_TOKEN.tokens,
+    connections,
+    seconds,
+    operation = 'create',
+    first,
+  }) {
+    let sent = 0;
     const result = await autocannon({
-      url: `${url}/plants`,
+      url,
       connections,
       duration: seconds,
       timeout: 2,
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${TOKEN}` },
       requests: [
-        { setupRequest: (request) => ({ ...request, body: JSON.stringify(plantOf(number++)) }) },
+        {
+          setupRequest: (request) => {
+            const number = sent++;
+            const authorization = `Bearer ${tokens[number % tokens.length]}`;
+            return operation === 'create'
+              ? {
+                  ...request,
+                  method: 'POST',
+                  path: '/plants',
+                  headers: { authorization, 'content-type': 'application/json' },
+                  body: JSON.stringify(plantOf(first + number)),
+                }
+              : {
+                  ...request,
+                  path: `/plants/${plantOf(number % LOOKED_UP).id}`,
+                  headers: { authorization },
+                };
+          },
+        },
       ],
     });
     const { p50, p75, p90, p99, p99_9 } = result.latency;
     return {
-      created: result['2xx'],
+      succeeded: result['2xx'],
       errors: result.non2xx + result.errors,
       seconds: result.duration,
       latency: [p50, p75, p90, p99, p99_9],

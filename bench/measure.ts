@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import type { BenchDatabase } from './databases.js';
 import type { Running } from './contender.js';
-import type { LoadGenerator } from './load.js';
+import { LOOKED_UP } from './load.js';
+import type { LoadGenerator, Operation } from './load.js';
 
 /** The result of a contender under a load. */
 export interface Measurement {
-  /** Creates that were answered with 200. */
+  /** Requests that were answered with 200. */
   readonly requestsPerSecond: number;
   /** Milliseconds, of the `PERCENTILES`. */
   readonly latency: readonly number[];
@@ -16,8 +17,14 @@ export interface Measurement {
   readonly errors: number;
 }
 
+export interface Load {
+  readonly operation: Operation;
+  readonly connections: number;
+  readonly seconds: number;
+}
+
 /**
- * Loads a contender whose table is empty.
+ * Loads a contender: with creates in an empty table, or with look-ups of stored plants.
  *
  * @throws AssertionError when what is stored is not what was answered
  */
@@ -25,17 +32,23 @@ export async function measure(
   running: Running,
   database: BenchDatabase,
   generator: LoadGenerator,
-  load: { readonly connections: number; readonly seconds: number },
+  load: Load,
 ): Promise<Measurement> {
   await database.clear();
+  if (load.operation === 'look-up') await database.store(LOOKED_UP);
+  const { url, tokens } = running;
   const before = await running.usage();
-  const measured = await generator.run({ url: running.url, first: 0, ...load });
+  const measured = await generator.run({ url, tokens, first: 0, ...load });
   const after = await running.usage();
-  await requireRows(running, database, measured.created, load.connections + measured.errors);
+  const { name } = running.contender;
+  assert(measured.succeeded > 0, `${name} answered nothing`);
+  if (load.operation === 'create') {
+    await requireRows(name, database, measured.succeeded, load.connections + measured.errors);
+  }
   return {
-    requestsPerSecond: measured.created / measured.seconds,
+    requestsPerSecond: measured.succeeded / measured.seconds,
     latency: measured.latency,
-    cpuPerRequest: (after.cpu - before.cpu) / measured.created,
+    cpuPerRequest: (after.cpu - before.cpu) / measured.succeeded,
     memory: after.memory,
     errors: measured.errors,
   };
@@ -43,14 +56,12 @@ export async function measure(
 
 /** @param unanswered how many stored creates may lack an answer */
 async function requireRows(
-  running: Running,
+  name: string,
   database: BenchDatabase,
   created: number,
   unanswered: number,
 ): Promise<void> {
   const { rows, asSent } = await database.stored();
-  const { name } = running.contender;
-  assert(created > 0, `${name} created nothing`);
   assert(asSent, `${name} stored something else than was sent`);
   assert(
     rows >= created && rows <= created + unanswered,

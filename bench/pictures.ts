@@ -1,39 +1,48 @@
 import { parse, View } from 'vega';
 import { compile } from 'vega-lite';
 import type { TopLevelSpec } from 'vega-lite';
+import { WITH_JWT } from './contender.js';
 import { PERCENTILES } from './load.js';
+import type { Operation } from './load.js';
 import type { Results } from './report.js';
 import type { SoakSample } from './soak.js';
 
 /** Requests per second against connections, as SVG. */
-export function throughputPicture({ contenders, medians }: Results): Promise<string> {
+export function throughputPicture(results: Results, operation: Operation): Promise<string> {
   return draw({
-    title: 'Creates per second',
+    title: `${operation === 'create' ? 'Creates' : 'Look-ups'} per second`,
     data: {
-      values: medians.map((row) => ({ ...row, title: titleOf(contenders, row.contender) })),
+      values: drawnContenders(results).flatMap(({ name, title }) =>
+        results.medians
+          .filter((row) => row.contender === name && row.operation === operation)
+          .map(({ connections, requestsPerSecond }) => ({ connections, requestsPerSecond, title })),
+      ),
     },
     encoding: {
       x: { field: 'connections', type: 'ordinal', title: 'connections', axis: { labelAngle: 0 } },
       y: { field: 'requestsPerSecond', type: 'quantitative', title: 'answers per second' },
-      color: color(contenders),
+      color: color(results),
     },
   });
 }
 
-/** Latency percentiles at 64 connections, as SVG. */
-export function latencyPicture({ contenders, medians }: Results): Promise<string> {
+/** Latency percentiles of creates at 64 connections, as SVG. */
+export function latencyPicture(results: Results): Promise<string> {
   return draw({
-    title: 'Latency at 64 connections',
+    title: 'Latency of creates at 64 connections',
     data: {
-      values: medians
-        .filter(({ connections }) => connections === 64)
-        .flatMap((row) =>
-          PERCENTILES.map((percentile, i) => ({
-            percentile: String(percentile),
-            milliseconds: row.latency[i],
-            title: titleOf(contenders, row.contender),
-          })),
-        ),
+      values: drawnContenders(results).flatMap(({ name, title }) =>
+        results.medians
+          .filter((row) => row.contender === name && row.operation === 'create')
+          .filter(({ connections }) => connections === 64)
+          .flatMap(({ latency }) =>
+            PERCENTILES.map((percentile, i) => ({
+              percentile: String(percentile),
+              milliseconds: latency[i],
+              title,
+            })),
+          ),
+      ),
     },
     encoding: {
       x: { field: 'percentile', type: 'ordinal', title: 'percentile', axis: { labelAngle: 0 } },
@@ -43,7 +52,7 @@ export function latencyPicture({ contenders, medians }: Results): Promise<string
         title: 'milliseconds',
         scale: { type: 'log' },
       },
-      color: color(contenders),
+      color: color(results),
     },
   });
 }
@@ -86,18 +95,17 @@ export function soakPicture(samples: readonly SoakSample[], connections: number)
   });
 }
 
-type Contenders = Results['contenders'];
-
-function titleOf(contenders: Contenders, name: string): string | undefined {
-  return contenders.find((contender) => contender.name === name)?.title;
+/** All but the services with JWTs, whose results are a point each. */
+function drawnContenders({ contenders }: Results): Results['contenders'] {
+  return contenders.filter(({ name }) => !WITH_JWT.some((jwt) => jwt.name === name));
 }
 
 /** One colour for each contender, in the same order in all pictures. */
-function color(contenders: Contenders) {
+function color(results: Results) {
   return {
     field: 'title',
     type: 'nominal',
-    sort: contenders.map(({ title }) => title),
+    sort: drawnContenders(results).map(({ title }) => title),
     title: null,
     legend: { labelLimit: 300 },
   } as const;

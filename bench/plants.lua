@@ -1,20 +1,35 @@
--- The requests of wrk: each creates another plant. Arguments: the token, and the number of the first one.
+-- The requests of wrk. Arguments: `create` and the number of the first plant, or `look-up` and how many plants are
+-- stored; then the tokens, which take turns.
 
-local created = 0
+local headers = {}
+local operation, number
+local sent = 0
 
 function init(arguments)
-  wrk.method = "POST"
-  wrk.headers["Content-Type"] = "application/json"
-  wrk.headers["Authorization"] = "Bearer " .. arguments[1]
-  created = tonumber(arguments[2])
+  operation, number = arguments[1], tonumber(arguments[2])
+  for i = 3, #arguments do
+    headers[#headers + 1] = {
+      ["Authorization"] = "Bearer " .. arguments[i],
+      ["Content-Type"] = operation == "create" and "application/json" or nil,
+    }
+  end
+end
+
+-- Scattered, as ids from many clients are. The same as plantOf() in load.ts.
+local function id(n)
+  return n * 2654435761 % 1099511627776 * 2 + 1
 end
 
 function request()
-  -- Scattered, as ids from many clients are. The same as plantOf() in load.ts.
-  local id = created * 2654435761 % 1099511627776 * 2 + 1
-  created = created + 1
-  return wrk.format(nil, nil, nil,
-    string.format('{"id":%.0f,"name":"Plant %.0f","tag":"indoor"}', id, id))
+  local n = sent
+  sent = sent + 1
+  local head = headers[n % #headers + 1]
+  if operation == "look-up" then
+    return wrk.format("GET", string.format("/plants/%.0f", id(n % number)), head)
+  end
+  local new = id(number + n)
+  return wrk.format("POST", "/plants", head,
+    string.format('{"id":%.0f,"name":"Plant %.0f","tag":"indoor"}', new, new))
 end
 
 function done(summary, latency)

@@ -1,11 +1,9 @@
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { usageOf } from './process-table.js';
 
 /** Scheduling period in microseconds. Docker's period is ten times as long, and so are its pauses. */
 const PERIOD = 10_000;
-
-/** Microseconds of a tick in `/proc/<pid>/stat` (proc_pid_stat(5), `utime`); all of Linux has this one. */
-const TICK = 10_000;
 
 /**
  * Processes that together may use so much of the machine's processors and no more, as the limit of a
@@ -45,15 +43,13 @@ export class ProcessorShare {
   /** Processor time so far, in microseconds, without processes that have ended. */
   async used(): Promise<number> {
     const pids = await readFile(join(this.folder, 'cgroup.procs'), 'utf8');
-    const stats = await Promise.all(
+    const usages = await Promise.all(
       pids
         .split('\n')
         .filter(Boolean)
-        .map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')),
+        .map((pid) => usageOf(Number(pid)).catch(() => ({ cpu: 0 }))),
     );
-    // The 12th and the 13th field after the name, which may contain anything.
-    const ticks = stats.map((stat) => stat.slice(stat.lastIndexOf(')')).split(' ').slice(12, 14));
-    return ticks.flat().reduce((sum, value) => sum + Number(value) * TICK, 0);
+    return usages.reduce((sum, { cpu }) => sum + cpu, 0);
   }
 
   /** Once its processes have ended. */

@@ -1,10 +1,20 @@
 import type { Contender } from './contender.js';
-import { EXPRESS, FASTIFY, LIMIT, NEST_TUTORIAL, PLANT_STORE } from './contender.js';
-import { PERCENTILES } from './load.js';
+import {
+  EXPRESS,
+  FASTIFY,
+  LIMIT,
+  NEST_TUTORIAL,
+  PLANT_STORE,
+  PLANT_STORE_ES256,
+  PLANT_STORE_RS256,
+} from './contender.js';
+import { OPERATIONS, PERCENTILES } from './load.js';
+import type { Operation } from './load.js';
 import type { Measurement } from './measure.js';
 
 export interface Sample extends Measurement {
   readonly contender: string;
+  readonly operation: Operation;
   readonly connections: number;
   readonly round: number;
 }
@@ -28,10 +38,13 @@ export interface Results {
 export function summarize(samples: readonly Sample[]): Median[] {
   return samples
     .filter(({ round }) => round === 1)
-    .map(({ contender, connections }) =>
+    .map(({ contender, operation, connections }) =>
       summarizeGroup(
         samples.filter(
-          (sample) => sample.contender === contender && sample.connections === connections,
+          (sample) =>
+            sample.contender === contender &&
+            sample.operation === operation &&
+            sample.connections === connections,
         ),
       ),
     );
@@ -43,6 +56,7 @@ function summarizeGroup(group: readonly Sample[]): Median {
   const of = (value: (sample: Sample) => number) => median(group.map(value));
   return {
     contender: first.contender,
+    operation: first.operation,
     connections: first.connections,
     requestsPerSecond: of((sample) => sample.requestsPerSecond),
     latency: PERCENTILES.map((_, i) => of((sample) => sample.latency[i] ?? NaN)),
@@ -59,33 +73,48 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2;
 }
 
+const HEADINGS: Readonly<Record<Operation, string>> = { create: 'Creates', 'look-up': 'Look-ups' };
+
 /** The medians and the ratios, as Markdown. */
 export function report(results: Results): string {
   const { date, machine, node, postgres, loadGenerator, rounds, secondsPerRound } = results;
   return [
     `${date}, ${machine}, Node.js ${node}, PostgreSQL ${postgres}, ${loadGenerator}, medians of ${rounds} rounds of ${secondsPerRound} s`,
+    ...OPERATIONS.map((operation) => mediansTable(results, operation)),
     table(
-      ['', 'connections', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs/req', 'memory MB', 'errors'],
-      results.contenders.flatMap(({ name, title }) =>
-        results.medians
-          .filter(({ contender }) => contender === name)
-          .map((row) => [
-            title,
-            String(row.connections),
-            row.requestsPerSecond.toFixed(0),
-            (row.latency[0] ?? NaN).toFixed(2),
-            (row.latency[3] ?? NaN).toFixed(2),
-            row.cpuPerRequest.toFixed(0),
-            (row.memory / 1e6).toFixed(0),
-            String(row.errors),
-          ]),
-      ),
-    ),
-    table(
-      ['Plant Store against', 'measured', 'wanted'],
+      ['', 'measured', 'wanted'],
       ratios(results).map(({ what, ratio, wanted }) => [what, `${ratio.toFixed(2)} ×`, wanted]),
     ),
   ].join('\n\n');
+}
+
+function mediansTable({ contenders, medians }: Results, operation: Operation): string {
+  return table(
+    [
+      HEADINGS[operation],
+      'connections',
+      'req/s',
+      'p50 ms',
+      'p99 ms',
+      'CPU µs/req',
+      'memory MB',
+      'errors',
+    ],
+    contenders.flatMap(({ name, title }) =>
+      medians
+        .filter((row) => row.contender === name && row.operation === operation)
+        .map((row) => [
+          title,
+          String(row.connections),
+          row.requestsPerSecond.toFixed(0),
+          (row.latency[0] ?? NaN).toFixed(2),
+          (row.latency[3] ?? NaN).toFixed(2),
+          row.cpuPerRequest.toFixed(0),
+          (row.memory / 1e6).toFixed(0),
+          String(row.errors),
+        ]),
+    ),
+  );
 }
 
 interface Ratio {
@@ -94,55 +123,77 @@ interface Ratio {
   readonly wanted: string;
 }
 
-/** The comparison of the service: the median of the ratios of each round. */
-function ratios({ samples }: Results): Ratio[] {
-  const perRound = (
-    connections: number,
-    other: Contender,
-    ratio: (own: Sample, others: Sample) => number,
-  ): number =>
-    median(
-      samples
-        .filter((own) => own.contender === PLANT_STORE.name && own.connections === connections)
-        .flatMap((own) =>
-          samples
-            .filter(
-              (sample) =>
-                sample.contender === other.name &&
-                sample.connections === connections &&
-                sample.round === own.round,
-            )
-            .map((others) => ratio(own, others)),
-        ),
-    );
-  const throughput = (own: Sample, others: Sample) =>
-    own.requestsPerSecond / others.requestsPerSecond;
-  const p50 = ({ latency }: Sample) => latency[0] ?? NaN;
-  const p99 = ({ latency }: Sample) => latency[3] ?? NaN;
-  return [
-    { contender: EXPRESS, wanted: '≥ 2.5' },
-    { contender: FASTIFY, wanted: '≥ 1.3' },
-    { contender: NEST_TUTORIAL, wanted: '≥ 6' },
-    { contender: LIMIT, wanted: '≥ 0.42' },
-  ]
-    .map(({ contender, wanted }) => ({
-      what: `req/s of ${contender.title}, 64 connections`,
-      ratio: perRound(64, contender, throughput),
-      wanted,
-    }))
-    .concat([
-      {
-        what: `p50 of ${EXPRESS.title}, 1 connection`,
-        ratio: perRound(1, EXPRESS, (own, others) => p50(own) / p50(others)),
-        wanted: '≤ 1',
-      },
-      {
-        what: `p99 against p50 of ${EXPRESS.title}, 64 connections`,
-        ratio: perRound(64, EXPRESS, (own, others) => p99(own) / p50(others)),
-        wanted: '≤ 1',
-      },
-    ])
-    .filter(({ ratio }) => !Number.isNaN(ratio));
+/** A comparison of two contenders, given by their names. */
+interface Comparison {
+  readonly operation: Operation;
+  readonly own?: string;
+  readonly other: string;
+  readonly connections?: number;
+  readonly what: string;
+  readonly ratio: (own: Sample, other: Sample) => number;
+  readonly wanted: string;
+}
+
+const p50 = ({ latency }: Sample) => latency[0] ?? NaN;
+const p99 = ({ latency }: Sample) => latency[3] ?? NaN;
+const throughput = (own: Sample, other: Sample) => own.requestsPerSecond / other.requestsPerSecond;
+const creates = { operation: 'create', what: 'creates per second', ratio: throughput } as const;
+const lookUps = { operation: 'look-up', what: 'look-ups per second', ratio: throughput } as const;
+
+const COMPARISONS: readonly Comparison[] = [
+  { ...creates, other: EXPRESS.name, wanted: '≥ 3.5' },
+  { ...creates, other: FASTIFY.name, wanted: '≥ 2' },
+  { ...creates, other: NEST_TUTORIAL.name, wanted: '≥ 6' },
+  { ...creates, other: LIMIT.name, wanted: '≥ 0.5' },
+  { ...creates, other: 'go', wanted: '' },
+  { ...creates, other: 'rust', wanted: '' },
+  {
+    operation: 'create',
+    other: EXPRESS.name,
+    connections: 1,
+    what: 'p50 of creates',
+    ratio: (own, other) => p50(own) / p50(other),
+    wanted: '≤ 1',
+  },
+  {
+    operation: 'create',
+    other: EXPRESS.name,
+    what: 'p99 of creates, against p50',
+    ratio: (own, other) => p99(own) / p50(other),
+    wanted: '≤ 1',
+  },
+  { ...creates, own: PLANT_STORE_RS256.name, other: PLANT_STORE.name, wanted: '≥ 0.9' },
+  { ...creates, own: PLANT_STORE_ES256.name, other: PLANT_STORE.name, wanted: '≥ 0.9' },
+  { ...lookUps, other: EXPRESS.name, wanted: '≥ 2' },
+  { ...lookUps, other: FASTIFY.name, wanted: '≥ 1.2' },
+  { ...lookUps, other: 'go', wanted: '' },
+  { ...lookUps, other: 'rust', wanted: '' },
+];
+
+/** The comparisons of what was measured: medians of the ratios of the rounds. */
+function ratios({ contenders, samples }: Results): Ratio[] {
+  const titleOf = (name: string) => contenders.find((contender) => contender.name === name)?.title;
+  return COMPARISONS.map(
+    ({ operation, own = PLANT_STORE.name, other, connections = 64, what, ratio, wanted }) => {
+      const of = (contender: string) =>
+        samples.filter(
+          (sample) =>
+            sample.contender === contender &&
+            sample.operation === operation &&
+            sample.connections === connections,
+        );
+      const perRound = of(own).flatMap((sample) =>
+        of(other)
+          .filter(({ round }) => round === sample.round)
+          .map((others) => ratio(sample, others)),
+      );
+      return {
+        what: `${titleOf(own)} against ${titleOf(other)}: ${what}, ${connections} connections`,
+        ratio: median(perRound),
+        wanted,
+      };
+    },
+  ).filter(({ ratio }) => !Number.isNaN(ratio));
 }
 
 /** A Markdown table. */

@@ -3,7 +3,8 @@ import { Running } from './contender.js';
 import type { Contender } from './contender.js';
 import { Databases } from './databases.js';
 import type { BenchDatabase } from './databases.js';
-import type { LoadGenerator } from './load.js';
+import { Issuer } from './issuer.js';
+import type { LoadGenerator, Operation } from './load.js';
 import { measure } from './measure.js';
 import { Progress } from './progress.js';
 import { summarize } from './report.js';
@@ -12,12 +13,19 @@ import type { Results, Sample } from './report.js';
 export interface Course {
   readonly contenders: readonly Contender[];
   readonly generator: LoadGenerator;
+  readonly operations: readonly Operation[];
   readonly rounds: number;
   /** Of each measurement. */
   readonly seconds: number;
   /** Numbers of connections. */
   readonly levels: readonly number[];
 }
+
+/** Levels for look-ups, to keep the benchmark short. */
+const LOOK_UP_LEVELS = new Set([1, 64]);
+
+/** The level for JWTs, to keep the benchmark short. */
+const JWT_LEVEL = 64;
 
 interface Entrant {
   readonly running: Running;
@@ -27,11 +35,15 @@ interface Entrant {
 /** Measures all contenders in turns, each with a separate database on the same server. */
 export async function run(course: Course): Promise<Results> {
   const databases = await Databases.start();
+  const issuers: Issuer[] = [];
   const entrants: Entrant[] = [];
   try {
     for (const contender of course.contenders) {
+      const issuer = contender.algorithm && (await Issuer.start(contender.algorithm));
+      if (issuer) issuers.push(issuer);
       const database = await databases.create(contender.name);
-      const running = await Running.start(contender, database.url, databases.folder);
+      const { url } = database;
+      const running = await Running.start(contender, url, databases.folder, issuer?.credentials);
       entrants.push({ running, database });
     }
     const samples = await measureInTurns(course, entrants);
@@ -49,34 +61,63 @@ export async function run(course: Course): Promise<Results> {
     };
   } finally {
     await Promise.all(entrants.map(({ running }) => running.stop()));
+    await Promise.all(issuers.map((issuer) => issuer.close()));
     await databases.stop();
   }
 }
 
-async function measureInTurns(
-  { generator, rounds, seconds, levels }: Course,
-  entrants: readonly Entrant[],
-): Promise<Sample[]> {
+async function measureInTurns(course: Course, entrants: readonly Entrant[]): Promise<Sample[]> {
+  const { generator, rounds, seconds } = course;
   const samples: Sample[] = [];
-  const progress = new Progress((rounds * levels.length + 1) * entrants.length);
-  for (const { running, database } of entrants) {
-    await measure(running, database, generator, { connections: 64, seconds });
-    progress.step(`warming up · ${running.contender.name}`);
+  const warmUp = heatsOf({ ...course, levels: [64] }, entrants);
+  const heats = heatsOf(course, entrants);
+  const turns = (some: readonly Heat[]) => some.flatMap(({ starters }) => starters).length;
+  const progress = new Progress(turns(warmUp) + rounds * turns(heats));
+  for (const { operation, connections, starters } of warmUp) {
+    for (const { running, database } of starters) {
+      await measure(running, database, generator, { operation, connections, seconds });
+      progress.step(`warming up · ${operation} · ${running.contender.name}`);
+    }
   }
   for (let round = 1; round <= rounds; round++) {
-    for (const connections of levels) {
+    for (const { operation, connections, starters } of heats) {
       // Each round starts with another contender, so that no contender always follows the same neighbour.
-      const first = round % entrants.length;
-      for (const { running, database } of [...entrants.slice(first), ...entrants.slice(0, first)]) {
-        const measurement = await measure(running, database, generator, { connections, seconds });
-        samples.push({ contender: running.contender.name, connections, round, ...measurement });
+      const first = round % starters.length;
+      for (const { running, database } of [...starters.slice(first), ...starters.slice(0, first)]) {
+        const load = { operation, connections, seconds };
+        const measurement = await measure(running, database, generator, load);
+        const contender = running.contender.name;
+        samples.push({ contender, operation, connections, round, ...measurement });
         const rate = Math.round(measurement.requestsPerSecond);
         progress.step(
-          `round ${round} of ${rounds} · ${connections} connections · ${running.contender.name} · ${rate} req/s`,
+          `round ${round} of ${rounds} · ${operation} · ${connections} connections · ${contender} · ${rate} req/s`,
         );
       }
     }
   }
   progress.end();
   return samples;
+}
+
+/** A load that several contenders take turns with. */
+interface Heat {
+  readonly operation: Operation;
+  readonly connections: number;
+  readonly starters: readonly Entrant[];
+}
+
+function heatsOf({ levels, operations }: Course, entrants: readonly Entrant[]): Heat[] {
+  return levels.flatMap((connections) =>
+    operations
+      .filter((operation) => operation === 'create' || LOOK_UP_LEVELS.has(connections))
+      .map((operation) => ({
+        operation,
+        connections,
+        starters: entrants.filter(
+          ({ running }) =>
+            running.contender.algorithm === undefined ||
+            (operation === 'create' && connections === JWT_LEVEL),
+        ),
+      })),
+  );
 }

@@ -91,7 +91,7 @@ async function measureOnce(
   };
   requireShare(used.database, SHARES.database);
   requireShare(used.service, replicas * SHARES.replica);
-  const created = sum(results.map((result) => result.created));
+  const created = sum(results.map((result) => result.succeeded));
   return {
     requestsPerSecond: created / SECONDS,
     service: used.service / created,

@@ -1,45 +1,79 @@
 import assert from 'node:assert/strict';
-import { PLANT_STORE, Running, TOKEN, YARDSTICKS } from './contender.js';
+import { parseArgs } from 'node:util';
+import { PLANT_STORE, Running, WITH_JWT, YARDSTICKS } from './contender.js';
+import type { Contender } from './contender.js';
 import { Databases } from './databases.js';
-import { AUTOCANNON, bestLoadGenerator, plantOf } from './load.js';
+import { Issuer } from './issuer.js';
+import { AUTOCANNON, bestLoadGenerator, OPERATIONS, plantOf } from './load.js';
+import { buildNative } from './native.js';
 import { latencyPicture, throughputPicture } from './pictures.js';
 import { report } from './report.js';
 import { run } from './run.js';
 
 /* npm run bench:smoke: a short benchmark that checks answers and rows, but never times. */
 
-const contenders = [PLANT_STORE, ...YARDSTICKS];
+const { values: options } = parseArgs({ options: { with: { type: 'string' } } });
+const native = await buildNative(options.with);
+const contenders = [PLANT_STORE, ...WITH_JWT, ...YARDSTICKS, ...native];
 
 const databases = await Databases.start();
 try {
-  for (const contender of contenders) {
-    const database = await databases.create(contender.name);
-    const running = await Running.start(contender, database.url, databases.folder);
-    try {
-      const { id, ...content } = plantOf(7);
-      const answer = await fetch(`${running.url}/plants`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${TOKEN}` },
-        body: JSON.stringify({ id, ...content }),
-      });
-      assert.equal(answer.status, 200, contender.name);
-      assert.deepEqual(await answer.json(), content, contender.name);
-      assert.deepEqual(await database.stored(), { rows: 1, asSent: true }, contender.name);
-    } finally {
-      await running.stop();
-    }
-  }
+  for (const contender of contenders) await check(contender);
 } finally {
   await databases.stop();
 }
 
+/** Creates a plant and looks it up. */
+async function check(contender: Contender): Promise<void> {
+  const issuer = contender.algorithm && (await Issuer.start(contender.algorithm));
+  const database = await databases.create(contender.name);
+  const running = await Running.start(
+    contender,
+    database.url,
+    databases.folder,
+    issuer?.credentials,
+  );
+  try {
+    for (const [n, token] of running.tokens.entries()) {
+      const { id, ...content } = plantOf(n);
+      const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
+      const body = JSON.stringify({ id, ...content });
+      const created = await fetch(`${running.url}/plants`, { method: 'POST', headers, body });
+      assert.equal(created.status, 200, contender.name);
+      assert.deepEqual(await created.json(), content, contender.name);
+      const found = await fetch(`${running.url}/plants/${id}`, { headers });
+      assert.equal(found.status, 200, contender.name);
+      assert.deepEqual(await found.json(), { id, ...content }, contender.name);
+    }
+    const rows = running.tokens.length;
+    assert.deepEqual(await database.stored(), { rows, asSent: true }, contender.name);
+  } finally {
+    await running.stop();
+    await issuer?.close();
+  }
+}
+
 for (const generator of new Set([AUTOCANNON, await bestLoadGenerator()])) {
-  const results = await run({ contenders, generator, rounds: 1, seconds: 1, levels: [64] });
+  const results = await run({
+    contenders,
+    generator,
+    operations: OPERATIONS,
+    rounds: 1,
+    seconds: 1,
+    levels: [64],
+  });
   for (const { contender, errors } of results.medians) assert.equal(errors, 0, contender);
   const text = report(results);
   for (const { title } of contenders) assert(text.includes(`| ${title} | 64 |`), title);
-  for (const picture of [await throughputPicture(results), await latencyPicture(results)]) {
-    for (const { title } of contenders) assert(picture.includes(title), title);
+  const pictures = [
+    await throughputPicture(results, 'create'),
+    await throughputPicture(results, 'look-up'),
+    await latencyPicture(results),
+  ];
+  for (const picture of pictures) {
+    for (const { title } of [PLANT_STORE, ...YARDSTICKS, ...native]) {
+      assert(picture.includes(title), title);
+    }
   }
   process.stdout.write(`${generator.name}: ${contenders.length} contenders answered and stored\n`);
 }

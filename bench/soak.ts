@@ -73,7 +73,7 @@ async function soak(): Promise<SoakSample[]> {
     for (let turn = 1; turn <= turns; turn += 1) {
       // Otherwise the growth of the table would be measured.
       await database.clear();
-      const { created, errors, latency } = await generator.run({
+      const { succeeded, errors, latency } = await generator.run({
         url: running.url,
         connections: CONNECTIONS,
         seconds,
@@ -90,7 +90,7 @@ async function soak(): Promise<SoakSample[]> {
         p50: latency[0] ?? NaN,
         p99: latency[3] ?? NaN,
       });
-      progress.step(`${Math.round(created / seconds)} req/s`);
+      progress.step(`${Math.round(succeeded / seconds)} req/s`);
     }
   } finally {
     progress.end();

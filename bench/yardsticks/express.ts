@@ -13,6 +13,11 @@ interface NewPlant {
 
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 10 });
 const app = express();
+
+app.use((request, response, next) => {
+  if (request.headers.authorization === `Bearer ${process.env['AUTH_TOKEN']}`) next();
+  else response.status(401).json({ error: 40100, message: 'unauthorized' });
+});
 app.use(express.json());
 
 app.post('/plants', async (request, response) => {
@@ -23,6 +28,21 @@ app.post('/plants', async (request, response) => {
     values: [id, name, tag ?? null],
   });
   response.json({ name, tag });
+});
+
+app.get('/plants/:id', async (request, response) => {
+  const id = Number(request.params.id);
+  if (!Number.isSafeInteger(id)) {
+    response.status(400).json({ error: 40004, message: 'id must be an integer' });
+    return;
+  }
+  const { rows } = await pool.query<Omit<NewPlant, 'id'>>({
+    name: 'select-plant',
+    text: 'SELECT name, tag FROM plants WHERE id = $1',
+    values: [id],
+  });
+  if (rows[0]) response.json({ id, ...rows[0] });
+  else response.status(404).json({ error: 40401, message: 'not found' });
 });
 
 app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {

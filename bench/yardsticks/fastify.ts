@@ -13,6 +13,11 @@ interface NewPlant {
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 10 });
 const app = fastify();
 
+app.addHook('onRequest', (request, reply, done) => {
+  if (request.headers.authorization === `Bearer ${process.env['AUTH_TOKEN']}`) done();
+  else void reply.status(401).send({ error: 40100, message: 'unauthorized' });
+});
+
 app.post<{ Body: NewPlant }>('/plants', async (request) => {
   const { id, name, tag } = request.body;
   await pool.query({
@@ -21,6 +26,20 @@ app.post<{ Body: NewPlant }>('/plants', async (request) => {
     values: [id, name, tag ?? null],
   });
   return { name, tag };
+});
+
+app.get<{ Params: { id: string } }>('/plants/:id', async (request, reply) => {
+  const id = Number(request.params.id);
+  if (!Number.isSafeInteger(id)) {
+    return reply.status(400).send({ error: 40004, message: 'id must be an integer' });
+  }
+  const { rows } = await pool.query<Omit<NewPlant, 'id'>>({
+    name: 'select-plant',
+    text: 'SELECT name, tag FROM plants WHERE id = $1',
+    values: [id],
+  });
+  if (rows[0]) return { id, ...rows[0] };
+  return reply.status(404).send({ error: 40401, message: 'not found' });
 });
 
 app.setErrorHandler((error, _request, reply) => {

@@ -1,9 +1,11 @@
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import { Pool } from 'pg';
+import type { QueryResult } from 'pg';
 import { announce } from './announce.js';
 
-/* The upper limit of Node with group commit and nothing else: no token, rules, log, timeouts or error handling. */
+/* The upper limit of Node with statements for groups of requests and nothing else: no token, rules, log, timeouts or
+   error handling. */
 
 interface NewPlant {
   readonly id: number;
@@ -11,42 +13,76 @@ interface NewPlant {
   readonly tag?: string;
 }
 
-const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 2 });
-let waiting: { readonly plant: NewPlant; readonly response: ServerResponse }[] = [];
-let underWay = 0;
+const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 4 });
 
-async function commit(): Promise<void> {
-  const group = waiting.slice(0, 500);
-  waiting = waiting.slice(500);
-  underWay += 1;
-  await pool.query({
-    name: 'insert-plants',
-    text: 'INSERT INTO plants (id, name, tag) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])',
-    values: [
-      group.map(({ plant }) => plant.id),
-      group.map(({ plant }) => plant.name),
-      group.map(({ plant }) => plant.tag ?? null),
-    ],
-  });
-  underWay -= 1;
-  for (const { plant, response } of group) {
-    const body = JSON.stringify({ name: plant.name, tag: plant.tag });
-    response.writeHead(200, {
-      'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(body),
-    });
-    response.end(body);
+/** Collects what arrives while two groups are under way. */
+class Groups<Item> {
+  private waiting: Item[] = [];
+  private underWay = 0;
+
+  constructor(private readonly perform: (group: readonly Item[]) => Promise<void>) {}
+
+  add(item: Item): void {
+    this.waiting.push(item);
+    if (this.underWay < 2) void this.next();
   }
-  if (waiting.length > 0 && underWay < 2) void commit();
+
+  private async next(): Promise<void> {
+    const group = this.waiting.slice(0, 500);
+    this.waiting = this.waiting.slice(500);
+    this.underWay += 1;
+    await this.perform(group);
+    this.underWay -= 1;
+    if (this.waiting.length > 0 && this.underWay < 2) void this.next();
+  }
+}
+
+const creates = new Groups<{ readonly plant: NewPlant; readonly response: ServerResponse }>(
+  async (group) => {
+    await pool.query({
+      name: 'insert-plants',
+      text: 'INSERT INTO plants (id, name, tag) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])',
+      values: [
+        group.map(({ plant }) => plant.id),
+        group.map(({ plant }) => plant.name),
+        group.map(({ plant }) => plant.tag ?? null),
+      ],
+    });
+    for (const { plant, response } of group) send(response, { name: plant.name, tag: plant.tag });
+  },
+);
+
+const lookUps = new Groups<{ readonly id: string; readonly response: ServerResponse }>(
+  async (group) => {
+    const { rows }: QueryResult<{ id: string; name: string; tag: string | null }> =
+      await pool.query({
+        name: 'select-plants',
+        text: 'SELECT id, name, tag FROM plants WHERE id = ANY ($1::bigint[])',
+        values: [group.map(({ id }) => id)],
+      });
+    const plants = new Map(rows.map((plant) => [plant.id, plant]));
+    for (const { id, response } of group) send(response, { ...plants.get(id), id: Number(id) });
+  },
+);
+
+function send(response: ServerResponse, plant: object): void {
+  const body = JSON.stringify(plant);
+  response.writeHead(200, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+  });
+  response.end(body);
 }
 
 const server = createServer((request, response) => {
+  if (request.method === 'GET') {
+    lookUps.add({ id: (request.url ?? '').slice('/plants/'.length), response });
+    return;
+  }
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    const plant = JSON.parse(Buffer.concat(chunks).toString()) as NewPlant;
-    waiting.push({ plant, response });
-    if (underWay < 2) void commit();
+    creates.add({ plant: JSON.parse(Buffer.concat(chunks).toString()) as NewPlant, response });
   });
 });
 server.listen(0, '127.0.0.1', () => announce(server));

@@ -1,9 +1,25 @@
 import 'reflect-metadata';
-import { Body, Controller, HttpCode, Module, Post, ValidationPipe } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Injectable,
+  Module,
+  NotFoundException,
+  Param,
+  ParseIntPipe,
+  Post,
+  UnauthorizedException,
+  UseGuards,
+  ValidationPipe,
+} from '@nestjs/common';
+import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsInt, IsOptional, IsString } from 'class-validator';
+import type { Request } from 'express';
 import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
 import { announce } from './announce.js';
 
@@ -33,7 +49,17 @@ class Plant {
   tag?: string;
 }
 
+@Injectable()
+class AuthGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const { authorization } = context.switchToHttp().getRequest<Request>().headers;
+    if (authorization !== `Bearer ${process.env['AUTH_TOKEN']}`) throw new UnauthorizedException();
+    return true;
+  }
+}
+
 @Controller('plants')
+@UseGuards(AuthGuard)
 class PlantsController {
   constructor(@InjectRepository(Plant) private readonly plants: Repository<Plant>) {}
 
@@ -42,6 +68,15 @@ class PlantsController {
   async create(@Body() plant: CreatePlantDto): Promise<Omit<CreatePlantDto, 'id'>> {
     const { id: _id, ...content } = await this.plants.save(plant);
     return content;
+  }
+
+  @Get(':id')
+  async get(@Param('id', ParseIntPipe) id: number): Promise<Plant> {
+    const plant = await this.plants.findOneBy({ id });
+    if (plant === null) throw new NotFoundException();
+    // TypeORM reads a bigint as a string.
+    plant.id = id;
+    return plant;
   }
 }
 
