@@ -8,6 +8,7 @@ import { Client } from 'pg';
 import { startEmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import type { EmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import { PROJECT } from './contender.js';
+import type { NumberedPlant } from './load.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -15,7 +16,7 @@ function leave(): never {
   process.exit(1);
 }
 
-/** A server for all contenders, with default settings and thus full durability. */
+/** A server for all contenders, with default settings unless others are asked for, and thus full durability. */
 export class Databases {
   private constructor(
     private readonly server: EmbeddedPostgres,
@@ -25,13 +26,13 @@ export class Databases {
     readonly version: string,
   ) {}
 
-  static async start(): Promise<Databases> {
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<Databases> {
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-bench-'));
     // However the benchmark ends, the server stops by itself, and the contenders with their parent.
     const onExit = () => rmSync(folder, { recursive: true, force: true });
     process.once('exit', onExit);
     for (const signal of SIGNALS) process.once(signal, leave);
-    const server = await startEmbeddedPostgres(folder);
+    const server = await startEmbeddedPostgres(folder, { settings });
     const [row] = await query(server.url, 'SHOW server_version');
     return new Databases(server, onExit, folder, String(row?.['server_version']));
   }
@@ -68,6 +69,10 @@ export class BenchDatabase {
   /** Empties the table, and completes pending work of the server. */
   async clear(): Promise<void> {
     await query(this.url, 'TRUNCATE plants');
+    await this.checkpoint();
+  }
+
+  async checkpoint(): Promise<void> {
     await query(this.url, 'CHECKPOINT');
   }
 
@@ -81,7 +86,7 @@ export class BenchDatabase {
        FROM generate_series(1::bigint, ${rows}) AS n, LATERAL (SELECT n * ${stride} * 2) AS t (id)`,
     );
     await query(this.url, 'VACUUM ANALYZE plants');
-    await query(this.url, 'CHECKPOINT');
+    await this.checkpoint();
   }
 
   /** Stores the first plants of the load generators. */
@@ -95,7 +100,25 @@ export class BenchDatabase {
          LATERAL (SELECT n * 2654435761 % (2 ^ 40)::bigint * 2 + 1) AS t (id)`,
     );
     await query(this.url, 'VACUUM ANALYZE plants');
-    await query(this.url, 'CHECKPOINT');
+    await this.checkpoint();
+  }
+
+  /** Stores plants as a group of creates does. Returns the lines of the plan that begin with `Buffers:` and `WAL:`. */
+  async explainCreates(plants: readonly NumberedPlant[]): Promise<readonly string[]> {
+    const plan = await query(
+      this.url,
+      `EXPLAIN (ANALYZE, BUFFERS, WAL) INSERT INTO plants (id, name, tag)
+       SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])
+       ON CONFLICT (id) DO UPDATE SET name = plants.name
+       WHERE plants.name = EXCLUDED.name AND plants.tag IS NOT DISTINCT FROM EXCLUDED.tag
+       RETURNING id`,
+      [plants.map(({ id }) => id), plants.map(({ name }) => name), plants.map(({ tag }) => tag)],
+    );
+    // The first of each kind belongs to the whole statement.
+    return ['Buffers:', 'WAL:'].map((kind) => {
+      const line = plan.map((row) => String(row['QUERY PLAN'])).find((text) => text.includes(kind));
+      return line?.replace(kind, '').trim() ?? '';
+    });
   }
 
   /** Counts the stored plants of the load generators, and checks that all are stored as sent. */
@@ -110,11 +133,15 @@ export class BenchDatabase {
   }
 }
 
-async function query(connectionString: string, sql: string): Promise<Record<string, unknown>[]> {
+async function query(
+  connectionString: string,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString });
   await client.connect();
   try {
-    return (await client.query<Record<string, unknown>>(sql)).rows;
+    return (await client.query<Record<string, unknown>>(sql, [...values])).rows;
   } finally {
     await client.end();
   }

@@ -1,10 +1,12 @@
+import { parseArgs } from 'node:util';
 import { PLANT_STORE, Running } from './contender.js';
+import type { BenchDatabase } from './databases.js';
 import { Databases } from './databases.js';
-import { bestLoadGenerator } from './load.js';
+import { bestLoadGenerator, plantOf } from './load.js';
 import { Progress } from './progress.js';
 import { median, table } from './report.js';
 
-/* npm run bench:growth: throughput with a growing table, and the cost of a start. */
+/* npm run bench:growth: throughput with a growing table, what creates cost PostgreSQL there, and the cost of a start. */
 
 const ROUNDS = 5;
 const SECONDS = 4;
@@ -12,9 +14,19 @@ const CONNECTIONS = 64;
 const TABLE_SIZES = [0, 1_000_000, 10_000_000];
 const STARTS = 7;
 
+/** Seconds of load until almost every page of the largest index has changed since the last checkpoint. */
+const SETTLING = 15;
+
+/** Plants of a group with {@link CONNECTIONS}, half of which wait while the others are stored. */
+const GROUP = CONNECTIONS / 2;
+
+const { values: options } = parseArgs({
+  /** `name=value` of a setting of PostgreSQL. */
+  options: { set: { type: 'string', multiple: true, default: [] } },
+});
 const generator = await bestLoadGenerator();
-const databases = await Databases.start();
-const progress = new Progress(TABLE_SIZES.length * (ROUNDS + 1) + STARTS);
+const databases = await Databases.start(Object.fromEntries(options.set.map(nameAndValue)));
+const progress = new Progress(TABLE_SIZES.length * (2 * ROUNDS + 3) + STARTS);
 try {
   const text = [await tableSizes(), await starts()].join('\n\n');
   progress.end();
@@ -23,47 +35,115 @@ try {
   await databases.stop();
 }
 
-/** Creates plants in a table that already has many. The sizes take turns. */
-async function tableSizes(): Promise<string> {
-  const entrants = [];
-  for (const rows of TABLE_SIZES) {
+function nameAndValue(setting: string): [name: string, value: string] {
+  const [name = '', value = ''] = setting.split('=');
+  return [name, value];
+}
+
+/** The service on a table that already has many rows. */
+class Grown {
+  readonly afterCheckpoint: number[] = [];
+  readonly later: number[] = [];
+  readonly p99: number[] = [];
+  private sent = 0;
+  /** For groups that are explained: beyond all numbers of the load. */
+  private explained = 2_900_000;
+
+  private constructor(
+    readonly rows: number,
+    private readonly database: BenchDatabase,
+    private readonly running: Running,
+  ) {}
+
+  static async start(rows: number): Promise<Grown> {
     const database = await databases.create(`rows-${rows}`);
     await database.fill(rows);
     const running = await Running.start(PLANT_STORE, database.url, databases.folder);
-    entrants.push({
-      rows,
-      database,
-      running,
-      created: 0,
-      rates: [] as number[],
-      p99: [] as number[],
+    return new Grown(rows, database, running);
+  }
+
+  async create(seconds = SECONDS): Promise<{ readonly rate: number; readonly p99: number }> {
+    const { succeeded, latency, ...load } = await generator.run({
+      url: this.running.url,
+      connections: CONNECTIONS,
+      seconds,
+      first: this.sent,
     });
+    // Plants whose answers did not arrive are stored as well.
+    this.sent += succeeded + CONNECTIONS;
+    return { rate: succeeded / load.seconds, p99: latency[3] ?? NaN };
+  }
+
+  checkpoint(): Promise<void> {
+    return this.database.checkpoint();
+  }
+
+  explain(): Promise<readonly string[]> {
+    const plants = Array.from({ length: GROUP }, () => plantOf(this.explained++));
+    return this.database.explainCreates(plants);
+  }
+
+  stop(): Promise<void> {
+    return this.running.stop();
+  }
+}
+
+/** Creates plants in tables of several sizes, which take turns. */
+async function tableSizes(): Promise<string> {
+  const tables: Grown[] = [];
+  for (const rows of TABLE_SIZES) {
+    const grown = await Grown.start(rows);
+    tables.push(grown);
+    await grown.create();
     progress.step(`filled with ${rows} rows`);
   }
+  const plans: string[][] = [];
+  const explain = async (grown: Grown, when: string) => {
+    plans.push([grown.rows.toLocaleString('en'), when, ...(await grown.explain())]);
+  };
+  for (const grown of tables) {
+    await grown.checkpoint();
+    await explain(grown, 'after a checkpoint');
+  }
   for (let round = 0; round < ROUNDS; round++) {
-    for (const entrant of entrants) {
-      const { succeeded, seconds, latency } = await generator.run({
-        url: entrant.running.url,
-        connections: CONNECTIONS,
-        seconds: SECONDS,
-        first: entrant.created,
-      });
-      // Plants whose answers did not arrive are stored as well.
-      entrant.created += succeeded + CONNECTIONS;
-      entrant.rates.push(succeeded / seconds);
-      entrant.p99.push(latency[3] ?? NaN);
-      progress.step(`${entrant.rows} rows · ${Math.round(succeeded / seconds)} req/s`);
+    for (const grown of tables) {
+      await grown.checkpoint();
+      const { rate } = await grown.create();
+      grown.afterCheckpoint.push(rate);
+      progress.step(`${grown.rows} rows · after a checkpoint · ${Math.round(rate)} req/s`);
     }
   }
-  await Promise.all(entrants.map(({ running }) => running.stop()));
-  return table(
-    ['rows in the table', 'req/s', 'p99 ms'],
-    entrants.map(({ rows, rates, p99 }) => [
-      rows.toLocaleString('en'),
-      median(rates).toFixed(0),
-      median(p99).toFixed(1),
-    ]),
-  );
+  for (const grown of tables) {
+    await grown.create(SETTLING);
+    await explain(grown, 'later');
+    progress.step(`${grown.rows} rows`);
+  }
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const grown of tables) {
+      const { rate, p99 } = await grown.create();
+      grown.later.push(rate);
+      grown.p99.push(p99);
+      progress.step(`${grown.rows} rows · later · ${Math.round(rate)} req/s`);
+    }
+  }
+  await Promise.all(tables.map((grown) => grown.stop()));
+  const [empty] = tables;
+  const share = (rates: readonly number[], ofEmpty: readonly number[] = []) =>
+    median(rates.map((rate, round) => rate / (ofEmpty[round] ?? NaN))).toFixed(2);
+  return [
+    table(
+      ['rows in the table', 'req/s after a checkpoint', 'share', 'req/s later', 'share', 'p99 ms'],
+      tables.map(({ rows, afterCheckpoint, later, p99 }) => [
+        rows.toLocaleString('en'),
+        median(afterCheckpoint).toFixed(0),
+        share(afterCheckpoint, empty?.afterCheckpoint),
+        median(later).toFixed(0),
+        share(later, empty?.later),
+        median(p99).toFixed(1),
+      ]),
+    ),
+    table(['rows in the table', `a group of ${GROUP}`, 'buffers', 'WAL'], plans),
+  ].join('\n\n');
 }
 
 /** Starts on a migrated database, and measures the memory before and after a load. */

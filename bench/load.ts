@@ -40,11 +40,17 @@ export interface LoadGenerator {
   run(task: Task): Promise<Measured>;
 }
 
+export interface NumberedPlant {
+  readonly id: number;
+  readonly name: string;
+  readonly tag: string;
+}
+
 /**
  * The plant with a number. The ids are odd and scattered over 41 bits, so that the even ones are free
  * for what is stored before. The numbers end at 3,000,000: all products stay below 2^53.
  */
-export function plantOf(number: number) {
+export function plantOf(number: number): NumberedPlant {
   const id = ((number * 2_654_435_761) % 2 ** 40) * 2 + 1;
   return { id, name: `Plant ${id}`, tag: 'indoor' };
 }

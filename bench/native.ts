@@ -25,7 +25,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
   },
   rust: {
     title: 'Rust: axum + tokio-postgres',
-    needs: 'Rust 1.85 or newer, with `cargo` on the PATH',
+    needs: 'Rust 1.88 or newer, with `cargo` on the PATH',
     build: [
       'cargo',
       'build',
