@@ -97,7 +97,8 @@ export class BenchDatabase {
       `INSERT INTO plants (id, name, tag)
        SELECT id, 'Plant ' || id, 'indoor'
        FROM generate_series(0::bigint, ${plants - 1}) AS n,
-         LATERAL (SELECT n * 2654435761 % (2 ^ 40)::bigint * 2 + 1) AS t (id)`,
+         LATERAL (SELECT n * 2654435761 % (2 ^ 26)::bigint) AS s (scattered),
+         LATERAL (SELECT scattered * (2 * scattered + 1) % (2 ^ 40)::bigint * 2 + 1) AS t (id)`,
     );
     await query(this.url, 'VACUUM ANALYZE plants');
     await this.checkpoint();

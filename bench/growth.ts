@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { PLANT_STORE, Running } from './contender.js';
-import type { BenchDatabase } from './databases.js';
 import { Databases } from './databases.js';
-import { bestLoadGenerator, plantOf } from './load.js';
+import { CONNECTIONS, GROUP, GrownTable } from './grown-table.js';
+import { bestLoadGenerator } from './load.js';
 import { Progress } from './progress.js';
 import { median, table } from './report.js';
 
@@ -10,23 +10,21 @@ import { median, table } from './report.js';
 
 const ROUNDS = 5;
 const SECONDS = 4;
-const CONNECTIONS = 64;
 const TABLE_SIZES = [0, 1_000_000, 10_000_000];
 const STARTS = 7;
 
 /** Seconds of load until almost every page of the largest index has changed since the last checkpoint. */
 const SETTLING = 15;
 
-/** Plants of a group with {@link CONNECTIONS}, half of which wait while the others are stored. */
-const GROUP = CONNECTIONS / 2;
-
 const { values: options } = parseArgs({
-  /** `name=value` of a setting of PostgreSQL. */
-  options: { set: { type: 'string', multiple: true, default: [] } },
+  options: {
+    /** `name=value` of a setting of PostgreSQL. */
+    set: { type: 'string', multiple: true, default: [] },
+  },
 });
 const generator = await bestLoadGenerator();
 const databases = await Databases.start(Object.fromEntries(options.set.map(nameAndValue)));
-const progress = new Progress(TABLE_SIZES.length * (2 * ROUNDS + 3) + STARTS);
+const progress = new Progress(TABLE_SIZES.length * (2 * ROUNDS + 2) + STARTS);
 try {
   const text = [await tableSizes(), await starts()].join('\n\n');
   progress.end();
@@ -40,65 +38,17 @@ function nameAndValue(setting: string): [name: string, value: string] {
   return [name, value];
 }
 
-/** The service on a table that already has many rows. */
-class Grown {
-  readonly afterCheckpoint: number[] = [];
-  readonly later: number[] = [];
-  readonly p99: number[] = [];
-  private sent = 0;
-  /** For groups that are explained: beyond all numbers of the load. */
-  private explained = 2_900_000;
-
-  private constructor(
-    readonly rows: number,
-    private readonly database: BenchDatabase,
-    private readonly running: Running,
-  ) {}
-
-  static async start(rows: number): Promise<Grown> {
-    const database = await databases.create(`rows-${rows}`);
-    await database.fill(rows);
-    const running = await Running.start(PLANT_STORE, database.url, databases.folder);
-    return new Grown(rows, database, running);
-  }
-
-  async create(seconds = SECONDS): Promise<{ readonly rate: number; readonly p99: number }> {
-    const { succeeded, latency, ...load } = await generator.run({
-      url: this.running.url,
-      connections: CONNECTIONS,
-      seconds,
-      first: this.sent,
-    });
-    // Plants whose answers did not arrive are stored as well.
-    this.sent += succeeded + CONNECTIONS;
-    return { rate: succeeded / load.seconds, p99: latency[3] ?? NaN };
-  }
-
-  checkpoint(): Promise<void> {
-    return this.database.checkpoint();
-  }
-
-  explain(): Promise<readonly string[]> {
-    const plants = Array.from({ length: GROUP }, () => plantOf(this.explained++));
-    return this.database.explainCreates(plants);
-  }
-
-  stop(): Promise<void> {
-    return this.running.stop();
-  }
-}
-
 /** Creates plants in tables of several sizes, which take turns. */
 async function tableSizes(): Promise<string> {
-  const tables: Grown[] = [];
+  const tables: GrownTable[] = [];
   for (const rows of TABLE_SIZES) {
-    const grown = await Grown.start(rows);
+    const grown = await GrownTable.start(rows, databases, generator);
     tables.push(grown);
-    await grown.create();
+    await grown.create(SECONDS);
     progress.step(`filled with ${rows} rows`);
   }
   const plans: string[][] = [];
-  const explain = async (grown: Grown, when: string) => {
+  const explain = async (grown: GrownTable, when: string) => {
     plans.push([grown.rows.toLocaleString('en'), when, ...(await grown.explain())]);
   };
   for (const grown of tables) {
@@ -108,7 +58,7 @@ async function tableSizes(): Promise<string> {
   for (let round = 0; round < ROUNDS; round++) {
     for (const grown of tables) {
       await grown.checkpoint();
-      const { rate } = await grown.create();
+      const { rate } = await grown.create(SECONDS);
       grown.afterCheckpoint.push(rate);
       progress.step(`${grown.rows} rows · after a checkpoint · ${Math.round(rate)} req/s`);
     }
@@ -120,7 +70,7 @@ async function tableSizes(): Promise<string> {
   }
   for (let round = 0; round < ROUNDS; round++) {
     for (const grown of tables) {
-      const { rate, p99 } = await grown.create();
+      const { rate, p99 } = await grown.create(SECONDS);
       grown.later.push(rate);
       grown.p99.push(p99);
       progress.step(`${grown.rows} rows · later · ${Math.round(rate)} req/s`);

@@ -51,7 +51,9 @@ export interface NumberedPlant {
  * for what is stored before. The numbers end at 3,000,000: all products stay below 2^53.
  */
 export function plantOf(number: number): NumberedPlant {
-  const id = ((number * 2_654_435_761) % 2 ** 40) * 2 + 1;
+  const scattered = (number * 2_654_435_761) % 2 ** 26;
+  // The product permutes the numbers below 2^40 (as in the cipher RC6), and follows no order that an index could use.
+  const id = ((scattered * (2 * scattered + 1)) % 2 ** 40) * 2 + 1;
   return { id, name: `Plant ${id}`, tag: 'indoor' };
 }
 

@@ -17,7 +17,8 @@ end
 
 -- Scattered, as ids from many clients are. The same as plantOf() in load.ts.
 local function id(n)
-  return n * 2654435761 % 1099511627776 * 2 + 1
+  local scattered = n * 2654435761 % 67108864
+  return scattered * (2 * scattered + 1) % 1099511627776 * 2 + 1
 end
 
 function request()
