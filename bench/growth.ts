@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { PLANT_STORE, Running } from './contender.js';
 import { Databases } from './databases.js';
 import { CONNECTIONS, GROUP, GrownTable } from './grown-table.js';
+import type { Creates } from './grown-table.js';
 import { bestLoadGenerator } from './load.js';
 import { Progress } from './progress.js';
 import { median, table } from './report.js';
@@ -58,9 +59,9 @@ async function tableSizes(): Promise<string> {
   for (let round = 0; round < ROUNDS; round++) {
     for (const grown of tables) {
       await grown.checkpoint();
-      const { rate } = await grown.create(SECONDS);
-      grown.afterCheckpoint.push(rate);
-      progress.step(`${grown.rows} rows · after a checkpoint · ${Math.round(rate)} req/s`);
+      const creates = await grown.create(SECONDS);
+      grown.afterCheckpoint.push(creates);
+      progress.step(`${grown.rows} rows · after a checkpoint · ${described(creates)}`);
     }
   }
   for (const grown of tables) {
@@ -70,30 +71,42 @@ async function tableSizes(): Promise<string> {
   }
   for (let round = 0; round < ROUNDS; round++) {
     for (const grown of tables) {
-      const { rate, p99 } = await grown.create(SECONDS);
-      grown.later.push(rate);
-      grown.p99.push(p99);
-      progress.step(`${grown.rows} rows · later · ${Math.round(rate)} req/s`);
+      const creates = await grown.create(SECONDS);
+      grown.later.push(creates);
+      progress.step(`${grown.rows} rows · later · ${described(creates)}`);
     }
   }
   await Promise.all(tables.map((grown) => grown.stop()));
-  const [empty] = tables;
-  const share = (rates: readonly number[], ofEmpty: readonly number[] = []) =>
-    median(rates.map((rate, round) => rate / (ofEmpty[round] ?? NaN))).toFixed(2);
   return [
-    table(
-      ['rows in the table', 'req/s after a checkpoint', 'share', 'req/s later', 'share', 'p99 ms'],
-      tables.map(({ rows, afterCheckpoint, later, p99 }) => [
-        rows.toLocaleString('en'),
-        median(afterCheckpoint).toFixed(0),
-        share(afterCheckpoint, empty?.afterCheckpoint),
-        median(later).toFixed(0),
-        share(later, empty?.later),
-        median(p99).toFixed(1),
-      ]),
-    ),
+    sizesTable('after a checkpoint', tables, (grown) => grown.afterCheckpoint),
+    sizesTable('later', tables, (grown) => grown.later),
     table(['rows in the table', `a group of ${GROUP}`, 'buffers', 'WAL'], plans),
   ].join('\n\n');
+}
+
+function described({ perSecond, database }: Creates): string {
+  return `${Math.round(perSecond)} req/s · ${database.toFixed(1)} µs of PostgreSQL`;
+}
+
+/** Medians, beside the median of the ratios to the first table. */
+function sizesTable(
+  when: string,
+  tables: readonly GrownTable[],
+  of: (grown: GrownTable) => readonly Creates[],
+): string {
+  const empty = tables.slice(0, 1).flatMap(of);
+  return table(
+    [`rows, ${when}`, 'req/s', 'share', 'p99 ms', 'PostgreSQL µs/req'],
+    tables.map((grown) => [
+      grown.rows.toLocaleString('en'),
+      median(of(grown).map(({ perSecond }) => perSecond)).toFixed(0),
+      median(
+        of(grown).map(({ perSecond }, round) => perSecond / (empty[round]?.perSecond ?? NaN)),
+      ).toFixed(2),
+      median(of(grown).map(({ p99 }) => p99)).toFixed(1),
+      median(of(grown).map(({ database }) => database)).toFixed(1),
+    ]),
+  );
 }
 
 /** Starts on a migrated database, and measures the memory before and after a load. */
