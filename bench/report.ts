@@ -80,7 +80,9 @@ export function report(results: Results): string {
   const { date, machine, node, postgres, loadGenerator, rounds, secondsPerRound } = results;
   return [
     `${date}, ${machine}, Node.js ${node}, PostgreSQL ${postgres}, ${loadGenerator}, medians of ${rounds} rounds of ${secondsPerRound} s`,
-    ...OPERATIONS.map((operation) => mediansTable(results, operation)),
+    ...OPERATIONS.filter((operation) =>
+      results.medians.some((row) => row.operation === operation),
+    ).map((operation) => mediansTable(results, operation)),
     table(
       ['', 'measured', 'wanted'],
       ratios(results).map(({ what, ratio, wanted }) => [what, `${ratio.toFixed(2)} ×`, wanted]),
@@ -188,7 +190,7 @@ function ratios({ contenders, samples }: Results): Ratio[] {
           .map((others) => ratio(sample, others)),
       );
       return {
-        what: `${titleOf(own)} against ${titleOf(other)}: ${what}, ${connections} connections`,
+        what: `${titleOf(own)} against ${titleOf(other)}: ${what}, ${connections} ${connections === 1 ? 'connection' : 'connections'}`,
         ratio: median(perRound),
         wanted,
       };
