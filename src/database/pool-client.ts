@@ -29,6 +29,13 @@ export interface Adoption {
   readonly mustWrite: boolean;
 }
 
+interface Session {
+  readonly own: boolean;
+  readonly standby: boolean;
+  readonly writable: boolean;
+  readonly citus: boolean;
+}
+
 /**
  * A connection of the pool. Between the checkout and the first statement, neither the pool nor TypeORM listens for
  * errors, and an error, for example a connection closed by the server, would end the process. This class adds an empty
@@ -37,6 +44,9 @@ export interface Adoption {
 export class PoolClient extends PromiseClient {
   /** Set by the pool at each checkout. */
   declare readonly release: (failure?: Error) => void;
+
+  /** Whether the database has the extension Citus. */
+  hasCitus = false;
 
   private runner: StatementRunner | undefined;
   private beginTransaction = '';
@@ -63,9 +73,10 @@ export class PoolClient extends PromiseClient {
    */
   async adoptSession({ statementTimeout, mustWrite }: Adoption, runner?: StatementRunner) {
     const { processID } = this as unknown as { readonly processID: number | null };
-    const { rows } = await super.query<{ own: boolean; standby: boolean; writable: boolean }>(
+    const { rows } = await super.query<Session>(
       `SELECT pid = $2 AS own, pg_is_in_recovery() AS standby,
          current_setting('transaction_read_only') = 'off' AS writable,
+         to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS citus,
          CASE WHEN pid = $2 THEN set_config('statement_timeout', $1, false) END
        FROM pg_backend_pid() AS pid`,
       [String(statementTimeout), processID],
@@ -73,6 +84,7 @@ export class PoolClient extends PromiseClient {
     if (rows[0]?.standby === true) throw new StandbyError();
     if (mustWrite && rows[0]?.writable !== true) throw new ReadOnlyError();
     this.isPooled = rows[0]?.own !== true;
+    this.hasCitus = rows[0]?.citus === true;
     // SHOW takes no snapshot, so TypeORM can still set the isolation level of its transaction.
     this.beginTransaction = `BEGIN; SET LOCAL statement_timeout = ${statementTimeout}; SHOW in_hot_standby`;
     this.runner = runner;

@@ -15,14 +15,18 @@ export class Statements {
   /**
    * Runs a statement in a separate transaction, in one round trip.
    *
+   * @param onCitus the statement for a database that is distributed with Citus
    * @throws PlantStoreError `database-unavailable`, or `overloaded` if all connections are in use
    * @throws DatabaseError when the statement is at fault
    */
-  async run<Row extends QueryResultRow>(statement: Statement): Promise<QueryResult<Row>> {
+  async run<Row extends QueryResultRow>(
+    statement: Statement,
+    onCitus: () => Statement = () => statement,
+  ): Promise<QueryResult<Row>> {
     const client = await poolOf(this.dataSource)?.lend();
     if (client === undefined) throw new Error('the database is not connected yet');
     try {
-      return await client.query<Row>(statement);
+      return await client.query<Row>(client.hasCitus ? onCitus() : statement);
     } finally {
       client.release();
     }

@@ -29,24 +29,30 @@ export class PlantsRepository {
    * @returns the ids that are stored with the content of these plants
    */
   async create(plants: readonly Plant[]): Promise<ReadonlySet<bigint>> {
-    const { rows } = await this.statements.run<{ id: string }>(
-      plants.length === 1 ? insertOne(plants[0]!) : insertMany(plants),
-    );
+    // Sorted by id, so that concurrent transactions lock ids in the same order and cannot deadlock.
+    const sorted = plants.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+    const { rows } = await (plants.length === 1
+      ? this.statements.run<{ id: string }>(insertOne(sorted[0]!))
+      : this.statements.run<{ id: string }>(insertMany(sorted), () => insertValues(sorted)));
     return new Set(rows.map(({ id }) => BigInt(id)));
   }
 
   /**
-   * Returns the plants that are stored with the same content. The row lock makes the commit as durable as the commit
-   * of a create.
+   * Returns the plants that are stored with the same content. They are created again, which makes the commit as durable
+   * as the commit of the first create: Citus allows no `FOR KEY SHARE` on several shards.
    */
   async findStored(plants: readonly Plant[]): Promise<readonly Plant[]> {
+    // Without the condition on `id`, Citus would read the whole table.
     const { rows } = await this.statements.run<{ n: string }>({
       text: `SELECT n FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY AS t (id, name, tag, n)
-        JOIN plants USING (id)
-        WHERE plants.name = t.name AND plants.tag IS NOT DISTINCT FROM t.tag FOR KEY SHARE OF plants`,
+        JOIN (SELECT * FROM plants WHERE id = ANY ($1)) AS plants USING (id)
+        WHERE plants.name = t.name AND plants.tag IS NOT DISTINCT FROM t.tag`,
       values: columnsOf(plants),
     });
-    return rows.map(({ n }) => plants[Number(n) - 1]!);
+    if (rows.length === 0) return [];
+    const same = rows.map(({ n }) => plants[Number(n) - 1]!);
+    const stored = await this.create([...new Map(same.map((plant) => [plant.id, plant])).values()]);
+    return same.filter(({ id }) => stored.has(id));
   }
 
   findByIds(ids: readonly bigint[]): Promise<Plant[]> {
@@ -64,13 +70,20 @@ function insertOne({ id, name, tag }: Plant) {
 }
 
 function insertMany(plants: readonly Plant[]) {
-  // Sorted by id, so that concurrent transactions lock ids in the same order and cannot deadlock.
-  const sorted = plants.toSorted((one, other) => (one.id < other.id ? -1 : 1));
   return {
     name: 'insert-plants',
     text: `INSERT INTO plants (id, name, tag)
       SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) ${UNLESS_STORED}`,
-    values: columnsOf(sorted),
+    values: columnsOf(plants),
+  };
+}
+
+/** Citus sends these rows straight to their shards, but copies rows from `unnest` to files first. */
+function insertValues(plants: readonly Plant[]) {
+  const rows = plants.map((_, i) => `($${3 * i + 1}, $${3 * i + 2}, $${3 * i + 3})`);
+  return {
+    text: `INSERT INTO plants (id, name, tag) VALUES ${rows.join()} ${UNLESS_STORED}`,
+    values: plants.flatMap(({ id, name, tag }) => [String(id), name, tag]),
   };
 }
 
