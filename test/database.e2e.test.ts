@@ -7,6 +7,8 @@ import type { BoundedPool } from '../src/database/bounded-pool.js';
 import { connect } from '../src/database/connect.js';
 import { Statements } from '../src/database/statements.js';
 import { createLogger } from '../src/observability/logger.js';
+import { NO_TRACER } from '../src/observability/tracer.js';
+import type { Tracer } from '../src/observability/tracer.js';
 import { createDataSource } from './support/data-source.js';
 import { startPooler } from './support/pooler.js';
 import type { Pooler } from './support/pooler.js';
@@ -141,19 +143,52 @@ describe('a busy process', () => {
   });
 });
 
-describe('the service behind a pooler', () => {
-  it('creates plants alone and in groups, distinguishes replays from conflicts, and finds plants', async () => {
-    const service = await startTestService({ database: { ...server, url: pooler.url } });
+describe('the service', () => {
+  const BEHAVIOUR =
+    'creates plants alone and in groups, distinguishes replays from conflicts, and finds plants';
+
+  it(`${BEHAVIOUR}, behind a pooler`, async () => {
+    const sent = await expectBehaviour({ ...server, url: pooler.url });
+    expect(sent).toContainEqual(expect.stringMatching(/^INSERT [^]* unnest/));
+  });
+
+  it(`${BEHAVIOUR}, with the statements for Citus`, async () => {
+    const database = await createTestDatabase();
+    // By this table, the service notices Citus. `npm run test:citus` runs Citus itself.
+    await database.query(
+      'SET allow_system_table_mods = on; CREATE TABLE pg_catalog.pg_dist_partition ()',
+    );
+    const sent = await expectBehaviour(database);
+    expect(sent).toContainEqual(expect.stringMatching(/^INSERT .* VALUES \(\$1, \$2, \$3\),\(\$4/));
+    expect(sent).not.toContainEqual(expect.stringMatching(/^INSERT [^]* unnest/));
+    await database.drop();
+  });
+
+  /** @returns the statements that the service sent */
+  async function expectBehaviour(database: TestDatabase): Promise<string[]> {
+    const sent: string[] = [];
+    const tracer: Tracer = {
+      ...NO_TRACER,
+      statement: (text, run) => {
+        sent.push(text);
+        return run();
+      },
+    };
+    const service = await startTestService({ database, tracer });
     try {
       const plants = Array.from({ length: 100 }, (_, id) => ({ id, name: `Plant ${id}` }));
       expect((await service.post(plants[0])).status).toBe(200);
       const answers = await Promise.all(plants.map((plant) => service.post(plant)));
       expect(answers.map(({ json }) => json)).toEqual(plants.map(({ name }) => ({ name })));
+      const rivals = ['a', 'b', 'c', 'd', 'Plant 9', 'e', 'Plant 9'];
+      const compared = await Promise.all(rivals.map((name) => service.post({ id: 9, name })));
+      expect(compared.map(({ status }) => status)).toEqual([400, 400, 400, 400, 200, 400, 200]);
       const conflict = await service.post({ id: 7, name: 'another' });
       expect([conflict.status, conflict.json['error']]).toEqual([400, 40009]);
       expect((await service.request('GET', '/plants/7')).json).toEqual(plants[7]);
+      return sent;
     } finally {
       await service.stop();
     }
-  });
+  }
 });
