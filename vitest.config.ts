@@ -108,6 +108,17 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'citus',
+          globalSetup: [BUILD],
+          setupFiles: ['reflect-metadata'],
+          include: ['test/citus/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'compose',
           include: ['test/compose/*.test.ts'],
           testTimeout: 180_000,
