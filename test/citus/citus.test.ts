@@ -247,6 +247,7 @@ describe('throughput', () => {
       '--threads=1',
       `--connections=${connections}`,
       `--duration=${SECONDS}s`,
+      '--timeout=10s',
       '--script=bench/plants.lua',
       replica.url,
       '--',

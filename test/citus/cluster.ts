@@ -28,6 +28,8 @@ const CITUS: Settings = {
   // As docs/scaling.md recommends.
   'citus.recover_2pc_interval': '1s',
   'citus.shard_count': 4,
+  // The service connects without TLS, too.
+  'citus.node_conninfo': 'sslmode=disable',
 };
 
 /** A coordinator and two workers, beside a server without Citus for comparison. */
