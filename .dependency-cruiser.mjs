@@ -10,6 +10,7 @@ const LAYERS = [
   'http',
   'auth',
   'plants',
+  'catalogue',
   'docs',
   'local',
 ];

@@ -11,7 +11,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List plants
+         * @description Returns plants in ascending order of their ids. If there are more, the `Link` header field leads to the next page. A parameter that is unknown or given twice is refused.
+         */
+        get: operations["listPlants"];
         put?: never;
         /**
          * Create a plant
@@ -36,12 +40,24 @@ export interface paths {
          * @description The examples look up the plants that the examples of createPlant create.
          */
         get: operations["getPlant"];
-        put?: never;
+        /**
+         * Replace a plant
+         * @description Replaces the name and the tag of a stored plant. Does not create a plant.
+         */
+        put: operations["replacePlant"];
         post?: never;
-        delete?: never;
+        /**
+         * Remove a plant
+         * @description Removes a plant. Its id is free afterwards.
+         */
+        delete: operations["deletePlant"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change members of a plant
+         * @description Applies a JSON Merge Patch (RFC 7396): changes the members that the body has. `"tag": null` removes the tag.
+         */
+        patch: operations["patchPlant"];
         trace?: never;
     };
 }
@@ -67,6 +83,7 @@ export interface components {
              *     - 40401: there is no plant with this id
              *     - 40500: the method is not allowed for this path
              *     - 40800: the request timed out before it was complete
+             *     - 41200: the plant has changed: a precondition of the request does not hold
              *     - 41300: the body is too large
              *     - 41500: the body must be application/json in UTF-8, without Content-Encoding
              *     - 41700: the only supported expectation is 100-continue
@@ -117,6 +134,44 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description The members to change. Members that are absent stay as they are. */
+        PlantPatch: {
+            /**
+             * Format: int64
+             * @description If present, the id in the path.
+             * @example 7
+             */
+            id?: number;
+            /**
+             * @description The new name.
+             * @example Monstera
+             */
+            name?: string;
+            /**
+             * @description The new tag, or null to remove the tag.
+             * @example indoor
+             */
+            tag?: string | null;
+        };
+        /** @description The new content of a plant. */
+        PlantReplacement: {
+            /**
+             * Format: int64
+             * @description If present, the id in the path.
+             * @example 7
+             */
+            id?: number;
+            /**
+             * @description The name of the plant. It must not contain U+0000 or unpaired surrogates. It may be empty.
+             * @example Monstera
+             */
+            name: string;
+            /**
+             * @description Tag that specifies the type of the plant. It must not contain U+0000 or unpaired surrogates.
+             * @example indoor
+             */
+            tag?: string;
+        };
         /** @description A plant with its id. */
         StoredPlant: {
             /**
@@ -147,6 +202,152 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listPlants: {
+        parameters: {
+            query?: {
+                /** @description Only plants with exactly this tag. */
+                tag?: string;
+                /** @description Only plants whose name contains this text, in upper or lower case. At least 3 characters. */
+                name?: string;
+                /** @description The most plants of the page. */
+                limit?: number;
+                /** @description Only plants with a greater id. The `Link` of a page has the right value. */
+                after?: number;
+            };
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of plants. */
+            200: {
+                headers: {
+                    /** @description The next page with the same filters: `</plants?limit=50&after=1002>; rel="next"`. The last page has no such field (RFC 8288). */
+                    Link?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredPlant"][];
+                };
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40004: a parameter is not valid
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     createPlant: {
         parameters: {
             query?: never;
@@ -323,6 +524,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description Entity tags that the client has. If the plant still has one of them, the answer is 304, without a body. */
+                "If-None-Match"?: string;
                 /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
                 "X-Request-Id"?: string;
             };
@@ -337,6 +540,8 @@ export interface operations {
             /** @description The plant with this id. */
             200: {
                 headers: {
+                    /** @description The entity tag of the plant, for `If-Match` and `If-None-Match` (RFC 9110, section 8.8.3). */
+                    ETag?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -344,6 +549,17 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["StoredPlant"];
                 };
+            };
+            /** @description The client has the plant as it is stored. */
+            304: {
+                headers: {
+                    /** @description The entity tag of the plant, for `If-Match` and `If-None-Match` (RFC 9110, section 8.8.3). */
+                    ETag?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /**
              * @description 40000: the request is malformed
@@ -393,6 +609,569 @@ export interface operations {
             /** @description 40800: the request timed out before it was complete */
             408: {
                 headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    replacePlant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Changes the plant only if it still has one of these entity tags, otherwise the request fails with 412. `*` stands for any tag. */
+                "If-Match"?: string;
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description Identification number of the plant, in canonical decimal form. */
+                id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The new content. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlantReplacement"];
+            };
+        };
+        responses: {
+            /** @description The plant as it is stored now. */
+            200: {
+                headers: {
+                    /** @description The entity tag of the plant, for `If-Match` and `If-None-Match` (RFC 9110, section 8.8.3). */
+                    ETag?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredPlant"];
+                };
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40001: the body is not valid JSON
+             *
+             *     40002: the request body is missing
+             *
+             *     40003: the body is not a valid NewPlant
+             *
+             *     40004: a parameter is not valid
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40401: there is no plant with this id */
+            404: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41200: the plant has changed: a precondition of the request does not hold */
+            412: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41300: the body is too large */
+            413: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
+            415: {
+                headers: {
+                    /** @description The media type that the operation accepts. */
+                    Accept?: string;
+                    /** @description The content coding that the operation accepts. */
+                    "Accept-Encoding"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deletePlant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Changes the plant only if it still has one of these entity tags, otherwise the request fails with 412. `*` stands for any tag. */
+                "If-Match"?: string;
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description Identification number of the plant, in canonical decimal form. */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plant is removed. */
+            204: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40004: a parameter is not valid
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40401: there is no plant with this id */
+            404: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41200: the plant has changed: a precondition of the request does not hold */
+            412: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    patchPlant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Changes the plant only if it still has one of these entity tags, otherwise the request fails with 412. `*` stands for any tag. */
+                "If-Match"?: string;
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description Identification number of the plant, in canonical decimal form. */
+                id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The members to change. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlantPatch"];
+                "application/merge-patch+json": components["schemas"]["PlantPatch"];
+            };
+        };
+        responses: {
+            /** @description The plant as it is stored now. */
+            200: {
+                headers: {
+                    /** @description The entity tag of the plant, for `If-Match` and `If-None-Match` (RFC 9110, section 8.8.3). */
+                    ETag?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredPlant"];
+                };
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40001: the body is not valid JSON
+             *
+             *     40002: the request body is missing
+             *
+             *     40003: the body is not a valid NewPlant
+             *
+             *     40004: a parameter is not valid
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40401: there is no plant with this id */
+            404: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41200: the plant has changed: a precondition of the request does not hold */
+            412: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41300: the body is too large */
+            413: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
+            415: {
+                headers: {
+                    /** @description The content coding that the operation accepts. */
+                    "Accept-Encoding"?: string;
+                    /** @description The media types that the operation accepts (RFC 5789, section 3.1). */
+                    "Accept-Patch"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;

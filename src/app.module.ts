@@ -3,6 +3,7 @@ import type { DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
 import type { ServiceConfig } from './config/config.js';
+import { CatalogueModule } from './catalogue/catalogue.module.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ErrorFilter } from './http/error.filter.js';
@@ -24,6 +25,7 @@ export class AppModule {
         HttpModule,
         AuthModule,
         PlantsModule,
+        CatalogueModule,
       ],
       providers: [
         { provide: APP_PIPE, useClass: DtoPipe },

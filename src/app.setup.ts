@@ -54,8 +54,14 @@ export async function setUp(
   if (corsOrigins.length > 0) {
     app.enableCors({
       origin: [...corsOrigins],
-      allowedHeaders: ['Authorization', 'Content-Type', 'X-Request-Id'],
-      exposedHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
+      allowedHeaders: [
+        'Authorization',
+        'Content-Type',
+        'If-Match',
+        'If-None-Match',
+        'X-Request-Id',
+      ],
+      exposedHeaders: ['ETag', 'Link', 'Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
       maxAge: 600,
       preflightContinue: true,
     });

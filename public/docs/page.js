@@ -93,7 +93,9 @@ function LiveAnswer({ React }) {
               ),
             ),
           !status && h('p', { className: 'hint' }, `No response: ${response.get('message')}`),
-          text &&
+          // swagger-client makes an empty Blob of an answer without a type.
+          typeof text === 'string' &&
+            text !== '' &&
             h(
               getComponent('HighlightCode', true),
               { language: 'json', downloadable: true, fileName: 'response.json', canCopy: true },

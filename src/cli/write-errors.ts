@@ -23,6 +23,7 @@ const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   'no-such-plant': 'Create the plant, or check the id',
   'method-not-allowed': 'Use a method that the `Allow` header field lists',
   'request-timeout': 'Send the request again, without pauses',
+  'precondition-failed': 'Read the plant again, and decide whether the change still makes sense',
   'body-too-large': 'Send less than `BODY_LIMIT`',
   'unsupported-media-type': 'Send `Content-Type: application/json`, in UTF-8 and uncompressed',
   'expectation-failed': 'Send no `Expect` header field other than `100-continue`',

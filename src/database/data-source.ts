@@ -6,6 +6,7 @@ import { BoundedPool } from './bounded-pool.js';
 import { DATABASE_LIMITS } from './limits.js';
 import { CreatePlants1763683200000 } from './migrations/1763683200000-create-plants.js';
 import { DistributeTables1795305600000 } from './migrations/1795305600000-distribute-tables.js';
+import { IndexPlants1795309200000 } from './migrations/1795309200000-index-plants.js';
 
 /** TypeORM prints some failures even with `logging: false`. The code that handles them reports them. */
 const SILENT: Logger = {
@@ -32,7 +33,11 @@ export function dataSourceOptions(
     url,
     // All classes with @Entity() in the modules that have been loaded.
     entities: getMetadataArgsStorage().tables.map(({ target }) => target),
-    migrations: [CreatePlants1763683200000, DistributeTables1795305600000],
+    migrations: [
+      CreatePlants1763683200000,
+      DistributeTables1795305600000,
+      IndexPlants1795309200000,
+    ],
     migrationsTableName: 'plant_store_migrations',
     synchronize: false,
     logger: SILENT,

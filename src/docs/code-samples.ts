@@ -34,7 +34,7 @@ response = requests.${method.toLowerCase()}(
     headers={
         'Authorization': '${bearer}',
 ${body === undefined ? '    },\n' : `        'Content-Type': 'application/json',\n    },\n    data=${quote(body)}.encode(),\n`})
-print(response.status_code, response.json())`,
+print(response.status_code, response.text)`,
   };
 }
 

@@ -4,13 +4,15 @@ import { stringify } from 'lossless-json';
 import type { Config } from '../config/config.js';
 import { withCommonParts } from './common-parts.js';
 
-const DESCRIPTION = `A store of plants: create a plant, and look it up by its id.
+const DESCRIPTION = `A store of plants: create, list, change and remove them.
 
 Every request needs a bearer token in its \`Authorization\` header.
 
 A failed request is answered with an Error. Its \`error\` number identifies the failure and never changes its meaning; the first three digits are the HTTP status. After a 503, wait for the seconds in \`Retry-After\`, then send the request again.
 
 Ids are 64-bit integers. JSON parsers that read numbers as doubles, such as JavaScript's \`JSON.parse\`, round ids beyond 2^53.`;
+
+const METHODS = ['post', 'get', 'put', 'patch', 'delete'];
 
 /**
  * Writes the OpenAPI 3.1 document of the service. JSON, with exact digits and sorted keys, so that
@@ -25,7 +27,7 @@ export function openApiText(
     .setTitle('Plant Store')
     .setDescription(DESCRIPTION)
     .setVersion('1.0.0')
-    .addTag('plants', 'Create plants and look them up.')
+    .addTag('plants', 'Create, list, change and remove plants.')
     .addSecurity('bearerAuth', {
       type: 'http',
       scheme: 'bearer',
@@ -57,7 +59,13 @@ function sortKeys(value: unknown): unknown {
   const entries = Object.entries(value).filter(([, member]) => member !== undefined);
   return Object.fromEntries(
     entries
-      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .toSorted(([one], [other]) => (rank(one) < rank(other) ? -1 : 1))
       .map(([key, member]) => [key, sortKeys(member)]),
   );
+}
+
+/** The methods of a path come in the order in which a reader tries them, everything else in alphabetical order. */
+function rank(key: string): string {
+  const index = METHODS.indexOf(key);
+  return index === -1 ? key : String(index);
 }

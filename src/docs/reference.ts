@@ -7,11 +7,13 @@ import { Html, html } from './html.js';
 /* The parts of an OpenAPI 3.1 document that the reference shows. Numbers keep their digits. */
 
 interface Schema {
-  readonly type?: string;
+  readonly type?: string | readonly string[];
+  readonly items?: Schema;
   readonly format?: string;
   readonly description?: string;
   readonly minimum?: LosslessNumber;
   readonly maximum?: LosslessNumber;
+  readonly example?: unknown;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: unknown;
@@ -33,7 +35,6 @@ interface Parameter {
   readonly required?: boolean;
   readonly description?: string;
   readonly schema: Schema;
-  readonly example?: unknown;
   readonly examples?: Readonly<Record<string, Example>>;
 }
 
@@ -168,11 +169,13 @@ function bodySection({ requestBody }: Endpoint): Html {
 }
 
 function answerSection(status: string, answer: Answer, endpoints: readonly Endpoint[]): Html {
-  const schema = answer.content?.[JSON_TYPE]?.schema ?? {};
+  const content = answer.content?.[JSON_TYPE]?.schema ?? {};
+  const schema = content.items ?? content;
   const next = Object.values(answer.links ?? {}).flatMap(({ operationId }) =>
     endpoints.filter((endpoint) => endpoint.operationId === operationId),
   );
   return html`<h4>Response <small>${status}: ${answer.description ?? ''}</small></h4>
+    ${content.items ? html`<p>An array. Each item has these members:</p>` : html``}
     ${schema.properties ? fieldsTable(membersOf(schema)) : html``}
     ${schema.additionalProperties ? html`<p class="note">Later versions may add members.</p>` : html``}
     ${next.map((endpoint) => html`<p class="note">Next: <a href="#${anchorOf(endpoint)}">${endpoint.summary}</a></p>`)}`;
@@ -197,7 +200,9 @@ function fieldsTable(fields: readonly Field[]): Html {
     ({ name, required, schema }) =>
       html`<tr>
         <th scope="row"><code>${name}</code></th>
-        <td>${schema.type ?? ''}${schema.format ? ` (${schema.format})` : ''}</td>
+        <td>
+          ${[schema.type ?? []].flat().join(' or ')}${schema.format ? ` (${schema.format})` : ''}
+        </td>
         <td class="${required ? 'required' : 'optional'}">${required ? 'required' : 'optional'}</td>
         <td>${markdown(schema.description ?? '')}${limitsOf(schema)}</td>
       </tr>`,
@@ -330,8 +335,9 @@ function codeSection(endpoint: Endpoint): Html {
   const { method, operationId, parameters = [], requestBody, responses } = endpoint;
   const path = parameters
     .filter((parameter) => parameter.in === 'path')
-    .reduce((filled, { name, example, examples }) => {
-      const value = (firstOf(examples)?.value ?? example) as string | LosslessNumber | undefined;
+    .reduce((filled, { name, schema, examples }) => {
+      const value = (firstOf(examples)?.value ?? schema.example) as
+        string | LosslessNumber | undefined;
       return value === undefined
         ? filled
         : filled.replace(`{${name}}`, encodeURIComponent(String(value)));

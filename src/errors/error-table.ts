@@ -57,12 +57,17 @@ export const ERROR_TABLE = {
     number: 40800,
     message: 'the request timed out before it was complete',
   },
+  'precondition-failed': {
+    status: 412,
+    number: 41200,
+    message: 'the plant has changed: a precondition of the request does not hold',
+  },
   'body-too-large': { status: 413, number: 41300, message: 'the body is too large' },
   'unsupported-media-type': {
     status: 415,
     number: 41500,
     message: 'the body must be application/json in UTF-8, without Content-Encoding',
-    headers: { 'Accept-Post': 'application/json', 'Accept-Encoding': 'identity' },
+    headers: { 'Accept-Encoding': 'identity' },
   },
   'expectation-failed': {
     status: 417,

@@ -4,6 +4,7 @@ import { ERROR_TABLE, type ErrorCode, type ErrorDefinition } from './error-table
 import type { ErrorDto } from './error.dto.js';
 import { MethodNotAllowedError } from './method-not-allowed.error.js';
 import { PlantStoreError } from './plant-store.error.js';
+import { UnsupportedMediaTypeError } from './unsupported-media-type.error.js';
 
 export interface ErrorAnswer {
   readonly status: number;
@@ -21,13 +22,20 @@ export function toAnswer(failure: unknown): ErrorAnswer {
     status,
     headers: {
       ...headers,
-      ...(failure instanceof MethodNotAllowedError ? { Allow: failure.allowed.join(', ') } : {}),
+      ...(failure instanceof MethodNotAllowedError && { Allow: failure.allowed.join(', ') }),
+      ...(failure instanceof UnsupportedMediaTypeError && acceptedBy(failure)),
     },
     body: {
       error: number,
       message: (failure instanceof PlantStoreError && failure.message) || message,
     },
   };
+}
+
+/** RFC 5789, section 3.1 (Accept-Patch), Linked Data Platform, section 7.1 (Accept-Post), RFC 9110, section 12.5.1. */
+function acceptedBy({ accepted, method }: UnsupportedMediaTypeError): Record<string, string> {
+  const name = { POST: 'Accept-Post', PATCH: 'Accept-Patch' }[method] ?? 'Accept';
+  return { [name]: accepted.join(', ') };
 }
 
 /** The status and message of a Nest exception are meant for the client. */

@@ -4,8 +4,9 @@ import { ERROR_TABLE } from '../errors/error-table.js';
 import type { ErrorCode, ErrorDefinition } from '../errors/error-table.js';
 import { ErrorDto } from '../errors/error.dto.js';
 
-/** A failure of an operation, if wanted with the message of its example. */
-type DocumentedError = ErrorCode | readonly [code: ErrorCode, message: string];
+/** A failure of an operation, if wanted with the message of its example and with further header fields. */
+type DocumentedError =
+  ErrorCode | readonly [code: ErrorCode, message: string, headers?: readonly string[]];
 
 /** The failures that any operation can have. */
 const COMMON: readonly ErrorCode[] = [
@@ -28,6 +29,8 @@ const HEADER_MEANINGS: Readonly<Record<string, string>> = {
   'WWW-Authenticate': 'Why the credentials were refused (RFC 6750, section 3).',
   'Retry-After': 'Seconds to wait before the request is sent again.',
   'Accept-Post': 'The media type that the operation accepts.',
+  'Accept-Patch': 'The media types that the operation accepts (RFC 5789, section 3.1).',
+  Accept: 'The media type that the operation accepts.',
   'Accept-Encoding': 'The content coding that the operation accepts.',
 };
 
@@ -36,9 +39,10 @@ export function ApiErrors(
   ...failures: readonly DocumentedError[]
 ): MethodDecorator & ClassDecorator {
   const documented = [...failures, ...COMMON].map((failure) => {
-    const [code, message] = typeof failure === 'string' ? [failure] : failure;
+    const [code, message, others = []] = typeof failure === 'string' ? [failure] : failure;
     const definition: ErrorDefinition = ERROR_TABLE[code];
-    return { code, definition, message: message ?? definition.message };
+    const headers = [...others, ...Object.keys(definition.headers ?? {})];
+    return { code, definition, message: message ?? definition.message, headers };
   });
   const statuses = new Set(documented.map(({ definition }) => definition.status));
   return applyDecorators(
@@ -52,7 +56,7 @@ export function ApiErrors(
         description: ofStatus
           .map(({ definition }) => `${definition.number}: ${definition.message}`)
           .join('\n\n'),
-        ...headersOf(ofStatus.map(({ definition }) => definition)),
+        ...headersOf(ofStatus.flatMap(({ headers }) => headers)),
         content: {
           'application/json': {
             schema: { $ref: getSchemaPath(ErrorDto) },
@@ -69,12 +73,11 @@ export function ApiErrors(
   );
 }
 
-function headersOf(definitions: readonly ErrorDefinition[]) {
-  const names = new Set(definitions.flatMap(({ headers }) => Object.keys(headers ?? {})));
-  if (names.size === 0) return {};
+function headersOf(names: readonly string[]) {
+  if (names.length === 0) return {};
   return {
     headers: Object.fromEntries(
-      [...names].map((name) => [
+      names.map((name) => [
         name,
         { description: HEADER_MEANINGS[name] ?? '', schema: { type: 'string' as const } },
       ]),

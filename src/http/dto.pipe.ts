@@ -8,9 +8,26 @@ import { getMetadataStorage, validateSync } from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import type { ErrorCode } from '../errors/error-table.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
-import type { UnreadBody } from './json-body.js';
+import type { MediaTypes, UnreadBody } from './json-body.js';
+import { quote } from './quote.js';
 
 type DtoClass = new () => object;
+
+const MEDIA_TYPES = Symbol('media types');
+const NO_OTHERS = Symbol('no others');
+
+/** Declares the media types of a body of this class, instead of `application/json`. The content is JSON. */
+export function BodyTypes(...types: MediaTypes): ClassDecorator {
+  return (target) => Reflect.defineMetadata(MEDIA_TYPES, types, target);
+}
+
+/**
+ * For the class of a `@Query()`: refuses parameters without a rule, and parameters that occur twice. Otherwise a
+ * typing error would look like a missing filter.
+ */
+export function NoOtherParameters(): ClassDecorator {
+  return (target) => Reflect.defineMetadata(NO_OTHERS, true, target);
+}
 
 /**
  * Builds the DTO of `@Body()`, `@Query()` or `@Param()` with class-transformer, and validates it with class-validator.
@@ -34,18 +51,31 @@ export class DtoPipe implements PipeTransform {
         `declare the whole ${type} as one parameter, and its type as a class with rules, imported as a value`,
       );
     }
-    return type === 'body'
-      ? bodyAs(metatype, value as UnreadBody)
-      : make(metatype, value as object, 'parameter-not-valid');
+    if (type === 'body') return bodyAs(metatype, value as UnreadBody);
+    if (Reflect.hasMetadata(NO_OTHERS, metatype)) refuseOthers(metatype, value as object);
+    return make(metatype, value as object, 'parameter-not-valid');
   }
 }
 
 async function bodyAs(dtoClass: DtoClass, body: UnreadBody): Promise<object> {
-  const value = await body.read();
+  const types = Reflect.getMetadata(MEDIA_TYPES, dtoClass) as MediaTypes | undefined;
+  const value = await body.read(types);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new PlantStoreError('body-not-valid', 'the body must be a JSON object');
   }
   return make(dtoClass, value, 'body-not-valid');
+}
+
+function refuseOthers(dtoClass: DtoClass, parameters: object): void {
+  const names = new Set(rulesOf(dtoClass).map(({ propertyName }) => propertyName));
+  for (const [name, value] of Object.entries(parameters)) {
+    if (!names.has(name)) {
+      throw new PlantStoreError('parameter-not-valid', `there is no parameter ${quote(name)}`);
+    }
+    if (Array.isArray(value)) {
+      throw new PlantStoreError('parameter-not-valid', `${name} must not be given twice`);
+    }
+  }
 }
 
 /* Only exposed members are read. For an object without a class, class-transformer takes quadratic time, and it would
@@ -80,13 +110,14 @@ const dtoClasses = new Map<unknown, boolean>();
 function isDtoClass(type: unknown): type is DtoClass {
   const known = dtoClasses.get(type);
   if (known !== undefined) return known;
-  const rules =
-    typeof type === 'function'
-      ? getMetadataStorage().getTargetValidationMetadatas(type, '', true, false)
-      : [];
+  const rules = typeof type === 'function' ? rulesOf(type) : [];
   dtoClasses.set(type, rules.length > 0);
   for (const { propertyName } of rules) expose(type as DtoClass, propertyName);
   return rules.length > 0;
+}
+
+function rulesOf(type: Function) {
+  return getMetadataStorage().getTargetValidationMetadatas(type, '', true, false);
 }
 
 function expose(target: DtoClass, propertyName: string): void {

@@ -1,8 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { MIMEType } from 'node:util';
 import type { Request, Response } from 'express';
-import { ERROR_TABLE } from '../errors/error-table.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
+import { UnsupportedMediaTypeError } from '../errors/unsupported-media-type.error.js';
 import { parseExactJson } from './exact-json.js';
 import { quote } from './quote.js';
 import { declaresBody } from './unread-body.js';
@@ -24,6 +23,11 @@ interface BodyLimits {
   /** From the start of reading to the end of the body. */
   readonly milliseconds: number;
 }
+
+/** The media types that a body may have. */
+export type MediaTypes = readonly string[];
+
+const JSON_ONLY: MediaTypes = ['application/json'];
 
 /** Limits the memory of all bodies together. */
 class BodyMemory {
@@ -70,10 +74,10 @@ export class UnreadBody {
   ) {}
 
   /** Reads and parses the body. The value is not kept here, so that its memory can be freed while the plant waits. */
-  async read(): Promise<unknown> {
+  async read(accepted: MediaTypes = JSON_ONLY): Promise<unknown> {
     if (this.isTaken) throw new TypeError('a handler can have only one parameter with @Body()');
     this.isTaken = true;
-    return parseExactJson(decode(await readBody(this.request, this.memory)));
+    return parseExactJson(decode(await readBody(this.request, this.memory, accepted)));
   }
 }
 
@@ -85,13 +89,17 @@ export function jsonBody(limits: BodyLimits) {
   };
 }
 
-async function readBody(request: Request, memory: BodyMemory): Promise<Buffer> {
+async function readBody(
+  request: Request,
+  memory: BodyMemory,
+  accepted: MediaTypes,
+): Promise<Buffer> {
   const { limits } = memory;
   if (!declaresBody(request)) throw new PlantStoreError('body-missing');
   const length = request.headers['content-length'];
   if (length !== undefined) {
     if (Number(length) > limits.bytes) throw tooLarge(limits);
-    const refusal = refusalOfType(request.headers);
+    const refusal = refusalOfType(request, accepted);
     if (refusal !== undefined) throw refusal;
   }
   // The server leaves 100 Continue to this reader (http-server.ts). HTTP/1.0 has no expectations (RFC 9110,
@@ -99,12 +107,16 @@ async function readBody(request: Request, memory: BodyMemory): Promise<Buffer> {
   if (request.headers.expect !== undefined && request.httpVersion === '1.1') {
     request.res?.writeContinue();
   }
-  const body = await collect(request, memory);
+  const body = await collect(request, memory, accepted);
   if (body.length === 0) throw new PlantStoreError('body-missing');
   return body;
 }
 
-function collect(request: Request, memory: BodyMemory): Promise<Buffer> | Buffer {
+function collect(
+  request: Request,
+  memory: BodyMemory,
+  accepted: MediaTypes,
+): Promise<Buffer> | Buffer {
   // Most bodies arrive together with the header fields.
   if (Number(request.headers['content-length']) === request.readableLength) {
     request.bodyIsRead = true;
@@ -124,7 +136,7 @@ function collect(request: Request, memory: BodyMemory): Promise<Buffer> | Buffer
     const onData = (chunk: Buffer) => {
       idle.refresh();
       // Whether a chunked body is empty is known only after its first chunk.
-      const refusal = size === 0 ? refusalOfType(request.headers) : undefined;
+      const refusal = size === 0 ? refusalOfType(request, accepted) : undefined;
       if (refusal !== undefined) return settle(() => reject(refusal));
       size += chunk.length;
       if (size > limits.bytes) return settle(() => reject(tooLarge(limits)));
@@ -161,23 +173,26 @@ function tooLarge({ bytes }: BodyLimits): PlantStoreError {
   return new PlantStoreError('body-too-large', `the body must not be longer than ${bytes} bytes`);
 }
 
-/** The failure of a request whose header fields announce anything other than JSON in UTF-8. */
-function refusalOfType(headers: IncomingHttpHeaders): PlantStoreError | undefined {
+/** The failure of a request whose header fields announce anything other than JSON in UTF-8 of an accepted type. */
+function refusalOfType(
+  { headers, method }: Request,
+  accepted: MediaTypes,
+): PlantStoreError | undefined {
   const { 'content-type': type, 'content-encoding': coding } = headers;
   let found: string;
   if (coding !== undefined) found = `Content-Encoding ${quote(coding)}`;
   else if (type === undefined) found = 'no Content-Type';
-  else if (isUtf8Json(type)) return undefined;
+  else if (isUtf8(type, accepted)) return undefined;
   else found = `Content-Type ${quote(type)}`;
-  const { message } = ERROR_TABLE['unsupported-media-type'];
-  return new PlantStoreError('unsupported-media-type', `${message}; the request has ${found}`);
+  const message = `the body must be ${accepted.join(' or ')} in UTF-8, without Content-Encoding; the request has ${found}`;
+  return new UnsupportedMediaTypeError(message, accepted, method);
 }
 
-function isUtf8Json(contentType: string): boolean {
-  if (contentType === 'application/json') return true;
+function isUtf8(contentType: string, accepted: MediaTypes): boolean {
+  if (accepted.includes(contentType)) return true;
   try {
     const { essence, params } = new MIMEType(contentType);
-    return essence === 'application/json' && /^utf-?8$/i.test(params.get('charset') ?? 'utf-8');
+    return accepted.includes(essence) && /^utf-?8$/i.test(params.get('charset') ?? 'utf-8');
   } catch {
     return false;
   }

@@ -7,6 +7,7 @@ import { unroutable } from './allowed-methods.js';
 import { stringifyExactJson } from './exact-json.js';
 import { HttpServer } from './http-server.js';
 import type { HttpLimits } from './limits.js';
+import { parseQuery } from './parse-query.js';
 import { sendJson } from './send-json.js';
 
 /** Nest's Express adapter with the service's own {@link HttpServer} and exact JSON. */
@@ -22,7 +23,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
         .enable('case sensitive routing')
         .disable('x-powered-by')
         .disable('etag')
-        .set('query parser', 'simple'),
+        .set('query parser', parseQuery),
     );
   }
 

@@ -22,6 +22,12 @@ export function isPlantId(value: unknown): value is bigint {
   return typeof value === 'bigint' && value >= MIN_PLANT_ID && value <= MAX_PLANT_ID;
 }
 
+/** Parses an id in canonical decimal form; `undefined` for any other text. */
+export function parsePlantId(text: string): bigint | undefined {
+  const id = /^(0|-?[1-9]\d{0,18})$/.test(text) ? BigInt(text) : undefined;
+  return isPlantId(id) ? id : undefined;
+}
+
 /** Parses the `id` of a path. Only the canonical decimal form is valid, so that every plant has a single path. */
 @Injectable()
 export class PlantIdPipe implements PipeTransform<string, bigint> {
@@ -30,8 +36,8 @@ export class PlantIdPipe implements PipeTransform<string, bigint> {
    * @throws PlantStoreError `parameter-not-valid`
    */
   transform(text: string): bigint {
-    const id = /^(0|-?[1-9]\d{0,18})$/.test(text) ? BigInt(text) : undefined;
-    if (!isPlantId(id)) throw new PlantStoreError('parameter-not-valid', PLANT_ID_PATH_RULE);
+    const id = parsePlantId(text);
+    if (id === undefined) throw new PlantStoreError('parameter-not-valid', PLANT_ID_PATH_RULE);
     return id;
   }
 }

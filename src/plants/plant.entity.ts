@@ -1,5 +1,9 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
+// TypeORM cannot write these indexes, so it leaves them to the migrations.
+@Index('plants_tag_idx', { synchronize: false })
+@Index('plants_name_idx', { synchronize: false })
+@Index('plants_long_name_idx', { synchronize: false })
 @Entity('plants')
 export class Plant {
   // pg returns int8 as text, because a number cannot hold every int8.

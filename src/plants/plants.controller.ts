@@ -1,4 +1,5 @@
-import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, UseInterceptors } from '@nestjs/common';
+import { EntityTagInterceptor } from '../http/entity-tag.interceptor.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import { StoredPlantDto } from './dto/stored-plant.dto.js';
@@ -18,6 +19,7 @@ export class PlantsController {
   }
 
   @Get(':id')
+  @UseInterceptors(EntityTagInterceptor)
   @ApiGetPlant()
   get(@Param('id', PlantIdPipe) id: bigint): Promise<StoredPlantDto> {
     return this.plants.get(id);

@@ -11,5 +11,6 @@ import { PlantsService } from './plants.service.js';
   imports: [TypeOrmModule.forFeature([Plant])],
   controllers: [PlantsController],
   providers: [PlantsService, GroupCommit, GroupLookup, PlantsRepository],
+  exports: [PlantsService],
 })
 export class PlantsModule {}

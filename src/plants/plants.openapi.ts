@@ -1,6 +1,14 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiBody, ApiOkResponse, ApiOperation, ApiParam } from '@nestjs/swagger';
+import {
+  ApiBody,
+  ApiHeader,
+  ApiNotModifiedResponse,
+  ApiOkResponse,
+  ApiOperation,
+  ApiParam,
+} from '@nestjs/swagger';
 import { ApiErrors } from '../http/api-errors.js';
+import { ENTITY_TAGS_SCHEMA } from '../http/entity-tag.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import { StoredPlantDto } from './dto/stored-plant.dto.js';
@@ -13,6 +21,15 @@ import {
 } from './plant-id.js';
 
 /* What the document says of each operation, apart from the controller that performs it. */
+
+/** The entity tag in the header fields of an answer. */
+export const ENTITY_TAG = {
+  ETag: {
+    description:
+      'The entity tag of the plant, for `If-Match` and `If-None-Match` (RFC 9110, section 8.8.3).',
+    schema: { type: 'string' as const },
+  },
+};
 
 interface PlantExample {
   readonly summary: string;
@@ -86,6 +103,7 @@ export function ApiCreatePlant(): MethodDecorator {
       [
         'unsupported-media-type',
         'the body must be application/json in UTF-8, without Content-Encoding; the request has Content-Type "text/plain"',
+        ['Accept-Post'],
       ],
     ),
   );
@@ -105,10 +123,22 @@ export function ApiGetPlant(): MethodDecorator {
       schema: PLANT_ID_SCHEMA,
       examples: examples(({ id }) => id),
     }),
+    ApiHeader({
+      name: 'If-None-Match',
+      required: false,
+      description:
+        'Entity tags that the client has. If the plant still has one of them, the answer is 304, without a body.',
+      schema: ENTITY_TAGS_SCHEMA,
+    }),
     ApiOkResponse({
       type: StoredPlantDto,
       description: 'The plant with this id.',
+      headers: ENTITY_TAG,
       examples: examples(({ id, plant }) => ({ id, ...plant })),
+    }),
+    ApiNotModifiedResponse({
+      description: 'The client has the plant as it is stored.',
+      headers: ENTITY_TAG,
     }),
     ApiErrors(
       ['parameter-not-valid', PLANT_ID_PATH_RULE],

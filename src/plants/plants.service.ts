@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { NewPlantDto } from './dto/new-plant.dto.js';
 import type { PlantDto } from './dto/plant.dto.js';
+import { toPlantDto, toStoredPlantDto } from './dto/plant-to-dto.js';
 import type { StoredPlantDto } from './dto/stored-plant.dto.js';
 import { GroupCommit } from './group-commit.js';
 import { GroupLookup } from './group-lookup.js';
@@ -25,7 +26,7 @@ export class PlantsService {
     if ((await this.groupCommit.create(plant)) === 'taken') {
       throw new PlantStoreError('id-taken', `id ${id} belongs to a plant with other content`);
     }
-    return contentOf(plant);
+    return toPlantDto(plant);
   }
 
   /** @throws PlantStoreError `no-such-plant` */
@@ -33,11 +34,6 @@ export class PlantsService {
     const plant = await this.groupLookup.find(id);
     if (plant === undefined)
       throw new PlantStoreError('no-such-plant', `there is no plant with id ${id}`);
-    return { id: plant.id, ...contentOf(plant) };
+    return toStoredPlantDto(plant);
   }
-}
-
-/** Omits the tag if it is null. */
-function contentOf({ name, tag }: Plant): Pick<PlantDto, 'name' | 'tag'> {
-  return tag === null ? { name } : { name, tag };
 }

@@ -26,21 +26,23 @@ beforeAll(async () => {
 afterAll(() => Promise.all([browser.close(), service.stop()]));
 
 /** The part of the page that belongs to an operation, opened. */
-async function operation(page: Page, method: 'get' | 'post'): Promise<Locator> {
-  const part = page.locator(`.opblock-${method}`);
+async function operation(page: Page, operationId: string): Promise<Locator> {
+  const part = page.locator(`#operations-plants-${operationId}`);
   const control = part.locator('.opblock-summary-control');
   if ((await control.getAttribute('aria-expanded')) === 'false') await control.click();
   await isReady(part);
   return part;
 }
 
-/** Waits for what Execute sends: the example arrives after the button does. */
+/** Waits for what Execute sends: the examples arrive after the button does. */
 async function isReady(part: Locator): Promise<void> {
   await part.locator('.execute').waitFor();
-  await expect.poll(() => inputOf(part).inputValue()).not.toBe('');
+  for (const input of await inputOf(part).all()) {
+    await expect.poll(() => input.inputValue()).not.toBe('');
+  }
 }
 
-/** The field of an operation: the body or the id. */
+/** The fields of an operation that it needs: the body and the id. */
 function inputOf(part: Locator): Locator {
   return part.locator('textarea, [data-param-in="path"] input');
 }
@@ -63,24 +65,49 @@ async function execute(page: Page, part: Locator): Promise<LiveAnswer> {
   await headers.waitFor({ state: 'attached' });
   return {
     status: await live.locator('.status').innerText(),
-    body: await live.locator('.highlight-code code').first().innerText(),
+    body:
+      response.status() === 204
+        ? ''
+        : await live.locator('.highlight-code code').first().innerText(),
     curl: (await part.locator('.curl-command code').textContent()) ?? '',
   };
 }
 
-/** The answers that the document shows for the examples of an operation, by their names. */
-async function exampleAnswers(path: string, method: string): Promise<[string, unknown][]> {
-  const { paths } = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
-    paths: Record<string, Record<string, { responses: Record<number, AnswerContent> }>>;
-  };
-  const examples = paths[path]?.[method]?.responses[200]?.content['application/json'].examples;
-  return Object.entries(examples ?? {}).map(([name, { value }]) => [name, value]);
+interface ExampleAnswer {
+  readonly status: number;
+  readonly answer?: unknown;
 }
 
-interface AnswerContent {
-  readonly content: {
-    readonly 'application/json': { readonly examples: Record<string, { readonly value: unknown }> };
+/** The answers that the document shows for the examples of each operation, by their names, in its order. */
+async function exampleAnswers(): Promise<[string, [string | undefined, ExampleAnswer][]][]> {
+  const { paths } = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, Operation>>;
   };
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  return operations.map(({ operationId, responses }) => {
+    const status = Number(Object.keys(responses).find((key) => key.startsWith('2')));
+    const examples = responses[status]?.content?.['application/json'].examples ?? {};
+    const answers = Object.entries(examples).map(([name, { value }]): [string, ExampleAnswer] => [
+      name,
+      // A page has what the store has.
+      operationId === 'listPlants' ? { status } : { status, answer: value },
+    ]);
+    return [operationId, answers.length === 0 ? [[undefined, { status }]] : answers];
+  });
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly responses: Record<
+    number,
+    {
+      readonly content?: {
+        readonly 'application/json': {
+          readonly examples?: Record<string, { readonly value: unknown }>;
+        };
+      };
+    }
+  >;
 }
 
 describe('someone who has never seen the service', () => {
@@ -112,7 +139,7 @@ describe('someone who has never seen the service', () => {
       expect(box && box.y + box.height).toBeLessThanOrEqual(height);
     }
     await first[1]?.click();
-    const heading = page.locator('.opblock-get');
+    const heading = page.locator('#operations-plants-getPlant');
     await expect.poll(async () => (await heading.boundingBox())?.y).toBeLessThan(100);
   });
 
@@ -136,20 +163,17 @@ describe('someone who has never seen the service', () => {
   it('authorizes, executes each example as it is, and sees the plant', async () => {
     const { page, faults } = await openDocs(browser, service.url);
     await authorize(page, TOKEN);
-    for (const [method, path] of [
-      ['post', '/plants'],
-      ['get', '/plants/{id}'],
-    ] as const) {
-      const part = await operation(page, method);
-      const answers = await exampleAnswers(path, method);
-      expect(answers.length).toBeGreaterThan(2);
-      for (const [name, answer] of answers) {
-        await part.locator('.examples-select-element').first().selectOption(name);
-        const { status, body } = await execute(page, part);
-        expect(`${name} ${status}`).toBe(`${name} 200`);
-        expect(JSON.parse(body)).toEqual(answer);
+    for (const [operationId, examples] of await exampleAnswers()) {
+      const part = await operation(page, operationId);
+      for (const [name, { status, answer }] of examples) {
+        if (name !== undefined && examples.length > 1) {
+          await part.locator('.examples-select-element').first().selectOption(name);
+        }
+        const live = await execute(page, part);
+        expect(`${operationId} ${name} ${live.status}`).toBe(`${operationId} ${name} ${status}`);
+        if (answer !== undefined) expect(JSON.parse(live.body)).toEqual(answer);
       }
-      await page.screenshot({ path: `${SCREENSHOTS}/${method}.png` });
+      await page.screenshot({ path: `${SCREENSHOTS}/${operationId}.png` });
     }
     expect(faults).toEqual([]);
   });
@@ -165,8 +189,8 @@ describe('the reference', () => {
   afterAll(() => page.context().close());
 
   /** What a reader sees of a section of an operation, without opening anything. */
-  const table = (method: string, heading: string) =>
-    page.locator(`.opblock-${method} .reference`).evaluate((reference, title) => {
+  const table = (operationId: string, heading: string) =>
+    page.locator(`#operations-plants-${operationId} .reference`).evaluate((reference, title) => {
       const start = [...reference.querySelectorAll('h4')].find((h4) =>
         h4.innerText.startsWith(title),
       );
@@ -179,7 +203,7 @@ describe('the reference', () => {
     }, heading);
 
   it('has name, type, need and rule of every field in sight', async () => {
-    expect(await table('post', 'Body')).toEqual([
+    expect(await table('createPlant', 'Body')).toEqual([
       ['Name', 'Type', 'Required', 'Rule'],
       [
         'id',
@@ -190,12 +214,12 @@ describe('the reference', () => {
       ['name', 'string', 'required', expect.stringContaining('The name of the plant.')],
       ['tag', 'string', 'optional', expect.stringContaining('Tag that specifies the type')],
     ]);
-    expect((await table('post', 'Response')).map(([name]) => name)).toEqual([
+    expect((await table('createPlant', 'Response')).map(([name]) => name)).toEqual([
       'Name',
       'name',
       'tag',
     ]);
-    expect((await table('get', 'Parameters'))[1]).toEqual([
+    expect((await table('getPlant', 'Parameters'))[1]).toEqual([
       'id',
       'integer (int64)',
       'required',
@@ -204,15 +228,15 @@ describe('the reference', () => {
   });
 
   it.each([
-    ['post', ['40001', '40002', '40003', '40009', '41300', '41500']],
-    ['get', ['40004', '40401']],
+    ['createPlant', ['40001', '40002', '40003', '40009', '41300', '41500']],
+    ['getPlant', ['40004', '40401']],
   ])(
     'has the failures of %s in one table, and folds the failures that all operations share',
-    async (method, own) => {
-      const failures = await table(method, 'Failures');
+    async (operationId, own) => {
+      const failures = await table(operationId, 'Failures');
       expect(failures[0]).toEqual(['Status', 'Error', 'Meaning']);
       expect(failures.slice(1).map(([, number]) => number)).toEqual(own);
-      const reference = page.locator(`.opblock-${method} .reference`);
+      const reference = page.locator(`#operations-plants-${operationId} .reference`);
       for (const [title, text] of [
         ['Failures of every operation', '50300'],
         ['Response headers', 'WWW-Authenticate'],
@@ -276,24 +300,27 @@ describe('the reference', () => {
 describe('the code samples', () => {
   it('are there before the first click, and run as they are once a token is in', async () => {
     const { page, faults } = await openDocs(browser, service.url);
-    const sample = (method: string, language: string) =>
-      page.locator(`.opblock-${method} [data-sample="${language}"]`);
-    expect(await sample('post', 'curl').isVisible()).toBe(true);
-    expect(await sample('post', 'curl').innerText()).toContain(`curl ${service.url}/plants`);
+    const sample = (operationId: string, language: string) =>
+      page.locator(`#operations-plants-${operationId} [data-sample="${language}"]`);
+    expect(await sample('createPlant', 'curl').isVisible()).toBe(true);
+    expect(await sample('createPlant', 'curl').innerText()).toContain(`curl ${service.url}/plants`);
     expect(await page.content()).toContain('Bearer <span data-fill="token">YOUR_TOKEN</span>');
     await authorize(page, TOKEN);
-    for (const [method, expected] of [
-      ['post', '{"name":"Monstera","tag":"indoor"}'],
-      ['get', '{"id":1001,"name":"Monstera","tag":"indoor"}'],
+    for (const [operationId, expected] of [
+      ['createPlant', '{"name":"Monstera","tag":"indoor"}'],
+      ['getPlant', '{"id":1001,"name":"Monstera","tag":"indoor"}'],
     ] as const) {
       for (const [language, command] of [
         ['curl', ['bash', '-c']],
         ['fetch', [process.execPath, '--input-type=module', '--eval']],
         ['Python', ['python3', '-c']],
       ] as const) {
-        await page.locator(`.opblock-${method}`).getByRole('radio', { name: language }).check();
-        expect(await sample(method, language).isVisible()).toBe(true);
-        const code = await sample(method, language).innerText();
+        await page
+          .locator(`#operations-plants-${operationId}`)
+          .getByRole('radio', { name: language })
+          .check();
+        expect(await sample(operationId, language).isVisible()).toBe(true);
+        const code = await sample(operationId, language).innerText();
         expect(code).toContain(TOKEN);
         const [program, ...options] = command;
         const { stdout } = await promisify(execFile)(program, [...options, code]);
@@ -306,8 +333,11 @@ describe('the code samples', () => {
   it('can be copied, and name the server that the page came from', async () => {
     const { page } = await openDocs(browser, service.url);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.locator('.opblock-get').getByRole('radio', { name: 'fetch' }).check();
-    await page.locator('.opblock-get').getByRole('button', { name: 'Copy', exact: true }).click();
+    await page.locator('#operations-plants-getPlant').getByRole('radio', { name: 'fetch' }).check();
+    await page
+      .locator('#operations-plants-getPlant')
+      .getByRole('button', { name: 'Copy', exact: true })
+      .click();
     await page.getByText('Copied').waitFor();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(
       `await fetch('${service.url}/plants/1001'`,
@@ -320,18 +350,18 @@ describe('an example beyond 2^53', () => {
     const { page, faults } = await openDocs(browser, service.url);
     await authorize(page, TOKEN);
     const id = '9007199254740993';
-    for (const [method, sent] of [
-      ['post', (request: Request) => request.postData()],
-      ['get', (request: Request) => request.url()],
+    for (const [operationId, sent] of [
+      ['createPlant', (request: Request) => request.postData()],
+      ['getPlant', (request: Request) => request.url()],
     ] as const) {
-      const part = await operation(page, method);
+      const part = await operation(page, operationId);
       await part.locator('.examples-select-element').selectOption('long-id');
       await expect.poll(() => inputOf(part).inputValue()).toContain(id);
       const request = page.waitForRequest(/\/plants/);
       const { status, body } = await execute(page, part);
       expect(status).toBe('200');
       expect(sent(await request)).toContain(id);
-      if (method === 'get') expect(body).toContain(`"id":${id},`);
+      if (operationId === 'getPlant') expect(body).toContain(`"id":${id},`);
     }
     const stored = await service.database.query('SELECT id FROM plants WHERE id = $1', [id]);
     expect(stored).toEqual([{ id }]);
@@ -344,14 +374,14 @@ describe('the token', () => {
     const { page, faults } = await openDocs(browser, service.url);
     await authorize(page, TOKEN);
     await page.reload();
-    expect((await execute(page, await operation(page, 'post'))).status).toBe('200');
+    expect((await execute(page, await operation(page, 'createPlant'))).status).toBe('200');
     expect(await page.content()).toContain(TOKEN);
     expect(faults).toEqual([]);
 
     await logOut(page);
     expect(await page.content()).not.toContain(TOKEN);
     expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(TOKEN);
-    const { status, body } = await execute(page, await operation(page, 'post'));
+    const { status, body } = await execute(page, await operation(page, 'createPlant'));
     expect(status).toBe('401');
     expect(JSON.parse(body)).toMatchObject({ error: 40100 });
     await page.locator('.live-response').getByRole('button', { name: 'Enter a token' }).click();
@@ -367,7 +397,7 @@ describe('the token', () => {
     const isLocked = () => other.locator('.scheme-container .authorize.locked').count();
     await authorize(page, TOKEN);
     await expect.poll(isLocked).toBe(1);
-    expect((await execute(other, await operation(other, 'post'))).status).toBe('200');
+    expect((await execute(other, await operation(other, 'createPlant'))).status).toBe('200');
     await logOut(page);
     await expect.poll(isLocked).toBe(0);
     await expect.poll(() => other.content()).not.toContain(TOKEN);
@@ -376,7 +406,7 @@ describe('the token', () => {
   it('may be pasted as it was copied', async () => {
     const { page, faults } = await openDocs(browser, service.url);
     await authorize(page, ` Bearer ${TOKEN}\n`);
-    expect((await execute(page, await operation(page, 'post'))).status).toBe('200');
+    expect((await execute(page, await operation(page, 'createPlant'))).status).toBe('200');
     expect(faults).toEqual([]);
   });
 
@@ -416,10 +446,10 @@ describe('an id of 2^63 - 1', () => {
   it('goes there and comes back with all its digits', async () => {
     const { page, faults } = await openDocs(browser, service.url);
     await authorize(page, TOKEN);
-    const post = await operation(page, 'post');
+    const post = await operation(page, 'createPlant');
     await post.locator('textarea').fill(`{"id":${LARGEST_ID},"name":"Last"}`);
     expect((await execute(page, post)).status).toBe('200');
-    const get = await operation(page, 'get');
+    const get = await operation(page, 'getPlant');
     await inputOf(get).fill(LARGEST_ID);
     const { status, body } = await execute(page, get);
     expect(status).toBe('200');
@@ -436,7 +466,7 @@ describe('an id beyond that', () => {
   ])('such as %s is refused with the exact limit', async (id, refusal, limit) => {
     const { page } = await openDocs(browser, service.url);
     await authorize(page, TOKEN);
-    const get = await operation(page, 'get');
+    const get = await operation(page, 'getPlant');
     await inputOf(get).fill(id);
     await get.locator('.execute').click();
     const told = get.locator('.validation-errors, .live-response');
@@ -453,7 +483,7 @@ describe('the curl line', () => {
     const id = '9223372036854775806';
     const plant = { name: `It's "50%" \\ $HOME \`id\` !! 🌵\n`, tag: "'; exit 1; '" };
     const text = `{"id": ${id}, ${JSON.stringify(plant).slice(1)}`;
-    const post = await operation(page, 'post');
+    const post = await operation(page, 'createPlant');
     await post.locator('textarea').fill(text);
     const { status, body, curl } = await execute(page, post);
     expect(status).toBe('200');
@@ -463,7 +493,7 @@ describe('the curl line', () => {
     expect(await paste(curl)).toBe(body);
     expect(JSON.parse(body)).toEqual(plant);
 
-    const get = await operation(page, 'get');
+    const get = await operation(page, 'getPlant');
     await inputOf(get).fill(id);
     const stored = await execute(page, get);
     expect(stored.curl).toContain(`/plants/${id}'`);
@@ -485,10 +515,12 @@ describe('the page', () => {
     try {
       const { page, faults } = await openDocs(browser, served.url.replace('127.0.0.1', host));
       await authorize(page, TOKEN);
-      const { status, curl } = await execute(page, await operation(page, 'post'));
+      const { status, curl } = await execute(page, await operation(page, 'createPlant'));
       expect(status).toBe('200');
       expect(curl).toContain(`http://${host}:${served.port}${path}/plants`);
-      const sample = await page.locator('.opblock-post [data-sample="curl"]').innerText();
+      const sample = await page
+        .locator('#operations-plants-createPlant [data-sample="curl"]')
+        .innerText();
       expect(sample).toContain(`http://${host}:${served.port}${path}/plants`);
       // Only with PUBLIC_BASE_URL there is a server to choose.
       expect(await page.locator('.servers select').count()).toBe(path === '' ? 0 : 1);
@@ -510,8 +542,8 @@ describe('the page', () => {
       isMobile: true,
     });
     await authorize(page, TOKEN);
-    for (const method of ['post', 'get'] as const) {
-      const part = await operation(page, method);
+    for (const operationId of ['createPlant', 'getPlant']) {
+      const part = await operation(page, operationId);
       expect((await execute(page, part)).status).toBe('200');
       await inputOf(part).fill('7');
     }
@@ -551,7 +583,7 @@ describe('the page', () => {
     await page.getByText('Authorized.').waitFor();
     await page.keyboard.press('Escape');
     await tabTo(/opblock-summary-control POST/);
-    const reference = page.locator('.opblock-post .reference');
+    const reference = page.locator('#operations-plants-createPlant .reference');
     await page.keyboard.press('Enter');
     await reference.waitFor({ state: 'detached' });
     await page.keyboard.press('Enter');
@@ -560,7 +592,7 @@ describe('the page', () => {
     await tabTo(/^ $/);
     await page.keyboard.press('ArrowRight');
     await reference.locator('[data-sample=fetch]').waitFor();
-    await isReady(page.locator('.opblock-post'));
+    await isReady(page.locator('#operations-plants-createPlant'));
     await tabTo(/execute/);
     const [response] = await Promise.all([
       page.waitForResponse(`${service.url}/plants`),
@@ -573,7 +605,7 @@ describe('the page', () => {
   it.each(['light', 'dark'] as const)('follows the %s scheme, legibly', async (colorScheme) => {
     const { page, faults } = await openDocs(browser, service.url, { colorScheme });
     await authorize(page, TOKEN);
-    await execute(page, await operation(page, 'post'));
+    await execute(page, await operation(page, 'createPlant'));
     await openAll(page);
     expect(await page.evaluate(faintTexts)).toEqual([]);
     await page.screenshot({ path: `${SCREENSHOTS}/${colorScheme}.png` });
@@ -610,7 +642,7 @@ describe('the pictures in the README', () => {
     });
     const page = await context.newPage();
     await page.goto(`${shown}/docs`);
-    await page.locator('.opblock-get .execute').waitFor();
+    await page.locator('#operations-plants-getPlant .execute').waitFor();
     await page.locator('#static').waitFor({ state: 'detached' });
     // When this fails, the pictures are old as well. CONTRIBUTING.md says how to renew them.
     await expect(await page.locator('body').innerText()).toMatchFileSnapshot('docs-page.txt');

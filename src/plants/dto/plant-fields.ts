@@ -15,12 +15,20 @@ const TEXT_SCHEMA = { type: 'string', pattern: String.raw`^[^\x00]*$` } as const
 
 const TEXT_RULE = 'It must not contain U+0000 or unpaired surrogates.';
 
-export function PlantIdField(): PropertyDecorator {
+/** How the schema of a member differs in a DTO. */
+interface Variant {
+  readonly description?: string;
+  readonly required?: false;
+  readonly nullable?: true;
+}
+
+export function PlantIdField(variant: Variant = {}): PropertyDecorator {
   return applyDecorators(
     ApiProperty({
       ...PLANT_ID_SCHEMA,
       description: 'Identification number of the plant.',
       example: 7,
+      ...variant,
     }),
     // From `obj`: class-transformer leaves no digits in the `value` of a number that a double cannot hold.
     Transform(
@@ -34,24 +42,26 @@ export function PlantIdField(): PropertyDecorator {
   );
 }
 
-export function PlantNameField(): PropertyDecorator {
+export function PlantNameField(variant: Variant = {}): PropertyDecorator {
   return applyDecorators(
     ApiProperty({
       ...TEXT_SCHEMA,
       description: `The name of the plant. ${TEXT_RULE} It may be empty.`,
       example: 'Monstera',
+      ...variant,
     }),
     IsStorableText(),
   );
 }
 
-export function PlantTagField(): PropertyDecorator {
+export function PlantTagField(variant: Variant = {}): PropertyDecorator {
   return applyDecorators(
     ApiProperty({
       ...TEXT_SCHEMA,
       required: false,
       description: `Tag that specifies the type of the plant. ${TEXT_RULE}`,
       example: 'indoor',
+      ...variant,
     }),
     // Not IsOptional(), which would let null pass as well.
     ValidateIf((_, value) => value !== undefined),
@@ -60,7 +70,7 @@ export function PlantTagField(): PropertyDecorator {
 }
 
 /** Text that PostgreSQL can hold: no U+0000 (manual, chapter 8.3) and nothing that has no UTF-8 form. */
-function IsStorableText(): PropertyDecorator {
+export function IsStorableText(): PropertyDecorator {
   return ValidateBy({
     name: 'isStorableText',
     validator: {

@@ -47,7 +47,7 @@ public class Calls {
 
   private static void get(PlantsApi store, Long id) {
     try {
-      StoredPlant plant = store.getPlant(id, null);
+      StoredPlant plant = store.getPlant(id, null, null);
       OUT.println("stored " + plant.getId() + " " + plant.getName() + ", " + plant.getTag());
     } catch (ApiException e) {
       refused(e);

@@ -1,0 +1,89 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Inject,
+  Param,
+  Patch,
+  Put,
+  Query,
+  Res,
+  UseInterceptors,
+} from '@nestjs/common';
+import type { Response } from 'express';
+import { CONFIG } from '../config/config.module.js';
+import type { Config } from '../config/config.js';
+import type { Precondition } from '../http/entity-tag.js';
+import { EntityTagInterceptor, RequestPrecondition } from '../http/entity-tag.interceptor.js';
+import { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
+import { PlantIdPipe } from '../plants/plant-id.js';
+import {
+  ApiDeletePlant,
+  ApiListPlants,
+  ApiPatchPlant,
+  ApiReplacePlant,
+} from './catalogue.openapi.js';
+import { CatalogueService } from './catalogue.service.js';
+import { ListPlantsDto } from './dto/list-plants.dto.js';
+import { PlantPatchDto } from './dto/plant-patch.dto.js';
+import { PlantReplacementDto } from './dto/plant-replacement.dto.js';
+import { linkToNext } from './link.js';
+
+@Controller('plants')
+export class CatalogueController {
+  private readonly basePath: string;
+
+  constructor(
+    private readonly catalogue: CatalogueService,
+    @Inject(CONFIG) { http }: Config,
+  ) {
+    this.basePath = http.basePath;
+  }
+
+  @Get()
+  @ApiListPlants()
+  async list(
+    @Query() query: ListPlantsDto,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<readonly StoredPlantDto[]> {
+    const { plants, next } = await this.catalogue.list(query);
+    if (next !== undefined) {
+      response.setHeader('Link', linkToNext(`${this.basePath}/plants`, query, next));
+    }
+    return plants;
+  }
+
+  @Put(':id')
+  @UseInterceptors(EntityTagInterceptor)
+  @ApiReplacePlant()
+  replace(
+    @Param('id', PlantIdPipe) id: bigint,
+    @Body() plant: PlantReplacementDto,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<StoredPlantDto> {
+    return this.catalogue.replace(id, plant, precondition);
+  }
+
+  @Patch(':id')
+  @UseInterceptors(EntityTagInterceptor)
+  @ApiPatchPlant()
+  patch(
+    @Param('id', PlantIdPipe) id: bigint,
+    @Body() patch: PlantPatchDto,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<StoredPlantDto> {
+    return this.catalogue.patch(id, patch, precondition);
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @ApiDeletePlant()
+  remove(
+    @Param('id', PlantIdPipe) id: bigint,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<void> {
+    return this.catalogue.remove(id, precondition);
+  }
+}

@@ -1,0 +1,105 @@
+import { Injectable } from '@nestjs/common';
+import { PlantStoreError } from '../errors/plant-store.error.js';
+import type { Precondition } from '../http/entity-tag.js';
+import { toStoredPlantDto } from '../plants/dto/plant-to-dto.js';
+import type { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
+import type { Plant } from '../plants/plant.entity.js';
+import { PlantsService } from '../plants/plants.service.js';
+import { CatalogueRepository } from './catalogue.repository.js';
+import type { ListPlantsDto } from './dto/list-plants.dto.js';
+import type { PlantPatchDto } from './dto/plant-patch.dto.js';
+import type { PlantReplacementDto } from './dto/plant-replacement.dto.js';
+
+export interface Page {
+  readonly plants: readonly StoredPlantDto[];
+  /** The id after which the next page begins; `undefined` on the last page. */
+  readonly next: bigint | undefined;
+}
+
+@Injectable()
+export class CatalogueService {
+  constructor(
+    private readonly catalogue: CatalogueRepository,
+    private readonly plants: PlantsService,
+  ) {}
+
+  /** Lists plants in ascending order of their ids. */
+  async list({ limit, after, ...filter }: ListPlantsDto): Promise<Page> {
+    // One plant more tells whether there is another page.
+    const found = await this.catalogue.find(filter, after, limit + 1);
+    const plants = found.slice(0, limit).map(toStoredPlantDto);
+    return { plants, next: found.length > limit ? plants.at(-1)?.id : undefined };
+  }
+
+  /**
+   * Replaces the name and the tag of a plant.
+   *
+   * @throws PlantStoreError `no-such-plant`, `precondition-failed`, or `body-not-valid` if the body has another id
+   */
+  async replace(
+    id: bigint,
+    { id: bodyId, name, tag }: PlantReplacementDto,
+    precondition?: Precondition,
+  ): Promise<StoredPlantDto> {
+    requireSameId(id, bodyId);
+    return this.update(id, { name, tag: tag ?? null }, precondition);
+  }
+
+  /**
+   * Changes the members that a JSON Merge Patch has (RFC 7396).
+   *
+   * @throws PlantStoreError like {@link replace}
+   */
+  async patch(
+    id: bigint,
+    { id: bodyId, name, tag }: PlantPatchDto,
+    precondition?: Precondition,
+  ): Promise<StoredPlantDto> {
+    requireSameId(id, bodyId);
+    const changes = { ...(name !== undefined && { name }), ...(tag !== undefined && { tag }) };
+    return this.update(id, changes, precondition);
+  }
+
+  /** @throws PlantStoreError `no-such-plant`, `precondition-failed` */
+  async remove(id: bigint, precondition?: Precondition): Promise<void> {
+    await this.change(id, precondition, (expected) => this.catalogue.remove(id, expected));
+  }
+
+  private async update(
+    id: bigint,
+    changes: Partial<Pick<Plant, 'name' | 'tag'>>,
+    precondition?: Precondition,
+  ): Promise<StoredPlantDto> {
+    return toStoredPlantDto(
+      await this.change(id, precondition, (expected) =>
+        this.catalogue.update(id, changes, expected),
+      ),
+    );
+  }
+
+  /**
+   * Changes a plant. With a precondition, the change happens only if the plant still has the content for which the
+   * precondition holds, so that of several concurrent changes one wins.
+   */
+  private async change(
+    id: bigint,
+    precondition: Precondition | undefined,
+    perform: (expected?: StoredPlantDto) => Promise<Plant | undefined>,
+  ): Promise<Plant> {
+    let expected: StoredPlantDto | undefined;
+    if (precondition !== undefined) {
+      expected = await this.plants.get(id);
+      if (!precondition(expected)) throw new PlantStoreError('precondition-failed');
+    }
+    const changed = await perform(expected);
+    if (changed !== undefined) return changed;
+    // It does not exist, or another request has changed it since.
+    await this.plants.get(id);
+    throw new PlantStoreError('precondition-failed');
+  }
+}
+
+function requireSameId(id: bigint, bodyId: bigint | undefined): void {
+  if (bodyId === undefined || bodyId === id) return;
+  throw new PlantStoreError('body-not-valid', `id must be the id in the path, ${id}`);
+}

@@ -1,0 +1,512 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { RawSocket } from './support/raw-socket.js';
+import { startTestService, TOKEN } from './support/test-service.js';
+import type { Answer, RequestOptions, TestService } from './support/test-service.js';
+
+const MIN = -(2n ** 63n);
+const MAX = 2n ** 63n - 1n;
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+const MERGE_PATCH = { 'Content-Type': 'application/merge-patch+json' };
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+beforeEach(() => service.database.query('TRUNCATE plants'));
+
+afterAll(() => service.stop());
+
+function get(path: string, options?: RequestOptions): Promise<Answer> {
+  return service.request('GET', path, options);
+}
+
+/** Stores plants below the interface. */
+async function store(...plants: (readonly [id: bigint | number, name: string, tag?: string])[]) {
+  await service.database.query(
+    'INSERT INTO plants (id, name, tag) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])',
+    [
+      plants.map(([id]) => String(id)),
+      plants.map(([, name]) => name),
+      plants.map(([, , tag]) => tag ?? null),
+    ],
+  );
+}
+
+async function stored(): Promise<unknown[]> {
+  return service.database.query('SELECT id, name, tag FROM plants ORDER BY id');
+}
+
+/** The ids of a page, with all digits. */
+function idsOf({ text }: Answer): string[] {
+  return [...text.matchAll(/"id":(-?\d+)/g)].map(([, id = '']) => id);
+}
+
+/** The target of the `Link` to the next page. */
+function nextOf({ headers }: Answer): string | undefined {
+  const link = headers.get('link');
+  if (link === null) return undefined;
+  const [, target] = /^<([^>]+)>; rel="next"$/.exec(link) ?? [];
+  expect(target, link).toBeDefined();
+  return target;
+}
+
+/** The ids of all pages, page by page. */
+async function pagesFrom(path: string): Promise<string[][]> {
+  const pages: string[][] = [];
+  for (let next: string | undefined = path; next !== undefined;) {
+    const answer: Answer = await get(next);
+    expect(answer.status, answer.text).toBe(200);
+    pages.push(idsOf(answer));
+    next = nextOf(answer);
+  }
+  return pages;
+}
+
+describe('GET /plants', () => {
+  it('answers an empty store with an empty array', async () => {
+    const answer = await get('/plants');
+    expect(answer).toMatchObject({ status: 200, text: '[]' });
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    expect(answer.headers.get('link')).toBeNull();
+  });
+
+  it('answers with plants in ascending order of their ids, digit for digit', async () => {
+    await store([7, 'Ficus'], [MAX, 'Aloe', ''], [-1, '', 'indoor'], [MIN, '月下美人']);
+    expect((await get('/plants')).text).toBe(
+      `[{"id":${MIN},"name":"月下美人"},{"id":-1,"name":"","tag":"indoor"},{"id":7,"name":"Ficus"},{"id":${MAX},"name":"Aloe","tag":""}]`,
+    );
+  });
+
+  it('has pages of 50 plants, unless there is a limit', async () => {
+    await store(...Array.from({ length: 101 }, (_, id) => [id, 'a'] as const));
+    expect((await pagesFrom('/plants')).map(({ length }) => length)).toEqual([50, 50, 1]);
+    expect((await pagesFrom('/plants?limit=101')).map(({ length }) => length)).toEqual([101]);
+    expect((await pagesFrom('/plants?limit=1000')).map(({ length }) => length)).toEqual([101]);
+    const single = await pagesFrom('/plants?limit=1&after=97');
+    expect(single).toEqual([['98'], ['99'], ['100']]);
+  });
+
+  it('leads from page to page with the same filters, over every plant once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(
+          fc.record({
+            id: fc.oneof(fc.bigInt({ min: MIN, max: MAX }), fc.bigInt({ min: -9n, max: 9n })),
+            tag: fc.constantFrom('a&b=c>d', '月', ''),
+            name: fc.constantFrom('Aloe vera', 'aloe Arborescens', 'Ficus'),
+          }),
+          { selector: ({ id }) => id, maxLength: 20 },
+        ),
+        fc.integer({ min: 1, max: 7 }),
+        fc.option(fc.constantFrom('a&b=c>d', '月', ''), { nil: undefined }),
+        fc.option(fc.constantFrom('ALOE', 'icu'), { nil: undefined }),
+        async (plants, limit, tag, name) => {
+          await service.database.query('TRUNCATE plants');
+          await store(...plants.map(({ id, name, tag: own }) => [id, name, own] as const));
+          const filters = Object.entries({ tag, name }).flatMap(
+            ([key, value]): [string, string][] => (value === undefined ? [] : [[key, value]]),
+          );
+          const query = new URLSearchParams([['limit', String(limit)], ...filters]);
+          const pages = await pagesFrom(`/plants?${query.toString()}`);
+          const wanted = plants
+            .filter((plant) => tag === undefined || plant.tag === tag)
+            .filter((plant) => plant.name.toUpperCase().includes(name?.toUpperCase() ?? ''))
+            .map(({ id }) => id)
+            .toSorted((one, other) => (one < other ? -1 : 1));
+          expect(pages.flat()).toEqual(wanted.map(String));
+          for (const page of pages.slice(0, -1)) expect(page).toHaveLength(limit);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  it('respects the prefix in the Link', async () => {
+    const prefixed = await startTestService({
+      environment: { PUBLIC_BASE_URL: 'https://shop.example.com/api' },
+    });
+    for (const id of [1, 2]) await prefixed.post({ id, name: 'a' });
+    const answer = await prefixed.request('GET', '/plants?limit=1');
+    expect(answer.headers.get('link')).toBe('</api/plants?limit=1&after=1>; rel="next"');
+    await prefixed.stop();
+  });
+
+  it.each([
+    ['limit=0', 'limit must be an integer between 1 and 1000'],
+    ['limit=1001', 'limit must be an integer between 1 and 1000'],
+    ['limit=-1', 'limit must be an integer between 1 and 1000'],
+    ['limit=1.5', 'limit must be an integer between 1 and 1000'],
+    ['limit=1e2', 'limit must be an integer between 1 and 1000'],
+    ['limit=', 'limit must be an integer between 1 and 1000'],
+    ['limit=x', 'limit must be an integer between 1 and 1000'],
+    ['limit=1&limit=2', 'limit must not be given twice'],
+    ['after=x', 'after must be the id of a plant, in canonical decimal form'],
+    ['after=1.0', 'after must be the id of a plant, in canonical decimal form'],
+    [`after=${MAX + 1n}`, 'after must be the id of a plant, in canonical decimal form'],
+    ['tag=a&tag=b', 'tag must not be given twice'],
+    ['tag=%00', 'tag must not contain U+0000 or unpaired surrogates'],
+    ['name=ab', 'name must have at least 3 characters'],
+    ['name=%F0%9F%8C%B5%F0%9F%8C%B5', 'name must have at least 3 characters'],
+    ['name=', 'name must have at least 3 characters'],
+    ['Limit=1', 'there is no parameter "Limit"'],
+    ['tags=indoor', 'there is no parameter "tags"'],
+    ['__proto__=1', 'there is no parameter "__proto__"'],
+    ['tag=%FF', 'the query is not percent-encoded UTF-8'],
+    ['tag=%', 'the query is not percent-encoded UTF-8'],
+    [
+      'limit=0&after=x',
+      'limit must be an integer between 1 and 1000; after must be the id of a plant, in canonical decimal form',
+    ],
+  ])('refuses ?%s', async (query, message) => {
+    const answer = await get(`/plants?${query}`);
+    expect(answer).toMatchObject({ status: 400, json: { error: 40004, message } });
+  });
+
+  it('finds a tag exactly, however long it is', async () => {
+    const long = '🌵'.repeat(10_000);
+    await store(
+      [1, 'a', 'indoor'],
+      [2, 'b', 'Indoor'],
+      [3, 'c', 'indoors'],
+      [4, 'd'],
+      [5, 'e', ''],
+    );
+    expect(idsOf(await get('/plants?tag=indoor'))).toEqual(['1']);
+    expect(idsOf(await get('/plants?tag='))).toEqual(['5']);
+    await service.post({ id: 6, name: 'f', tag: long });
+    expect(idsOf(await get('/plants?tag=%F0%9F%8C%B5'))).toEqual([]);
+    expect(await service.database.query('SELECT length(tag) FROM plants WHERE id = 6')).toEqual([
+      { length: 10_000 },
+    ]);
+  });
+
+  it.each([
+    ['Monstera deliciosa', 'STERA DEL'],
+    ['ΜΟΝΣΤΈΡΑΣ', 'στέρας'],
+    ['μονστέρας', 'ΣΤΈΡΑΣ'],
+    ['Straßenbaum', 'STRASSEN'],
+    ['STRASSENBAUM', 'straße'],
+    ['Weiẞdorn', 'weissdorn'],
+    ['ÉTOILE', 'étoi'],
+    ['Кактус', 'КАКТУС'],
+    ['月下美人', '下美人'],
+    ['100 % shade_loving', '% sh'],
+    ['100 % shade_loving', 'e_l'],
+    [String.raw`back\slash`, String.raw`K\S`],
+    ['🌵🌵🌵', '🌵🌵🌵'],
+    ['a'.repeat(1500) + 'needle', 'NEEDLE'],
+    ['a'.repeat(997) + 'needle', 'NEEDLE'],
+  ])('finds in the name %j the text %j', async (name, text) => {
+    await store([1, name], [2, 'something else'], [3, 'shadeXloving, 100 percent back/slash']);
+    expect(idsOf(await get(`/plants?name=${encodeURIComponent(text)}`))).toEqual(['1']);
+  });
+
+  it('finds what JavaScript finds in any text', async () => {
+    const fold = (text: string) => text.toLowerCase().toUpperCase();
+    const alphabet = fc.constantFrom(...'aA%_\\ßςσΣéÉ ı月🌵');
+    const text = (minLength: number) =>
+      fc.array(alphabet, { minLength, maxLength: 8 }).map((letters) => letters.join(''));
+    await fc.assert(
+      fc.asyncProperty(fc.array(text(0), { maxLength: 6 }), text(3), async (names, word) => {
+        await service.database.query('TRUNCATE plants');
+        await store(...names.map((name, id) => [id, name] as const));
+        const found = idsOf(await get(`/plants?name=${encodeURIComponent(word)}`));
+        const wanted = names.flatMap((name, id) =>
+          fold(name).includes(fold(word)) ? [String(id)] : [],
+        );
+        expect(found).toEqual(wanted);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('answers HEAD without a body', async () => {
+    await store([1, 'a'], [2, 'b']);
+    const answer = await service.request('HEAD', '/plants?limit=1');
+    expect(answer).toMatchObject({ status: 200, text: '' });
+    expect(nextOf(answer)).toBe('/plants?limit=1&after=1');
+  });
+});
+
+describe('the entity tag', () => {
+  it('of GET /plants/{id} is strong, and the same for the same content only', async () => {
+    await store([1, 'a', 'b'], [2, 'a', 'b']);
+    const one = (await get('/plants/1')).headers.get('etag');
+    expect(one).toMatch(/^"[\w-]{22}"$/);
+    expect((await get('/plants/2')).headers.get('etag')).not.toBe(one);
+    await service.request('DELETE', '/plants/1');
+    await service.post({ id: 1, name: 'a', tag: 'c' });
+    expect((await get('/plants/1')).headers.get('etag')).not.toBe(one);
+    await service.request('PUT', '/plants/1', {
+      headers: JSON_TYPE,
+      body: '{"name":"a","tag":"b"}',
+    });
+    expect((await get('/plants/1')).headers.get('etag')).toBe(one);
+    expect((await service.request('HEAD', '/plants/1')).headers.get('etag')).toBe(one);
+  });
+
+  it.each([
+    ['its own', (tag: string) => tag, 304],
+    ['its weak form', (tag: string) => `W/${tag}`, 304],
+    ['a list', (tag: string) => `"x", ,\t${tag},W/"y"`, 304],
+    ['*', () => '*', 304],
+    ['another', () => '"other"', 200],
+    ['a tag with a comma', () => '"a,b"', 200],
+  ])('lets GET answer If-None-Match with %s', async (_, header, status) => {
+    await store([1, 'a']);
+    const tag = (await get('/plants/1')).headers.get('etag') ?? '';
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await service.request(method, '/plants/1', {
+        headers: { 'If-None-Match': header(tag) },
+      });
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get('etag')).toBe(tag);
+      if (status === 304) {
+        expect(answer.text).toBe('');
+        expect(answer.headers.get('content-length')).toBeNull();
+      }
+    }
+  });
+
+  it.each(['abc', '"a" "b"', '"a', 'W/', 'w/"a"', '*, "a"'])(
+    'is refused as %j, and nothing changes',
+    async (header) => {
+      await store([1, 'a']);
+      for (const [method, field] of [
+        ['GET', 'If-None-Match'],
+        ['DELETE', 'If-Match'],
+      ] as const) {
+        const answer = await service.request(method, '/plants/1', { headers: { [field]: header } });
+        expect(answer).toMatchObject({
+          status: 400,
+          json: {
+            error: 40004,
+            message: `${field} must be * or a list of entity tags, such as "abc"`,
+          },
+        });
+      }
+      expect(await stored()).toHaveLength(1);
+    },
+  );
+
+  it('is refused in linear time', async () => {
+    const socket = await RawSocket.open(service.port);
+    const header = `${' ,\t'.repeat(5_000)}x`;
+    socket.send(
+      `GET /plants/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nIf-None-Match: "a"${header}\r\n\r\n`,
+    );
+    expect(await socket.answer()).toMatchObject({ status: 404 });
+    socket.destroy();
+  });
+});
+
+const CHANGES = [
+  ['PUT', JSON_TYPE, '{"name":"new"}'],
+  ['PATCH', MERGE_PATCH, '{"name":"new"}'],
+  ['DELETE', {}, undefined],
+] as const;
+
+describe.each(CHANGES)('%s with a precondition', (method, headers, body) => {
+  const send = (condition: Record<string, string>) =>
+    service.request(method, '/plants/1', {
+      headers: { ...headers, ...condition },
+      ...(body !== undefined && { body }),
+    });
+
+  it('changes a plant that has the tag', async () => {
+    await store([1, 'old', 'x']);
+    const tag = (await get('/plants/1')).headers.get('etag') ?? '';
+    expect((await send({ 'If-Match': `"other", ${tag}` })).status).toBeLessThan(300);
+    expect(await stored()).not.toContainEqual({ id: '1', name: 'old', tag: 'x' });
+  });
+
+  it('changes any plant with *', async () => {
+    await store([1, 'old', 'x']);
+    expect((await send({ 'If-Match': '*' })).status).toBeLessThan(300);
+    expect(await stored()).not.toContainEqual({ id: '1', name: 'old', tag: 'x' });
+  });
+
+  it('changes nothing if the plant has another tag, or only a weak one', async () => {
+    await store([1, 'old', 'x']);
+    const tag = (await get('/plants/1')).headers.get('etag') ?? '';
+    for (const condition of [
+      { 'If-Match': '"other"' },
+      { 'If-Match': '' },
+      { 'If-Match': ' , ' },
+      { 'If-Match': `W/${tag}` },
+      { 'If-None-Match': tag },
+      { 'If-None-Match': `W/${tag}` },
+      { 'If-None-Match': '*' },
+      { 'If-Match': tag, 'If-None-Match': '*' },
+    ]) {
+      const answer = await send(condition);
+      expect(answer).toMatchObject({ status: 412, json: { error: 41200 } });
+    }
+    expect(await stored()).toEqual([{ id: '1', name: 'old', tag: 'x' }]);
+  });
+
+  it('answers 404 where there is no plant, whatever the precondition', async () => {
+    for (const condition of [{ 'If-Match': '*' }, { 'If-None-Match': '*' }, {}]) {
+      expect(await send(condition)).toMatchObject({ status: 404, json: { error: 40401 } });
+    }
+    expect(await stored()).toEqual([]);
+  });
+
+  it('has one winner among concurrent requests', async () => {
+    for (let round = 0; round < 5; round++) {
+      await service.database.query('TRUNCATE plants');
+      await store([1, 'old', 'x']);
+      const tag = (await get('/plants/1')).headers.get('etag') ?? '';
+      const answers = await Promise.all([
+        ...Array.from({ length: 4 }, (_, index) =>
+          service.request('PUT', '/plants/1', {
+            headers: { ...JSON_TYPE, 'If-Match': tag },
+            body: `{"name":"put ${index}"}`,
+          }),
+        ),
+        ...Array.from({ length: 4 }, () => send({ 'If-Match': tag })),
+      ]);
+      const won = answers.filter(({ status }) => status < 300);
+      expect(won).toHaveLength(1);
+      for (const { status } of answers) expect([200, 204, 404, 412]).toContain(status);
+    }
+  });
+});
+
+describe('PUT /plants/{id}', () => {
+  const put = (body: string, headers: Record<string, string> = JSON_TYPE) =>
+    service.request('PUT', '/plants/1', { headers, body });
+
+  it('replaces the name and the tag, and answers with the plant and its tag', async () => {
+    await store([1, 'old', 'x']);
+    const answer = await put('{"name":"new"}');
+    expect(answer).toMatchObject({ status: 200, text: '{"id":1,"name":"new"}' });
+    expect(answer.headers.get('etag')).toBe((await get('/plants/1')).headers.get('etag'));
+    expect(await stored()).toEqual([{ id: '1', name: 'new', tag: null }]);
+    const tagged = await put('{"id":1.0,"name":"","tag":"","colour":"green"}');
+    expect(tagged).toMatchObject({ status: 200, text: '{"id":1,"name":"","tag":""}' });
+  });
+
+  it('does not create a plant', async () => {
+    expect(await put('{"name":"new"}')).toMatchObject({ status: 404, json: { error: 40401 } });
+    expect(await stored()).toEqual([]);
+  });
+
+  it.each([
+    ['{"id":2,"name":"new"}', 40003, 'id must be the id in the path, 1'],
+    ['{"id":null,"name":"new"}', 40003, expect.stringContaining('id must be an integer')],
+    ['{}', 40003, 'name is missing'],
+    ['{"name":"new","tag":null}', 40003, 'tag must be a string'],
+    ['{"name":', 40001, expect.anything()],
+    ['[]', 40003, 'the body must be a JSON object'],
+    ['', 40002, expect.anything()],
+  ])('refuses %s and changes nothing', async (body, error, message) => {
+    await store([1, 'old', 'x']);
+    expect(await put(body)).toMatchObject({ status: 400, json: { error, message } });
+    expect(await stored()).toEqual([{ id: '1', name: 'old', tag: 'x' }]);
+  });
+
+  it('accepts application/json only', async () => {
+    await store([1, 'old', 'x']);
+    const answer = await put('{"name":"new"}', MERGE_PATCH);
+    expect(answer).toMatchObject({ status: 415, json: { error: 41500 } });
+    expect(answer.headers.get('accept')).toBe('application/json');
+    expect(await stored()).toEqual([{ id: '1', name: 'old', tag: 'x' }]);
+  });
+
+  it('decides about a create that is sent again: what counts is what is stored now', async () => {
+    await service.post({ id: 1, name: 'old' });
+    await put('{"name":"new"}');
+    expect(await service.post({ id: 1, name: 'old' })).toMatchObject({ json: { error: 40009 } });
+    expect(await service.post({ id: 1, name: 'new' })).toMatchObject({ status: 200 });
+  });
+});
+
+describe('PATCH /plants/{id}', () => {
+  const patch = (body: string, headers: Record<string, string> = MERGE_PATCH) =>
+    service.request('PATCH', '/plants/1', { headers, body });
+
+  it.each([
+    ['{"name":"new"}', '{"id":1,"name":"new","tag":"x"}'],
+    ['{"tag":"y"}', '{"id":1,"name":"old","tag":"y"}'],
+    ['{"tag":null}', '{"id":1,"name":"old"}'],
+    ['{"name":"new","tag":null}', '{"id":1,"name":"new"}'],
+    ['{}', '{"id":1,"name":"old","tag":"x"}'],
+    ['{"id":1,"colour":null}', '{"id":1,"name":"old","tag":"x"}'],
+  ])('with %s answers %s', async (body, text) => {
+    for (const headers of [MERGE_PATCH, JSON_TYPE]) {
+      await service.database.query('TRUNCATE plants');
+      await store([1, 'old', 'x']);
+      const answer = await patch(body, headers);
+      expect(answer).toMatchObject({ status: 200, text });
+      expect(answer.headers.get('etag')).toBe((await get('/plants/1')).headers.get('etag'));
+      expect((await get('/plants/1')).text).toBe(text);
+    }
+  });
+
+  it.each([
+    ['{"name":null}', 'name must be a string'],
+    ['{"id":null}', expect.stringContaining('id must be an integer')],
+    ['{"id":2}', 'id must be the id in the path, 1'],
+    ['{"tag":1}', 'tag must be a string'],
+    ['"new"', 'the body must be a JSON object'],
+    ['null', 'the body must be a JSON object'],
+  ])('refuses %s and changes nothing', async (body, message) => {
+    await store([1, 'old', 'x']);
+    expect(await patch(body)).toMatchObject({ status: 400, json: { error: 40003, message } });
+    expect(await stored()).toEqual([{ id: '1', name: 'old', tag: 'x' }]);
+  });
+
+  it('names the types that it accepts', async () => {
+    await store([1, 'old', 'x']);
+    const answer = await patch('{}', { 'Content-Type': 'application/json-patch+json' });
+    expect(answer).toMatchObject({ status: 415, json: { error: 41500 } });
+    expect(answer.headers.get('accept-patch')).toBe(
+      'application/merge-patch+json, application/json',
+    );
+  });
+
+  it('changes members that concurrent patches leave alone', async () => {
+    await store([1, 'old', 'x']);
+    const answers = await Promise.all([patch('{"name":"new"}'), patch('{"tag":"y"}')]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(await stored()).toEqual([{ id: '1', name: 'new', tag: 'y' }]);
+  });
+});
+
+describe('DELETE /plants/{id}', () => {
+  it('removes the plant, and frees its id', async () => {
+    await service.post({ id: 1, name: 'old' });
+    expect(await service.request('DELETE', '/plants/1')).toMatchObject({ status: 204, text: '' });
+    expect(await get('/plants/1')).toMatchObject({ status: 404 });
+    expect(await service.request('DELETE', '/plants/1')).toMatchObject({
+      status: 404,
+      json: { error: 40401 },
+    });
+    expect(await service.post({ id: 1, name: 'new' })).toMatchObject({ status: 200 });
+  });
+});
+
+describe('CORS', () => {
+  it('lets pages of other origins send preconditions and read tags and links', async () => {
+    const origin = 'https://garden.example.com';
+    const open = await startTestService({ environment: { CORS_ORIGINS: origin } });
+    const preflight = await open.request('OPTIONS', '/plants/1', {
+      anonymous: true,
+      headers: {
+        Origin: origin,
+        'Access-Control-Request-Method': 'PATCH',
+        'Access-Control-Request-Headers': 'if-match',
+      },
+    });
+    expect(preflight.headers.get('access-control-allow-methods')).toContain('PATCH');
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('If-Match');
+    const answer = await open.request('GET', '/plants', { headers: { Origin: origin } });
+    expect(answer.headers.get('access-control-expose-headers')).toMatch(/ETag,Link/);
+    await open.stop();
+  });
+});
