@@ -2,7 +2,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { QueryResult } from 'pg';
 import type { DataSource } from 'typeorm';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { BoundedPool } from '../src/database/bounded-pool.js';
 import { connect } from '../src/database/connect.js';
 import { Statements } from '../src/database/statements.js';
@@ -10,6 +10,8 @@ import { createLogger } from '../src/observability/logger.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
 import type { Tracer } from '../src/observability/tracer.js';
 import { createDataSource } from './support/data-source.js';
+import { PATIENCE } from './support/patience.js';
+import { lockPlants } from './support/plants-lock.js';
 import { startPooler } from './support/pooler.js';
 import type { Pooler } from './support/pooler.js';
 import { createTestDatabase } from './support/test-database.js';
@@ -178,7 +180,15 @@ describe('the service', () => {
     try {
       const plants = Array.from({ length: 100 }, (_, id) => ({ id, name: `Plant ${id}` }));
       expect((await service.post(plants[0])).status).toBe(200);
-      const answers = await Promise.all(plants.map((plant) => service.post(plant)));
+      // While two groups wait for the lock, the other plants become a group.
+      const unlock = await lockPlants(database);
+      const posted = plants.map((plant) => service.post(plant));
+      await vi.waitFor(async () => {
+        const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
+        expect(metrics).toMatch(/^plant_store_creations_waiting ([2-9]|\d\d)$/m);
+      }, PATIENCE);
+      await unlock();
+      const answers = await Promise.all(posted);
       expect(answers.map(({ json }) => json)).toEqual(plants.map(({ name }) => ({ name })));
       const rivals = ['a', 'b', 'c', 'd', 'Plant 9', 'e', 'Plant 9'];
       const compared = await Promise.all(rivals.map((name) => service.post({ id: 9, name })));

@@ -35,6 +35,7 @@ interface Parameter {
   readonly required?: boolean;
   readonly description?: string;
   readonly schema: Schema;
+  readonly example?: unknown;
   readonly examples?: Readonly<Record<string, Example>>;
 }
 
@@ -335,8 +336,8 @@ function codeSection(endpoint: Endpoint): Html {
   const { method, operationId, parameters = [], requestBody, responses } = endpoint;
   const path = parameters
     .filter((parameter) => parameter.in === 'path')
-    .reduce((filled, { name, schema, examples }) => {
-      const value = (firstOf(examples)?.value ?? schema.example) as
+    .reduce((filled, { name, schema, example, examples }) => {
+      const value = (firstOf(examples)?.value ?? example ?? schema.example) as
         string | LosslessNumber | undefined;
       return value === undefined
         ? filled
