@@ -149,4 +149,13 @@ describe('a failure of the database', () => {
     expect(describeFailure(new AggregateError([new Error('a'), new Error('b')]))).toBe('a, b');
     expect(describeFailure('text')).toBe('text');
   });
+
+  it('without the role that Citus names, in one line', () => {
+    const failure = new Error(
+      'connection to the remote node postgres@10.0.0.7:5432 failed with the following error:\nConnection refused\n\tIs the server running?',
+    );
+    expect(describeFailure(failure)).toBe(
+      'connection to the remote node 10.0.0.7:5432 failed with the following error: Connection refused Is the server running?',
+    );
+  });
 });

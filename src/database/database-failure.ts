@@ -130,7 +130,9 @@ export function isRefusal(failure: unknown): boolean {
 export function describeFailure(failure: unknown): string {
   const error = driverFailure(failure);
   if (error instanceof AggregateError) return error.errors.map(describeFailure).join(', ');
-  const message = error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? error.message : String(error);
+  // Citus names a worker with the role: `postgres@10.0.0.7:5432`. The connection's own error follows on further lines.
+  const message = text.replaceAll(/[^\s@"]+@(?=[^\s@]+:\d+\b)/g, '').replaceAll(/\s*\n\s*/g, ' ');
   // A refused login contains the role, in the language and with the quotation marks of the server.
   return error instanceof DatabaseError && error.code?.startsWith('28')
     ? `${message.replaceAll(/["'«»„“”‘’‹›][^"'«»„“”‘’‹›]+["'«»„“”‘’‹›]/g, '…')} (${error.code})`
