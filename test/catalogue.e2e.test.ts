@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RawSocket } from './support/raw-socket.js';
+import { createTestDatabase } from './support/test-database.js';
+import type { TestDatabase } from './support/test-database.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { Answer, RequestOptions, TestService } from './support/test-service.js';
 
@@ -184,27 +186,6 @@ describe('GET /plants', () => {
     ]);
   });
 
-  it.each([
-    ['Monstera deliciosa', 'STERA DEL'],
-    ['ΜΟΝΣΤΈΡΑΣ', 'στέρας'],
-    ['μονστέρας', 'ΣΤΈΡΑΣ'],
-    ['Straßenbaum', 'STRASSEN'],
-    ['STRASSENBAUM', 'straße'],
-    ['Weiẞdorn', 'weissdorn'],
-    ['ÉTOILE', 'étoi'],
-    ['Кактус', 'КАКТУС'],
-    ['月下美人', '下美人'],
-    ['100 % shade_loving', '% sh'],
-    ['100 % shade_loving', 'e_l'],
-    [String.raw`back\slash`, String.raw`K\S`],
-    ['🌵🌵🌵', '🌵🌵🌵'],
-    ['a'.repeat(1500) + 'needle', 'NEEDLE'],
-    ['a'.repeat(997) + 'needle', 'NEEDLE'],
-  ])('finds in the name %j the text %j', async (name, text) => {
-    await store([1, name], [2, 'something else'], [3, 'shadeXloving, 100 percent back/slash']);
-    expect(idsOf(await get(`/plants?name=${encodeURIComponent(text)}`))).toEqual(['1']);
-  });
-
   it('finds what JavaScript finds in any text', async () => {
     const fold = (text: string) => text.toLowerCase().toUpperCase();
     const alphabet = fc.constantFrom(...Array.from('aA%_\\ßςσΣéÉ ı月🌵'));
@@ -229,6 +210,57 @@ describe('GET /plants', () => {
     const answer = await service.request('HEAD', '/plants?limit=1');
     expect(answer).toMatchObject({ status: 200, text: '' });
     expect(nextOf(answer)).toBe('/plants?limit=1&after=1');
+  });
+});
+
+const NAMES: readonly (readonly [name: string, text: string])[] = [
+  ['Monstera deliciosa', 'STERA DEL'],
+  ['ΜΟΝΣΤΈΡΑΣ', 'στέρας'],
+  ['μονστέρας', 'ΣΤΈΡΑΣ'],
+  ['Straßenbaum', 'STRASSEN'],
+  ['STRASSENBAUM', 'straße'],
+  ['Weiẞdorn', 'weissdorn'],
+  ['ÉTOILE', 'étoi'],
+  ['Кактус', 'КАКТУС'],
+  ['月下美人', '下美人'],
+  ['100 % shade_loving', '% sh'],
+  ['100 % shade_loving', 'e_l'],
+  [String.raw`back\slash`, String.raw`K\S`],
+  ['🌵🌵🌵', '🌵🌵🌵'],
+  ['a'.repeat(1500) + 'needle', 'NEEDLE'],
+  ['a'.repeat(997) + 'needle', 'NEEDLE'],
+];
+
+describe.each([
+  ['of the server', ''],
+  ['C', "TEMPLATE template0 ENCODING UTF8 LC_COLLATE 'C' LC_CTYPE 'C'"],
+  [
+    'of Turkish',
+    "TEMPLATE template0 ENCODING UTF8 LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'tr'",
+  ],
+])('a search by name with the collation %s', (_, options) => {
+  let database: TestDatabase;
+  let local: TestService;
+
+  beforeAll(async () => {
+    database = await createTestDatabase(options);
+    local = await startTestService({ database });
+    await local.post({ id: 1000, name: 'something else' });
+    await local.post({ id: 1001, name: 'shadeXloving, 100 percent back/slash' });
+    for (const [id, [name]] of NAMES.entries()) await local.post({ id, name });
+  });
+
+  afterAll(async () => {
+    await local.stop();
+    await database.drop();
+  });
+
+  it.each(NAMES)('finds %j by %j', async (name, text) => {
+    const path = `/plants?limit=1000&name=${encodeURIComponent(text)}`;
+    const found = idsOf(await local.request('GET', path));
+    const same = NAMES.flatMap(([other], id) => (other === name ? [String(id)] : []));
+    expect(found).toEqual(expect.arrayContaining(same));
+    for (const id of found) expect(Number(id)).toBeLessThan(1000);
   });
 });
 

@@ -19,7 +19,13 @@ export const NOT_DURABLE = {
   max_connections: '300',
 };
 
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
+/** Starts the embedded server, unless `TEST_DATABASE_URL` names a server whose user may create databases. */
+export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const given = process.env['TEST_DATABASE_URL'];
+  if (given !== undefined) {
+    project.provide('postgresUrl', given);
+    return undefined;
+  }
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
   const postgres = await startEmbeddedPostgres(folder, { settings: NOT_DURABLE });
   project.provide('postgresUrl', postgres.url);
