@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'rolldown';
 
@@ -7,6 +7,9 @@ import { build } from 'rolldown';
 
 const SOURCES = ['src', 'package.json', 'package-lock.json', 'tsconfig.json', 'bundle.js'];
 
+/** Written after a complete build. Its time is the beginning of the build: a file may change while it is read. */
+const STAMP = 'dist/.built';
+
 /** These modules load TypeORM and class-transformer with a `require` of their own, so they would get a second copy. */
 const OWN_REQUIRE = {
   id: /@nestjs\/(typeorm|mapped-types)\/dist\/.*\.js$/,
@@ -14,6 +17,7 @@ const OWN_REQUIRE = {
 };
 
 if (!isUpToDate()) {
+  const begin = new Date();
   await build({
     input: { main: 'src/main.ts', 'cli/migration': 'src/cli/migration.ts' },
     platform: 'node',
@@ -55,11 +59,13 @@ if (!isUpToDate()) {
       },
     },
   });
+  writeFileSync(STAMP, '');
+  utimesSync(STAMP, begin, begin);
 }
 
 function isUpToDate() {
-  if (!existsSync('dist/main.js')) return false;
-  const built = statSync('dist/main.js').mtimeMs;
+  if (!existsSync(STAMP)) return false;
+  const built = statSync(STAMP).mtimeMs;
   const files = readdirSync('src', { recursive: true }).map((name) => join('src', String(name)));
   return [...SOURCES, ...files].every((file) => statSync(file).mtimeMs < built);
 }

@@ -73,7 +73,7 @@ export interface components {
              *     - 40000: the request is malformed
              *     - 40001: the body is not valid JSON
              *     - 40002: the request body is missing
-             *     - 40003: the body is not a valid NewPlant
+             *     - 40003: the body does not fit its schema
              *     - 40004: a parameter is not valid
              *     - 40009: the id belongs to a plant with other content
              *     - 40100: the request needs a bearer token in its Authorization header
@@ -83,7 +83,7 @@ export interface components {
              *     - 40401: there is no plant with this id
              *     - 40500: the method is not allowed for this path
              *     - 40800: the request timed out before it was complete
-             *     - 41200: the plant has changed: a precondition of the request does not hold
+             *     - 41200: a precondition of the request does not hold
              *     - 41300: the body is too large
              *     - 41500: the body must be application/json in UTF-8, without Content-Encoding
              *     - 41700: the only supported expectation is 100-continue
@@ -383,7 +383,7 @@ export interface operations {
              *
              *     40002: the request body is missing
              *
-             *     40003: the body is not a valid NewPlant
+             *     40003: the body does not fit its schema
              *
              *     40009: the id belongs to a plant with other content
              */
@@ -726,7 +726,7 @@ export interface operations {
              *
              *     40002: the request body is missing
              *
-             *     40003: the body is not a valid NewPlant
+             *     40003: the body does not fit its schema
              *
              *     40004: a parameter is not valid
              */
@@ -781,7 +781,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 41200: the plant has changed: a precondition of the request does not hold */
+            /** @description 41200: a precondition of the request does not hold */
             412: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -967,7 +967,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 41200: the plant has changed: a precondition of the request does not hold */
+            /** @description 41200: a precondition of the request does not hold */
             412: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -1088,7 +1088,7 @@ export interface operations {
              *
              *     40002: the request body is missing
              *
-             *     40003: the body is not a valid NewPlant
+             *     40003: the body does not fit its schema
              *
              *     40004: a parameter is not valid
              */
@@ -1143,7 +1143,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 41200: the plant has changed: a precondition of the request does not hold */
+            /** @description 41200: a precondition of the request does not hold */
             412: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */

@@ -61,7 +61,16 @@ export async function setUp(
         'If-None-Match',
         'X-Request-Id',
       ],
-      exposedHeaders: ['ETag', 'Link', 'Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
+      exposedHeaders: [
+        'Accept-Patch',
+        'Accept-Post',
+        'Allow',
+        'ETag',
+        'Link',
+        'Retry-After',
+        'WWW-Authenticate',
+        'X-Request-Id',
+      ],
       maxAge: 600,
       preflightContinue: true,
     });

@@ -1,19 +1,52 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Repository } from 'typeorm';
+import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm';
 import type { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
 import { Plant } from '../plants/plant.entity.js';
+import { MAX_PLANT_ID, MIN_PLANT_ID } from '../plants/plant-id.js';
 import type { PlantFilterDto } from './dto/plant-filter.dto.js';
 
+/** Most bytes of names and tags in a page, unless its first plant has more: names and tags can be as long as a body. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+
 /** The index on tags has hashes, because an index entry cannot be as long as a tag (manual, chapter 64.1). */
-const TAG_IS = 'hashtextextended(plant.tag, 0) = hashtextextended(:tag, 0) AND plant.tag = :tag';
+const TAG_HASH = 'hashtextextended(plant.tag, 0)';
 
-/** Folds case in all of Unicode, whatever the collation of the database: `ß`, `SS` and `ẞ` are equal, and so are `ς` and `Σ`. */
-const folded = (text: string): string => `upper(lower(${text} COLLATE "und-x-icu"))`;
+/**
+ * Written as a range of the index, and sorted like the index. With an equality, the planner may expect to find the tag
+ * soon among all plants in the order of their ids, and read half of the table.
+ */
+const tagAfter = (comparison: '>' | '>='): string =>
+  `(${TAG_HASH}, plant.id) ${comparison} (hashtextextended(:tag, 0), :start)
+    AND (${TAG_HASH}, plant.id) <= (hashtextextended(:tag, 0), ${MAX_PLANT_ID}) AND plant.tag = :tag`;
 
-/** The trigram index has the first 1,000 characters of a name. A second index finds the few longer names. */
-const NAME_CONTAINS = `(${folded('left(plant.name, 1000)')} LIKE ${folded(':pattern')}
-  OR length(plant.name) > 1000 AND ${folded('plant.name')} LIKE ${folded(':pattern')})`;
+/**
+ * Folds case in all of Unicode, whatever the collation of the database: `ß`, `SS` and `ẞ` are equal, and so are `σ` and
+ * `ς`. pg_trgm makes lower-case trigrams; a final Σ would become another letter than a Σ within a word, so it is
+ * replaced by a letter without that rule.
+ */
+const folded = (text: string): string =>
+  `translate(upper(lower(${text} COLLATE "und-x-icu")), 'Σ', 'Ϲ')`;
+
+/** The trigram index has the first 1,000 characters of a name. Another index finds the few longer names. */
+const NAME_CONTAINS = [
+  `${folded('left(plant.name, 1000)')} LIKE ${folded(':pattern')}`,
+  `length(plant.name) > 1000 AND ${folded('plant.name')} LIKE ${folded(':pattern')}`,
+];
+
+export interface FoundPlants {
+  /** In ascending order of id. */
+  readonly plants: readonly Plant[];
+  /** Whether these are all plants that match. */
+  readonly isWhole: boolean;
+}
+
+interface PlantRow {
+  readonly id: string;
+  readonly name: string;
+  readonly tag: string | null;
+}
 
 /** The statements on many plants, and those that change a plant. */
 @Injectable()
@@ -21,18 +54,70 @@ export class CatalogueRepository {
   constructor(@InjectRepository(Plant) private readonly plants: Repository<Plant>) {}
 
   /**
-   * Returns plants that match the filter, in ascending order of id.
+   * Returns the first plants that match the filter: at most `limit`, and at least one if there is any.
    *
    * @param after only greater ids
    */
-  find({ tag, name }: PlantFilterDto, after: bigint | undefined, limit: number): Promise<Plant[]> {
-    const query = this.plants.createQueryBuilder('plant').orderBy('plant.id').limit(limit);
-    if (after !== undefined) query.andWhere('plant.id > :after', { after: String(after) });
-    if (tag !== undefined) query.andWhere(TAG_IS, { tag });
-    if (name !== undefined) {
-      query.andWhere(NAME_CONTAINS, { pattern: `%${name.replaceAll(/[\\%_]/g, '\\$&')}%` });
+  async find(
+    { tag, name }: PlantFilterDto,
+    after: bigint | undefined,
+    limit: number,
+  ): Promise<FoundPlants> {
+    if (name === undefined) return this.page(tag, after, limit);
+    const pattern = `%${name.replaceAll(/[\\%_]/g, '\\$&')}%`;
+    // Two statements, because the planner cannot estimate how many plants either condition finds.
+    const pages: FoundPlants[] = [];
+    for (const condition of NAME_CONTAINS) {
+      pages.push(await this.page(tag, after, limit, { condition, pattern }));
     }
-    return query.getMany();
+    return merge(pages, limit);
+  }
+
+  private async page(
+    tag: string | undefined,
+    after: bigint | undefined,
+    limit: number,
+    search?: { readonly condition: string; readonly pattern: string },
+  ): Promise<FoundPlants> {
+    const { manager } = this.plants;
+    const matching = (query: SelectQueryBuilder<ObjectLiteral>) => {
+      query
+        .select(['plant.id AS id', 'plant.name AS name', 'plant.tag AS tag'])
+        .from(Plant, 'plant')
+        // One plant more tells whether there is another page.
+        .limit(limit + 1);
+      if (tag !== undefined) {
+        const start = String(after ?? MIN_PLANT_ID);
+        query.where(tagAfter(after === undefined ? '>=' : '>'), { tag, start }).orderBy(TAG_HASH);
+      } else if (after !== undefined) {
+        query.where('plant.id > :after', { after: String(after) });
+      }
+      if (search !== undefined) query.andWhere(search.condition, { pattern: search.pattern });
+      return query.addOrderBy('plant.id');
+    };
+    const measured = (query: SelectQueryBuilder<ObjectLiteral>) =>
+      query
+        .select('page.*')
+        .addSelect(
+          'sum(octet_length(name) + coalesce(octet_length(tag), 0)) OVER (ORDER BY id)',
+          'bytes',
+        )
+        .addSelect('count(*) OVER ()', 'found')
+        .from(matching, 'page');
+    const rows = await manager
+      .createQueryBuilder()
+      .select(['id', 'name', 'tag', 'found'])
+      .from(measured, 'page')
+      .where('bytes - octet_length(name) - coalesce(octet_length(tag), 0) < :most', {
+        most: MAX_PAGE_BYTES,
+      })
+      .orderBy('id')
+      .limit(limit)
+      .getRawMany<PlantRow & { readonly found: string }>();
+    return {
+      plants: rows.map(toPlant),
+      isWhole: rows.length === Number(rows[0]?.found ?? 0),
+    };
   }
 
   /**
@@ -54,7 +139,7 @@ export class CatalogueRepository {
       .where({ id, ...contentOf(expected) })
       .returning('*')
       .execute();
-    return toPlant(raw);
+    return firstPlant(raw);
   }
 
   /**
@@ -70,7 +155,7 @@ export class CatalogueRepository {
       .where({ id, ...contentOf(expected) })
       .returning('*')
       .execute();
-    return toPlant(raw);
+    return firstPlant(raw);
   }
 }
 
@@ -79,7 +164,25 @@ function contentOf(expected: StoredPlantDto | undefined) {
 }
 
 /** TypeORM returns the rows of RETURNING as the driver does. */
-function toPlant(raw: unknown): Plant | undefined {
-  const [row] = raw as { id: string; name: string; tag: string | null }[];
-  return row && { ...row, id: BigInt(row.id) };
+function firstPlant(raw: unknown): Plant | undefined {
+  const [row] = raw as PlantRow[];
+  return row && toPlant(row);
+}
+
+function toPlant({ id, name, tag }: PlantRow): Plant {
+  return { id: BigInt(id), name, tag };
+}
+
+/**
+ * Merges the pages of several conditions, which can find the same plant. Beyond the last plant of a page that is not
+ * whole, plants are missing.
+ */
+function merge(pages: readonly FoundPlants[], limit: number): FoundPlants {
+  const ends = pages.flatMap(({ plants, isWhole }) => (isWhole ? [] : plants.slice(-1)));
+  const found = new Map(pages.flatMap(({ plants }) => plants.map((plant) => [plant.id, plant])));
+  const all = [...found.values()]
+    .filter(({ id }) => ends.every((end) => id <= end.id))
+    .toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  const plants = all.slice(0, limit);
+  return { plants, isWhole: ends.length === 0 && plants.length === all.length };
 }

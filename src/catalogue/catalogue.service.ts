@@ -4,11 +4,19 @@ import type { Precondition } from '../http/entity-tag.js';
 import { toStoredPlantDto } from '../plants/dto/plant-to-dto.js';
 import type { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
 import type { Plant } from '../plants/plant.entity.js';
-import { PlantsService } from '../plants/plants.service.js';
+import { noSuchPlant, PlantsService } from '../plants/plants.service.js';
 import { CatalogueRepository } from './catalogue.repository.js';
+import type { FoundPlants } from './catalogue.repository.js';
 import type { ListPlantsDto } from './dto/list-plants.dto.js';
+import type { PlantFilterDto } from './dto/plant-filter.dto.js';
 import type { PlantPatchDto } from './dto/plant-patch.dto.js';
 import type { PlantReplacementDto } from './dto/plant-replacement.dto.js';
+
+/** Most concurrent searches by name. A search can take seconds, and creates need the other connections. */
+const MAX_SEARCHES = 3;
+
+/** How often a change with a precondition is tried while other requests change the plant. */
+const MAX_ATTEMPTS = 5;
 
 export interface Page {
   readonly plants: readonly StoredPlantDto[];
@@ -18,17 +26,41 @@ export interface Page {
 
 @Injectable()
 export class CatalogueService {
+  private searches = 0;
+
   constructor(
     private readonly catalogue: CatalogueRepository,
     private readonly plants: PlantsService,
   ) {}
 
-  /** Lists plants in ascending order of their ids. */
+  /**
+   * Lists plants in ascending order of their ids.
+   *
+   * @throws PlantStoreError `overloaded` if too many searches by name are running
+   */
   async list({ limit, after, ...filter }: ListPlantsDto): Promise<Page> {
-    // One plant more tells whether there is another page.
-    const found = await this.catalogue.find(filter, after, limit + 1);
-    const plants = found.slice(0, limit).map(toStoredPlantDto);
-    return { plants, next: found.length > limit ? plants.at(-1)?.id : undefined };
+    const { plants, isWhole } = await this.find(filter, after, limit);
+    return {
+      plants: plants.map(toStoredPlantDto),
+      next: isWhole ? undefined : plants.at(-1)?.id,
+    };
+  }
+
+  private async find(
+    filter: PlantFilterDto,
+    after: bigint | undefined,
+    limit: number,
+  ): Promise<FoundPlants> {
+    if (filter.name === undefined) return this.catalogue.find(filter, after, limit);
+    if (this.searches >= MAX_SEARCHES) {
+      throw new PlantStoreError('overloaded', 'too many searches are running');
+    }
+    this.searches += 1;
+    try {
+      return await this.catalogue.find(filter, after, limit);
+    } finally {
+      this.searches -= 1;
+    }
   }
 
   /**
@@ -86,16 +118,19 @@ export class CatalogueService {
     precondition: Precondition | undefined,
     perform: (expected?: StoredPlantDto) => Promise<Plant | undefined>,
   ): Promise<Plant> {
-    let expected: StoredPlantDto | undefined;
-    if (precondition !== undefined) {
-      expected = await this.plants.get(id);
-      if (!precondition(expected)) throw new PlantStoreError('precondition-failed');
+    if (precondition === undefined) {
+      const changed = await perform();
+      if (changed === undefined) throw noSuchPlant(id);
+      return changed;
     }
-    const changed = await perform(expected);
-    if (changed !== undefined) return changed;
-    // It does not exist, or another request has changed it since.
-    await this.plants.get(id);
-    throw new PlantStoreError('precondition-failed');
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const expected = await this.plants.get(id);
+      if (!precondition(expected)) throw new PlantStoreError('precondition-failed');
+      const changed = await perform(expected);
+      if (changed !== undefined) return changed;
+      // Another request has changed or removed the plant since. The precondition may hold for the new content as well.
+    }
+    throw new PlantStoreError('overloaded', 'too many requests change this plant');
   }
 }
 

@@ -198,7 +198,7 @@ export class Batcher<Item, Result> {
    * Performs a group, and settles its items. If some of its rows can have caused the failure, both halves of the group
    * are retried.
    *
-   * @returns the failure of the last items, unless rows were at fault
+   * @returns `undefined` if the group succeeded or single rows were refused; otherwise the failure that ended it
    */
   private async commit(
     group: readonly Waiting<Item, Result>[],

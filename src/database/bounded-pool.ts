@@ -59,8 +59,8 @@ const CallbackPool = Pool as unknown as new (config: object) => Omit<Pool, 'conn
 
 /**
  * A pool with connections to a primary only. If the URL has several hosts, all connections lead to the host that was
- * last found to be the primary; when it fails, the pool looks for the primary again. Waits have a timeout, and fail at once during an outage or after other
- * waits have timed out. Failures are {@link PlantStoreError}s: `database-unavailable`, or `overloaded` if all connections
+ * last found to be the primary; when it fails, the pool looks for the primary again. A request for a connection waits
+ * until a timeout, and fails at once during an outage or after other requests have timed out. Failures are {@link PlantStoreError}s: `database-unavailable`, or `overloaded` if all connections
  * are in use. Errors that the statement itself has caused are passed on unchanged.
  */
 export class BoundedPool extends CallbackPool implements StatementRunner {
@@ -304,12 +304,15 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 /** Abandons a connection that is not ready in time. */
 async function withTimeout(client: PoolClient, connecting: () => Promise<void>): Promise<void> {
   // `setImmediate` first reads an answer that has already arrived.
-  const giveUp = () => setImmediate(() => client.abandon());
-  const timer = setTimeout(giveUp, DATABASE_LIMITS.connection);
+  let giveUp: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => {
+    giveUp = setImmediate(() => client.abandon());
+  }, DATABASE_LIMITS.connection);
   try {
     await connecting();
   } finally {
     clearTimeout(timer);
+    clearImmediate(giveUp);
   }
 }
 

@@ -18,7 +18,7 @@ export const ERROR_TABLE = {
   'bad-request': { status: 400, number: 40000, message: 'the request is malformed' },
   'malformed-json': { status: 400, number: 40001, message: 'the body is not valid JSON' },
   'body-missing': { status: 400, number: 40002, message: 'the request body is missing' },
-  'body-not-valid': { status: 400, number: 40003, message: 'the body is not a valid NewPlant' },
+  'body-not-valid': { status: 400, number: 40003, message: 'the body does not fit its schema' },
   'parameter-not-valid': { status: 400, number: 40004, message: 'a parameter is not valid' },
   'id-taken': {
     status: 400,
@@ -60,7 +60,7 @@ export const ERROR_TABLE = {
   'precondition-failed': {
     status: 412,
     number: 41200,
-    message: 'the plant has changed: a precondition of the request does not hold',
+    message: 'a precondition of the request does not hold',
   },
   'body-too-large': { status: 413, number: 41300, message: 'the body is too large' },
   'unsupported-media-type': {

@@ -32,7 +32,10 @@ export function toAnswer(failure: unknown): ErrorAnswer {
   };
 }
 
-/** RFC 5789, section 3.1 (Accept-Patch), Linked Data Platform, section 7.1 (Accept-Post), RFC 9110, section 12.5.1. */
+/**
+ * The header field that lists the accepted media types. Its name depends on the method: RFC 5789, section 3.1
+ * (Accept-Patch), Linked Data Platform, section 7.1 (Accept-Post), RFC 9110, section 12.5.1 (Accept).
+ */
 function acceptedBy({ accepted, method }: UnsupportedMediaTypeError): Record<string, string> {
   const name = { POST: 'Accept-Post', PATCH: 'Accept-Patch' }[method] ?? 'Accept';
   return { [name]: accepted.join(', ') };

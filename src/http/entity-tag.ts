@@ -47,11 +47,15 @@ export function preconditionOf(headers: IncomingHttpHeaders): Precondition | und
 }
 
 /**
- * Whether the client already has the representation with this tag (RFC 9110, section 13.1.2).
+ * Whether a client that reads already has the representation with this tag (RFC 9110, section 13.2.2).
  *
- * @throws PlantStoreError `parameter-not-valid`
+ * @throws PlantStoreError `precondition-failed`, `parameter-not-valid`
  */
 export function isNotModified(headers: IncomingHttpHeaders, tag: string): boolean {
+  const ifMatch = listOf(headers, 'if-match');
+  if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(tag)) {
+    throw new PlantStoreError('precondition-failed');
+  }
   const ifNoneMatch = listOf(headers, 'if-none-match');
   return ifNoneMatch !== undefined && matchesWeakly(ifNoneMatch, tag);
 }
@@ -69,8 +73,8 @@ function listOf(
   if (text === undefined || text === '*') return text;
   const tags = text.match(ENTITY_TAG) ?? [];
   // Elements may be empty (RFC 9110, section 5.6.1.2).
-  const elements = text.replaceAll(ENTITY_TAG, '-').split(',');
-  if (!elements.every((element) => ['', '-'].includes(element.trim()))) {
+  const elements = text.replaceAll(ENTITY_TAG, '\0').split(',');
+  if (!elements.every((element) => /^[\t ]*\0?[\t ]*$/.test(element))) {
     const rule = 'must be * or a list of entity tags, such as "abc"';
     throw new PlantStoreError('parameter-not-valid', `${FIELD_NAMES[name]} ${rule}`);
   }

@@ -13,5 +13,6 @@ export function parseQuery(text: string): ParsedUrlQuery {
   } catch {
     throw new PlantStoreError('parameter-not-valid', 'the query is not percent-encoded UTF-8');
   }
-  return parse(text);
+  // By default, the parser ignores what follows the thousandth pair.
+  return parse(text, undefined, undefined, { maxKeys: 0 });
 }

@@ -32,8 +32,11 @@ export class PlantsService {
   /** @throws PlantStoreError `no-such-plant` */
   async get(id: bigint): Promise<StoredPlantDto> {
     const plant = await this.groupLookup.find(id);
-    if (plant === undefined)
-      throw new PlantStoreError('no-such-plant', `there is no plant with id ${id}`);
+    if (plant === undefined) throw noSuchPlant(id);
     return toStoredPlantDto(plant);
   }
+}
+
+export function noSuchPlant(id: bigint): PlantStoreError {
+  return new PlantStoreError('no-such-plant', `there is no plant with id ${id}`);
 }
