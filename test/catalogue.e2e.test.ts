@@ -289,10 +289,10 @@ describe.each([
 
   beforeAll(async () => {
     database = await createTestDatabase(options);
-    const name = new URL(database.url).pathname.slice(1);
+    const databaseName = new URL(database.url).pathname.slice(1);
     // Leaves only scans of the trigram index. In such a small table, the planner would not choose it.
     for (const scan of ['seqscan', 'indexscan', 'indexonlyscan']) {
-      await database.query(`ALTER DATABASE ${name} SET enable_${scan} = off`);
+      await database.query(`ALTER DATABASE ${databaseName} SET enable_${scan} = off`);
     }
     local = await startTestService({ database });
     await local.post({ id: 1000, name: 'something else' });

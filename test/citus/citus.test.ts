@@ -78,7 +78,10 @@ describe('migrations', () => {
       "INSERT INTO plants SELECT n, 'Plant ' || n, NULL FROM generate_series(1, 1000) AS n",
     );
     const stored = await coordinator.query('SELECT * FROM plants ORDER BY id');
-    for (const migrate of [revertMigration, applyMigrations]) {
+    const revertAllButFirst = async (...how: Parameters<typeof revertMigration>) => {
+      for (const _ of dataSource.migrations.slice(1)) await revertMigration(...how);
+    };
+    for (const migrate of [revertAllButFirst, applyMigrations]) {
       await migrate(dataSource, { log, signal });
       expect(await distributedTables()).toEqual(migrate === applyMigrations ? DISTRIBUTED : {});
       expect(await coordinator.query('SELECT * FROM plants ORDER BY id')).toEqual(stored);
@@ -140,6 +143,24 @@ describe('operations', () => {
           if (status !== 200) expect([status, json['error']]).toEqual([400, 40009]);
         }
       }
+
+      // Lists, searches and changes.
+      const page = await service.request('GET', '/plants?after=999&limit=500&name=PLANT%201');
+      expect(page.text).toBe(JSON.stringify(ids.map((id) => ({ id, name: `Plant ${id}` }))));
+      const headers = { 'Content-Type': 'application/json', 'If-Match': '*' };
+      const patched = await service.request('PATCH', '/plants/1000', {
+        headers,
+        body: '{"tag":"x"}',
+      });
+      expect(patched.json).toEqual({ id: 1000, name: 'Plant 1000', tag: 'x' });
+      expect((await service.request('GET', '/plants?tag=x')).text).toBe(`[${patched.text}]`);
+      const replaced = await service.request('PUT', '/plants/1000', {
+        headers,
+        body: '{"name":"y"}',
+      });
+      expect(replaced.json).toEqual({ id: 1000, name: 'y' });
+      expect((await service.request('DELETE', '/plants/1000', { headers })).status).toBe(204);
+      expect((await get(1000)).status).toBe(404);
     } finally {
       await service.stop();
       await pgBouncer?.kill();

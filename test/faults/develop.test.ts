@@ -1,8 +1,12 @@
+import { execFile } from 'node:child_process';
 import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { expect, it } from 'vitest';
+import { promisify } from 'node:util';
+import { beforeAll, expect, it } from 'vitest';
 import { Workspace } from '../support/process.js';
 import type { ServiceProcess } from '../support/process.js';
+
+beforeAll(() => promisify(execFile)('npm', ['run', 'build:dev', '--silent']));
 
 const PLANT = '{"id":1,"name":"Monstera"}';
 
