@@ -95,7 +95,8 @@ describe('migrations', () => {
     const dataSource = createDataSource(coordinator.url);
     await connect(dataSource, { log, signal });
     await applyMigrations(dataSource, { log, signal });
-    await revertMigration(dataSource, { log, signal });
+    for (const _ of dataSource.migrations.slice(1))
+      await revertMigration(dataSource, { log, signal });
     await coordinator.query("SELECT create_distributed_table('plants', 'id')");
     await applyMigrations(dataSource, { log, signal });
     expect(await distributedTables()).toEqual(DISTRIBUTED);

@@ -6,6 +6,8 @@ export class DistributeTables1795305600000 implements MigrationInterface {
 
   async up(queryRunner: QueryRunner): Promise<void> {
     if (!(await hasCitus(queryRunner))) return;
+    // Otherwise Citus refuses extensions and objects on several workers later in the transaction.
+    await queryRunner.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'");
     // An operator may have distributed the table already, with `create_distributed_table_concurrently`.
     await queryRunner.query(
       `SELECT create_distributed_table(t, 'id') FROM CAST('plants' AS regclass) AS t
