@@ -16,7 +16,8 @@ import { ENTITY_TAG } from '../plants/plants.openapi.js';
 import { MERGE_PATCH, PlantPatchDto } from './dto/plant-patch.dto.js';
 import { PlantReplacementDto } from './dto/plant-replacement.dto.js';
 
-/* What the document says of each operation. The examples work one after the other, after those of createPlant. */
+/* The documentation of each operation. Its examples succeed if they are sent in the order of the document, after the
+   examples of createPlant. */
 
 const IF_MATCH = ApiHeader({
   name: 'If-Match',

@@ -110,8 +110,8 @@ export class CatalogueService {
   }
 
   /**
-   * Changes a plant. With a precondition, the change happens only if the plant still has the content for which the
-   * precondition holds, so that of several concurrent changes one wins.
+   * Changes a plant. With a precondition, the statement changes the plant only if it still has the content for which the
+   * precondition held. Of several concurrent changes with the same entity tag, exactly one succeeds.
    */
   private async change(
     id: bigint,

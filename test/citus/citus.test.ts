@@ -134,7 +134,7 @@ describe('operations', () => {
       const found = await Promise.all(ids.map(get));
       expect(found.map(({ json }) => json)).toEqual(ids.map((id) => ({ id, name: `Plant ${id}` })));
 
-      // Several contents for each id in a group: the stored plant is seldom that of the first.
+      // A group has several plants with the same id and different names. The first of them is seldom the stored one.
       const rivals = numbers(0, 300).map((n) => ({ id: 2_000 + (n % 5), name: `Rival ${n}` }));
       for (const _ of [1, 2]) {
         const answers = await Promise.all(rivals.map((rival) => service.post(rival)));
