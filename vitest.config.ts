@@ -13,7 +13,7 @@ export default defineConfig({
   test: {
     hookTimeout: 60_000,
     // Many tests wait for time to pass, so there can be more of them than processors.
-    maxWorkers: 4,
+    maxWorkers: 6,
     coverage: {
       include: ['src/**/*.ts'],
       // Runs as a process of its own, in test/faults.
