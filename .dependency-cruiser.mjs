@@ -11,6 +11,7 @@ const LAYERS = [
   'auth',
   'plants',
   'catalogue',
+  'transfer',
   'docs',
   'local',
 ];

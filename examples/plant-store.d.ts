@@ -28,6 +28,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/plants/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export plants
+         * @description Returns all plants that match, each on a line of its own, in ascending order of their ids. The answer can be imported. Plants that change meanwhile appear with their old or their new content. If the export fails, the connection breaks before the end of the answer; `after` with the last id continues it.
+         */
+        get: operations["exportPlants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/plants/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import plants
+         * @description Creates a plant for each line of the body, which is a NewPlant in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary.
+         *
+         *     An import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: plants that are stored with the same content count as unchanged.
+         */
+        post: operations["importPlants"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/plants/{id}": {
         parameters: {
             query?: never;
@@ -100,6 +142,15 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description The last line of a complete import. */
+        ImportSummary: {
+            /** @description Plants that the import has stored. */
+            created: number;
+            /** @description Lines that were refused. */
+            refused: number;
+            /** @description Plants that were stored before, with the same content. */
+            unchanged: number;
+        };
         /** @description A plant to create. */
         NewPlant: {
             /**
@@ -171,6 +222,42 @@ export interface components {
              * @example indoor
              */
             tag?: string;
+        };
+        /** @description Why a line of an import was refused. */
+        RefusedLine: {
+            /**
+             * Format: int32
+             * @description Numeric error indicator. Its first three digits are the HTTP status. A number never changes its meaning.
+             *
+             *     - 40000: the request is malformed
+             *     - 40001: the body is not valid JSON
+             *     - 40002: the request body is missing
+             *     - 40003: the body does not fit its schema
+             *     - 40004: a parameter is not valid
+             *     - 40009: the id belongs to a plant with other content
+             *     - 40100: the request needs a bearer token in its Authorization header
+             *     - 40101: the bearer token is not valid
+             *     - 40102: the bearer token has expired
+             *     - 40400: the path does not exist
+             *     - 40401: there is no plant with this id
+             *     - 40500: the method is not allowed for this path
+             *     - 40800: the request timed out before it was complete
+             *     - 41200: a precondition of the request does not hold
+             *     - 41300: the body is too large
+             *     - 41500: the body must be application/json in UTF-8, without Content-Encoding
+             *     - 41700: the only supported expectation is 100-continue
+             *     - 43100: the request header fields are too large
+             *     - 50000: the service failed to handle the request
+             *     - 50300: the database is unavailable
+             *     - 50301: too many requests are waiting for the database
+             *     - 50302: the service is shutting down
+             *     - 50303: the token issuer is unavailable, so the token cannot be verified
+             */
+            error: number;
+            /** @description The number of the line, from 1. */
+            line: number;
+            /** @description Text describing the error. */
+            message: string;
         };
         /** @description A plant with its id. */
         StoredPlant: {
@@ -429,6 +516,299 @@ export interface operations {
             };
             /** @description 41300: the body is too large */
             413: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
+            415: {
+                headers: {
+                    /** @description The content coding that the operation accepts. */
+                    "Accept-Encoding"?: string;
+                    /** @description The media type that the operation accepts. */
+                    "Accept-Post"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    exportPlants: {
+        parameters: {
+            query?: {
+                /** @description Only plants with exactly this tag. */
+                tag?: string;
+                /** @description Only plants whose name contains this text, in upper or lower case. At least 3 characters. */
+                name?: string;
+                /** @description Only plants with a greater id. The `Link` of a page has the right value. */
+                after?: number;
+            };
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plants. Each line is a StoredPlant in JSON. */
+            200: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40004: a parameter is not valid
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    importPlants: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description NewPlants, each on a line of its own. The limit on the length of a body applies to each line, and the body can have any length. */
+        requestBody: {
+            content: {
+                "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            /** @description The import is complete if the last line is a summary. */
+            200: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+            /** @description 40000: the request is malformed */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;

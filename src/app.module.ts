@@ -12,6 +12,7 @@ import { HttpModule } from './http/http.module.js';
 import { ObservabilityModule } from './observability/observability.module.js';
 import type { Observability } from './observability/observability.module.js';
 import { PlantsModule } from './plants/plants.module.js';
+import { TransferModule } from './transfer/transfer.module.js';
 
 @Module({})
 export class AppModule {
@@ -24,6 +25,8 @@ export class AppModule {
         DatabaseModule.forRoot(config.database, observability),
         HttpModule,
         AuthModule,
+        // Before the modules with `plants/:id`, because Express takes the first route that matches.
+        TransferModule,
         PlantsModule,
         CatalogueModule,
       ],

@@ -29,7 +29,7 @@ const outage = new PlantStoreError('database-unavailable');
 
 describe('creating a plant', () => {
   it('answers with its content', async () => {
-    creates.create.mockResolvedValue('stored');
+    creates.create.mockResolvedValue('created');
     expect(await service.create({ id: 7n, name: 'Fern', tag: 'shade' })).toEqual({
       name: 'Fern',
       tag: 'shade',

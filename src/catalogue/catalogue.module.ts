@@ -11,5 +11,6 @@ import { CatalogueService } from './catalogue.service.js';
   imports: [TypeOrmModule.forFeature([Plant]), PlantsModule],
   controllers: [CatalogueController],
   providers: [CatalogueService, CatalogueRepository],
+  exports: [CatalogueService],
 })
 export class CatalogueModule {}

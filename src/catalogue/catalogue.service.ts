@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Slots } from '../database/slots.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Precondition } from '../http/entity-tag.js';
 import { toStoredPlantDto } from '../plants/dto/plant-to-dto.js';
@@ -26,7 +27,7 @@ export interface Page {
 
 @Injectable()
 export class CatalogueService {
-  private searches = 0;
+  private readonly searches = new Slots(MAX_SEARCHES, 'too many searches are running');
 
   constructor(
     private readonly catalogue: CatalogueRepository,
@@ -52,14 +53,11 @@ export class CatalogueService {
     limit: number,
   ): Promise<FoundPlants> {
     if (filter.name === undefined) return this.catalogue.find(filter, after, limit);
-    if (this.searches >= MAX_SEARCHES) {
-      throw new PlantStoreError('overloaded', 'too many searches are running');
-    }
-    this.searches += 1;
+    const giveBack = this.searches.take();
     try {
       return await this.catalogue.find(filter, after, limit);
     } finally {
-      this.searches -= 1;
+      giveBack();
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Express, NextFunction, Request, Response } from 'express';
+import type { Express, NextFunction, Request, RequestParamHandler, Response } from 'express';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
@@ -23,16 +23,46 @@ type RouterLayer = Pick<Express['router']['stack'][number], 'route'> & {
   match(path: string): boolean;
 };
 
-/** The methods of all routes at the path of the request, as Express would match them. */
-function allowedMethods({ app, originalUrl }: Request): readonly string[] {
+type RoutedLayer = RouterLayer & { readonly route: NonNullable<RouterLayer['route']> };
+
+/**
+ * Makes Express skip a route with a parameter if another route has exactly the path of the request: `GET /plants/import`
+ * does not look up a plant called `import`, but is answered 405.
+ */
+export function preferLiteralPaths(): RequestParamHandler {
+  // Made by the first request, because the routes are added later.
+  let paths: ReadonlySet<string> | undefined;
+  return (request, _response, next) => {
+    paths ??= new Set(
+      routesOf(request)
+        .map(({ route }) => route.path)
+        .filter(isLiteral),
+    );
+    next(paths.has(request.path) ? 'route' : undefined);
+  };
+}
+
+function isLiteral(path: string): boolean {
+  return !/[:*]/.test(path);
+}
+
+function routesOf({ app }: Request): readonly RoutedLayer[] {
+  return (app.router.stack as unknown as readonly RouterLayer[]).filter(
+    (layer): layer is RoutedLayer => layer.route !== undefined,
+  );
+}
+
+/** The methods of all routes at the path of the request, as Express would match them; of all routes for `*`. */
+function allowedMethods(request: Request): readonly string[] {
   // `request.path` lacks the base path if a router is mounted below it.
-  const path = originalUrl.replace(/^https?:\/\/[^/]*/i, '').split('?', 1)[0] || '/';
-  const methods = new Set<string>();
-  for (const layer of app.router.stack as unknown as readonly RouterLayer[]) {
-    if (layer.route && (path === '*' || layer.match(path))) {
-      for (const method of layer.route.stack) methods.add(method.method.toUpperCase());
-    }
-  }
+  const path = request.originalUrl.replace(/^https?:\/\/[^/]*/i, '').split('?', 1)[0] || '/';
+  const matching = routesOf(request).filter((layer) => path === '*' || layer.match(path));
+  const literal = matching.filter(({ route }) => route.path === path);
+  const methods = new Set(
+    (literal.length > 0 ? literal : matching).flatMap(({ route }) =>
+      route.stack.map(({ method }) => method.toUpperCase()),
+    ),
+  );
   if (methods.size === 0) return [];
   if (methods.has('GET')) methods.add('HEAD');
   return [...methods.add('OPTIONS')].toSorted();

@@ -8,6 +8,7 @@ import { getMetadataStorage, validateSync } from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import type { ErrorCode } from '../errors/error-table.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
+import type { JsonSource } from './exact-json.js';
 import type { MediaTypes, UnreadBody } from './json-body.js';
 import { quote } from './quote.js';
 
@@ -59,11 +60,24 @@ export class DtoPipe implements PipeTransform {
 
 async function bodyAs(dtoClass: DtoClass, body: UnreadBody): Promise<object> {
   const types = Reflect.getMetadata(MEDIA_TYPES, dtoClass) as MediaTypes | undefined;
-  const value = await body.read(types);
+  return toDto(dtoClass, await body.read(types), 'body');
+}
+
+/**
+ * Builds a DTO from parsed JSON, and validates it.
+ *
+ * @throws PlantStoreError `body-not-valid`
+ */
+export function toDto<T extends object>(
+  dtoClass: new () => T,
+  value: unknown,
+  source: JsonSource,
+): T {
+  if (!isDtoClass(dtoClass)) throw new TypeError('the class has no rules');
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new PlantStoreError('body-not-valid', 'the body must be a JSON object');
+    throw new PlantStoreError('body-not-valid', `the ${source} must be a JSON object`);
   }
-  return make(dtoClass, value, 'body-not-valid');
+  return make(dtoClass, value, 'body-not-valid') as T;
 }
 
 function refuseOthers(dtoClass: DtoClass, parameters: object): void {

@@ -26,6 +26,9 @@ export class ExactNumber {
   }
 }
 
+/** What a text is, for the messages of its failures. */
+export type JsonSource = 'body' | 'line';
+
 /**
  * Parses JSON (RFC 8259) in linear time, without losing digits of integers. Returns what `JSON.parse` returns, except
  * that an integer that a double cannot represent, or a number that would be rounded to an integer, becomes an
@@ -34,8 +37,8 @@ export class ExactNumber {
  * @throws PlantStoreError `malformed-json`, also for nesting deeper than 64 levels and for duplicate members with
  * different values
  */
-export function parseExactJson(text: string): unknown {
-  return new Parser(text).parse();
+export function parseExactJson(text: string, source: JsonSource = 'body'): unknown {
+  return new Parser(text, source).parse();
 }
 
 /**
@@ -76,7 +79,10 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
 class Parser {
   private at = 0;
 
-  constructor(private readonly text: string) {}
+  constructor(
+    private readonly text: string,
+    private readonly source: JsonSource,
+  ) {}
 
   parse(): unknown {
     const value = this.value(1);
@@ -94,7 +100,7 @@ class Parser {
   private bareValue(first: string | undefined, depth: number): unknown {
     if (first === '"') return this.string();
     if (first === '{' || first === '[') {
-      if (depth > MAX_DEPTH) throw malformed(`it is nested deeper than ${MAX_DEPTH} levels`);
+      if (depth > MAX_DEPTH) throw this.malformed(`it is nested deeper than ${MAX_DEPTH} levels`);
       this.at++;
       return first === '{' ? this.object(depth) : this.array(depth);
     }
@@ -115,7 +121,7 @@ class Parser {
       const value = this.value(depth + 1);
       if (!Object.hasOwn(object, name)) addMember(object, name, value);
       else if (object[name] !== value && !isDeepStrictEqual(object[name], value)) {
-        throw malformed(`the member ${quote(name)} occurs twice, with different values`);
+        throw this.malformed(`the member ${quote(name)} occurs twice, with different values`);
       }
     }
     this.at++;
@@ -191,12 +197,13 @@ class Parser {
     const column = this.at - before.lastIndexOf('\n');
     const code = this.text.codePointAt(this.at);
     const found = code === undefined ? 'end' : quote(String.fromCodePoint(code));
-    throw malformed(`unexpected ${found} at line ${line}, column ${column}`);
+    const place = this.source === 'line' ? `column ${column}` : `line ${line}, column ${column}`;
+    throw this.malformed(`unexpected ${found} at ${place}`);
   }
-}
 
-function malformed(why: string): PlantStoreError {
-  return new PlantStoreError('malformed-json', `the body is not valid JSON: ${why}`);
+  private malformed(why: string): PlantStoreError {
+    return new PlantStoreError('malformed-json', `the ${this.source} is not valid JSON: ${why}`);
+  }
 }
 
 function addMember(object: Record<string, unknown>, name: string, value: unknown): void {

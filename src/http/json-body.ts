@@ -2,7 +2,10 @@ import { MIMEType } from 'node:util';
 import type { Request, Response } from 'express';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { UnsupportedMediaTypeError } from '../errors/unsupported-media-type.error.js';
+import { chunksOf, splitLines } from './body-lines.js';
+import type { Line } from './body-lines.js';
 import { parseExactJson } from './exact-json.js';
+import type { JsonSource } from './exact-json.js';
 import { quote } from './quote.js';
 import { declaresBody } from './unread-body.js';
 
@@ -75,9 +78,31 @@ export class UnreadBody {
 
   /** Reads and parses the body. The value is not kept here, so that its memory can be freed while the plant waits. */
   async read(accepted: MediaTypes = JSON_ONLY): Promise<unknown> {
-    if (this.isTaken) throw new TypeError('a handler can have only one parameter with @Body()');
+    this.take();
+    return parseJson(await readBody(this.request, this.memory, accepted), 'body');
+  }
+
+  /**
+   * Reads the body line by line. The limit on its length applies to each line, and the limit on its total time does not
+   * apply. The lines end when the client goes away.
+   *
+   * @throws PlantStoreError `unsupported-media-type`; while lines are read `request-timeout`
+   */
+  lines(accepted: MediaTypes): AsyncIterable<Line> {
+    this.take();
+    const { request } = this;
+    const { limits } = this.memory;
+    const refusal = declaresBody(request) ? refusalOfType(request, accepted) : undefined;
+    if (refusal !== undefined) throw refusal;
+    sendContinue(request);
+    const gone = new AbortController();
+    request.res?.once('close', () => gone.abort());
+    return splitLines(chunksOf(request, limits.idleMilliseconds), limits.bytes, gone.signal);
+  }
+
+  private take(): void {
+    if (this.isTaken) throw new TypeError('only one parameter of a handler can read the body');
     this.isTaken = true;
-    return parseExactJson(decode(await readBody(this.request, this.memory, accepted)));
   }
 }
 
@@ -102,14 +127,17 @@ async function readBody(
     const refusal = refusalOfType(request, accepted);
     if (refusal !== undefined) throw refusal;
   }
-  // The server leaves 100 Continue to this reader (http-server.ts). HTTP/1.0 has no expectations (RFC 9110,
-  // section 10.1.1).
-  if (request.headers.expect !== undefined && request.httpVersion === '1.1') {
-    request.res?.writeContinue();
-  }
+  sendContinue(request);
   const body = await collect(request, memory, accepted);
   if (body.length === 0) throw new PlantStoreError('body-missing');
   return body;
+}
+
+/** The server leaves 100 Continue to this reader (http-server.ts). HTTP/1.0 has none (RFC 9110, section 10.1.1). */
+function sendContinue(request: Request): void {
+  if (request.headers.expect !== undefined && request.httpVersion === '1.1') {
+    request.res?.writeContinue();
+  }
 }
 
 function collect(
@@ -201,10 +229,15 @@ function isUtf8(contentType: string, accepted: MediaTypes): boolean {
 // `ignoreBOM` keeps a byte order mark in the text, where the parser refuses it (RFC 8259, section 8.1).
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-function decode(body: Buffer): string {
+/** @throws PlantStoreError `malformed-json` */
+export function parseJson(bytes: Buffer, source: JsonSource): unknown {
+  let text: string;
   try {
-    return utf8.decode(body);
+    text = utf8.decode(bytes);
   } catch (error) {
-    throw new PlantStoreError('malformed-json', 'the body is not valid UTF-8', { cause: error });
+    throw new PlantStoreError('malformed-json', `the ${source} is not valid UTF-8`, {
+      cause: error,
+    });
   }
+  return parseExactJson(text, source);
 }

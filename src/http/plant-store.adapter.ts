@@ -3,7 +3,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import type { Express, Request, Response } from 'express';
 import type { Observability } from '../observability/observability.module.js';
-import { unroutable } from './allowed-methods.js';
+import { preferLiteralPaths, unroutable } from './allowed-methods.js';
 import { stringifyExactJson } from './exact-json.js';
 import { HttpServer } from './http-server.js';
 import type { HttpLimits } from './limits.js';
@@ -23,7 +23,8 @@ export class PlantStoreAdapter extends ExpressAdapter {
         .enable('case sensitive routing')
         .disable('x-powered-by')
         .disable('etag')
-        .set('query parser', parseQuery),
+        .set('query parser', parseQuery)
+        .param('id', preferLiteralPaths()),
     );
   }
 

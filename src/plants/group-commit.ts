@@ -5,9 +5,10 @@ import { TRACER } from '../observability/tracer.js';
 import type { Tracer } from '../observability/tracer.js';
 import type { Plant } from './plant.entity.js';
 import { PlantsRepository } from './plants.repository.js';
+import type { Stored } from './plants.repository.js';
 
-/** `stored`: the plant is stored, now or from an earlier request. `taken`: its id belongs to a plant with other content. */
-export type Creation = 'stored' | 'taken';
+/** `taken`: the id belongs to a plant with other content. */
+export type Creation = Stored | 'taken';
 
 /** Creates the plants of many requests in one transaction. */
 @Injectable()
@@ -46,9 +47,12 @@ export class GroupCommit {
     // If the first plant was refused, the stored plant may still equal another plant of the group.
     const others = group.filter((plant) => !stored.has(plant.id) && !isAsSent(plant));
     const found = new Set(others.length === 0 ? [] : await this.plants.findStored(others));
-    return group.map((plant) =>
-      (stored.has(plant.id) ? isAsSent(plant) : found.has(plant)) ? 'stored' : 'taken',
-    );
+    return group.map((plant) => {
+      const creation = stored.get(plant.id);
+      if (creation === undefined) return found.has(plant) ? 'unchanged' : 'taken';
+      if (plant === sent.get(plant.id)) return creation;
+      return isAsSent(plant) ? 'unchanged' : 'taken';
+    });
   }
 }
 

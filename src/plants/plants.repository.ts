@@ -7,11 +7,19 @@ import { Plant } from './plant.entity.js';
 /*
  * If the id exists with the same content, the row is updated without a change. The update makes the COMMIT write WAL
  * and wait for the flush and for synchronous standbys, like the commit of the first create (manual, chapter 26.2.8).
- * If the content differs, no row is returned.
+ * If the content differs, no row is returned. Only an updated row has an xmax: its lock in ON CONFLICT sets it.
  */
 const UNLESS_STORED = `ON CONFLICT (id) DO UPDATE SET name = plants.name
   WHERE plants.name = EXCLUDED.name AND plants.tag IS NOT DISTINCT FROM EXCLUDED.tag
-  RETURNING id`;
+  RETURNING id, xmax = 0 AS created`;
+
+interface InsertedRow {
+  readonly id: string;
+  readonly created: boolean;
+}
+
+/** `unchanged`: the plant was stored before. */
+export type Stored = 'created' | 'unchanged';
 
 /** The statements on the table `plants`. */
 @Injectable()
@@ -26,15 +34,15 @@ export class PlantsRepository {
    * wins.
    *
    * @param plants with different ids
-   * @returns the ids that are stored with the content of these plants
+   * @returns the ids that are stored with the content of these plants, now or before
    */
-  async create(plants: readonly Plant[]): Promise<ReadonlySet<bigint>> {
+  async create(plants: readonly Plant[]): Promise<ReadonlyMap<bigint, Stored>> {
     // Sorted by id, so that concurrent transactions lock ids in the same order and cannot deadlock.
     const sorted = plants.toSorted((one, other) => (one.id < other.id ? -1 : 1));
     const { rows } = await (plants.length === 1
-      ? this.statements.run<{ id: string }>(insertOne(sorted[0]!))
-      : this.statements.run<{ id: string }>(insertMany(sorted), () => insertValues(sorted)));
-    return new Set(rows.map(({ id }) => BigInt(id)));
+      ? this.statements.run<InsertedRow>(insertOne(sorted[0]!))
+      : this.statements.run<InsertedRow>(insertMany(sorted), () => insertValues(sorted)));
+    return new Map(rows.map(({ id, created }) => [BigInt(id), created ? 'created' : 'unchanged']));
   }
 
   /**

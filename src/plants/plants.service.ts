@@ -7,6 +7,7 @@ import type { StoredPlantDto } from './dto/stored-plant.dto.js';
 import { GroupCommit } from './group-commit.js';
 import { GroupLookup } from './group-lookup.js';
 import type { Plant } from './plant.entity.js';
+import type { Stored } from './plants.repository.js';
 
 @Injectable()
 export class PlantsService {
@@ -21,12 +22,19 @@ export class PlantsService {
    *
    * @throws PlantStoreError `id-taken` when the id belongs to a plant with other content
    */
-  async create({ id, name, tag }: NewPlantDto): Promise<PlantDto> {
-    const plant: Plant = { id, name, tag: tag ?? null };
-    if ((await this.groupCommit.create(plant)) === 'taken') {
-      throw new PlantStoreError('id-taken', `id ${id} belongs to a plant with other content`);
-    }
+  async create(newPlant: NewPlantDto): Promise<PlantDto> {
+    const plant = toPlant(newPlant);
+    await this.insert(plant);
     return toPlantDto(plant);
+  }
+
+  /**
+   * Creates a plant like {@link create}, and tells whether it was stored before.
+   *
+   * @throws PlantStoreError `id-taken`
+   */
+  store(newPlant: NewPlantDto): Promise<Stored> {
+    return this.insert(toPlant(newPlant));
   }
 
   /** @throws PlantStoreError `no-such-plant` */
@@ -35,6 +43,16 @@ export class PlantsService {
     if (plant === undefined) throw noSuchPlant(id);
     return toStoredPlantDto(plant);
   }
+
+  private async insert(plant: Plant): Promise<Stored> {
+    const creation = await this.groupCommit.create(plant);
+    if (creation !== 'taken') return creation;
+    throw new PlantStoreError('id-taken', `id ${plant.id} belongs to a plant with other content`);
+  }
+}
+
+function toPlant({ id, name, tag }: NewPlantDto): Plant {
+  return { id, name, tag: tag ?? null };
 }
 
 export function noSuchPlant(id: bigint): PlantStoreError {

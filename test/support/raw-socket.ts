@@ -66,6 +66,10 @@ export class RawSocket {
     this.socket.pause();
   }
 
+  startReading(): void {
+    this.socket.resume();
+  }
+
   /** Reads and discards at least this many bytes, and stops reading again. */
   async skip(bytes: number): Promise<void> {
     let skipped = 0;
@@ -84,8 +88,7 @@ export class RawSocket {
   }
 
   /** Sends as fast as the service reads, to the end or until a reset. Returns the number of bytes. */
-  async flood(bytes: number): Promise<number> {
-    const piece = Buffer.alloc(64 * 1024, 'x');
+  async flood(bytes: number, piece = Buffer.alloc(64 * 1024, 'x')): Promise<number> {
     let sent = 0;
     while (sent < bytes && this.socket.writable) {
       sent += piece.length;

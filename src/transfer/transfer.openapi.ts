@@ -1,0 +1,103 @@
+import { applyDecorators } from '@nestjs/common';
+import {
+  ApiBody,
+  ApiConsumes,
+  ApiExtraModels,
+  ApiOkResponse,
+  ApiOperation,
+  getSchemaPath,
+} from '@nestjs/swagger';
+import { ApiErrors } from '../http/api-errors.js';
+import { NDJSON } from '../http/ndjson.js';
+import { ImportSummaryDto } from './dto/import-summary.dto.js';
+import { RefusedLineDto } from './dto/refused-line.dto.js';
+
+const PLANTS = [
+  { id: 1101, name: 'Aloe', tag: 'indoor' },
+  { id: 1102, name: 'Lavender' },
+];
+
+export function ApiImportPlants(): MethodDecorator {
+  return applyDecorators(
+    ApiExtraModels(RefusedLineDto, ImportSummaryDto),
+    ApiOperation({
+      operationId: 'importPlants',
+      tags: ['plants'],
+      summary: 'Import plants',
+      description: `Creates a plant for each line of the body, which is a NewPlant in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary.\n\nAn import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: plants that are stored with the same content count as unchanged.`,
+    }),
+    ApiConsumes(NDJSON),
+    ApiBody({
+      required: true,
+      description:
+        'NewPlants, each on a line of its own. The limit on the length of a body applies to each line, and the body can have any length.',
+      schema: { type: 'string' },
+      examples: {
+        plants: { summary: 'Two plants', value: ndjson(...PLANTS) },
+        'refused-line': {
+          summary: 'A line that is refused',
+          value: ndjson({ id: 1103, name: 'Sage' }, { id: 1104 }),
+        },
+      },
+    }),
+    ApiOkResponse({
+      description: 'The import is complete if the last line is a summary.',
+      content: {
+        [NDJSON]: {
+          schema: {
+            type: 'string',
+            description: `Lines of JSON: \`${nameOf(RefusedLineDto)}\`, at the end \`${nameOf(ImportSummaryDto)}\` or \`Error\`.`,
+          },
+          examples: {
+            plants: {
+              summary: 'Two plants',
+              value: ndjson({ created: 2, unchanged: 0, refused: 0 }),
+            },
+            'refused-line': {
+              summary: 'A line that is refused',
+              value: ndjson(
+                { line: 2, error: 40003, message: 'name is missing' },
+                { created: 1, unchanged: 0, refused: 1 },
+              ),
+            },
+          },
+        },
+      },
+    }),
+    ApiErrors([
+      'unsupported-media-type',
+      `the body must be ${NDJSON} in UTF-8, without Content-Encoding; the request has Content-Type "text/plain"`,
+      ['Accept-Post'],
+    ]),
+  );
+}
+
+export function ApiExportPlants(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'exportPlants',
+      tags: ['plants'],
+      summary: 'Export plants',
+      description:
+        'Returns all plants that match, each on a line of its own, in ascending order of their ids. The answer can be imported. Plants that change meanwhile appear with their old or their new content. If the export fails, the connection breaks before the end of the answer; `after` with the last id continues it.',
+    }),
+    ApiOkResponse({
+      description: 'The plants. Each line is a StoredPlant in JSON.',
+      content: {
+        [NDJSON]: {
+          schema: { type: 'string' },
+          examples: { plants: { summary: 'Two plants', value: ndjson(...PLANTS) } },
+        },
+      },
+    }),
+    ApiErrors(['parameter-not-valid', 'name must have at least 3 characters']),
+  );
+}
+
+function ndjson(...values: readonly object[]): string {
+  return values.map((value) => `${JSON.stringify(value)}\n`).join('');
+}
+
+function nameOf(model: Function): string {
+  return getSchemaPath(model).replace(/.*\//, '');
+}

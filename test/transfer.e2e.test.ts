@@ -1,0 +1,467 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { PATIENCE } from './support/patience.js';
+import { lockPlants } from './support/plants-lock.js';
+import { RawSocket } from './support/raw-socket.js';
+import { startTestService, TOKEN } from './support/test-service.js';
+import type { Answer, RequestOptions, TestService } from './support/test-service.js';
+
+const MIN = -(2n ** 63n);
+const MAX = 2n ** 63n - 1n;
+const NDJSON = { 'Content-Type': 'application/x-ndjson' };
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService({
+    environment: { BODY_LIMIT: '4kb' },
+    limits: { bodyIdle: 2_000, socketIdle: 3_000 },
+  });
+});
+
+beforeEach(() => service.database.query('TRUNCATE plants'));
+
+afterAll(() => service.stop());
+
+function importing(body: RequestOptions['body'], headers = {}): Promise<Answer> {
+  return service.request('POST', '/plants/import', {
+    headers: { ...NDJSON, ...headers },
+    ...(body !== undefined && { body }),
+  });
+}
+
+function exporting(query = ''): Promise<Answer> {
+  return service.request('GET', `/plants/export${query}`);
+}
+
+function ndjson(...values: readonly object[]): string {
+  return values.map((value) => `${JSON.stringify(value)}\n`).join('');
+}
+
+function linesOf({ text }: Answer): Record<string, unknown>[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+function stored(): Promise<Record<string, unknown>[]> {
+  return service.database.query('SELECT id, name, tag FROM plants ORDER BY id');
+}
+
+async function fill(count: number, tagLength = 0): Promise<void> {
+  await service.database.query(
+    `INSERT INTO plants SELECT n, 'Plant ' || n, repeat('x', ${tagLength}) FROM generate_series(1, ${count}) AS n`,
+  );
+}
+
+/** Fills the store with 40 MB, more than the buffers of a connection hold. */
+async function fillMuch(): Promise<number> {
+  const count = 10_000;
+  await fill(count, 4_000);
+  return count;
+}
+
+/** Opens a connection and sends the header fields of an import whose body comes in chunks. */
+async function openImport(): Promise<RawSocket> {
+  const socket = await RawSocket.open(service.port);
+  socket.send(
+    `POST /plants/import HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
+  return socket;
+}
+
+function chunk(text: string): string {
+  return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
+}
+
+async function openExport(query = ''): Promise<RawSocket> {
+  const socket = await RawSocket.open(service.port);
+  socket.send(
+    `GET /plants/export${query} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`,
+  );
+  return socket;
+}
+
+/** Waits until the text has arrived. */
+async function arrived(socket: RawSocket, text: string): Promise<void> {
+  await vi.waitFor(() => expect(socket.rest).toContain(text), PATIENCE);
+}
+
+describe('POST /plants/import', () => {
+  it('creates a plant for each line, and answers with a summary', async () => {
+    const answer = await importing(
+      `{"id":${MAX},"name":"Aloe","tag":""}\n{"id":9007199254740993,"name":"月下美人"}\n{"id":-7e0,"name":"","tag":"a"}\n`,
+    );
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
+    expect(answer.text).toBe('{"created":3,"unchanged":0,"refused":0}\n');
+    expect(await stored()).toEqual([
+      { id: '-7', name: '', tag: 'a' },
+      { id: '9007199254740993', name: '月下美人', tag: null },
+      { id: String(MAX), name: 'Aloe', tag: '' },
+    ]);
+  });
+
+  it('tells apart plants that were stored before', async () => {
+    const plants = ndjson({ id: 1, name: 'Aloe' }, { id: 2, name: 'Ficus' });
+    await service.post({ id: 2, name: 'Ficus' });
+    expect((await importing(plants)).json).toEqual({ created: 1, unchanged: 1, refused: 0 });
+    expect((await importing(plants)).json).toEqual({ created: 0, unchanged: 2, refused: 0 });
+  });
+
+  it('answers each refused line with its number and an Error, and stores the others', async () => {
+    await service.post({ id: 1, name: 'Aloe' });
+    const lines = [
+      '{"id":2,"name":"Ficus"}',
+      '{"id":1,"name":"Rose"}',
+      '',
+      '{"id":3}',
+      '{"id":3,"name":}',
+      '[]',
+      `{"id":4,"name":"${'x'.repeat(4096)}"}`,
+      '{"id":9223372036854775808,"name":"a","tag":null}',
+      '{"id":5,"name":"Lily"}',
+    ];
+    expect(linesOf(await importing(lines.join('\n')))).toEqual([
+      { line: 2, error: 40009, message: 'id 1 belongs to a plant with other content' },
+      { line: 4, error: 40003, message: 'name is missing' },
+      {
+        line: 5,
+        error: 40001,
+        message: 'the line is not valid JSON: unexpected "}" at column 16',
+      },
+      { line: 6, error: 40003, message: 'the line must be a JSON object' },
+      { line: 7, error: 41300, message: 'the line is longer than a body may be' },
+      {
+        line: 8,
+        error: 40003,
+        message: `id must be an integer between ${MIN} and ${MAX}; tag must be a string`,
+      },
+      { created: 2, unchanged: 0, refused: 6 },
+    ]);
+    expect((await stored()).map(({ name }) => name)).toEqual(['Aloe', 'Ficus', 'Lily']);
+  });
+
+  it('refuses a line that is not UTF-8', async () => {
+    const body = Buffer.from('{"id":1,"name":"\xff"}\n{"id":2,"name":"a"}\n', 'latin1');
+    expect(linesOf(await importing(new Uint8Array(body)))).toEqual([
+      { line: 1, error: 40001, message: 'the line is not valid UTF-8' },
+      { created: 1, unchanged: 0, refused: 1 },
+    ]);
+  });
+
+  it.each([
+    ['CRLF', '{"id":1,"name":"a"}\r\n{"id":2,"name":"b"}\r\n'],
+    ['blank lines', '\n\r\n{"id":1,"name":"a"}\n \t\n{"id":2,"name":"b"}\n\n'],
+    ['no line feed at the end', '{"id":1,"name":"a"}\n{"id":2,"name":"b"}'],
+  ])('accepts %s', async (_, body) => {
+    expect((await importing(body)).json).toEqual({ created: 2, unchanged: 0, refused: 0 });
+  });
+
+  it.each([
+    ['no body', undefined],
+    ['an empty body', ''],
+    ['a line feed', '\n'],
+  ])('answers %s with a summary: an empty export can be imported', async (_, body) => {
+    expect((await importing(body)).json).toEqual({ created: 0, unchanged: 0, refused: 0 });
+  });
+
+  it('stores the first of the lines with the same id, whatever the groups', async () => {
+    const plant = fc.record({ id: fc.nat(5), name: fc.constantFrom('a', 'b') });
+    await fc.assert(
+      fc.asyncProperty(fc.array(plant, { maxLength: 200 }), async (plants) => {
+        await service.database.query('TRUNCATE plants');
+        const first = new Map<number, string>();
+        const refused: number[] = [];
+        for (const [index, { id, name }] of plants.entries()) {
+          if (!first.has(id)) first.set(id, name);
+          if (first.get(id) !== name) refused.push(index + 1);
+        }
+        const lines = linesOf(await importing(ndjson(...plants)));
+        expect(lines.slice(0, -1).map(({ line }) => line)).toEqual(refused);
+        expect(lines.at(-1)).toEqual({
+          created: first.size,
+          unchanged: plants.length - first.size - refused.length,
+          refused: refused.length,
+        });
+        expect(new Map((await stored()).map(({ id, name }) => [Number(id), name]))).toEqual(first);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('answers while the body is sent', async () => {
+    const socket = await openImport();
+    socket.send(chunk('{"id":1,"name":"a"}\n{"id":2}\n{"id":3,'));
+    await arrived(socket, '{"line":2,"error":40003,"message":"name is missing"}');
+    socket.send(`${chunk('"name":"c"}\n')}0\r\n\r\n`);
+    await arrived(socket, '{"created":2,"unchanged":0,"refused":1}');
+    await socket.end();
+  });
+
+  it('keeps the connection if no line was refused before the end of the body', async () => {
+    const socket = await openImport();
+    socket.send(`${chunk('{"id":1,"name":"a"}\n')}0\r\n\r\n`);
+    await arrived(socket, '{"created":1,"unchanged":0,"refused":0}');
+    expect(socket.rest).not.toMatch(/^connection: close/im);
+    socket.destroy();
+  });
+
+  it('sends 100 Continue', async () => {
+    const socket = await RawSocket.open(service.port);
+    socket.send(
+      `POST /plants/import HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/x-ndjson\r\nContent-Length: 20\r\nExpect: 100-continue\r\n\r\n`,
+    );
+    await arrived(socket, '100 Continue');
+    socket.send('{"id":1,"name":"ab"}');
+    await arrived(socket, '{"created":1,');
+    socket.destroy();
+  });
+
+  it('answers 408 if the body stops arriving, and an Error after refused lines', async () => {
+    const [silent, late] = [await openImport(), await openImport()];
+    silent.send(chunk('{"id":1,"name":"a"}\n'));
+    late.send(chunk('{"id":2,"name":"b"}\nx\n'));
+    expect(await silent.answer()).toMatchObject({ status: 408, headers: { connection: 'close' } });
+    await arrived(late, '{"error":40800,"message":"the request timed out before it was complete"}');
+    await Promise.all([silent.end(), late.end()]);
+    expect(late.rest).not.toContain('created');
+    expect(service.log).toContainEqual(
+      expect.objectContaining({ msg: 'an import ended early', error: 40800 }),
+    );
+  });
+
+  it('takes no lines from a client that does not read the answer, and cuts it off', async () => {
+    const socket = await openImport();
+    socket.stopReading();
+    const refused = Buffer.from(chunk('x\n'.repeat(10_000)));
+    const much = 2_000 * refused.length;
+    expect(await socket.flood(much, refused)).toBeLessThan(much);
+    await socket.end();
+    socket.destroy();
+  });
+
+  it('stops when the client goes away', async () => {
+    const release = await lockPlants(service.database);
+    const socket = await openImport();
+    try {
+      const plants = Array.from({ length: 200 }, (_, id) => ({ id, name: 'a' }));
+      socket.send(chunk(ndjson(...plants)));
+      await vi.waitFor(async () => {
+        const waiting = await service.database.query(
+          'SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = $1',
+          ['Lock'],
+        );
+        expect(waiting).not.toEqual([]);
+      }, PATIENCE);
+      socket.reset();
+      await vi.waitFor(() => expect(socket.peer?.destroyed).toBe(true), PATIENCE);
+    } finally {
+      await release();
+    }
+    // The lines of the window may be stored, the others are not.
+    await nothingRuns();
+    expect((await stored()).length).toBeLessThan(100);
+  });
+
+  it('answers 503 when too many imports run, until one ends', async () => {
+    const running = await Promise.all(Array.from({ length: 8 }, () => openImport()));
+    for (const socket of running) socket.send(chunk('x\n'));
+    await Promise.all(running.map((socket) => arrived(socket, '"line":1')));
+    const answer = await importing('');
+    expect(answer).toMatchObject({ status: 503, json: { error: 50301 } });
+    expect(answer.headers.get('retry-after')).toBe('1');
+    // Single creates go on.
+    expect((await service.post({ id: 1, name: 'Aloe' })).status).toBe(200);
+    for (const socket of running) socket.send('0\r\n\r\n');
+    await Promise.all(running.map((socket) => arrived(socket, '"refused":1')));
+    expect((await importing('')).status).toBe(200);
+  });
+
+  it('refuses other types', async () => {
+    const answer = await importing('{"id":1,"name":"a"}', { 'Content-Type': 'application/json' });
+    expect(answer).toMatchObject({ status: 415, json: { error: 41500 } });
+    expect(answer.headers.get('accept-post')).toBe('application/x-ndjson');
+    expect(answer.json['message']).toContain('must be application/x-ndjson in UTF-8');
+    expect(
+      (await importing('{}', { 'Content-Type': 'application/x-ndjson; charset=UTF-8' })).status,
+    ).toBe(200);
+  });
+
+  it('reads nothing without a token', async () => {
+    const answer = await service.request('POST', '/plants/import', {
+      headers: NDJSON,
+      body: '{"id":1,"name":"a"}',
+      anonymous: true,
+    });
+    expect(answer.status).toBe(401);
+    expect(await stored()).toEqual([]);
+  });
+});
+
+describe('GET /plants/export', () => {
+  it('answers with all plants in ascending order of their ids, digit for digit', async () => {
+    await importing(
+      `{"id":${MAX},"name":"Aloe","tag":""}\n{"id":7,"name":"a\\nb"}\n{"id":${MIN},"name":""}\n`,
+    );
+    const answer = await exporting();
+    expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
+    expect(answer.text).toBe(
+      `{"id":${MIN},"name":""}\n{"id":7,"name":"a\\nb"}\n{"id":${MAX},"name":"Aloe","tag":""}\n`,
+    );
+  });
+
+  it('answers an empty store with an empty body', async () => {
+    expect(await exporting()).toMatchObject({ status: 200, text: '' });
+  });
+
+  it('has the filters of the list, and continues after an id', async () => {
+    await importing(
+      ndjson(
+        { id: 1, name: 'Monstera', tag: 'indoor' },
+        { id: 2, name: 'Aloe', tag: 'indoor' },
+        { id: 3, name: 'MONSTERA' },
+      ),
+    );
+    const ids = async (query: string) => linesOf(await exporting(query)).map(({ id }) => id);
+    expect(await ids('?tag=indoor')).toEqual([1, 2]);
+    expect(await ids('?name=monst')).toEqual([1, 3]);
+    expect(await ids('?after=1')).toEqual([2, 3]);
+    expect(await ids('?after=1&tag=indoor')).toEqual([2]);
+    for (const query of ['?limit=1', '?name=ab', '?after=x', '?tag=a&tag=b']) {
+      expect(await exporting(query)).toMatchObject({ status: 400, json: { error: 40004 } });
+    }
+  });
+
+  it('has every plant once, however many pages', async () => {
+    await fill(3_001);
+    expect(linesOf(await exporting()).map(({ id }) => id)).toEqual(
+      Array.from({ length: 3_001 }, (_, index) => index + 1),
+    );
+  });
+
+  it('can be imported, and gives the same store byte for byte', async () => {
+    const text = fc
+      .string({ unit: 'binary', maxLength: 20 })
+      .map((value) => value.replaceAll('\0', ''));
+    const plant = fc.record({
+      id: fc.bigInt({ min: MIN, max: MAX }),
+      name: text,
+      tag: fc.option(text, { nil: undefined }),
+    });
+    const plants = fc.uniqueArray(plant, { selector: ({ id }) => id, maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(plants, async (all) => {
+        await service.database.query('TRUNCATE plants');
+        const lines = all.map(({ id, name, tag }) =>
+          JSON.stringify({ name, tag }).replace('{', `{"id":${id},`),
+        );
+        expect((await importing(lines.join('\n'))).json).toMatchObject({ created: all.length });
+        const before = await stored();
+        const { text: exported } = await exporting();
+        await service.database.query('TRUNCATE plants');
+        expect((await importing(exported)).json).toMatchObject({ created: all.length });
+        expect(await stored()).toEqual(before);
+        expect((await exporting()).text).toBe(exported);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('has the plants that stay, each once, while others come, change and go', async () => {
+    const stays = (id: number) => id % 3 === 0;
+    await fill(6_000);
+    const socket = await openExport();
+    socket.stopReading();
+    await service.database.query('DELETE FROM plants WHERE id % 3 = 1');
+    await service.database.query("UPDATE plants SET name = 'Rose' WHERE id % 3 = 2");
+    await service.database.query('INSERT INTO plants SELECT -n, $1 FROM generate_series(1, 9) n', [
+      'a',
+    ]);
+    socket.startReading();
+    await arrived(socket, '\r\n0\r\n\r\n');
+    const ids = [...socket.rest.matchAll(/"id":(-?\d+)/g)].map(([, id]) => Number(id));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.filter((id) => id > 0 && stays(id)).length).toBe(2_000);
+    socket.destroy();
+  });
+
+  it('ends in the middle of a body that cannot be completed', async () => {
+    const count = await fillMuch();
+    const socket = await openExport();
+    socket.stopReading();
+    await nothingRuns();
+    await service.database.query('ALTER TABLE plants RENAME TO moved');
+    try {
+      socket.startReading();
+      await socket.end();
+      expect(socket.rest).not.toMatch(/0\r\n\r\n$/);
+      expect(socket.rest).not.toContain(`"id":${count},`);
+    } finally {
+      await service.database.query('ALTER TABLE moved RENAME TO plants');
+    }
+  });
+
+  it('holds no connection to the database for a reader that stops, and cuts it off', async () => {
+    const count = await fillMuch();
+    const sockets = await Promise.all(Array.from({ length: 4 }, () => openExport()));
+    for (const socket of sockets) socket.stopReading();
+    await nothingRuns();
+    expect(await exporting()).toMatchObject({ status: 503, json: { error: 50301 } });
+    expect((await service.post({ id: 0, name: 'Aloe' })).status).toBe(200);
+    await vi.waitFor(
+      () => expect(sockets.map(({ peer }) => peer?.destroyed)).not.toContain(false),
+      PATIENCE,
+    );
+    expect((await exporting(`?after=${count - 10}`)).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('answers HEAD without a body', async () => {
+    await fill(5);
+    expect(await service.request('HEAD', '/plants/export')).toMatchObject({
+      status: 200,
+      text: '',
+    });
+  });
+
+  it('needs a token', async () => {
+    expect((await service.request('GET', '/plants/export', { anonymous: true })).status).toBe(401);
+  });
+});
+
+describe('the paths of import and export', () => {
+  it.each([
+    ['/plants/import', 'OPTIONS, POST'],
+    ['/plants/export', 'GET, HEAD, OPTIONS'],
+  ])('%s is no plant: other methods are answered 405', async (path, allow) => {
+    const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter(
+      (name) => !allow.includes(name),
+    );
+    for (const method of methods) {
+      const answer = await service.request(method, path);
+      expect(answer).toMatchObject({ status: 405, json: { error: 40500 } });
+      expect(answer.headers.get('allow')).toBe(allow);
+    }
+    const options = await service.request('OPTIONS', path);
+    expect(options.headers.get('allow')).toBe(allow);
+  });
+
+  it('does not hide an id that is not valid', async () => {
+    expect(await service.request('GET', '/plants/imports')).toMatchObject({
+      status: 400,
+      json: { error: 40004 },
+    });
+  });
+});
+
+/** Waits until no statement runs for the service. */
+async function nothingRuns(): Promise<void> {
+  await vi.waitFor(async () => {
+    const running = await service.database.query(
+      "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'plant-store' AND state <> 'idle'",
+    );
+    expect(running).toEqual([]);
+  }, PATIENCE);
+}
