@@ -142,15 +142,6 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The last line of a complete import. */
-        ImportSummary: {
-            /** @description Plants that the import has stored. */
-            created: number;
-            /** @description Lines that were refused. */
-            refused: number;
-            /** @description Plants that were stored before, with the same content. */
-            unchanged: number;
-        };
         /** @description A plant to create. */
         NewPlant: {
             /**
@@ -222,42 +213,6 @@ export interface components {
              * @example indoor
              */
             tag?: string;
-        };
-        /** @description Why a line of an import was refused. */
-        RefusedLine: {
-            /**
-             * Format: int32
-             * @description Numeric error indicator. Its first three digits are the HTTP status. A number never changes its meaning.
-             *
-             *     - 40000: the request is malformed
-             *     - 40001: the body is not valid JSON
-             *     - 40002: the request body is missing
-             *     - 40003: the body does not fit its schema
-             *     - 40004: a parameter is not valid
-             *     - 40009: the id belongs to a plant with other content
-             *     - 40100: the request needs a bearer token in its Authorization header
-             *     - 40101: the bearer token is not valid
-             *     - 40102: the bearer token has expired
-             *     - 40400: the path does not exist
-             *     - 40401: there is no plant with this id
-             *     - 40500: the method is not allowed for this path
-             *     - 40800: the request timed out before it was complete
-             *     - 41200: a precondition of the request does not hold
-             *     - 41300: the body is too large
-             *     - 41500: the body must be application/json in UTF-8, without Content-Encoding
-             *     - 41700: the only supported expectation is 100-continue
-             *     - 43100: the request header fields are too large
-             *     - 50000: the service failed to handle the request
-             *     - 50300: the database is unavailable
-             *     - 50301: too many requests are waiting for the database
-             *     - 50302: the service is shutting down
-             *     - 50303: the token issuer is unavailable, so the token cannot be verified
-             */
-            error: number;
-            /** @description The number of the line, from 1. */
-            line: number;
-            /** @description Text describing the error. */
-            message: string;
         };
         /** @description A plant with its id. */
         StoredPlant: {
@@ -766,7 +721,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The import is complete if the last line is a summary. */
+            /** @description Lines of JSON. For each refused line of the body `{"line", "error", "message"}`: its number from 1, and the members of an Error. At the end `{"created", "unchanged", "refused"}`: how many plants are stored now, were stored before, and how many lines were refused. If the import could not go on, the last line is an Error without `line`. */
             200: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { driverFailure, isCausedByRow } from '../database/database-failure.js';
 import { Slots } from '../database/slots.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
+import type { ErrorDto } from '../errors/error.dto.js';
 import { toAnswer } from '../errors/to-answer.js';
 import type { Line } from '../http/body-lines.js';
 import { lineToDto, toLine } from '../http/ndjson.js';
@@ -10,8 +11,6 @@ import { LOGGER } from '../observability/logger.js';
 import { NewPlantDto } from '../plants/dto/new-plant.dto.js';
 import type { Stored } from '../plants/plants.repository.js';
 import { PlantsService } from '../plants/plants.service.js';
-import type { ImportSummaryDto } from './dto/import-summary.dto.js';
-import type { RefusedLineDto } from './dto/refused-line.dto.js';
 import { inOrder } from './in-order.js';
 import { retried } from './retried.js';
 
@@ -19,6 +18,10 @@ const MAX_IMPORTS = 8;
 
 /** The lines of an import that wait for the database at once; size in bytes. All imports fill half of the queue. */
 const WINDOW = { items: 64, size: 1024 * 1024, sizeOf: ({ length }: Line) => length };
+
+interface RefusedLine extends ErrorDto {
+  readonly line: number;
+}
 
 /** The ids of an import that are being stored. */
 type Turns = Map<bigint, Promise<Stored>>;
@@ -43,11 +46,7 @@ export class ImportService {
   async *run(lines: AsyncIterable<Line>): AsyncGenerator<string> {
     const giveBack = this.slots.take();
     const turns: Turns = new Map();
-    const summary: Record<keyof ImportSummaryDto, number> = {
-      created: 0,
-      unchanged: 0,
-      refused: 0,
-    };
+    const summary = { created: 0, unchanged: 0, refused: 0 };
     try {
       for await (const result of inOrder(lines, WINDOW, (line) => this.store(line, turns))) {
         if (typeof result === 'string') {
@@ -70,7 +69,7 @@ export class ImportService {
     yield toLine(summary);
   }
 
-  private async store(line: Line, turns: Turns): Promise<Stored | RefusedLineDto> {
+  private async store(line: Line, turns: Turns): Promise<Stored | RefusedLine> {
     try {
       const plant = lineToDto(NewPlantDto, line);
       const turn = this.storeAfter(turns.get(plant.id), plant);

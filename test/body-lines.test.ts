@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { splitLines } from '../src/http/body-lines.js';
+
+async function* chunksOf(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {
+  let at = 0;
+  for (const length of [...lengths, bytes.length]) {
+    yield bytes.subarray(at, at + length);
+    at += length;
+  }
+}
+
+async function split(text: string, lengths: readonly number[], maxLength: number) {
+  const chunks = chunksOf(Buffer.from(text), lengths);
+  const lines = [];
+  for await (const line of splitLines(chunks, maxLength, new AbortController().signal)) {
+    lines.push({ number: line.number, text: line.bytes?.toString() });
+  }
+  return lines;
+}
+
+describe('lines of a body', () => {
+  it('are the same however the body arrives', async () => {
+    const line = fc.string({ unit: fc.constantFrom('a', ' ', '\r', '月', '"') });
+    const lengths = fc.array(fc.nat(7));
+    await fc.assert(
+      fc.asyncProperty(fc.array(line), lengths, fc.nat(12), async (lines, chunks, maxLength) => {
+        const expected = lines
+          .map((text, index) => ({ number: index + 1, text }))
+          .map(({ number, text }) => ({
+            number,
+            text: Buffer.byteLength(text) > maxLength ? undefined : text,
+          }))
+          .filter(({ text }) => text === undefined || /[^ \r]/.test(text));
+        expect(await split(lines.join('\n'), chunks, maxLength)).toEqual(expected);
+        expect(await split(`${lines.join('\n')}\n`, chunks, maxLength)).toEqual(expected);
+      }),
+    );
+  });
+});

@@ -1,0 +1,91 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { inOrder } from '../src/transfer/in-order.js';
+
+async function* each<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+  yield* items;
+}
+
+const SMALL = { items: 3, size: 10, sizeOf: (size: number) => size };
+
+describe('work on items in order', () => {
+  it('has all results in the order of the items, within the window', async () => {
+    const sizes = fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(sizes, fc.scheduler(), async (items, scheduler) => {
+        const running: number[] = [];
+        const results: number[] = [];
+        const work = scheduler.scheduleFunction(async (size: number) => size);
+        const perform = async (size: number) => {
+          running.push(size);
+          expect(running.length).toBeLessThanOrEqual(3);
+          // The last item may exceed the size of the window.
+          expect(running.slice(0, -1).reduce((sum, one) => sum + one, 0)).toBeLessThan(10);
+          const result = await work(size);
+          return result;
+        };
+        const consume = async () => {
+          for await (const result of inOrder(each(items), SMALL, perform)) {
+            running.shift();
+            results.push(result);
+          }
+        };
+        await scheduler.waitFor(consume());
+        expect(results).toEqual(items);
+      }),
+    );
+  });
+
+  it('has a result before the next item arrives', async () => {
+    let arrive = (): void => {};
+    const source = async function* () {
+      yield 1;
+      await new Promise<void>((resolve) => (arrive = resolve));
+      yield 2;
+    };
+    const results = inOrder(source(), SMALL, (item) => Promise.resolve(item));
+    expect(await results.next()).toMatchObject({ value: 1 });
+    arrive();
+    expect(await results.next()).toMatchObject({ value: 2 });
+    expect(await results.next()).toMatchObject({ done: true });
+  });
+
+  it('fails after the results before the failure, and closes the source', async () => {
+    let isClosed = false;
+    const source = async function* () {
+      try {
+        yield* [1, 2, 3, 4, 5, 6];
+      } finally {
+        isClosed = true;
+      }
+    };
+    const results: number[] = [];
+    const consume = async () => {
+      const perform = (item: number) =>
+        item < 3 ? Promise.resolve(item) : Promise.reject(new Error(`failure of ${item}`));
+      for await (const result of inOrder(source(), SMALL, perform)) results.push(result);
+    };
+    await expect(consume()).rejects.toThrow('failure of 3');
+    expect(results).toEqual([1, 2]);
+    await turn();
+    expect(isClosed).toBe(true);
+  });
+
+  it('fails with the failure of the source, even while the window is full', async () => {
+    const source = async function* () {
+      yield* [1, 2, 3];
+      throw new Error('the client is gone');
+    };
+    const results: number[] = [];
+    const consume = async () => {
+      for await (const result of inOrder(source(), SMALL, async (item) => {
+        await turn();
+        return item;
+      })) {
+        results.push(result);
+      }
+    };
+    await expect(consume()).rejects.toThrow('the client is gone');
+  });
+});
