@@ -42,7 +42,9 @@ export class PlantsRepository {
     const { rows } = await (plants.length === 1
       ? this.statements.run<InsertedRow>(insertOne(sorted[0]!))
       : this.statements.run<InsertedRow>(insertMany(sorted), () => insertValues(sorted)));
-    return new Map(rows.map(({ id, created }) => [BigInt(id), created ? 'created' : 'unchanged']));
+    const stored = new Map<bigint, Stored>();
+    for (const { id, created } of rows) stored.set(BigInt(id), created ? 'created' : 'unchanged');
+    return stored;
   }
 
   /**

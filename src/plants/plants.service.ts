@@ -5,6 +5,7 @@ import type { PlantDto } from './dto/plant.dto.js';
 import { toPlantDto, toStoredPlantDto } from './dto/plant-to-dto.js';
 import type { StoredPlantDto } from './dto/stored-plant.dto.js';
 import { GroupCommit } from './group-commit.js';
+import type { Creation } from './group-commit.js';
 import { GroupLookup } from './group-lookup.js';
 import type { Plant } from './plant.entity.js';
 import type { Stored } from './plants.repository.js';
@@ -24,7 +25,7 @@ export class PlantsService {
    */
   async create(newPlant: NewPlantDto): Promise<PlantDto> {
     const plant = toPlant(newPlant);
-    await this.insert(plant);
+    requireStored(plant, await this.groupCommit.create(plant));
     return toPlantDto(plant);
   }
 
@@ -33,8 +34,9 @@ export class PlantsService {
    *
    * @throws PlantStoreError `id-taken`
    */
-  store(newPlant: NewPlantDto): Promise<Stored> {
-    return this.insert(toPlant(newPlant));
+  async store(newPlant: NewPlantDto): Promise<Stored> {
+    const plant = toPlant(newPlant);
+    return requireStored(plant, await this.groupCommit.create(plant));
   }
 
   /** @throws PlantStoreError `no-such-plant` */
@@ -43,12 +45,11 @@ export class PlantsService {
     if (plant === undefined) throw noSuchPlant(id);
     return toStoredPlantDto(plant);
   }
+}
 
-  private async insert(plant: Plant): Promise<Stored> {
-    const creation = await this.groupCommit.create(plant);
-    if (creation !== 'taken') return creation;
-    throw new PlantStoreError('id-taken', `id ${plant.id} belongs to a plant with other content`);
-  }
+function requireStored({ id }: Plant, creation: Creation): Stored {
+  if (creation !== 'taken') return creation;
+  throw new PlantStoreError('id-taken', `id ${id} belongs to a plant with other content`);
 }
 
 function toPlant({ id, name, tag }: NewPlantDto): Plant {

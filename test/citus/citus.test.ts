@@ -145,6 +145,18 @@ describe('operations', () => {
         }
       }
 
+      // Imports and exports.
+      const imports = (body: string) =>
+        service.request('POST', '/plants/import', {
+          headers: { 'Content-Type': 'application/x-ndjson' },
+          body,
+        });
+      const exported = await service.request('GET', '/plants/export');
+      expect(exported.text.split('\n')).toHaveLength(3 + 500 + 5 + 1);
+      const lines = `${exported.text}{"id":3000,"name":"new"}\n`;
+      expect((await imports(lines)).json).toEqual({ created: 1, unchanged: 508, refused: 0 });
+      expect((await imports(lines)).json).toEqual({ created: 0, unchanged: 509, refused: 0 });
+
       // Lists, searches and changes.
       const page = await service.request('GET', '/plants?after=999&limit=500&name=PLANT%201');
       expect(page.text).toBe(JSON.stringify(ids.map((id) => ({ id, name: `Plant ${id}` }))));
