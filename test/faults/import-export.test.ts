@@ -1,0 +1,171 @@
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Crowd, TOKEN } from '../support/crowd.js';
+import { OwnPostgres } from '../support/own-postgres.js';
+import { PATIENCE } from '../support/patience.js';
+import { Workspace } from '../support/process.js';
+import { isServed } from '../support/reckoning.js';
+import { Replica } from '../support/replica.js';
+import { expectReckoning } from '../support/verdicts.js';
+
+const COUNT = 20_000;
+
+let workspace: Workspace;
+let postgres: OwnPostgres;
+let replica: Replica;
+
+beforeEach(async () => {
+  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
+  replica = await Replica.start(workspace, { DATABASE_URL: postgres.url });
+});
+
+afterEach(async () => {
+  await workspace.remove();
+  await postgres.stop();
+});
+
+/** The lines of plants with the ids 1 to `count`. Half-way, the source waits for something to happen. */
+async function* plants(count: number, halfWay?: () => Promise<void>): AsyncGenerator<string> {
+  for (let id = 1; id <= count; id += 100) {
+    if (id > count / 2) {
+      await halfWay?.();
+      halfWay = undefined;
+    }
+    const ids = Array.from({ length: 100 }, (_, index) => id + index);
+    yield ids.map((one) => `{"id":${one},"name":"Plant ${one}"}\n`).join('');
+  }
+}
+
+/** The answer of an import; fails if the connection breaks. */
+function importing(lines: AsyncIterable<string>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(`${replica.url}/import`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/x-ndjson' },
+    });
+    outgoing.once('response', (response) => void text(response).then(resolve, reject));
+    outgoing.once('error', reject);
+    pipeline(Readable.from(lines), outgoing).catch(reject);
+  });
+}
+
+function summaryOf(answer: string): Record<'created' | 'unchanged' | 'refused', number> {
+  return JSON.parse(answer.trimEnd().split('\n').at(-1) ?? '') as ReturnType<typeof summaryOf>;
+}
+
+async function imported(): Promise<number> {
+  const [row] = await postgres.query('SELECT count(*) FROM plants WHERE id BETWEEN 1 AND 1e9');
+  return Number(row?.['count']);
+}
+
+/** Waits until the import has stored some plants. */
+async function hasBegun(): Promise<void> {
+  await vi.waitFor(async () => expect(await imported()).toBeGreaterThan(1_000), PATIENCE);
+}
+
+/** The ids of an export, which pauses half-way until something has happened. */
+async function exporting(halfWay: () => Promise<void>): Promise<number[]> {
+  const response = await fetch(`${replica.url}/export`, {
+    headers: { Authorization: `Bearer ${TOKEN}` },
+  });
+  let body = '';
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    if (body === '') await halfWay();
+    body += chunk;
+  }
+  return body
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { id: number }).id);
+}
+
+describe('an import', () => {
+  it('survives a database that is killed in the middle', async () => {
+    const answer = await importing(
+      plants(COUNT, async () => {
+        await hasBegun();
+        postgres.signal('SIGKILL');
+        await postgres.startAgain();
+      }),
+    );
+    const { created, unchanged, refused } = summaryOf(answer);
+    // A group can be stored although its answer was lost.
+    expect({ total: created + unchanged, refused }).toEqual({ total: COUNT, refused: 0 });
+    expect(await imported()).toBe(COUNT);
+  });
+
+  it('has no summary if the service is killed, and can be sent again', async () => {
+    const half = plants(COUNT, async () => {
+      await hasBegun();
+      replica.service.kill('SIGKILL');
+      await replica.service.exit();
+    });
+    await expect(importing(half)).rejects.toThrow(/socket hang up|ECONNRESET|EPIPE/);
+    const before = await imported();
+    expect(before).toBeLessThan(COUNT);
+    await replica.startAgain();
+    expect(summaryOf(await importing(plants(COUNT)))).toEqual({
+      created: COUNT - before,
+      unchanged: before,
+      refused: 0,
+    });
+  });
+
+  it('does not delay a shutdown beyond its timeout', async () => {
+    const terminated = new AbortController();
+    const endless = async function* () {
+      for (let id = 1; !terminated.signal.aborted; id += 1) {
+        yield `{"id":${id},"name":"Plant ${id}"}\n`;
+        await sleep(1);
+      }
+    };
+    const ended = importing(endless()).catch(String);
+    await hasBegun();
+    expect(await replica.terminate()).toEqual({ code: 0, signal: null });
+    terminated.abort();
+    expect(await ended).not.toContain('created');
+  });
+
+  it('leaves room for single creates', async () => {
+    const crowd = new Crowd({ urls: [replica.url], clients: 16 });
+    const summaries = await Promise.all([1, 2, 3].map(() => importing(plants(COUNT))));
+    expect(summaries.map((answer) => summaryOf(answer).refused)).toEqual([0, 0, 0]);
+    await crowd.served(100);
+    expect(crowd.attempts.filter((attempt) => !isServed(attempt))).toEqual([]);
+    await postgres.query('DELETE FROM plants WHERE id BETWEEN 1 AND 1e9');
+    await expectReckoning(crowd, postgres, replica);
+  });
+
+  it('needs the same memory for five times as many lines, like an export', async () => {
+    const peak = () =>
+      Number(
+        /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${replica.service.pid}/status`, 'utf8'))?.[1],
+      );
+    const both = async (count: number) => {
+      expect(summaryOf(await importing(plants(count))).refused).toBe(0);
+      expect(await exporting(() => Promise.resolve())).toHaveLength(count);
+    };
+    await both(COUNT);
+    const few = peak();
+    await both(5 * COUNT);
+    expect(peak()).toBeLessThan(1.5 * few);
+  });
+});
+
+describe('an export', () => {
+  it('survives a database that is killed in the middle', async () => {
+    await postgres.query(
+      `INSERT INTO plants SELECT n, 'Plant ' || n, repeat('x', 1000) FROM generate_series(1, ${COUNT}) n`,
+    );
+    const ids = await exporting(async () => {
+      postgres.signal('SIGKILL');
+      await postgres.startAgain();
+    });
+    expect(ids).toEqual(Array.from({ length: COUNT }, (_, index) => index + 1));
+  });
+});
