@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { PATIENCE } from './support/patience.js';
 import { RawSocket } from './support/raw-socket.js';
 import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
@@ -206,6 +207,24 @@ describe('GET /plants', () => {
     const before = await reads();
     expect(idsOf(await get('/plants?tag=x&after=1995'))).toHaveLength(5);
     expect((await reads()) - before).toBeLessThan(100);
+  });
+
+  it('reads no more than a page of a tag that the planner expects to be rare', async () => {
+    // More tags than the statistics have, so no tag is among the most frequent values.
+    await service.database.query(
+      "INSERT INTO plants SELECT n, 'Plant', 'tag ' || n % 1000 FROM generate_series(1, 100000) AS n",
+    );
+    await service.database.query('ANALYZE plants');
+    const read = async () => {
+      const [row] = await service.database.query(
+        "SELECT idx_tup_read::int AS n FROM pg_stat_user_indexes WHERE indexrelname = 'plants_tag_idx'",
+      );
+      return Number(row?.['n']);
+    };
+    const before = await read();
+    expect(idsOf(await get('/plants?tag=tag%207&limit=10')).length).toBe(10);
+    await vi.waitFor(async () => expect(await read()).toBeGreaterThan(before), PATIENCE);
+    expect((await read()) - before).toBeLessThan(20);
   });
 
   it('finds a tag exactly, however long it is', async () => {

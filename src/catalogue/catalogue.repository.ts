@@ -15,11 +15,14 @@ const TAG_HASH = 'hashtextextended(plant.tag, 0)';
 
 /**
  * Written as a range of the index, and sorted like the index. With an equality, the planner may expect to find the tag
- * soon among all plants in the order of their ids, and read half of the table.
+ * soon among all plants in the order of their ids, and read half of the table. The tag itself is compared in a
+ * `coalesce`, whose selectivity the planner does not estimate: for a tag that it expects to be rare, it would read and sort
+ * all plants with the tag for each page.
  */
 const tagAfter = (comparison: '>' | '>='): string =>
   `(${TAG_HASH}, plant.id) ${comparison} (hashtextextended(:tag, 0), :start)
-    AND (${TAG_HASH}, plant.id) <= (hashtextextended(:tag, 0), ${MAX_PLANT_ID}) AND plant.tag = :tag`;
+    AND (${TAG_HASH}, plant.id) <= (hashtextextended(:tag, 0), ${MAX_PLANT_ID})
+    AND plant.tag IS NOT NULL AND coalesce(plant.tag = :tag, false)`;
 
 /**
  * Folds case in all of Unicode, whatever the collation of the database: `ß`, `SS` and `ẞ` are equal, and so are `σ` and
