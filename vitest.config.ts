@@ -1,9 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
 const BUILD = 'test/support/build.ts';
+const DATABASE = 'test/support/global-setup.ts';
 
 const withDatabase = {
-  globalSetup: [BUILD, 'test/support/global-setup.ts'],
+  globalSetup: [BUILD, DATABASE],
   setupFiles: ['reflect-metadata'],
 };
 
@@ -103,6 +104,16 @@ export default defineConfig({
           // Downloads the generators and what their clients import.
           hookTimeout: 600_000,
           ...withDatabase,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'client',
+          include: ['clients/typescript/test/*.test.ts'],
+          testTimeout: 60_000,
+          ...withDatabase,
+          globalSetup: ['clients/typescript/test/build.ts', DATABASE],
         },
       },
       {

@@ -1,0 +1,30 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A server that answers as a proxy or a failing service may. */
+export class FrontServer implements AsyncDisposable {
+  private readonly server;
+
+  private constructor(listener: RequestListener) {
+    this.server = createServer(listener).listen(0, '127.0.0.1');
+  }
+
+  static async start(listener: RequestListener): Promise<FrontServer> {
+    const front = new FrontServer(listener);
+    await once(front.server, 'listening');
+    return front;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.server, 'close');
+    this.server.close();
+    this.server.closeAllConnections();
+    await closed;
+  }
+}
