@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'rolldown';
 
@@ -19,7 +19,11 @@ const OWN_REQUIRE = {
 if (!isUpToDate()) {
   const begin = new Date();
   await build({
-    input: { main: 'src/main.ts', 'cli/migration': 'src/cli/migration.ts' },
+    input: {
+      main: 'src/main.ts',
+      'cli/migration': 'src/cli/migration.ts',
+      'cli/plant-store': 'src/cli/plant-store.ts',
+    },
     platform: 'node',
     tsconfig: 'tsconfig.json',
     // Optional packages of NestJS that this project does not install.
@@ -59,6 +63,8 @@ if (!isUpToDate()) {
       },
     },
   });
+  // Has a shebang line.
+  chmodSync('dist/cli/plant-store.js', 0o755);
   writeFileSync(STAMP, '');
   utimesSync(STAMP, begin, begin);
 }

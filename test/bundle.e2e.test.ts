@@ -1,4 +1,6 @@
-import { cp, mkdir } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Workspace } from './support/process.js';
 import type { ServiceProcess } from './support/process.js';
@@ -42,6 +44,19 @@ describe('the bundle', () => {
     for (const path of ['docs', 'docs/swagger-ui-bundle.js', 'docs/README.md', 'openapi.yaml']) {
       expect(await fetch(`${url}/${path}`)).toMatchObject({ status: 200 });
     }
+  });
+
+  it('contains the command plant-store, which needs no package either', async () => {
+    const { url } = await service.listening();
+    await writeFile(image.path('plants.csv'), 'id,name,tag\n9007199254740993,Ficus,\n');
+    const env = { PATH: process.env['PATH'], PLANT_STORE_URL: url, PLANT_STORE_TOKEN: TOKEN };
+    const plantStore = (...args: readonly string[]) =>
+      promisify(execFile)(image.path('dist', 'cli', 'plant-store.js'), args, { env });
+    const { stdout } = await plantStore('import', image.path('plants.csv'));
+    expect(stdout).toMatch(/^created 1, unchanged 0, refused 0 /);
+    expect((await plantStore('export', '--name', 'ficus')).stdout).toBe(
+      '{"id":9007199254740993,"name":"Ficus"}\n',
+    );
   });
 
   it('validates with the rules of the DTO classes', async () => {

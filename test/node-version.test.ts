@@ -37,20 +37,22 @@ describe('an old Node.js', () => {
 
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it.each(['dist/main.js', 'dist/cli/migration.js', 'src/config/node-version.js'])(
-    'makes %s print the required version, and nothing else',
-    async (file) => {
-      const told = await new Promise((settle) => {
-        const commandLine = ['--require', old, resolve(file), 'run'];
-        execFile(process.execPath, commandLine, { cwd: folder }, (error, stdout, stderr) =>
-          settle([error?.code, stdout, stderr]),
-        );
-      });
-      const line = `plant-store: Node.js 18.20.8 is not supported, ${engines.node} is required\n`;
-      expect(told).toEqual([1, '', line]);
-      expect(await readdir(folder)).toEqual(['old.cjs']);
-    },
-  );
+  it.each([
+    'dist/main.js',
+    'dist/cli/migration.js',
+    'dist/cli/plant-store.js',
+    'src/config/node-version.js',
+  ])('makes %s print the required version, and nothing else', async (file) => {
+    const told = await new Promise((settle) => {
+      const commandLine = ['--require', old, resolve(file), 'run'];
+      execFile(process.execPath, commandLine, { cwd: folder }, (error, stdout, stderr) =>
+        settle([error?.code, stdout, stderr]),
+      );
+    });
+    const line = `plant-store: Node.js 18.20.8 is not supported, ${engines.node} is required\n`;
+    expect(told).toEqual([1, '', line]);
+    expect(await readdir(folder)).toEqual(['old.cjs']);
+  });
 
   it('is refused before the build', async () => {
     const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as {

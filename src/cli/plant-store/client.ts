@@ -1,0 +1,115 @@
+import { request as requestHttp } from 'node:http';
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { CommandError, EXIT, TemporaryFailure } from './command-error.js';
+import type { Connection } from './connection.js';
+
+export const NDJSON = 'application/x-ndjson';
+
+/** The request was answered with a status that another attempt would not change. */
+export class RequestRefused extends CommandError {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(EXIT.incomplete, message);
+  }
+}
+
+export interface Request {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: Buffer;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sends a request with the token. node:http and not `fetch`: its timeout counts each byte that is sent, so a slow
+ * uplink is not idle, and it never follows a redirect with the token.
+ *
+ * @returns the answer of status 200, whose body is read by the caller
+ * @throws TemporaryFailure if another attempt may succeed, otherwise RequestRefused
+ */
+export async function open(
+  connection: Connection,
+  { method, path, body, signal }: Request,
+): Promise<IncomingMessage> {
+  const token = await connection.token();
+  const options: RequestOptions = {
+    method,
+    signal,
+    timeout: connection.idle,
+    headers: {
+      Authorization: `Bearer ${token}`,
+      Accept: NDJSON,
+      ...(body && { 'Content-Type': NDJSON, 'Content-Length': body.length }),
+    },
+  };
+  const response = await send(connection.baseUrl + path, options, body);
+  const { statusCode: status = 0, headers } = response;
+  if (status === 200) {
+    if (headers['content-type']?.startsWith(NDJSON)) return response;
+    response.destroy();
+    throw new CommandError(EXIT.incomplete, 'PLANT_STORE_URL does not lead to a plant store');
+  }
+  const failure = await describeFailure(response);
+  if (status === 408 || status === 429 || status >= 500) {
+    throw new TemporaryFailure(failure, millisecondsOf(headers['retry-after']));
+  }
+  // A file may hold a new token by now.
+  if (status === 401 && (await connection.token()) !== token) throw new TemporaryFailure(failure);
+  throw new RequestRefused(status, failure);
+}
+
+/** The text of an answer. */
+export async function readText(response: IncomingMessage): Promise<string> {
+  response.setEncoding('utf8');
+  let text = '';
+  try {
+    for await (const piece of response) text += piece as string;
+  } catch (error) {
+    throw temporary(error);
+  }
+  return text;
+}
+
+/** A failure of the network. */
+export function temporary(error: unknown): unknown {
+  if (!(error instanceof Error) || error.name === 'AbortError') return error;
+  if (error.message === 'aborted') return new TemporaryFailure('the connection broke');
+  // The error of several addresses (happy eyeballs) has no message.
+  return new TemporaryFailure(error.message || String((error as NodeJS.ErrnoException).code));
+}
+
+function send(url: string, options: RequestOptions, body?: Buffer): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = (url.startsWith('https:') ? requestHttps : requestHttp)(url, options, resolve);
+    request.once('timeout', () =>
+      request.destroy(new Error(`nothing was sent or received for ${options.timeout} ms`)),
+    );
+    // `on`, because the connection may also fail after the answer has come.
+    request.on('error', (error) => reject(temporary(error)));
+    request.end(body);
+  });
+}
+
+/** Number and message of an Error, or the status of an answer from a proxy. */
+async function describeFailure(response: IncomingMessage): Promise<string> {
+  const { statusCode, statusMessage, headers } = response;
+  try {
+    const { error, message } = JSON.parse(await readText(response)) as Record<string, unknown>;
+    if (typeof error === 'number' && typeof message === 'string') return `${error} ${message}`;
+  } catch {
+    // It has no Error.
+  }
+  const target = headers.location === undefined ? '' : ` to ${headers.location}`;
+  return `the answer was ${statusCode} ${statusMessage}${target}`;
+}
+
+/** Retry-After is a number of seconds or a date (RFC 9110, section 10.2.3). */
+function millisecondsOf(retryAfter = ''): number {
+  const wait = /^\d+$/.test(retryAfter)
+    ? Number(retryAfter) * 1_000
+    : Date.parse(retryAfter) - Date.now();
+  return Math.max(0, wait || 0);
+}

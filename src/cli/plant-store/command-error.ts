@@ -1,0 +1,57 @@
+import { constants } from 'node:os';
+import { inspect } from 'node:util';
+
+/** Exit codes, besides 128 and the number of a signal. `--help` explains them. */
+export const EXIT = { done: 0, refused: 1, usage: 2, incomplete: 3 } as const;
+
+/** The command cannot do what it was asked to do. The message is for the operator. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+
+  constructor(
+    readonly exitCode: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** A request failed, and the next attempt may succeed. */
+export class TemporaryFailure extends Error {
+  override readonly name = 'TemporaryFailure';
+
+  /** @param retryAfter what the service asks to wait, in milliseconds */
+  constructor(
+    message: string,
+    readonly retryAfter = 0,
+  ) {
+    super(message);
+  }
+}
+
+export function usageError(message: string): CommandError {
+  return new CommandError(EXIT.usage, message);
+}
+
+/** @param signal whose reason is the name of a signal of the process */
+export function exitCodeOf(error: unknown, signal: AbortSignal): number {
+  if (signal.aborted) return 128 + constants.signals[signal.reason as NodeJS.Signals];
+  if (isBrokenPipe(error)) return 128 + constants.signals.SIGPIPE;
+  return error instanceof CommandError ? error.exitCode : EXIT.incomplete;
+}
+
+/** What to print. Only a bug has a stack. A reader such as `head`, which has seen enough, is told nothing. */
+export function explain(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) return 'plant-store: interrupted';
+  if (isBrokenPipe(error)) return '';
+  const isExpected = error instanceof CommandError || isSystemError(error);
+  return `plant-store: ${isExpected ? error.message : inspect(error)}`;
+}
+
+export function isBrokenPipe(error: unknown): boolean {
+  return isSystemError(error) && error.code === 'EPIPE';
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
+}

@@ -1,0 +1,149 @@
+import { isUtf8 } from 'node:buffer';
+import { pipeline, Readable } from 'node:stream';
+import { CsvError, Parser } from 'csv-parse';
+import type { CastingContext } from 'csv-parse';
+import { parse } from 'csv-parse/sync';
+import type { CommandError } from './command-error.js';
+import { COLUMNS } from './csv-record.js';
+import { ByteQueue, MAX_RECORD, tooLong, unreadable } from './records.js';
+import type { Content, Input, InputRecord } from './records.js';
+
+// A list, because the parser would otherwise expect the line end of the first line in all lines.
+const FORMAT = { record_delimiter: ['\r\n', '\n', '\r'], relax_column_count: true };
+
+/** Finds the ends of records, also of records whose quotes are wrong. */
+const TOLERANT = {
+  ...FORMAT,
+  bom: true,
+  skip_empty_lines: true,
+  relax_quotes: true,
+  skip_records_with_error: true,
+};
+
+/** More than the parser and its streams hold of records that are not yet read from them. */
+const READ_AHEAD = 1024 ** 2;
+
+interface Parsed {
+  readonly fields: readonly string[];
+  /** Where the record ends in the file. */
+  readonly end: number;
+}
+
+/** The parser's own option `info` copies an object for each record, which takes most of the time. */
+class RecordParser extends Parser {
+  override push(fields: readonly string[] | null): boolean {
+    return super.push(fields && ({ fields, end: this.info.bytes } satisfies Parsed));
+  }
+}
+
+/** A file whose columns may stand in any order. */
+export class CsvInput implements Input {
+  header: Buffer = Buffer.alloc(0);
+  private readonly unread = new ByteQueue();
+  private line = 1;
+
+  constructor(
+    private readonly name: string,
+    private readonly source: AsyncIterable<Buffer>,
+  ) {}
+
+  async *records(): AsyncGenerator<InputRecord> {
+    const bytes = Readable.from(this.kept(), { objectMode: false });
+    // An error of the source destroys the parser, and so ends the loop.
+    const parser = pipeline(bytes, new RecordParser(TOLERANT), () => undefined);
+    let columns: readonly string[] | undefined;
+    let position = 0;
+    for await (const { fields, end } of parser as AsyncIterable<Parsed>) {
+      const { line, source } = this.next(end - position);
+      position = end;
+      if (columns !== undefined) yield { line, source, ...contentOf(columns, fields, source) };
+      else {
+        if (!isUtf8(source)) throw this.wrongHeader();
+        columns = this.columnsOf(fields);
+        this.header = source;
+      }
+    }
+    if (columns === undefined) throw this.wrongHeader();
+    const { line, source } = this.next(this.unread.length);
+    if (source.length > 0) yield { line, source, fault: 'a quote is not closed' };
+  }
+
+  /** Keeps what the parser has received until it returns the records. */
+  private async *kept(): AsyncGenerator<Buffer> {
+    for await (const chunk of this.source) {
+      this.unread.push(chunk);
+      yield chunk;
+      if (this.unread.length > MAX_RECORD + READ_AHEAD) return;
+    }
+  }
+
+  /** The bytes of a record, without empty lines before it. */
+  private next(length: number): { readonly line: number; readonly source: Buffer } {
+    const taken = this.unread.take(length);
+    const start = taken.findIndex((byte) => byte !== 0x0a && byte !== 0x0d);
+    const source = taken.subarray(start === -1 ? length : start);
+    const line = this.line + countLines(taken.subarray(0, length - source.length));
+    if (source.length > MAX_RECORD) throw tooLong(this.name, line);
+    this.line = line + countLines(source);
+    return { line, source };
+  }
+
+  private columnsOf(fields: readonly string[]): readonly string[] {
+    const isKnown = fields.every(
+      (field, at) => COLUMNS.includes(field) && fields.indexOf(field) === at,
+    );
+    if (!isKnown || !fields.includes('id')) throw this.wrongHeader();
+    return fields;
+  }
+
+  private wrongHeader(): CommandError {
+    return unreadable(
+      this.name,
+      1,
+      'the first line must be id,name,tag, in any order and in UTF-8',
+    );
+  }
+}
+
+/** Line ends as the parser counts them: LF, CRLF and CR. */
+function countLines(bytes: Buffer): number {
+  let count = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    if (bytes[at] === 0x0a || (bytes[at] === 0x0d && bytes[at + 1] !== 0x0a)) count += 1;
+  }
+  return count;
+}
+
+function contentOf(columns: readonly string[], fields: readonly string[], source: Buffer): Content {
+  if (!isUtf8(source)) return { fault: 'it is not UTF-8' };
+  if (fields.length !== columns.length) {
+    return { fault: `number of fields: ${fields.length} instead of ${columns.length}` };
+  }
+  try {
+    const members = strictFields(fields, source).flatMap((field, at) =>
+      field === undefined ? [] : [`"${columns[at]}":${jsonOf(columns[at], field)}`],
+    );
+    return { json: Buffer.from(`{${members.join()}}`) };
+  } catch (error) {
+    if (error instanceof CsvError) return { fault: 'a quote is at the wrong place' };
+    throw error;
+  }
+}
+
+/** @throws CsvError if the quotes are wrong */
+function strictFields(fields: readonly string[], source: Buffer): readonly (string | undefined)[] {
+  const isSuspect = fields.some((field) => field.includes('"'));
+  if (!isSuspect && !fields.includes('')) return fields;
+  // Without "" in the record, every empty field is one without quotes.
+  if (!isSuspect && !source.includes('""')) return fields.map((field) => field || undefined);
+  // `cast` is slow, because the parser makes a context for each field.
+  const cast = (field: string, { quoting }: CastingContext) =>
+    field === '' && !quoting ? undefined : field;
+  const [strict = []] = parse(source, { ...FORMAT, cast }) as (string | undefined)[][];
+  return strict;
+}
+
+/** An integer becomes a number, digit for digit. Spreadsheets write 1E+15 for a rounded id, so that stays text. */
+function jsonOf(column: string | undefined, field: string): string {
+  return column === 'id' && /^-?(0|[1-9]\d*)$/.test(field) ? field : JSON.stringify(field);
+}

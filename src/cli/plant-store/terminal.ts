@@ -1,0 +1,9 @@
+import type { Readable, Writable } from 'node:stream';
+
+/** What the command uses of its process. */
+export interface Terminal {
+  readonly env: NodeJS.ProcessEnv;
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+}

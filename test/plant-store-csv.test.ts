@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { CSV_HEADER, csvRecord } from '../src/cli/plant-store/csv-record.js';
+import { CsvInput } from '../src/cli/plant-store/csv.js';
+import type { InputRecord } from '../src/cli/plant-store/records.js';
+
+interface Plant {
+  readonly id: bigint;
+  readonly name: string;
+  readonly tag: string | undefined;
+}
+
+const TEXT = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: fc.constantFrom('"', ',', '\r', '\n', '\ufeff', ' ', 'a', '🌵') }),
+);
+
+const PLANT: fc.Arbitrary<Plant> = fc.record({
+  id: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  name: TEXT,
+  tag: fc.option(TEXT, { nil: undefined }),
+});
+
+async function read(text: string, pieceLength: number): Promise<InputRecord[]> {
+  const bytes = Buffer.from(text);
+  const pieces = Array.from({ length: Math.ceil(bytes.length / pieceLength) }, (_, at) =>
+    bytes.subarray(at * pieceLength, (at + 1) * pieceLength),
+  );
+  const input = new CsvInput(
+    'a.csv',
+    (async function* () {
+      yield* pieces;
+    })(),
+  );
+  const records: InputRecord[] = [];
+  for await (const record of input.records()) records.push(record);
+  return records;
+}
+
+/** The request lines that the plants are to become. */
+function jsonOf({ id, name, tag }: Plant): string {
+  return `{"id":${id},${JSON.stringify({ name, tag }).slice(1)}`;
+}
+
+function jsonIn(record: InputRecord): string {
+  return 'json' in record ? record.json.toString() : record.fault;
+}
+
+it('any plants come back from CSV, whatever the pieces in which it is read', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(PLANT), fc.integer({ min: 1, max: 50 }), async (plants, length) => {
+      const records = plants.map(({ id, name, tag }) => csvRecord(id, name, tag));
+      const found = await read(CSV_HEADER + records.join(''), length);
+      expect(found.map(jsonIn)).toEqual(plants.map(jsonOf));
+      expect(found.map(({ source }) => source.toString())).toEqual(records);
+    }),
+  );
+});
+
+it('loses nothing of a file that is not CSV', async () => {
+  await fc.assert(
+    fc.asyncProperty(TEXT, fc.integer({ min: 1, max: 50 }), async (text, length) => {
+      const found = await read(`${CSV_HEADER}${text}`, length);
+      const ofOneLine = (part: string) => part.replaceAll(/[\r\n]/g, '');
+      expect(ofOneLine(found.map(({ source }) => source.toString()).join(''))).toBe(
+        ofOneLine(text),
+      );
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** As other programs write CSV: quotes only where they are needed, columns in any order, any line end. */
+it('reads what other programs write, and finds the line of each record', async () => {
+  const plain = /^[^",\r\n]+$/;
+  const field = (text: string | undefined, quoted: boolean) =>
+    text === undefined || (!quoted && plain.test(text)) ? text : `"${text.replaceAll('"', '""')}"`;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ plant: PLANT, quoted: fc.boolean(), blank: fc.boolean() })),
+      fc.shuffledSubarray(['id', 'name', 'tag'] as const, { minLength: 3 }),
+      fc.constantFrom('\n', '\r\n'),
+      fc.integer({ min: 1, max: 50 }),
+      async (rows, columns, end, length) => {
+        let text = columns.join() + end;
+        const expected = rows.map(({ plant, quoted, blank }) => {
+          if (blank) text += end;
+          const line = text.split(/\r\n|\r|\n/).length;
+          const values = { ...plant, id: String(plant.id) };
+          text += columns.map((column) => field(values[column], quoted)).join() + end;
+          return [line, JSON.parse(jsonOf(plant).replace(/"id":(-?\d+)/, '"id":"$1"')) as unknown];
+        });
+        const found = await read(text, length);
+        const parsed = found.map((record) => [
+          record.line,
+          JSON.parse(jsonIn(record).replace(/"id":(-?\d+)/, '"id":"$1"')) as unknown,
+        ]);
+        expect(parsed).toEqual(expected);
+      },
+    ),
+  );
+});

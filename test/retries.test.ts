@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { CommandError, TemporaryFailure } from '../src/cli/plant-store/command-error.js';
+import { Retries } from '../src/cli/plant-store/retries.js';
+
+const SECOND = 1_000;
+const LIMITS = { idle: 60 * SECOND, firstPause: 1, longestPause: 1, patience: 120 * SECOND };
+
+/** Time that passes only when a test says so. */
+let now = 0;
+
+beforeEach(() => {
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+function retries(announced: string[] = []): Retries {
+  const announce = (message: string) => void announced.push(message);
+  return new Retries(new AbortController().signal, announce, LIMITS);
+}
+
+/** An attempt that takes a while, and fails a number of times. */
+function failing(times: number, duration: number, retryAfter?: number) {
+  let attempts = 0;
+  return () => {
+    attempts += 1;
+    now += duration;
+    return attempts > times
+      ? Promise.resolve(attempts)
+      : Promise.reject(new TemporaryFailure('away', retryAfter));
+  };
+}
+
+it('end when no request has succeeded for 2 minutes', async () => {
+  const all = retries();
+  expect(await all.run(failing(11, 10 * SECOND))).toBe(12);
+  await expect(all.run(failing(13, 10 * SECOND))).rejects.toEqual(
+    new CommandError(3, 'away; gave up after 120 seconds without success'),
+  );
+  expect(all.failures).toBe(11 + 12);
+});
+
+it('go on while other requests succeed', async () => {
+  const all = retries();
+  const other = vi.fn<() => Promise<number>>(failing(20, 10 * SECOND));
+  const attempt = async () => {
+    await all.run(failing(0, 0));
+    return other();
+  };
+  expect(await all.run(attempt)).toBe(21);
+});
+
+it('begin anew for a request that comes long after the last success', async () => {
+  const all = retries();
+  await all.run(failing(0, 0));
+  now += 3_600 * SECOND;
+  expect(await all.run(failing(2, SECOND))).toBe(3);
+});
+
+it('end at once if the service asks to wait for too long', async () => {
+  await expect(retries().run(failing(1, 0, 121 * SECOND))).rejects.toBeInstanceOf(CommandError);
+});
+
+it('are announced at most every 10 seconds', async () => {
+  const announced: string[] = [];
+  await retries(announced).run(failing(10, 4 * SECOND));
+  expect(announced).toEqual(Array.from({ length: 4 }, () => 'plant-store: away; trying again'));
+});
+
+it('do not repeat what cannot succeed', async () => {
+  const attempt = vi.fn<() => Promise<never>>(() => Promise.reject(new Error('a bug')));
+  await expect(retries().run(attempt)).rejects.toThrow('a bug');
+  expect(attempt).toHaveBeenCalledOnce();
+});
