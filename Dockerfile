@@ -6,7 +6,9 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json bundle.js ./
 COPY src src
-RUN npm run build
+RUN npm run build \
+  && mkdir bin \
+  && ln -s ../dist/cli/plant-store.js bin/plant-store
 # The bundle contains the code of the packages. What stays: the assets of the docs page, and the licences and names of
 # all packages, for people and for vulnerability scanners. TypeScript is a peer dependency of @nestjs/swagger.
 RUN npm prune --omit=dev --ignore-scripts \
@@ -26,7 +28,8 @@ RUN npm pkg set gitHead="${REVISION}"
 FROM node:26-slim
 ENV NODE_ENV=production \
   HOST=0.0.0.0 \
-  MANAGEMENT_HOST=0.0.0.0
+  MANAGEMENT_HOST=0.0.0.0 \
+  PATH=/app/bin:$PATH
 WORKDIR /app
 COPY --from=build /app/*.md /app/LICENSE ./
 COPY --from=build /app/public public
@@ -34,6 +37,8 @@ COPY --from=build /app/docs docs
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
+# Copying the folder keeps the link: copying the link would copy the file.
+COPY --from=build /app/bin bin
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Plant Store" \
   org.opencontainers.image.description="A plant store over HTTP: NestJS, TypeORM and PostgreSQL behind one published interface" \

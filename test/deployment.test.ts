@@ -1,4 +1,4 @@
-import { access, readFile } from 'node:fs/promises';
+import { access, readFile, stat } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readConfig, VARIABLES } from '../src/config/config.js';
@@ -243,6 +243,16 @@ describe('the image', () => {
     expect(run).toContain('USER 1000:1000');
     expect(run.some((line) => /^HEALTHCHECK .* CMD \["node", "-e", /.test(line))).toBe(true);
     for (const line of run) expect(line).not.toMatch(/^(RUN|ADD|ENTRYPOINT) /);
+  });
+
+  it('has the command plant-store on its path', async () => {
+    const [build = [], run = []] = await stages();
+    const link = /ln -s \.\.\/(\S+) bin\/plant-store$/;
+    const target = build.map((line) => link.exec(line)?.[1]).find(Boolean) ?? '';
+    expect((await stat(target)).mode & 0o111).toBe(0o111);
+    expect(await read(target)).toMatch(/^#!\/usr\/bin\/env node\n/);
+    expect(run).toContain('COPY --from=build /app/bin bin');
+    expect(run.find((line) => line.startsWith('ENV '))).toContain('PATH=/app/bin:$PATH');
   });
 
   it('can be read by its user, whatever the umask that the files were cloned under', async () => {
