@@ -190,7 +190,7 @@ describe('a cluster of a primary and a standby', () => {
         await standby.promote();
         await isServed(round);
         await createdSome();
-        await primary.startAsStandbyOf(standby);
+        await primary.startAsCopyOf(standby);
         await standby.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
         await standby.query('SELECT pg_reload_conf()');
         await primary.query('SELECT pg_wal_replay_pause()');

@@ -35,6 +35,28 @@ export class ReplicatedServer {
     });
   }
 
+  /**
+   * Starts as a standby with a new copy of the primary's data (manual, chapter 25.3.3). A primary that was killed can have
+   * commits that no standby has received, and then cannot follow the new primary.
+   */
+  async startAsCopyOf(primary: ReplicatedServer): Promise<void> {
+    const client = await connect(primary.url);
+    try {
+      await client.query("SELECT pg_backup_start('copy', fast => true)");
+      await rm(this.data, { recursive: true });
+      // Files that the primary removes meanwhile belong to no backup.
+      await promisify(execFile)('cp', ['-a', primary.data, this.data]).catch(() => {});
+      const { rows } = await client.query<{ labelfile: string }>('SELECT * FROM pg_backup_stop()');
+      await writeFile(join(this.data, 'backup_label'), rows[0]?.labelfile ?? '');
+    } finally {
+      await client.end();
+    }
+    for (const file of ['postmaster.pid', 'postmaster.opts', 'postgresql.auto.conf']) {
+      await rm(join(this.data, file), { force: true });
+    }
+    await this.startAsStandbyOf(primary);
+  }
+
   async promote(): Promise<void> {
     await this.query('SELECT pg_promote()');
   }
