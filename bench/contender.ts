@@ -12,7 +12,7 @@ import type { ProcessUsage } from './process-usage.js';
 /** The project's folder, relative to `bench/dist/bench`. */
 export const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** A program that serves `POST /plants` and `GET /plants/{id}`, to be measured. */
+/** A program that serves `POST /plants`, `GET /plants/{id}` and `GET /plants`, to be measured. */
 export type Contender = {
   readonly name: string;
   readonly title: string;

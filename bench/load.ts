@@ -6,8 +6,8 @@ import { PROJECT, STATIC_TOKEN } from './contender.js';
 /** Percentiles of the latency that are measured. */
 export const PERCENTILES = [50, 75, 90, 99, 99.9] as const;
 
-/** What the requests do: `POST /plants` or `GET /plants/{id}`. */
-export const OPERATIONS = ['create', 'look-up'] as const;
+/** What the requests do: `POST /plants`, `GET /plants/{id}` or `GET /plants`. */
+export const OPERATIONS = ['create', 'look-up', 'page'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
 export interface Task {
@@ -21,8 +21,11 @@ export interface Task {
   readonly first: number;
 }
 
-/** The look-ups take turns with so many plants, the first ones. */
-export const LOOKED_UP = 100_000;
+/** Look-ups and pages take turns with the ids of so many plants, the first ones. */
+export const STORED_PLANTS = 100_000;
+
+/** Plants of a page. */
+export const PAGE = 50;
 
 export interface Measured {
   /** With status 200. */
@@ -79,7 +82,7 @@ export const WRK: LoadGenerator = {
       url,
       '--',
       operation,
-      String(operation === 'create' ? first : LOOKED_UP),
+      String(operation === 'create' ? first : STORED_PLANTS),
       ...tokens,
     ]);
     const result = JSON.parse(/^RESULT (.*)$/m.exec(stdout)?.[1] ?? '') as WrkResult;
@@ -133,7 +136,7 @@ export const AUTOCANNON: LoadGenerator = {
                 }
               : {
                   ...request,
-                  path: `/plants/${plantOf(number % LOOKED_UP).id}`,
+                  path: pathOf(operation, plantOf(number % STORED_PLANTS).id),
                   headers: { authorization },
                 };
           },
@@ -149,6 +152,11 @@ export const AUTOCANNON: LoadGenerator = {
     };
   },
 };
+
+/** The path of a look-up, or of the page after an id. */
+function pathOf(operation: Exclude<Operation, 'create'>, id: number): string {
+  return operation === 'page' ? `/plants?limit=${PAGE}&after=${id}` : `/plants/${id}`;
+}
 
 /** wrk if it is installed. */
 export async function bestLoadGenerator(): Promise<LoadGenerator> {

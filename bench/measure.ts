@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { BenchDatabase } from './databases.js';
 import type { Running } from './contender.js';
-import { LOOKED_UP } from './load.js';
+import { STORED_PLANTS } from './load.js';
 import type { LoadGenerator, Operation } from './load.js';
 
 /** The result of a contender under a load. */
@@ -24,7 +24,7 @@ export interface Load {
 }
 
 /**
- * Loads a contender: with creates in an empty table, or with look-ups of stored plants.
+ * Loads a contender: with creates in an empty table, or with look-ups or pages of stored plants.
  *
  * @throws AssertionError when what is stored is not what was answered
  */
@@ -35,7 +35,7 @@ export async function measure(
   load: Load,
 ): Promise<Measurement> {
   await database.clear();
-  if (load.operation === 'look-up') await database.store(LOOKED_UP);
+  if (load.operation !== 'create') await database.store(STORED_PLANTS);
   const { url, tokens } = running;
   const before = await running.usage();
   const measured = await generator.run({ url, tokens, first: 0, ...load });

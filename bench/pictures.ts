@@ -4,13 +4,14 @@ import type { TopLevelSpec } from 'vega-lite';
 import { WITH_JWT } from './contender.js';
 import { PERCENTILES } from './load.js';
 import type { Operation } from './load.js';
+import { HEADINGS } from './report.js';
 import type { Results } from './report.js';
 import type { SoakSample } from './soak.js';
 
 /** Requests per second against connections, as SVG. */
 export function throughputPicture(results: Results, operation: Operation): Promise<string> {
   return draw({
-    title: `${operation === 'create' ? 'Creates' : 'Look-ups'} per second`,
+    title: `${HEADINGS[operation]} per second`,
     data: {
       values: drawnContenders(results).flatMap(({ name, title }) =>
         results.medians

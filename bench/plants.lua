@@ -1,5 +1,5 @@
--- The requests of wrk. Arguments: `create` and the number of the first plant, or `look-up` and how many plants are
--- stored; then the tokens, which take turns.
+-- The requests of wrk. Arguments: `create` and the number of the first plant, or `look-up` or `page` and how many
+-- plants are stored; then the tokens, which take turns.
 
 local headers = {}
 local operation, number
@@ -27,6 +27,9 @@ function request()
   local head = headers[n % #headers + 1]
   if operation == "look-up" then
     return wrk.format("GET", string.format("/plants/%.0f", id(n % number)), head)
+  end
+  if operation == "page" then
+    return wrk.format("GET", string.format("/plants?limit=50&after=%.0f", id(n % number)), head)
   end
   local new = id(number + n)
   return wrk.format("POST", "/plants", head,

@@ -8,7 +8,7 @@ import {
   PLANT_STORE_ES256,
   PLANT_STORE_RS256,
 } from './contender.js';
-import { OPERATIONS, PERCENTILES } from './load.js';
+import { OPERATIONS, PAGE, PERCENTILES } from './load.js';
 import type { Operation } from './load.js';
 import type { Measurement } from './measure.js';
 
@@ -73,7 +73,11 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2;
 }
 
-const HEADINGS: Readonly<Record<Operation, string>> = { create: 'Creates', 'look-up': 'Look-ups' };
+export const HEADINGS: Readonly<Record<Operation, string>> = {
+  create: 'Creates',
+  'look-up': 'Look-ups',
+  page: `Pages of ${PAGE}`,
+};
 
 /** The medians and the ratios, as Markdown. */
 export function report(results: Results): string {
@@ -141,6 +145,11 @@ const p99 = ({ latency }: Sample) => latency[3] ?? NaN;
 const throughput = (own: Sample, other: Sample) => own.requestsPerSecond / other.requestsPerSecond;
 const creates = { operation: 'create', what: 'creates per second', ratio: throughput } as const;
 const lookUps = { operation: 'look-up', what: 'look-ups per second', ratio: throughput } as const;
+const pages = {
+  operation: 'page',
+  what: `pages of ${PAGE} per second`,
+  ratio: throughput,
+} as const;
 
 const COMPARISONS: readonly Comparison[] = [
   { ...creates, other: EXPRESS.name, wanted: '≥ 3.5' },
@@ -170,6 +179,10 @@ const COMPARISONS: readonly Comparison[] = [
   { ...lookUps, other: FASTIFY.name, wanted: '≥ 1.2' },
   { ...lookUps, other: 'go', wanted: '' },
   { ...lookUps, other: 'rust', wanted: '' },
+  { ...pages, other: EXPRESS.name, wanted: '≥ 1.5' },
+  { ...pages, other: FASTIFY.name, wanted: '' },
+  { ...pages, other: 'go', wanted: '' },
+  { ...pages, other: 'rust', wanted: '' },
 ];
 
 /** The comparisons of what was measured: medians of the ratios of the rounds. */

@@ -21,8 +21,8 @@ export interface Course {
   readonly levels: readonly number[];
 }
 
-/** Levels for look-ups, to keep the benchmark short. */
-const LOOK_UP_LEVELS = new Set([1, 64]);
+/** Levels for look-ups and pages, to keep the benchmark short. */
+const READ_LEVELS = new Set([1, 64]);
 
 /** The level for JWTs, to keep the benchmark short. */
 const JWT_LEVEL = 64;
@@ -109,7 +109,7 @@ interface Heat {
 function heatsOf({ levels, operations }: Course, entrants: readonly Entrant[]): Heat[] {
   return levels.flatMap((connections) =>
     operations
-      .filter((operation) => operation === 'create' || LOOK_UP_LEVELS.has(connections))
+      .filter((operation) => operation === 'create' || READ_LEVELS.has(connections))
       .map((operation) => ({
         operation,
         connections,

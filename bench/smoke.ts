@@ -3,8 +3,9 @@ import { parseArgs } from 'node:util';
 import { PLANT_STORE, Running, WITH_JWT, YARDSTICKS } from './contender.js';
 import type { Contender } from './contender.js';
 import { Databases } from './databases.js';
+import type { BenchDatabase } from './databases.js';
 import { Issuer } from './issuer.js';
-import { AUTOCANNON, bestLoadGenerator, OPERATIONS, plantOf } from './load.js';
+import { AUTOCANNON, bestLoadGenerator, OPERATIONS, PAGE, plantOf } from './load.js';
 import { buildNative } from './native.js';
 import { latencyPicture, throughputPicture } from './pictures.js';
 import { report } from './report.js';
@@ -23,7 +24,7 @@ try {
   await databases.stop();
 }
 
-/** Creates a plant and looks it up. */
+/** Creates plants, looks them up and lists them. */
 async function check(contender: Contender): Promise<void> {
   const issuer = contender.algorithm && (await Issuer.start(contender.algorithm));
   const database = await databases.create(contender.name);
@@ -47,9 +48,25 @@ async function check(contender: Contender): Promise<void> {
     }
     const rows = running.tokens.length;
     assert.deepEqual(await database.stored(), { rows, asSent: true }, contender.name);
+    await checkPages(running, database);
   } finally {
     await running.stop();
     await issuer?.close();
+  }
+}
+
+/** Asks for a whole page and for the last one. */
+async function checkPages({ contender, url, tokens }: Running, database: BenchDatabase) {
+  await database.clear();
+  await database.store(2 * PAGE);
+  const plants = Array.from({ length: 2 * PAGE }, (_, n) => plantOf(n));
+  plants.sort((one, other) => one.id - other.id);
+  for (const first of [PAGE / 2, 2 * PAGE - 3]) {
+    const answer = await fetch(`${url}/plants?limit=${PAGE}&after=${plants[first - 1]?.id}`, {
+      headers: { Authorization: `Bearer ${tokens[0]}` },
+    });
+    assert.equal(answer.status, 200, contender.name);
+    assert.deepEqual(await answer.json(), plants.slice(first, first + PAGE), contender.name);
   }
 }
 

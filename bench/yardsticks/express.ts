@@ -45,6 +45,21 @@ app.get('/plants/:id', async (request, response) => {
   else response.status(404).json({ error: 40401, message: 'not found' });
 });
 
+app.get('/plants', async (request, response) => {
+  const limit = Number(request.query['limit'] ?? 50);
+  const after = Number(request.query['after'] ?? 0);
+  if (!Number.isSafeInteger(limit) || !Number.isSafeInteger(after)) {
+    response.status(400).json({ error: 40004, message: 'limit and after must be integers' });
+    return;
+  }
+  const { rows } = await pool.query<Omit<NewPlant, 'id'> & { id: string }>({
+    name: 'select-plants',
+    text: 'SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2',
+    values: [after, limit],
+  });
+  response.json(rows.map(({ id, name, tag }) => ({ id: Number(id), name, tag })));
+});
+
 app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
   const taken = error instanceof DatabaseError && error.code === '23505';
   response.status(taken ? 400 : 500).json({ error: taken ? 40009 : 50000, message: String(error) });

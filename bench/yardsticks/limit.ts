@@ -13,6 +13,12 @@ interface NewPlant {
   readonly tag?: string;
 }
 
+interface PlantRow {
+  readonly id: string;
+  readonly name: string;
+  readonly tag: string | null;
+}
+
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 4 });
 
 /** Collects what arrives while two groups are under way. */
@@ -54,19 +60,31 @@ const creates = new Groups<{ readonly plant: NewPlant; readonly response: Server
 
 const lookUps = new Groups<{ readonly id: string; readonly response: ServerResponse }>(
   async (group) => {
-    const { rows }: QueryResult<{ id: string; name: string; tag: string | null }> =
-      await pool.query({
-        name: 'select-plants',
-        text: 'SELECT id, name, tag FROM plants WHERE id = ANY ($1::bigint[])',
-        values: [group.map(({ id }) => id)],
-      });
+    const { rows }: QueryResult<PlantRow> = await pool.query({
+      name: 'select-plants',
+      text: 'SELECT id, name, tag FROM plants WHERE id = ANY ($1::bigint[])',
+      values: [group.map(({ id }) => id)],
+    });
     const plants = new Map(rows.map((plant) => [plant.id, plant]));
     for (const { id, response } of group) send(response, { ...plants.get(id), id: Number(id) });
   },
 );
 
-function send(response: ServerResponse, plant: object): void {
-  const body = JSON.stringify(plant);
+async function list(query: string, response: ServerResponse): Promise<void> {
+  const parameters = new URLSearchParams(query);
+  const { rows } = await pool.query<PlantRow>({
+    name: 'select-page',
+    text: 'SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2',
+    values: [parameters.get('after'), parameters.get('limit')],
+  });
+  send(
+    response,
+    rows.map(({ id, name, tag }) => ({ id: Number(id), name, tag })),
+  );
+}
+
+function send(response: ServerResponse, content: object): void {
+  const body = JSON.stringify(content);
   response.writeHead(200, {
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),
@@ -75,8 +93,11 @@ function send(response: ServerResponse, plant: object): void {
 }
 
 const server = createServer((request, response) => {
-  if (request.method === 'GET') {
-    lookUps.add({ id: (request.url ?? '').slice('/plants/'.length), response });
+  const { method, url = '' } = request;
+  if (method === 'GET') {
+    const [, query] = url.split('?');
+    if (query === undefined) lookUps.add({ id: url.slice('/plants/'.length), response });
+    else void list(query, response);
     return;
   }
   const chunks: Buffer[] = [];

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import {
   Body,
   Controller,
+  DefaultValuePipe,
   Get,
   HttpCode,
   Injectable,
@@ -10,6 +11,7 @@ import {
   Param,
   ParseIntPipe,
   Post,
+  Query,
   UnauthorizedException,
   UseGuards,
   ValidationPipe,
@@ -20,7 +22,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsInt, IsOptional, IsString } from 'class-validator';
 import type { Request } from 'express';
-import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
+import { Column, Entity, MoreThan, PrimaryColumn, Repository } from 'typeorm';
 import { announce } from './announce.js';
 
 /* A service as in the documentation of NestJS. */
@@ -70,12 +72,22 @@ class PlantsController {
     return content;
   }
 
+  @Get()
+  list(
+    @Query('limit', new DefaultValuePipe(50), ParseIntPipe) limit: number,
+    @Query('after', new DefaultValuePipe(0), ParseIntPipe) after: number,
+  ): Promise<Plant[]> {
+    return this.plants.find({
+      where: { id: MoreThan(after) },
+      order: { id: 'ASC' },
+      take: limit,
+    });
+  }
+
   @Get(':id')
   async get(@Param('id', ParseIntPipe) id: number): Promise<Plant> {
     const plant = await this.plants.findOneBy({ id });
     if (plant === null) throw new NotFoundException();
-    // TypeORM reads a bigint as a string.
-    plant.id = id;
     return plant;
   }
 }
@@ -87,6 +99,8 @@ class PlantsController {
       url: process.env['DATABASE_URL'] ?? '',
       entities: [Plant],
       poolSize: 10,
+      // Reads a bigint as a number.
+      parseInt8: true,
     }),
     TypeOrmModule.forFeature([Plant]),
   ],

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,6 +78,23 @@ func main() {
 		default:
 			answer(w, http.StatusOK, found)
 		}
+	})
+
+	mux.HandleFunc("GET /plants", func(w http.ResponseWriter, r *http.Request) {
+		limit, limitErr := strconv.Atoi(cmp.Or(r.FormValue("limit"), "50"))
+		after, afterErr := strconv.ParseInt(cmp.Or(r.FormValue("after"), "0"), 10, 64)
+		if err := errors.Join(limitErr, afterErr); err != nil {
+			answer(w, http.StatusBadRequest, failure{40004, err.Error()})
+			return
+		}
+		// CollectRows also returns the error of Query.
+		rows, _ := pool.Query(r.Context(), "SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2", after, limit)
+		page, err := pgx.CollectRows(rows, pgx.RowToStructByPos[storedPlant])
+		if err != nil {
+			answer(w, http.StatusInternalServerError, failure{50000, err.Error()})
+			return
+		}
+		answer(w, http.StatusOK, page)
 	})
 
 	listener, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT"))

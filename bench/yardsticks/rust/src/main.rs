@@ -2,7 +2,7 @@
 
 use std::env;
 
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::http::{header, StatusCode};
 use axum::middleware::{from_fn, Next};
 use axum::response::{IntoResponse, Response};
@@ -84,6 +84,36 @@ async fn look_up(
     Ok(Json(StoredPlant { id, plant }))
 }
 
+#[derive(Deserialize)]
+struct Page {
+    limit: Option<i64>,
+    after: Option<i64>,
+}
+
+async fn list(
+    State(pool): State<Pool>,
+    Query(Page { limit, after }): Query<Page>,
+) -> Result<Json<Vec<StoredPlant>>, Failure> {
+    let client = pool.get().await?;
+    let select = client
+        .prepare_cached("SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2")
+        .await?;
+    let rows = client
+        .query(&select, &[&after.unwrap_or(0), &limit.unwrap_or(50)])
+        .await?;
+    Ok(Json(
+        rows.iter()
+            .map(|row| StoredPlant {
+                id: row.get(0),
+                plant: Plant {
+                    name: row.get(1),
+                    tag: row.get(2),
+                },
+            })
+            .collect(),
+    ))
+}
+
 async fn authenticate(expected: String, request: Request, next: Next) -> Response {
     match request.headers().get(header::AUTHORIZATION) {
         Some(value) if *value == expected => next.run(request).await,
@@ -103,7 +133,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pool = Pool::builder(manager).max_size(10).build()?;
     let expected = format!("Bearer {}", env::var("AUTH_TOKEN")?);
     let app = Router::new()
-        .route("/plants", post(create))
+        .route("/plants", post(create).get(list))
         .route("/plants/{id}", get(look_up))
         .layer(from_fn(move |request, next| {
             authenticate(expected.clone(), request, next)
