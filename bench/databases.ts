@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Client } from 'pg';
+import { Client, escapeLiteral } from 'pg';
 import { startEmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import type { EmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import { PROJECT } from './contender.js';
@@ -102,6 +102,11 @@ export class BenchDatabase {
     );
     await query(this.url, 'VACUUM ANALYZE plants');
     await this.checkpoint();
+  }
+
+  /** Stores plants from a file in the text format of COPY. The server reads the file itself. */
+  async copyFrom(file: string): Promise<void> {
+    await query(this.url, `COPY plants (id, name, tag) FROM ${escapeLiteral(file)}`);
   }
 
   /** Stores plants as a group of creates does. Returns the lines of the plan that begin with `Buffers:` and `WAL:`. */

@@ -21,3 +21,9 @@ export async function usageOf(pid: number): Promise<ProcessUsage> {
   const resident = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
   return { cpu: (Number(user) + Number(system)) * TICK, memory: Number(resident) * 1024 };
 }
+
+/** The most resident memory of a process so far, in bytes, as Linux counts it. */
+export async function peakMemoryOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+}
