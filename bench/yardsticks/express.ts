@@ -13,6 +13,8 @@ interface NewPlant {
 
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 10 });
 const app = express();
+// Plant Store sends no ETag with creates and pages.
+app.disable('etag');
 
 app.use((request, response, next) => {
   if (request.headers.authorization === `Bearer ${process.env['AUTH_TOKEN']}`) next();
