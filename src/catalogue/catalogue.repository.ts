@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
+import { LRUCache } from 'lru-cache';
 import { IsNull, Repository } from 'typeorm';
 import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm';
 import type { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
@@ -38,6 +39,29 @@ const NAME_CONTAINS = [
   `length(plant.name) > 1000 AND ${folded('plant.name')} LIKE ${folded(':pattern')}`,
 ];
 
+/** PostgreSQL knows the length of a stored text without reading the text. */
+const PLANT_BYTES = 'octet_length(plant.name) + coalesce(octet_length(plant.tag), 0)';
+
+/** A condition on names. */
+interface Search {
+  readonly condition: string;
+  readonly pattern: string;
+}
+
+interface PageStatement {
+  /** Statements with the same shape have the same text. */
+  readonly shape: string;
+  /** Adds the conditions and the order of the page to a query that selects columns of `plant`. */
+  readonly matching: (
+    query: SelectQueryBuilder<ObjectLiteral>,
+  ) => SelectQueryBuilder<ObjectLiteral>;
+  readonly limit: number;
+  readonly values: Readonly<Record<'tag' | 'start' | 'pattern', string | undefined>>;
+}
+
+/** Most statements whose text is kept. They differ in filters and `limit`. */
+const MAX_TEXTS = 100;
+
 export interface FoundPlants {
   /** In ascending order of id. */
   readonly plants: readonly Plant[];
@@ -54,6 +78,12 @@ interface PlantRow {
 /** The statements on many plants, and those that change a plant. */
 @Injectable()
 export class CatalogueRepository {
+  /** Text, and names of the parameters in their order. */
+  private readonly texts = new LRUCache<
+    string,
+    readonly [string, readonly (keyof PageStatement['values'])[]]
+  >({ max: MAX_TEXTS });
+
   constructor(@InjectRepository(Plant) private readonly plants: Repository<Plant>) {}
 
   /**
@@ -80,47 +110,100 @@ export class CatalogueRepository {
     tag: string | undefined,
     after: bigint | undefined,
     limit: number,
-    search?: { readonly condition: string; readonly pattern: string },
+    search?: Search,
   ): Promise<FoundPlants> {
-    const { manager } = this.plants;
     const matching = (query: SelectQueryBuilder<ObjectLiteral>) => {
       query
-        .select(['plant.id AS id', 'plant.name AS name', 'plant.tag AS tag'])
         .from(Plant, 'plant')
         // One plant more tells whether there is another page.
         .limit(limit + 1);
       if (tag !== undefined) {
-        const start = String(after ?? MIN_PLANT_ID);
-        query.where(tagAfter(after === undefined ? '>=' : '>'), { tag, start }).orderBy(TAG_HASH);
+        query.where(tagAfter(after === undefined ? '>=' : '>')).orderBy(TAG_HASH);
       } else if (after !== undefined) {
-        query.where('plant.id > :after', { after: String(after) });
+        query.where('plant.id > :start');
       }
-      if (search !== undefined) query.andWhere(search.condition, { pattern: search.pattern });
+      if (search !== undefined) query.andWhere(search.condition);
       return query.addOrderBy('plant.id');
     };
+    const page: PageStatement = {
+      shape: [tag !== undefined, after !== undefined, search?.condition, limit].join(),
+      matching,
+      limit,
+      values: { tag, start: String(after ?? MIN_PLANT_ID), pattern: search?.pattern },
+    };
+    return (await this.shortPage(page)) ?? this.boundedPage(page);
+  }
+
+  /** A page without a plant that is longer than its share of {@link MAX_PAGE_BYTES}; `undefined` if it has such a plant. */
+  private async shortPage(page: PageStatement): Promise<FoundPlants | undefined> {
+    const { limit, matching } = page;
+    const isShort = `${PLANT_BYTES} <= ${Math.floor(MAX_PAGE_BYTES / (limit + 1))}`;
+    const rows = await this.run<PlantRow | { readonly name: null }>('short', page, (query) =>
+      matching(
+        query.select([
+          'plant.id AS id',
+          `CASE WHEN ${isShort} THEN plant.name END AS name`,
+          `CASE WHEN ${isShort} THEN plant.tag END AS tag`,
+        ]),
+      ),
+    );
+    const plants = rows.filter((row): row is PlantRow => row.name !== null);
+    if (plants.length < rows.length) return undefined;
+    return { plants: plants.slice(0, limit).map(toPlant), isWhole: plants.length <= limit };
+  }
+
+  /** The first plants of a page, up to {@link MAX_PAGE_BYTES}. Takes PostgreSQL twice as long as a short page. */
+  private async boundedPage(page: PageStatement): Promise<FoundPlants> {
     const measured = (query: SelectQueryBuilder<ObjectLiteral>) =>
+      page.matching(
+        query.select([
+          'plant.id AS id',
+          'plant.name AS name',
+          'plant.tag AS tag',
+          `${PLANT_BYTES} AS bytes`,
+        ]),
+      );
+    const summed = (query: SelectQueryBuilder<ObjectLiteral>) =>
       query
         .select('page.*')
-        .addSelect(
-          'sum(octet_length(name) + coalesce(octet_length(tag), 0)) OVER (ORDER BY id)',
-          'bytes',
-        )
+        .addSelect('sum(bytes) OVER (ORDER BY id) - bytes', 'before')
         .addSelect('count(*) OVER ()', 'found')
-        .from(matching, 'page');
-    const rows = await manager
-      .createQueryBuilder()
-      .select(['id', 'name', 'tag', 'found'])
-      .from(measured, 'page')
-      .where('bytes - octet_length(name) - coalesce(octet_length(tag), 0) < :most', {
-        most: MAX_PAGE_BYTES,
-      })
-      .orderBy('id')
-      .limit(limit)
-      .getRawMany<PlantRow & { readonly found: string }>();
+        .from(measured, 'page');
+    const rows = await this.run<PlantRow & { readonly found: string }>('bounded', page, (query) =>
+      query
+        .select(['id', 'name', 'tag', 'found'])
+        .from(summed, 'page')
+        .where(`before < ${MAX_PAGE_BYTES}`)
+        .orderBy('id')
+        .limit(page.limit),
+    );
     return {
       plants: rows.map(toPlant),
       isWhole: rows.length === Number(rows[0]?.found ?? 0),
     };
+  }
+
+  /** Runs a statement of the query builder, whose work takes longer than PostgreSQL's unless its text is kept. */
+  private run<Row>(
+    kind: string,
+    { shape, values }: PageStatement,
+    build: (query: SelectQueryBuilder<ObjectLiteral>) => SelectQueryBuilder<ObjectLiteral>,
+  ): Promise<Row[]> {
+    const key = `${kind},${shape}`;
+    let statement = this.texts.get(key);
+    if (statement === undefined) {
+      // Each parameter has its name as its value, so the builder returns the names in the order of the text.
+      const names = Object.fromEntries(Object.keys(values).map((name) => [name, name]));
+      statement = build(this.plants.manager.createQueryBuilder())
+        .setParameters(names)
+        .getQueryAndParameters() as [string, (keyof typeof values)[]];
+      this.texts.set(key, statement);
+    }
+    const [text, names] = statement;
+    return this.plants.query(
+      text,
+      names.map((name) => values[name]),
+    );
   }
 
   /**
