@@ -1,23 +1,28 @@
 import { Test } from '@nestjs/testing';
+import { DatabaseError } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import type { Line } from '../src/http/body-lines.js';
 import { createLogger, LOGGER } from '../src/observability/logger.js';
+import { NO_TRACER, TRACER } from '../src/observability/tracer.js';
 import { PlantsService } from '../src/plants/plants.service.js';
 import { ImportService } from '../src/transfer/import.service.js';
 
 const store = vi.fn<PlantsService['store']>();
 const log: string[] = [];
 let imports: ImportService;
+let clientGone: AbortController;
 
 beforeEach(async () => {
   vi.useFakeTimers();
   store.mockReset();
+  clientGone = new AbortController();
   log.length = 0;
   const module = await Test.createTestingModule({
     providers: [
       ImportService,
       { provide: PlantsService, useValue: { store } },
+      { provide: TRACER, useValue: NO_TRACER },
       { provide: LOGGER, useValue: createLogger('info', { write: (line) => void log.push(line) }) },
     ],
   }).compile();
@@ -37,7 +42,7 @@ async function* linesOf(...texts: readonly string[]): AsyncGenerator<Line> {
 async function run(...texts: readonly string[]): Promise<string> {
   let answer = '';
   const work = (async () => {
-    for await (const text of imports.run(linesOf(...texts))) answer += text;
+    for await (const text of imports.run(linesOf(...texts), clientGone.signal)) answer += text;
   })();
   work.catch(() => {});
   await vi.advanceTimersByTimeAsync(60_000);
@@ -62,12 +67,32 @@ describe('an import', () => {
     await expect(run('{"id":1,"name":"a"}')).rejects.toBe(UNAVAILABLE);
   });
 
-  it('ends with an Error instead of a summary if the answer has begun', async () => {
-    store.mockRejectedValue(UNAVAILABLE);
-    expect(await run('{}', '{"id":1,"name":"a"}')).toBe(
-      '{"line":1,"error":40003,"message":"id is missing; name is missing"}\n{"error":50300,"message":"the database is unavailable"}\n',
+  it('repeats nothing when the client has left', async () => {
+    store.mockImplementation(() => {
+      clientGone.abort();
+      return Promise.reject(UNAVAILABLE);
+    });
+    await run('{"id":1,"name":"a"}');
+    expect(store).toHaveBeenCalledTimes(1);
+  });
+
+  it('refuses a line that the database refuses, and logs why', async () => {
+    const failure = new DatabaseError('violates check constraint "no_weeds"', 0, 'error');
+    failure.code = '23514';
+    store.mockRejectedValueOnce(failure).mockResolvedValue('created');
+    expect(await run('{"id":1,"name":"weed"}', '{"id":2,"name":"a"}')).toBe(
+      '{"line":1,"error":50000,"message":"the service failed to handle the request"}\n{"created":1,"unchanged":0,"refused":1}\n',
     );
-    expect(log.join('')).toContain('an import ended early');
+    expect(log.join('')).toContain('no_weeds');
+  });
+
+  it('stores equal lines once', async () => {
+    store.mockImplementation(
+      () => new Promise((resolve) => setTimeout(() => resolve('created'), 10)),
+    );
+    const line = '{"id":1,"name":"a"}';
+    expect(await run(line, line, line)).toBe('{"created":1,"unchanged":2,"refused":0}\n');
+    expect(store).toHaveBeenCalledTimes(1);
   });
 
   it('fails at a bug, without a summary', async () => {

@@ -26,9 +26,9 @@ describe('work on items in order', () => {
           return result;
         };
         const consume = async () => {
-          for await (const result of inOrder(each(items), SMALL, perform)) {
-            running.shift();
-            results.push(result);
+          for await (const some of inOrder(each(items), SMALL, perform)) {
+            running.splice(0, some.length);
+            results.push(...some);
           }
         };
         await scheduler.waitFor(consume());
@@ -45,9 +45,9 @@ describe('work on items in order', () => {
       yield 2;
     };
     const results = inOrder(source(), SMALL, (item) => Promise.resolve(item));
-    expect(await results.next()).toMatchObject({ value: 1 });
+    expect(await results.next()).toMatchObject({ value: [1] });
     arrive();
-    expect(await results.next()).toMatchObject({ value: 2 });
+    expect(await results.next()).toMatchObject({ value: [2] });
     expect(await results.next()).toMatchObject({ done: true });
   });
 
@@ -64,7 +64,7 @@ describe('work on items in order', () => {
     const consume = async () => {
       const perform = (item: number) =>
         item < 3 ? Promise.resolve(item) : Promise.reject(new Error(`failure of ${item}`));
-      for await (const result of inOrder(source(), SMALL, perform)) results.push(result);
+      for await (const some of inOrder(source(), SMALL, perform)) results.push(...some);
     };
     await expect(consume()).rejects.toThrow('failure of 3');
     expect(results).toEqual([1, 2]);
@@ -72,20 +72,20 @@ describe('work on items in order', () => {
     expect(isClosed).toBe(true);
   });
 
-  it('fails with the failure of the source, even while the window is full', async () => {
+  it('fails with the failure of the source after the results of all items', async () => {
     const source = async function* () {
       yield* [1, 2, 3];
       throw new Error('the client is gone');
     };
     const results: number[] = [];
     const consume = async () => {
-      for await (const result of inOrder(source(), SMALL, async (item) => {
+      const perform = async (item: number) => {
         await turn();
         return item;
-      })) {
-        results.push(result);
-      }
+      };
+      for await (const some of inOrder(source(), SMALL, perform)) results.push(...some);
     };
     await expect(consume()).rejects.toThrow('the client is gone');
+    expect(results).toEqual([1, 2, 3]);
   });
 });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PATIENCE } from './support/patience.js';
@@ -227,9 +228,46 @@ describe('POST /plants/import', () => {
     await arrived(late, '{"error":40800,"message":"the request timed out before it was complete"}');
     await Promise.all([silent.end(), late.end()]);
     expect(late.rest).not.toContain('created');
-    expect(service.log).toContainEqual(
-      expect.objectContaining({ msg: 'an import ended early', error: 40800 }),
+    await vi.waitFor(
+      () =>
+        expect(service.log).toContainEqual(
+          expect.objectContaining({ route: '/plants/import', status: 200, error: 40800 }),
+        ),
+      PATIENCE,
     );
+  });
+
+  it('ends with an Error at once if the rest of the body is malformed', async () => {
+    const socket = await openImport();
+    socket.send(chunk('x\n'));
+    await arrived(socket, '"line":1');
+    socket.send('no chunk\r\n');
+    await arrived(socket, '{"error":40000,');
+    await socket.end();
+    expect(socket.rest).not.toContain('created');
+  });
+
+  it('goes on while the database is slower than the timeout of a connection', async () => {
+    const release = await lockPlants(service.database);
+    const plants = Array.from({ length: 300 }, (_, id) => ({ id, name: 'a' }));
+    const answer = importing(ndjson(...plants));
+    // socketIdle is 3 s.
+    await sleep(4_500);
+    await release();
+    expect((await answer).json).toEqual({ created: 300, unchanged: 0, refused: 0 });
+  });
+
+  it('lets other requests through, however many lines arrive at once', async () => {
+    const running = importing('x\n'.repeat(100_000));
+    let answered = 0;
+    let isRunning = true;
+    void running.then(() => (isRunning = false));
+    while (isRunning) {
+      await service.request('GET', '/plants/1');
+      answered += 1;
+    }
+    expect(answered).toBeGreaterThan(20);
+    expect(linesOf(await running).at(-1)).toEqual({ created: 0, unchanged: 0, refused: 100_000 });
   });
 
   it('takes no lines from a client that does not read the answer, and cuts it off', async () => {
@@ -398,6 +436,29 @@ describe('GET /plants/export', () => {
       await socket.end();
       expect(socket.rest).not.toMatch(/0\r\n\r\n$/);
       expect(socket.rest).not.toContain(`"id":${count},`);
+      await vi.waitFor(
+        () =>
+          expect(service.log).toContainEqual(
+            expect.objectContaining({ msg: 'answer broken off', status: 500, error: 50000 }),
+          ),
+        PATIENCE,
+      );
+    } finally {
+      await service.database.query('ALTER TABLE moved RENAME TO plants');
+    }
+  });
+
+  it('ends with a reset in HTTP/1.0, where the end of a connection means the end of the answer', async () => {
+    await fillMuch();
+    const socket = await RawSocket.open(service.port);
+    socket.send(`GET /plants/export HTTP/1.0\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`);
+    socket.stopReading();
+    await nothingRuns();
+    await service.database.query('ALTER TABLE plants RENAME TO moved');
+    try {
+      socket.startReading();
+      await socket.end();
+      expect(socket.wasReset).toBe(true);
     } finally {
       await service.database.query('ALTER TABLE moved RENAME TO plants');
     }
@@ -444,6 +505,7 @@ describe('the paths of import and export', () => {
       expect(answer).toMatchObject({ status: 405, json: { error: 40500 } });
       expect(answer.headers.get('allow')).toBe(allow);
     }
+    expect(service.log.filter(({ status }) => status === 405).at(-1)).not.toHaveProperty('route');
     const options = await service.request('OPTIONS', path);
     expect(options.headers.get('allow')).toBe(allow);
   });

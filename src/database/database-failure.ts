@@ -103,6 +103,9 @@ export function isCausedByRow(failure: unknown): boolean {
   return failure instanceof DatabaseError && /^2[23]/.test(String(failure.code));
 }
 
+/** query canceled: the statement timeout. */
+const QUERY_CANCELED = '57014';
+
 /**
  * SQLSTATEs with which a server that works can refuse some rows and store others: it cannot reach the server that holds
  * them (a shard of Citus, a foreign table), or that server shuts down; it cannot read their page.
@@ -115,10 +118,19 @@ export class RefusedStatementError extends PlantStoreError {
     super('database-unavailable');
   }
 
+  /** Whether the server canceled the statement, because it took too long. */
+  get isTimeout(): boolean {
+    return this.state === QUERY_CANCELED;
+  }
+
   /** Whether the statement can succeed for other rows. */
   get canBePartial(): boolean {
     return PARTIAL_STATES.test(String(this.state));
   }
+}
+
+export function isStatementTimeout(failure: unknown): boolean {
+  return failure instanceof RefusedStatementError && failure.isTimeout;
 }
 
 /** Whether the server refused the login or does not have the database. A retry would fail as well. */

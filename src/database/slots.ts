@@ -1,6 +1,6 @@
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
-/** Limits how often long work runs at once, so that short work finds free connections. */
+/** Limits how many long tasks run at once, so that short tasks find free connections. */
 export class Slots {
   private taken = 0;
 

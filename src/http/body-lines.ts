@@ -1,10 +1,7 @@
-import { PassThrough } from 'node:stream';
-import type { Request } from 'express';
-import { PlantStoreError } from '../errors/plant-store.error.js';
-
 const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
 
-/** A line of a body, without its line feed. */
+/** A line of a body, without its end. */
 export interface Line {
   /** Counts from 1. */
   readonly number: number;
@@ -15,7 +12,7 @@ export interface Line {
 }
 
 /**
- * Splits a body into lines while it arrives. Blank lines count, and are left out.
+ * Splits a body into lines while it arrives. Lines end with LF or CRLF. Blank lines count, and are left out.
  *
  * @param maxLength of a line, in bytes. The rest of a longer line is discarded
  * @param signal leaves out all further lines, also of a chunk that has arrived
@@ -25,62 +22,67 @@ export async function* splitLines(
   maxLength: number,
   signal: AbortSignal,
 ): AsyncGenerator<Line> {
-  let number = 1;
-  let parts: Buffer[] = [];
-  let length = 0;
-  const add = (part: Buffer) => {
-    length += part.length;
-    if (length <= maxLength) parts.push(part);
-    else parts = [];
-  };
-  const end = (): Line => {
-    const bytes = length > maxLength ? undefined : Buffer.concat(parts, length);
-    const line = { number, length, bytes };
-    number += 1;
-    parts = [];
-    length = 0;
-    return line;
+  let number = 0;
+  const partial = new PartialLine(maxLength + 1);
+  const lineOf = (content: Buffer | undefined, length: number): Line => {
+    const isCrlf = content?.at(-1) === CARRIAGE_RETURN;
+    const bytes = isCrlf ? content.subarray(0, -1) : content;
+    return { number, length, bytes: bytes && bytes.length <= maxLength ? bytes : undefined };
   };
   for await (const chunk of chunks) {
     let start = 0;
     for (let at = chunk.indexOf(LINE_FEED); at !== -1; at = chunk.indexOf(LINE_FEED, start)) {
-      add(chunk.subarray(start, at));
-      start = at + 1;
-      const line = end();
       if (signal.aborted) return;
-      if (!isBlank(line)) yield line;
+      number += 1;
+      const end = chunk.subarray(start, at);
+      start = at + 1;
+      const length = partial.length + end.length;
+      // Most lines are within a chunk, and need no copy.
+      const content = partial.length === 0 && length <= maxLength ? end : partial.takeWith(end);
+      if (!isBlank(content)) yield lineOf(content, length);
     }
-    if (start < chunk.length) add(chunk.subarray(start));
+    partial.add(chunk.subarray(start));
   }
-  if (length === 0) return;
-  const line = end();
-  if (!isBlank(line)) yield line;
+  number += 1;
+  const { length } = partial;
+  const content = partial.takeWith(Buffer.alloc(0));
+  if (!isBlank(content)) yield lineOf(content, length);
 }
 
-function isBlank({ bytes }: Line): boolean {
-  return bytes?.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d) ?? false;
+function isBlank(content: Buffer | undefined): boolean {
+  return (
+    content?.every((byte) => byte === 0x20 || byte === 0x09 || byte === CARRIAGE_RETURN) ?? false
+  );
 }
 
-/**
- * The chunks of a body, read only as fast as they are taken. The connection stays open if the loop ends early.
- *
- * @param timeout for the next chunk, in milliseconds
- */
-export async function* chunksOf(request: Request, timeout: number): AsyncGenerator<Buffer> {
-  const chunks = new PassThrough();
-  // A pipe does not pass on errors.
-  request.on('error', (error) => chunks.destroy(error)).pipe(chunks);
-  const wait = () =>
-    setTimeout(() => chunks.destroy(new PlantStoreError('request-timeout')), timeout);
-  let timer = wait();
-  try {
-    for await (const chunk of chunks) {
-      clearTimeout(timer);
-      yield chunk as Buffer;
-      timer = wait();
+/** The beginning of a line whose end has not arrived. Its memory does not depend on the number of pieces. */
+class PartialLine {
+  private buffer = Buffer.alloc(0);
+  length = 0;
+
+  constructor(private readonly maxLength: number) {}
+
+  add(piece: Buffer): void {
+    const start = this.length;
+    this.length += piece.length;
+    if (this.length > this.maxLength) {
+      this.buffer = Buffer.alloc(0);
+      return;
     }
-  } finally {
-    clearTimeout(timer);
-    request.unpipe(chunks).pause();
+    if (this.length > this.buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.max(this.length, 2 * this.buffer.length));
+      this.buffer.copy(larger, 0, 0, start);
+      this.buffer = larger;
+    }
+    piece.copy(this.buffer, start);
+  }
+
+  /** Returns the whole line, or `undefined` if it is too long, and begins another line. */
+  takeWith(end: Buffer): Buffer | undefined {
+    this.add(end);
+    const line = this.length > this.maxLength ? undefined : this.buffer.subarray(0, this.length);
+    this.buffer = Buffer.alloc(0);
+    this.length = 0;
+    return line;
   }
 }

@@ -3,7 +3,7 @@ import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { describeFailure, driverFailure } from '../database/database-failure.js';
-import { answerFailure } from './answer-failure.js';
+import { answerFailure, endStarted } from './answer-failure.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
@@ -29,8 +29,8 @@ export class ErrorFilter implements ExceptionFilter {
     const { error, message } = answer.body;
     if (answer.status >= 500) this.report(failure, { requestId: request.id, error }, message);
     if (!response.headersSent) answerFailure(response, answer, this.metrics);
-    // Cuts a started answer short, unless its stream failed after the last byte.
-    else if (!response.writableEnded) response.destroy();
+    // Unless its stream failed after the last byte.
+    else if (!response.writableEnded) endStarted(response, answer, this.metrics);
   }
 
   /**

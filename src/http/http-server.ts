@@ -9,7 +9,7 @@ import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
 import type { Observability } from '../observability/observability.module.js';
-import { answerFailure } from './answer-failure.js';
+import { answerFailure, breakOff } from './answer-failure.js';
 import { clientFailure } from './client-error.js';
 import { expressClasses } from './express-classes.js';
 import type { HttpLimits } from './limits.js';
@@ -118,6 +118,7 @@ export class HttpServer extends Server {
       }
       await Promise.race([closed, after(LAST_CALL)]);
     }
+    for (const response of this.currentResponses()) breakOff(response as Response);
     // Not `closeAllConnections()`, which misses sockets that Node detached from the server after a CONNECT.
     for (const socket of this.states.keys()) socket.destroy();
     await closed;
@@ -180,6 +181,12 @@ export class HttpServer extends Server {
     socket.on('error', () => {});
 
     const [current] = connection.open;
+    const { failBody } = (current?.req ?? {}) as Partial<Request>;
+    if (failBody !== undefined && current?.req.complete === false) {
+      stopParsing(socket);
+      failBody(failure);
+      return;
+    }
     // A response that started before the end of its request is the last one on its connection.
     if (current?.headersSent === true && !current.req.complete) return;
     stopParsing(socket);
@@ -220,6 +227,8 @@ export class HttpServer extends Server {
   }
 
   private fail(response: ServerResponse, failure: PlantStoreError): void {
+    const { failBody } = response.req as Request;
+    if (failBody !== undefined) return failBody(failure);
     if (response.headersSent || !response.req.socket.writable) return;
     answerFailure(response as Response, toAnswer(failure), this.observability.metrics);
   }

@@ -2,12 +2,14 @@ import { MIMEType } from 'node:util';
 import type { Request, Response } from 'express';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { UnsupportedMediaTypeError } from '../errors/unsupported-media-type.error.js';
-import { chunksOf, splitLines } from './body-lines.js';
+import { chunksOf } from './body-chunks.js';
+import { splitLines } from './body-lines.js';
 import type { Line } from './body-lines.js';
+import { clientGone } from './client-gone.js';
 import { parseExactJson } from './exact-json.js';
 import type { JsonSource } from './exact-json.js';
 import { quote } from './quote.js';
-import { declaresBody } from './unread-body.js';
+import { declaresBody, sendContinue } from './unread-body.js';
 
 /**
  * Most bytes of all bodies that arrive in chunks, until their requests are answered. Each body may be in memory four
@@ -94,10 +96,8 @@ export class UnreadBody {
     const { limits } = this.memory;
     const refusal = declaresBody(request) ? refusalOfType(request, accepted) : undefined;
     if (refusal !== undefined) throw refusal;
-    sendContinue(request);
-    const gone = new AbortController();
-    request.res?.once('close', () => gone.abort());
-    return splitLines(chunksOf(request, limits.idleMilliseconds), limits.bytes, gone.signal);
+    const chunks = chunksOf(request, limits.idleMilliseconds);
+    return splitLines(chunks, limits.bytes, clientGone(request.res as Response));
   }
 
   private take(): void {
@@ -131,13 +131,6 @@ async function readBody(
   const body = await collect(request, memory, accepted);
   if (body.length === 0) throw new PlantStoreError('body-missing');
   return body;
-}
-
-/** The server leaves 100 Continue to this reader (http-server.ts). HTTP/1.0 has none (RFC 9110, section 10.1.1). */
-function sendContinue(request: Request): void {
-  if (request.headers.expect !== undefined && request.httpVersion === '1.1') {
-    request.res?.writeContinue();
-  }
 }
 
 function collect(

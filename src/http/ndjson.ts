@@ -33,7 +33,13 @@ export function toLine(value: object): string {
   return `${stringifyExactJson(value)}\n`;
 }
 
-/** Streams lines as fast as the client reads them. */
-export function streamLines(lines: AsyncIterable<string>): StreamableFile {
-  return new StreamableFile(Readable.from(lines, { objectMode: false }), { type: NDJSON });
+/** Lines that are sent as fast as the client reads them. */
+export class LinesFile extends StreamableFile {
+  /** @param endsInError if the lines fail after the first of them, the last line is an Error. Otherwise, the connection breaks */
+  constructor(
+    lines: AsyncIterable<string>,
+    readonly endsInError: boolean,
+  ) {
+    super(Readable.from(lines, { objectMode: false }), { type: NDJSON });
+  }
 }

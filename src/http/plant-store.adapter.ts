@@ -7,6 +7,7 @@ import { preferLiteralPaths, unroutable } from './allowed-methods.js';
 import { stringifyExactJson } from './exact-json.js';
 import { HttpServer } from './http-server.js';
 import type { HttpLimits } from './limits.js';
+import { LinesFile } from './ndjson.js';
 import { parseQuery } from './parse-query.js';
 import { sendJson, sendWrittenJson, WrittenJson } from './send-json.js';
 
@@ -36,6 +37,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
   override reply(response: Response, body: unknown, status = response.statusCode): void {
     if (body instanceof WrittenJson) return sendWrittenJson(response, status, body);
     if (body instanceof StreamableFile) {
+      response.endsInError = body instanceof LinesFile && body.endsInError;
       // Nest would answer `Bad Request` in plain text. The filter sends an Error, or cuts a started answer short.
       body.setErrorHandler((error) => {
         if (!response.headersSent) response.removeHeader('Content-Disposition');
@@ -52,6 +54,8 @@ export class PlantStoreAdapter extends ExpressAdapter {
   /** Throws 404 or 405. Nest would throw a NotFoundException, like a handler that finds nothing. */
   override setNotFoundHandler(): void {
     this.use((request: Request) => {
+      // The last route that was tried is not the route of the request.
+      request.route = undefined;
       throw unroutable(request);
     });
   }

@@ -31,7 +31,8 @@ export function requestLog(log: Logger, metrics: Metrics) {
       const path: unknown = request.route?.path;
       const route = typeof path === 'string' ? path : undefined;
       const { method } = request;
-      const status = answered ? response.statusCode : undefined;
+      const { isBroken = false } = response;
+      const status = answered ? response.statusCode : isBroken ? 500 : undefined;
       const scheme = isSecure ? 'https' : 'http';
       metrics.recordRequest({ method, scheme, route, status, seconds });
       const trace = request.span ?? callerTrace(request);
@@ -44,11 +45,11 @@ export function requestLog(log: Logger, metrics: Metrics) {
           method,
           route,
           status,
-          error: answered ? response.error : undefined,
+          error: answered || isBroken ? response.error : undefined,
           durationMs: Math.round(seconds * 1e6) / 1e3,
           client,
         },
-        answered ? 'request' : 'request abandoned by the client',
+        answered ? 'request' : isBroken ? 'answer broken off' : 'request abandoned by the client',
       );
     });
   };

@@ -82,8 +82,7 @@ export class OpenTelemetryTracer implements Tracer {
   }
 
   serving<T>(requests: readonly Span[], work: () => Promise<T>): Promise<T> {
-    // A request can wait for several items of a group.
-    return this.requests.run([...new Set(requests)], work);
+    return this.requests.run(requests, work);
   }
 
   /** Adds a span to the trace of each request that waits for the statement. */

@@ -2,12 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { driverFailure, isCausedByRow } from '../database/database-failure.js';
 import { Slots } from '../database/slots.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { ErrorDto } from '../errors/error.dto.js';
 import { toAnswer } from '../errors/to-answer.js';
 import type { Line } from '../http/body-lines.js';
 import { lineToDto, toLine } from '../http/ndjson.js';
 import { LOGGER } from '../observability/logger.js';
+import { TRACER } from '../observability/tracer.js';
+import type { Tracer } from '../observability/tracer.js';
 import { NewPlantDto } from '../plants/dto/new-plant.dto.js';
 import type { Stored } from '../plants/plants.repository.js';
 import { PlantsService } from '../plants/plants.service.js';
@@ -23,8 +24,14 @@ interface RefusedLine extends ErrorDto {
   readonly line: number;
 }
 
-/** The ids of an import that are being stored. */
-type Turns = Map<bigint, Promise<Stored>>;
+/** A plant that is being stored. */
+interface Storing {
+  readonly plant: NewPlantDto;
+  readonly stored: Promise<Stored>;
+}
+
+/** The last plant with each id that is being stored. */
+type StoringById = Map<bigint, Storing>;
 
 /** Creates the plants of a whole file. */
 @Injectable()
@@ -33,64 +40,77 @@ export class ImportService {
 
   constructor(
     private readonly plants: PlantsService,
+    @Inject(TRACER) private readonly tracer: Tracer,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   /**
    * Creates a plant for each line, through the same groups as single creates. Of lines with the same id, the first wins.
+   * The statements do not appear in traces, because there can be thousands.
    *
-   * @returns the lines of the answer: each refused line, and at the end a summary. If the import cannot go on, an Error
-   * takes the place of the summary
-   * @throws PlantStoreError if the import cannot go on, and no line was refused yet
+   * @returns the lines of the answer, several at a time: each refused line, and at the end a summary
+   * @throws PlantStoreError if the import cannot go on
    */
-  async *run(lines: AsyncIterable<Line>): AsyncGenerator<string> {
+  async *run(lines: AsyncIterable<Line>, clientGone: AbortSignal): AsyncGenerator<string> {
     const giveBack = this.slots.take();
-    const turns: Turns = new Map();
+    const storing: StoringById = new Map();
     const summary = { created: 0, unchanged: 0, refused: 0 };
+    const create = (line: Line) => this.create(line, storing, clientGone);
     try {
-      for await (const result of inOrder(lines, WINDOW, (line) => this.store(line, turns))) {
-        if (typeof result === 'string') {
-          summary[result] += 1;
-        } else {
-          summary.refused += 1;
-          yield toLine(result);
+      for await (const results of inOrder(lines, WINDOW, create)) {
+        let refused = '';
+        for (const result of results) {
+          if (typeof result !== 'string') refused += toLine(result);
+          summary[typeof result === 'string' ? result : 'refused'] += 1;
         }
+        if (refused !== '') yield refused;
       }
     } catch (error) {
-      const failure = driverFailure(error);
-      if (summary.refused === 0 || !(failure instanceof PlantStoreError)) throw error;
-      const { body } = toAnswer(failure);
-      this.logger.warn({ error: body.error }, 'an import ended early');
-      yield toLine(body);
-      return;
+      if (!clientGone.aborted) throw error;
     } finally {
       giveBack();
     }
     yield toLine(summary);
   }
 
-  private async store(line: Line, turns: Turns): Promise<Stored | RefusedLine> {
+  private async create(
+    line: Line,
+    storing: StoringById,
+    clientGone: AbortSignal,
+  ): Promise<Stored | RefusedLine> {
     try {
       const plant = lineToDto(NewPlantDto, line);
-      const turn = this.storeAfter(turns.get(plant.id), plant);
-      turns.set(plant.id, turn);
+      const current = { plant, stored: this.storeAfter(storing.get(plant.id), plant, clientGone) };
+      storing.set(plant.id, current);
       try {
-        return await turn;
+        return await current.stored;
       } finally {
-        if (turns.get(plant.id) === turn) turns.delete(plant.id);
+        if (storing.get(plant.id) === current) storing.delete(plant.id);
       }
     } catch (error) {
+      const isOfRow = isCausedByRow(driverFailure(error));
       const { status, body } = toAnswer(error);
-      if (status >= 500 && !isCausedByRow(driverFailure(error))) throw error;
+      if (status >= 500 && !isOfRow) throw error;
+      if (isOfRow) this.logger.error({ err: driverFailure(error) }, 'the database refused a line');
       return { line: line.number, error: body.error, message: body.message };
     }
   }
 
   private async storeAfter(
-    earlier: Promise<Stored> | undefined,
+    earlier: Storing | undefined,
     plant: NewPlantDto,
+    clientGone: AbortSignal,
   ): Promise<Stored> {
-    await earlier?.catch(() => {});
-    return retried(() => this.plants.store(plant));
+    if (earlier !== undefined && isSame(earlier.plant, plant)) {
+      await earlier.stored;
+      return 'unchanged';
+    }
+    await earlier?.stored.catch(() => {});
+    const store = () => this.tracer.serving([], () => this.plants.store(plant));
+    return retried(clientGone, store);
   }
+}
+
+function isSame(one: NewPlantDto, other: NewPlantDto): boolean {
+  return one.name === other.name && one.tag === other.tag;
 }

@@ -1,3 +1,5 @@
+import { setImmediate as immediate } from 'node:timers/promises';
+
 /** Limits of the items that are worked on at once. The last item may exceed the size. */
 export interface Window<Item> {
   readonly items: number;
@@ -5,53 +7,89 @@ export interface Window<Item> {
   sizeOf(item: Item): number;
 }
 
+interface Work<Result> {
+  readonly size: number;
+  outcome?: { readonly result: Result } | { readonly error: unknown };
+  /** Resolves when there is an outcome. */
+  readonly ended: Promise<void>;
+}
+
 /**
- * Works on several items at once while further items arrive, and yields the results in the order of the items. While
- * the window is full, no item is taken.
+ * Works on several items at once while further items arrive, and yields the results in the order of the items, as many
+ * as there are at a time. While the window is full, no item is taken. A failure, of an item or of the source, ends the
+ * loop after the results of the items before, and when all work has ended.
  *
- * @param perform starts the work on an item. A failure ends the loop, after the results of the items before
+ * @param perform starts the work on an item
  */
 export async function* inOrder<Item, Result>(
   items: AsyncIterable<Item>,
   window: Window<Item>,
   perform: (item: Item) => Promise<Result>,
-): AsyncGenerator<Result> {
+): AsyncGenerator<readonly Result[]> {
   const source = items[Symbol.asyncIterator]();
-  const read = () => handled(source.next().then((step) => ({ step })));
-  const start = (item: Item) => ({
-    done: handled(perform(item).then((result) => ({ result }))),
-    size: window.sizeOf(item),
-  });
-  const running: ReturnType<typeof start>[] = [];
-  let size = 0;
+  const read = () =>
+    source.next().then(
+      (step) => ({ step }),
+      (error: unknown) => ({ error }),
+    );
+  let works: Work<Result>[] = [];
   let next: ReturnType<typeof read> | undefined = read();
+  let failure: { readonly error: unknown } | undefined;
   try {
     for (;;) {
-      const [oldest] = running;
-      const isFull = running.length >= window.items || size >= window.size;
-      if (oldest === undefined && next === undefined) return;
-      const waits = [oldest?.done, isFull ? undefined : next].filter((wait) => wait !== undefined);
+      const size = works.reduce((sum, work) => sum + work.size, 0);
+      const isFull = works.length >= window.items || size >= window.size;
+      // Items that have arrived come first, so that the window fills before results are taken.
+      const waits = [isFull ? undefined : next, works[0]?.ended].filter(
+        (wait) => wait !== undefined,
+      );
+      if (waits.length === 0) break;
       const event = await Promise.race(waits);
-      if ('result' in event) {
-        size -= running.shift()!.size;
-        yield event.result;
+      if (event === undefined) {
+        const [results, error] = endedOf(works);
+        works = works.slice(results.length);
+        yield results;
+        if (error !== undefined) throw error.error;
+        // Results can be ready as fast as items arrive. Other requests have their turn.
+        await immediate();
+      } else if ('error' in event) {
+        failure = event;
+        next = undefined;
       } else if (event.step.done === true) {
         next = undefined;
       } else {
-        const started = start(event.step.value);
-        size += started.size;
-        running.push(started);
+        works.push(start(event.step.value));
         next = read();
       }
     }
+    if (failure !== undefined) throw failure.error;
   } finally {
     // Not awaited: the source may be waiting for an item.
-    void handled(Promise.resolve(source.return?.()));
+    source.return?.()?.catch(() => {});
+    await Promise.all(works.map(({ ended }) => ended));
+  }
+
+  function start(item: Item): Work<Result> {
+    const work: Work<Result> = {
+      size: window.sizeOf(item),
+      ended: perform(item).then(
+        (result) => void (work.outcome = { result }),
+        (error: unknown) => void (work.outcome = { error }),
+      ),
+    };
+    return work;
   }
 }
 
-/** Nobody may be waiting for a promise when it fails. */
-function handled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  return promise;
+/** The results at the beginning, up to work that has failed or is not done. */
+function endedOf<Result>(
+  works: readonly Work<Result>[],
+): [results: readonly Result[], failure?: { readonly error: unknown }] {
+  const results: Result[] = [];
+  for (const { outcome } of works) {
+    if (outcome === undefined) break;
+    if ('error' in outcome) return [results, outcome];
+    results.push(outcome.result);
+  }
+  return [results];
 }

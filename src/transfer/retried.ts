@@ -1,28 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { driverFailure } from '../database/database-failure.js';
+import { driverFailure, isStatementTimeout } from '../database/database-failure.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
-/** How long a temporary failure is retried, in milliseconds. A failover takes up to 30 s. */
+/** How long an outage is waited for, in milliseconds. A failover takes up to 30 s. */
 const RETRY_TIME = 30_000;
 
 /** Between two attempts, in milliseconds. */
 const RETRY_DELAY = 250;
 
-/** Retries work that can be repeated while the database is unavailable or overloaded. */
-export async function retried<Result>(work: () => Promise<Result>): Promise<Result> {
+/**
+ * Repeats work while the database is unavailable or overloaded, but not if its statement took too long.
+ *
+ * @param signal ends the repeats
+ */
+export async function retried<Result>(
+  signal: AbortSignal,
+  work: () => Promise<Result>,
+): Promise<Result> {
   const deadline = performance.now() + RETRY_TIME;
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!isTemporary(error) || performance.now() > deadline) throw error;
-      await sleep(RETRY_DELAY);
+      if (!isOutage(error) || performance.now() > deadline) throw error;
+      await sleep(RETRY_DELAY, undefined, { signal });
     }
   }
 }
 
-function isTemporary(error: unknown): boolean {
+function isOutage(error: unknown): boolean {
   const failure = driverFailure(error);
-  if (!(failure instanceof PlantStoreError)) return false;
+  if (!(failure instanceof PlantStoreError) || isStatementTimeout(failure)) return false;
   return failure.code === 'database-unavailable' || failure.code === 'overloaded';
 }

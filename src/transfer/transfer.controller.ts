@@ -1,7 +1,8 @@
 import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import type { StreamableFile } from '@nestjs/common';
 import type { Line } from '../http/body-lines.js';
-import { NdjsonLines, streamLines } from '../http/ndjson.js';
+import { ClientGone } from '../http/client-gone.js';
+import { LinesFile, NdjsonLines } from '../http/ndjson.js';
 import { ExportPlantsDto } from './dto/export-plants.dto.js';
 import { ExportService } from './export.service.js';
 import { ImportService } from './import.service.js';
@@ -17,13 +18,16 @@ export class TransferController {
   @Post('import')
   @HttpCode(200)
   @ApiImportPlants()
-  import(@NdjsonLines() lines: AsyncIterable<Line>): StreamableFile {
-    return streamLines(this.imports.run(lines));
+  import(
+    @NdjsonLines() lines: AsyncIterable<Line>,
+    @ClientGone() clientGone: AbortSignal,
+  ): StreamableFile {
+    return new LinesFile(this.imports.run(lines, clientGone), true);
   }
 
   @Get('export')
   @ApiExportPlants()
-  export(@Query() query: ExportPlantsDto): StreamableFile {
-    return streamLines(this.exports.run(query));
+  export(@Query() query: ExportPlantsDto, @ClientGone() clientGone: AbortSignal): StreamableFile {
+    return new LinesFile(this.exports.run(query, clientGone), false);
   }
 }
