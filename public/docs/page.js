@@ -38,7 +38,13 @@ function Reference({ React }) {
       AuthorizeBtnContainer: (Authorize) => (props) => {
         const token = props.authSelectors.authorized().getIn(['bearerAuth', 'value']);
         React.useEffect(() => fillIn('token', token ?? PLACEHOLDER), [token]);
-        return h(React.Fragment, null, h(Part, { name: 'token' }), h(Authorize, props));
+        return h(
+          React.Fragment,
+          null,
+          h(Part, { name: 'token' }),
+          h(Authorize, props),
+          h(Part, { name: 'operations' }),
+        );
       },
       parameters: (Parameters) => (props) =>
         h(

@@ -95,9 +95,6 @@ export function renderReference(text: string): Html {
     <section class="intro">
       <h1>${info.title} <small>${info.version}</small></h1>
       <div class="tagline">${markdown(tagline)}</div>
-      <ul class="operations">
-        ${endpoints.map((endpoint) => html`<li><a href="#${anchorOf(endpoint)}">${nameOf(endpoint)}</a></li> `)}
-      </ul>
     </section>
     <div id="static">
       <div class="token-help" data-slot="token">
@@ -108,6 +105,9 @@ export function renderReference(text: string): Html {
           service.
         </p>
       </div>
+      <ul class="operations" data-slot="operations">
+        ${endpoints.map((endpoint) => html`<li><a href="#${anchorOf(endpoint)}">${nameOf(endpoint)}</a></li> `)}
+      </ul>
       ${endpoints.map((endpoint) => operationSection(endpoint, endpoints, common))}
     </div>
     <div id="swagger-ui"></div>
