@@ -86,3 +86,23 @@ it('shows limits with every digit, and says what refers to another operation', (
   expect(text).toContain('Later versions may add members. Next: A');
   expect(text).toContain('Link every response The next page X-Request-Id every response');
 });
+
+it('shows bodies of other media types as text', () => {
+  const lines = (value: string) => ({
+    'application/x-ndjson': { schema: { type: 'string' }, examples: { one: { value } } },
+  });
+  const text = reference({
+    '/lists': {
+      post: {
+        operationId: 'importLists',
+        summary: 'Import lists',
+        requestBody: { description: 'Lists in lines.', content: lines('{"id":1}\n{"id":2}\n') },
+        responses: { 200: { description: 'Has `created`.', content: lines('{"created":2}\n') } },
+      },
+    },
+  });
+  expect(text).toContain('Body application/x-ndjson Lists in lines.');
+  expect(text).toContain('Response 200: Has created .');
+  expect(text).toContain('--data-binary &#39;{&quot;id&quot;:1} {&quot;id&quot;:2} &#39;');
+  expect(text).toContain('Response 200 {&quot;created&quot;:2}');
+});

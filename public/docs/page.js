@@ -162,6 +162,19 @@ function ExactNumbers({ React, specSelectors }) {
   };
 }
 
+/** Shows examples of NDJSON as they stand in the document. Swagger UI takes the text for a JSON string. */
+function NdjsonExamples() {
+  return {
+    afterLoad() {
+      const { getSampleSchema } = this.fn;
+      this.fn.getSampleSchema = (schema, type, options, example) =>
+        type === 'application/x-ndjson' && example !== undefined
+          ? example
+          : getSampleSchema(schema, type, options, example);
+    },
+  };
+}
+
 /** Asks for the token, and tries it before it is kept. */
 function Token({ React, specSelectors }) {
   const h = React.createElement;
@@ -306,7 +319,7 @@ addCopyButtons();
 SwaggerUIBundle({
   dom_id: '#swagger-ui',
   url: DOCUMENT,
-  plugins: [Reference, LiveAnswer, ExactNumbers, Token],
+  plugins: [Reference, LiveAnswer, ExactNumbers, NdjsonExamples, Token],
   deepLinking: true,
   defaultModelsExpandDepth: -1,
   docExpansion: 'full',

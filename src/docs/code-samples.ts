@@ -3,8 +3,13 @@ export interface SampleRequest {
   readonly method: string;
   /** With the values of its parameters. */
   readonly path: string;
-  /** JSON. */
-  readonly body?: string;
+  readonly body?: SampleBody;
+}
+
+export interface SampleBody {
+  /** Its media type. */
+  readonly type: string;
+  readonly text: string;
 }
 
 /** The address of the service and the token in code samples; the page puts in the real values. */
@@ -19,12 +24,14 @@ export function codeSamples({ method, path, body }: SampleRequest): Record<strin
       `curl ${shell(url)}`,
       ...(method === (body === undefined ? 'GET' : 'POST') ? [] : [`-X ${method}`]),
       `-H 'Authorization: ${bearer}'`,
-      ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`, `-d ${shell(body)}`]),
+      ...(body === undefined
+        ? []
+        : [`-H 'Content-Type: ${body.type}'`, `${dataOption(body)} ${shell(body.text)}`]),
     ].join(' \\\n  '),
     fetch: `const response = await fetch('${url}', {
 ${method === 'GET' ? '' : `  method: '${method}',\n`}  headers: {
     Authorization: '${bearer}',
-${body === undefined ? '  },\n' : `    'Content-Type': 'application/json',\n  },\n  body: ${quote(body)},\n`}});
+${body === undefined ? '  },\n' : `    'Content-Type': '${body.type}',\n  },\n  body: ${quote(body.text)},\n`}});
 // As text, because JSON.parse rounds ids beyond 2^53.
 console.log(response.status, await response.text());`,
     Python: `import requests
@@ -33,9 +40,14 @@ response = requests.${method.toLowerCase()}(
     '${url}',
     headers={
         'Authorization': '${bearer}',
-${body === undefined ? '    },\n' : `        'Content-Type': 'application/json',\n    },\n    data=${quote(body)}.encode(),\n`})
+${body === undefined ? '    },\n' : `        'Content-Type': '${body.type}',\n    },\n    data=${quote(body.text)}.encode(),\n`})
 print(response.status_code, response.text)`,
   };
+}
+
+/** Readers replace lines by `@FILE`, from which `-d` would remove the line breaks. */
+function dataOption({ type }: SampleBody): string {
+  return type === 'application/json' ? '-d' : '--data-binary';
 }
 
 function shell(text: string): string {
@@ -44,5 +56,5 @@ function shell(text: string): string {
 
 /** A string literal of JavaScript and Python. */
 function quote(text: string): string {
-  return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`;
+  return `'${text.replaceAll(/[\\']/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`)}'`;
 }

@@ -29,6 +29,11 @@ interface Content {
   readonly examples?: Readonly<Record<string, Example>>;
 }
 
+interface TypedContent extends Content {
+  /** Its media type. */
+  readonly type: string;
+}
+
 interface Parameter {
   readonly name: string;
   readonly in: string;
@@ -43,8 +48,11 @@ interface Described {
   readonly description?: string;
 }
 
-interface Answer extends Described {
+interface Bodied extends Described {
   readonly content?: Readonly<Record<string, Content>>;
+}
+
+interface Answer extends Bodied {
   readonly headers?: Readonly<Record<string, Described>>;
   readonly links?: Readonly<Record<string, Described & { readonly operationId: string }>>;
 }
@@ -54,7 +62,7 @@ interface Operation extends Described {
   readonly summary: string;
   readonly tags?: readonly string[];
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: Described & { readonly content: Readonly<Record<string, Content>> };
+  readonly requestBody?: Bodied;
   readonly responses: Readonly<Record<string, Answer>>;
 }
 
@@ -163,19 +171,21 @@ function parametersSection(
 }
 
 function bodySection({ requestBody }: Endpoint): Html {
-  const content = requestBody?.content[JSON_TYPE];
-  if (content === undefined) return html``;
-  return html`<h4>Body <small>${JSON_TYPE}</small></h4>
-    ${fieldsTable(membersOf(content.schema))}`;
+  if (requestBody === undefined) return html``;
+  const { type, schema } = firstContent(requestBody);
+  return html`<h4>Body <small>${type}</small></h4>
+    ${schema.properties ? fieldsTable(membersOf(schema)) : markdown(requestBody.description ?? '')}`;
 }
 
 function answerSection(status: string, answer: Answer, endpoints: readonly Endpoint[]): Html {
-  const content = answer.content?.[JSON_TYPE]?.schema ?? {};
+  const content = firstContent(answer).schema;
   const schema = content.items ?? content;
   const next = Object.values(answer.links ?? {}).flatMap(({ operationId }) =>
     endpoints.filter((endpoint) => endpoint.operationId === operationId),
   );
-  return html`<h4>Response <small>${status}: ${answer.description ?? ''}</small></h4>
+  return html`<h4>
+      Response <small>${status}: ${inlineMarkdown(answer.description ?? '')}</small>
+    </h4>
     ${content.items ? html`<p>An array. Each item has these members:</p>` : html``}
     ${schema.properties ? fieldsTable(membersOf(schema)) : html``}
     ${schema.additionalProperties ? html`<p class="note">Later versions may add members.</p>` : html``}
@@ -343,11 +353,12 @@ function codeSection(endpoint: Endpoint): Html {
         ? filled
         : filled.replace(`{${name}}`, encodeURIComponent(String(value)));
     }, endpoint.path);
-  const body = firstOf(requestBody?.content[JSON_TYPE]?.examples)?.value;
+  const content = firstContent(requestBody);
+  const body = exampleText(content);
   const samples = codeSamples({
     method: method.toUpperCase(),
     path,
-    ...(body !== undefined && { body: stringify(body) ?? '' }),
+    ...(body !== undefined && { body: { type: content.type, text: body } }),
   });
   const tabs = Object.keys(samples).map(
     (language, index) =>
@@ -362,7 +373,6 @@ function codeSection(endpoint: Endpoint): Html {
       </label>`,
   );
   const success = Object.entries(responses).find(([status]) => status.startsWith('2'));
-  const answer = firstOf(success?.[1].content?.[JSON_TYPE]?.examples)?.value;
   // The last is the most particular to the operation.
   const failure = Object.values(responses['400']?.content?.[JSON_TYPE]?.examples ?? {})
     .toSorted(byErrorNumber)
@@ -373,15 +383,15 @@ function codeSection(endpoint: Endpoint): Html {
       ${tabs}
       ${Object.entries(samples).map(([language, code]) => html`<pre data-sample="${language}"><code>${withPlaceholders(code)}</code></pre>`)}
     </fieldset>
-    ${answerSample('Response', 'success', success?.[0], answer)}
-    ${answerSample('A failure', 'failure', '400', failure)}
+    ${answerSample('Response', 'success', success?.[0], exampleText(firstContent(success?.[1]), 2))}
+    ${answerSample('A failure', 'failure', '400', stringify(failure, undefined, 2))}
   </div>`;
 }
 
-function answerSample(title: string, kind: string, status = '', body?: unknown): Html {
+function answerSample(title: string, kind: string, status = '', body?: string): Html {
   if (body === undefined) return html``;
   return html`<p class="code-title">${title} <span class="status ${kind}">${status}</span></p>
-    <pre><code>${stringify(body, undefined, 2)!}</code></pre>`;
+    <pre><code>${body}</code></pre>`;
 }
 
 function withPlaceholders(code: string): Html {
@@ -408,6 +418,24 @@ function anchorOf({ operationId, tags = [] }: Endpoint): string {
 
 function firstOf(examples: Readonly<Record<string, Example>> = {}): Example | undefined {
   return Object.values(examples)[0];
+}
+
+/** The content with the media type that comes first. */
+function firstContent({ content = {} }: Bodied = {}): TypedContent {
+  const [type, first] = Object.entries(content)[0] ?? ['', { schema: {} }];
+  return { type, ...first };
+}
+
+/** The first example as it is sent: a media type other than JSON has text. */
+function exampleText({ type, examples }: TypedContent, indent?: number): string | undefined {
+  const value = firstOf(examples)?.value;
+  return typeof value === 'string' && type !== JSON_TYPE
+    ? value
+    : stringify(value, undefined, indent);
+}
+
+function inlineMarkdown(text: string): Html {
+  return new Html(marked.parseInline(text, { async: false }));
 }
 
 function markdown(text: string): Html {
