@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Crowd, TOKEN } from '../support/crowd.js';
+import { lastingPort } from '../support/lasting-port.js';
+import { startNginx } from '../support/nginx.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { PATIENCE } from '../support/patience.js';
 import { Workspace } from '../support/process.js';
@@ -170,5 +174,29 @@ describe('an export', () => {
       await postgres.startAgain();
     });
     expect(ids).toEqual(Array.from({ length: COUNT }, (_, index) => index + 1));
+  });
+
+  it('that fails never looks complete, also behind a proxy that speaks HTTP/1.0', async () => {
+    await postgres.query(
+      `INSERT INTO plants SELECT n, 'Plant ' || n, repeat('x', 1000) FROM generate_series(1, ${5 * COUNT}) n`,
+    );
+    const port = await lastingPort();
+    const proxy = await startNginx({
+      folder: workspace.folder,
+      template: 'test/faults/nginx-defaults.conf',
+      port,
+      values: { SERVICE: String(replica.port) },
+    });
+    try {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        const headers = { Authorization: `Bearer ${TOKEN}` };
+        const options = { port, ca: proxy.ca, path: '/plants/export', headers };
+        get({ host: 'localhost', ...options }, resolve).once('error', reject);
+      });
+      await postgres.query('ALTER TABLE plants RENAME TO moved');
+      await expect(text(response)).rejects.toThrow('aborted');
+    } finally {
+      await proxy.stop();
+    }
   });
 });

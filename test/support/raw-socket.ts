@@ -57,11 +57,6 @@ export class RawSocket {
     return this.socket.readableEnded || this.socket.closed;
   }
 
-  /** Whether the service has reset the connection. */
-  get wasReset(): boolean {
-    return (this.socket.errored as NodeJS.ErrnoException | null)?.code === 'ECONNRESET';
-  }
-
   send(bytes: string | Uint8Array): void {
     this.socket.write(bytes);
   }
