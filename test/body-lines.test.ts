@@ -13,8 +13,8 @@ async function* chunksOf(bytes: Buffer, lengths: readonly number[]): AsyncGenera
 async function split(text: string, lengths: readonly number[], maxLength: number) {
   const chunks = chunksOf(Buffer.from(text), lengths);
   const lines = [];
-  for await (const line of splitLines(chunks, maxLength, new AbortController().signal)) {
-    lines.push({ number: line.number, text: line.bytes?.toString() });
+  for await (const some of splitLines(chunks, maxLength)) {
+    lines.push(...some.map(({ number, bytes }) => ({ number, text: bytes?.toString() })));
   }
   return lines;
 }

@@ -33,6 +33,7 @@ function answerTo(failure: unknown, request: object = {}, response: object = {})
   const http = {
     getRequest: () => ({ id: 'the-request', destroyed: false, complete: true, ...request }),
     getResponse: () => ({
+      req: { httpVersion: '1.1' },
       headersSent: false,
       setHeaders: (fields: Headers) => calls.push(Object.fromEntries(fields)),
       writeHead: (status: number) => calls.push(status),

@@ -33,10 +33,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-async function* linesOf(...texts: readonly string[]): AsyncGenerator<Line> {
-  for (const [index, text] of texts.entries()) {
-    yield { number: index + 1, length: text.length, bytes: Buffer.from(text) };
-  }
+async function* linesOf(...texts: readonly string[]): AsyncGenerator<readonly Line[]> {
+  yield texts.map((text, index) => ({
+    number: index + 1,
+    length: text.length,
+    bytes: Buffer.from(text),
+  }));
 }
 
 async function run(...texts: readonly string[]): Promise<string> {

@@ -12,41 +12,42 @@ export interface Line {
 }
 
 /**
- * Splits a body into lines while it arrives. Lines end with LF or CRLF. Blank lines count, and are left out.
+ * Splits a body into lines while it arrives, and yields the lines of each chunk. Lines end with LF or CRLF. Blank lines
+ * count, and are left out.
  *
  * @param maxLength of a line, in bytes. The rest of a longer line is discarded
- * @param signal leaves out all further lines, also of a chunk that has arrived
  */
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,
   maxLength: number,
-  signal: AbortSignal,
-): AsyncGenerator<Line> {
+): AsyncGenerator<readonly Line[]> {
   let number = 0;
+  let lines: Line[] = [];
   const partial = new PartialLine(maxLength + 1);
-  const lineOf = (content: Buffer | undefined, length: number): Line => {
+  const addLine = (content: Buffer | undefined, length: number) => {
+    number += 1;
+    if (isBlank(content)) return;
     const isCrlf = content?.at(-1) === CARRIAGE_RETURN;
     const bytes = isCrlf ? content.subarray(0, -1) : content;
-    return { number, length, bytes: bytes && bytes.length <= maxLength ? bytes : undefined };
+    lines.push({ number, length, bytes: bytes && bytes.length <= maxLength ? bytes : undefined });
   };
   for await (const chunk of chunks) {
     let start = 0;
     for (let at = chunk.indexOf(LINE_FEED); at !== -1; at = chunk.indexOf(LINE_FEED, start)) {
-      if (signal.aborted) return;
-      number += 1;
       const end = chunk.subarray(start, at);
       start = at + 1;
       const length = partial.length + end.length;
       // Most lines are within a chunk, and need no copy.
       const content = partial.length === 0 && length <= maxLength ? end : partial.takeWith(end);
-      if (!isBlank(content)) yield lineOf(content, length);
+      addLine(content, length);
     }
     partial.add(chunk.subarray(start));
+    if (lines.length > 0) yield lines;
+    lines = [];
   }
-  number += 1;
   const { length } = partial;
-  const content = partial.takeWith(Buffer.alloc(0));
-  if (!isBlank(content)) yield lineOf(content, length);
+  addLine(partial.takeWith(Buffer.alloc(0)), length);
+  if (lines.length > 0) yield lines;
 }
 
 function isBlank(content: Buffer | undefined): boolean {

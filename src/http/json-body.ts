@@ -5,7 +5,6 @@ import { UnsupportedMediaTypeError } from '../errors/unsupported-media-type.erro
 import { chunksOf } from './body-chunks.js';
 import { splitLines } from './body-lines.js';
 import type { Line } from './body-lines.js';
-import { clientGone } from './client-gone.js';
 import { parseExactJson } from './exact-json.js';
 import type { JsonSource } from './exact-json.js';
 import { quote } from './quote.js';
@@ -86,18 +85,17 @@ export class UnreadBody {
 
   /**
    * Reads the body line by line. The limit on its length applies to each line, and the limit on its total time does not
-   * apply. The lines end when the client goes away.
+   * apply.
    *
    * @throws PlantStoreError `unsupported-media-type`; while lines are read `request-timeout`
    */
-  lines(accepted: MediaTypes): AsyncIterable<Line> {
+  lines(accepted: MediaTypes): AsyncIterable<readonly Line[]> {
     this.take();
     const { request } = this;
     const { limits } = this.memory;
     const refusal = declaresBody(request) ? refusalOfType(request, accepted) : undefined;
     if (refusal !== undefined) throw refusal;
-    const chunks = chunksOf(request, limits.idleMilliseconds);
-    return splitLines(chunks, limits.bytes, clientGone(request.res as Response));
+    return splitLines(chunksOf(request, limits.idleMilliseconds), limits.bytes);
   }
 
   private take(): void {

@@ -12,7 +12,7 @@ import type { UnreadBody } from './json-body.js';
 /** Newline-delimited JSON: one JSON value a line. */
 export const NDJSON = 'application/x-ndjson';
 
-/** The lines of an NDJSON body, as an `AsyncIterable<Line>` that reads them while they arrive. */
+/** The lines of an NDJSON body, as an `AsyncIterable<readonly Line[]>` that reads them while they arrive. */
 export const NdjsonLines = createParamDecorator((_: unknown, context: ExecutionContext) =>
   (context.switchToHttp().getRequest<Request>().body as UnreadBody).lines([NDJSON]),
 );

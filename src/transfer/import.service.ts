@@ -51,13 +51,16 @@ export class ImportService {
    * @returns the lines of the answer, several at a time: each refused line, and at the end a summary
    * @throws PlantStoreError if the import cannot go on
    */
-  async *run(lines: AsyncIterable<Line>, clientGone: AbortSignal): AsyncGenerator<string> {
+  async *run(
+    lines: AsyncIterable<readonly Line[]>,
+    clientGone: AbortSignal,
+  ): AsyncGenerator<string> {
     const giveBack = this.slots.take();
     const storing: StoringById = new Map();
     const summary = { created: 0, unchanged: 0, refused: 0 };
     const create = (line: Line) => this.create(line, storing, clientGone);
     try {
-      for await (const results of inOrder(lines, WINDOW, create)) {
+      for await (const results of inOrder(lines, WINDOW, create, clientGone)) {
         let refused = '';
         for (const result of results) {
           if (typeof result !== 'string') refused += toLine(result);

@@ -20,11 +20,13 @@ interface Work<Result> {
  * loop after the results of the items before, and when all work has ended.
  *
  * @param perform starts the work on an item
+ * @param signal when it aborts, no further item is taken
  */
 export async function* inOrder<Item, Result>(
-  items: AsyncIterable<Item>,
+  items: AsyncIterable<readonly Item[]>,
   window: Window<Item>,
   perform: (item: Item) => Promise<Result>,
+  signal: AbortSignal,
 ): AsyncGenerator<readonly Result[]> {
   const source = items[Symbol.asyncIterator]();
   const read = () =>
@@ -32,21 +34,27 @@ export async function* inOrder<Item, Result>(
       (step) => ({ step }),
       (error: unknown) => ({ error }),
     );
-  let works: Work<Result>[] = [];
   let next: ReturnType<typeof read> | undefined = read();
+  let arrived: readonly Item[] = [];
+  let taken = 0;
+  let works: Work<Result>[] = [];
+  let size = 0;
   let failure: { readonly error: unknown } | undefined;
   try {
     for (;;) {
-      const size = works.reduce((sum, work) => sum + work.size, 0);
-      const isFull = works.length >= window.items || size >= window.size;
-      // Items that have arrived come first, so that the window fills before results are taken.
-      const waits = [isFull ? undefined : next, works[0]?.ended].filter(
-        (wait) => wait !== undefined,
-      );
+      while (taken < arrived.length && works.length < window.items && size < window.size) {
+        if (signal.aborted) break;
+        const work = start(arrived[taken++]!);
+        works.push(work);
+        size += work.size;
+      }
+      const further = signal.aborted || taken < arrived.length ? undefined : next;
+      const waits = [works[0]?.ended, further].filter((wait) => wait !== undefined);
       if (waits.length === 0) break;
       const event = await Promise.race(waits);
       if (event === undefined) {
         const [results, error] = endedOf(works);
+        for (const work of works.slice(0, results.length)) size -= work.size;
         works = works.slice(results.length);
         yield results;
         if (error !== undefined) throw error.error;
@@ -58,7 +66,8 @@ export async function* inOrder<Item, Result>(
       } else if (event.step.done === true) {
         next = undefined;
       } else {
-        works.push(start(event.step.value));
+        arrived = event.step.value;
+        taken = 0;
         next = read();
       }
     }

@@ -19,7 +19,7 @@ export class TransferController {
   @HttpCode(200)
   @ApiImportPlants()
   import(
-    @NdjsonLines() lines: AsyncIterable<Line>,
+    @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
     @ClientGone() clientGone: AbortSignal,
   ): StreamableFile {
     return new LinesFile(this.imports.run(lines, clientGone), true);
