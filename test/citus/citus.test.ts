@@ -285,8 +285,9 @@ describe('throughput', () => {
       '--script=bench/plants.lua',
       replica.url,
       '--',
-      TOKEN,
+      'create',
       String(first),
+      TOKEN,
     ]);
     const result = JSON.parse(/^RESULT (.*)$/m.exec(stdout)?.[1] ?? '') as Record<string, number>;
     expect([result['refused'], result['broken']]).toEqual([0, 0]);
