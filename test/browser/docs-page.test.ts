@@ -669,6 +669,10 @@ describe('the pictures in the README', () => {
     await page.goto(`${shown}/docs`);
     await page.locator('#operations-plants-getPlant .execute').waitFor();
     await page.locator('#static').waitFor({ state: 'detached' });
+    // Swagger UI shows the operations one after the other.
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll('.opblock')].every((block) => block.querySelector('.execute')),
+    );
     // When this fails, the pictures are old as well. CONTRIBUTING.md says how to renew them.
     await expect(await page.locator('body').innerText()).toMatchFileSnapshot('docs-page.txt');
     await page.screenshot({ path: `${SCREENSHOTS}/${name}.png` });
