@@ -18,9 +18,9 @@ export function ApiImportPlants(): MethodDecorator {
     }),
     ApiConsumes(NDJSON),
     ApiBody({
-      required: true,
+      required: false,
       description:
-        'NewPlants, each on a line of its own. The limit on the length of a body applies to each line, and the body can have any length.',
+        'NewPlants, each on a line of its own, or none. The limit on the length of a body applies to each line, and the body can have any length.',
       schema: { type: 'string' },
       examples: {
         plants: { summary: 'Two plants', value: ndjson(...PLANTS) },

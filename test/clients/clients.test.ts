@@ -213,7 +213,14 @@ const clients: readonly Client[] = [
     make: async () => {
       const output = ['--meta', 'none', '--output-path', 'generated/plant_store_client'];
       const generate = ['generate', '--path', DOCUMENT, '--overwrite', '--fail-on-warning'];
-      const { stderr } = await run(PYTHON, 'openapi-python-client', ...generate, ...output);
+      const config = ['--config', 'openapi-python-client.yaml'];
+      const { stderr } = await run(
+        PYTHON,
+        'openapi-python-client',
+        ...generate,
+        ...config,
+        ...output,
+      );
       return linesOf(stderr);
     },
     calls: async () => ['python', join(PYTHON, 'openapi_python_client.py')],

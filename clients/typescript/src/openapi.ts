@@ -708,8 +708,8 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description NewPlants, each on a line of its own. The limit on the length of a body applies to each line, and the body can have any length. */
-        requestBody: {
+        /** @description NewPlants, each on a line of its own, or none. The limit on the length of a body applies to each line, and the body can have any length. */
+        requestBody?: {
             content: {
                 "application/x-ndjson": string;
             };
