@@ -408,7 +408,7 @@ describe('export', () => {
     expect((await run(['export', '--name', 'x'])).stderr).toMatch(/^plant-store: 40004 name /m);
   });
 
-  it('is empty for an empty store, but for the header line of CSV', async () => {
+  it('of an empty store is an empty file, or the header line of CSV', async () => {
     expect((await run(['export'])).stdout).toBe('');
     expect((await run(['export', '--format', 'csv'])).stdout).toBe('id,name,tag\r\n');
   });

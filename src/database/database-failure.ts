@@ -129,10 +129,6 @@ export class RefusedStatementError extends PlantStoreError {
   }
 }
 
-export function isStatementTimeout(failure: unknown): boolean {
-  return failure instanceof RefusedStatementError && failure.isTimeout;
-}
-
 /** Whether the server refused the login or does not have the database. A retry would fail as well. */
 export function isRefusal(failure: unknown): boolean {
   return failure instanceof DatabaseError && /^(28|3D)/.test(String(failure.code));

@@ -26,7 +26,7 @@ type RouterLayer = Pick<Express['router']['stack'][number], 'route'> & {
 type RoutedLayer = RouterLayer & { readonly route: NonNullable<RouterLayer['route']> };
 
 /**
- * Makes Express skip a route with a parameter if another route has exactly the path of the request: `GET /plants/import`
+ * For `app.param()`: makes Express skip a route with this parameter if another route has exactly the path of the request: `GET /plants/import`
  * does not look up a plant called `import`, but is answered 405.
  */
 export function preferLiteralPaths(): RequestParamHandler {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { driverFailure, isStatementTimeout } from '../database/database-failure.js';
+import { driverFailure, RefusedStatementError } from '../database/database-failure.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /** How long an outage is waited for, in milliseconds. A failover takes up to 30 s. */
@@ -30,6 +30,7 @@ export async function retried<Result>(
 
 function isOutage(error: unknown): boolean {
   const failure = driverFailure(error);
-  if (!(failure instanceof PlantStoreError) || isStatementTimeout(failure)) return false;
+  if (!(failure instanceof PlantStoreError)) return false;
+  if (failure instanceof RefusedStatementError && failure.isTimeout) return false;
   return failure.code === 'database-unavailable' || failure.code === 'overloaded';
 }
