@@ -476,6 +476,25 @@ describe('GET /plants/export', () => {
   });
 });
 
+describe('a shutdown', () => {
+  it('breaks off an export, which the log tells apart from a client that left', async () => {
+    const other = await startTestService();
+    await other.database.query(
+      "INSERT INTO plants SELECT n, 'a', repeat('x', 4000) FROM generate_series(1, 10000) AS n",
+    );
+    const socket = await RawSocket.open(other.port);
+    socket.stopReading();
+    socket.send(`GET /plants/export HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`);
+    // The buffers of the connection are full.
+    await vi.waitFor(() => expect(socket.peer?.writableLength).toBeGreaterThan(0), PATIENCE);
+    await other.stop({ drain: 100, close: 5_000 });
+    expect(other.log).toContainEqual(
+      expect.objectContaining({ route: '/plants/export', msg: 'answer broken off' }),
+    );
+    socket.destroy();
+  });
+});
+
 describe('the paths of import and export', () => {
   it.each([
     ['/plants/import', 'OPTIONS, POST'],

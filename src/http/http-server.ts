@@ -118,7 +118,9 @@ export class HttpServer extends Server {
       }
       await Promise.race([closed, after(LAST_CALL)]);
     }
-    for (const response of this.currentResponses()) breakOff(response as Response);
+    for (const response of this.currentResponses()) {
+      if (!response.writableEnded) breakOff(response as Response);
+    }
     // Not `closeAllConnections()`, which misses sockets that Node detached from the server after a CONNECT.
     for (const socket of this.states.keys()) socket.destroy();
     await closed;

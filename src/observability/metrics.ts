@@ -38,7 +38,7 @@ export interface IssuerState {
 /** Label of the pool's series. The process has a single pool. */
 const POOL = { db_client_connection_pool_name: 'plant-store' } as const;
 
-/** Outcomes of a request. `failed` means a 5xx answer. */
+/** Outcomes of a request. `failed` means a 5xx answer, or an answer that failed after its beginning. */
 const OUTCOMES = ['answered', 'failed', 'abandoned'] as const;
 
 /** Prometheus metrics. Their names follow the OpenTelemetry semantic conventions where these define a name. */
