@@ -247,7 +247,7 @@ export interface operations {
                 name?: string;
                 /** @description The most plants of the page. */
                 limit?: number;
-                /** @description Only plants with a greater id. The `Link` of a page has the right value. */
+                /** @description Only plants with a greater id: the last id that was received. The `Link` of a page has this value. */
                 after?: bigint;
             };
             header?: {
@@ -563,7 +563,7 @@ export interface operations {
                 tag?: string;
                 /** @description Only plants whose name contains this text, in upper or lower case. At least 3 characters. */
                 name?: string;
-                /** @description Only plants with a greater id. The `Link` of a page has the right value. */
+                /** @description Only plants with a greater id: the last id that was received. The `Link` of a page has this value. */
                 after?: bigint;
             };
             header?: {

@@ -38,7 +38,8 @@ export function After(): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({
       ...PLANT_ID_SCHEMA,
-      description: 'Only plants with a greater id. The `Link` of a page has the right value.',
+      description:
+        'Only plants with a greater id: the last id that was received. The `Link` of a page has this value.',
     }),
     Transform(({ value }: { value: unknown }) =>
       typeof value === 'string' ? (parsePlantId(value) ?? value) : value,
