@@ -14,7 +14,7 @@ import { TOKEN } from './support/test-service.js';
 const MEGABYTE = 1024 * 1024;
 
 /** Enough to detect answers that are lost sometimes. */
-const TIMES = 30;
+const TIMES = 10;
 
 let database: TestDatabase;
 let workspace: Workspace;

@@ -258,7 +258,7 @@ describe('POST /plants/import', () => {
   });
 
   it('lets other requests through, however many lines arrive at once', async () => {
-    const running = importing('x\n'.repeat(100_000));
+    const running = importing('x\n'.repeat(20_000));
     let answered = 0;
     const ended = new AbortController();
     void running.then(() => ended.abort());
@@ -267,7 +267,7 @@ describe('POST /plants/import', () => {
       answered += 1;
     }
     expect(answered).toBeGreaterThan(20);
-    expect(linesOf(await running).at(-1)).toEqual({ created: 0, unchanged: 0, refused: 100_000 });
+    expect(linesOf(await running).at(-1)).toEqual({ created: 0, unchanged: 0, refused: 20_000 });
   });
 
   it('takes no lines from a client that does not read the answer, and cuts it off', async () => {
