@@ -117,6 +117,7 @@ export interface components {
              *     - 40002: the request body is missing
              *     - 40003: the body does not fit its schema
              *     - 40004: a parameter is not valid
+             *     - 40005: the search takes too long
              *     - 40009: the id belongs to a plant with other content
              *     - 40100: the request needs a bearer token in its Authorization header
              *     - 40101: the bearer token is not valid
@@ -282,6 +283,8 @@ export interface operations {
              * @description 40000: the request is malformed
              *
              *     40004: a parameter is not valid
+             *
+             *     40005: the search takes too long
              */
             400: {
                 headers: {
@@ -596,6 +599,8 @@ export interface operations {
              * @description 40000: the request is malformed
              *
              *     40004: a parameter is not valid
+             *
+             *     40005: the search takes too long
              */
             400: {
                 headers: {

@@ -239,6 +239,16 @@ describe('a database that is busy', () => {
     expect((await service.post({ id: 10, name: 'free' })).status).toBe(200);
   });
 
+  it('answers a search that takes too long with the advice to narrow it', async () => {
+    const client = await lock('LOCK TABLE plants');
+    const answer = await service.request('GET', '/plants?name=onst');
+    await client.query('COMMIT');
+    expect(answer).toMatchObject({
+      status: 400,
+      text: '{"error":40005,"message":"the search takes too long: search for a longer or rarer text, or filter by tag as well"}',
+    });
+  });
+
   it('answers reads with 503 at once after others timed out waiting for a connection', async () => {
     const client = await lock('LOCK TABLE plants');
     const read = async () => {

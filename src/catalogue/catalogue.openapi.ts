@@ -65,7 +65,10 @@ export function ApiListPlants(): MethodDecorator {
         },
       },
     }),
-    ApiErrors(['parameter-not-valid', 'limit must be an integer between 1 and 1000']),
+    ApiErrors(
+      ['parameter-not-valid', 'limit must be an integer between 1 and 1000'],
+      'search-too-slow',
+    ),
   );
 }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isStatementTimeout } from '../database/database-failure.js';
 import { Slots } from '../database/slots.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Precondition } from '../http/entity-tag.js';
@@ -15,6 +16,9 @@ import type { PlantReplacementDto } from './dto/plant-replacement.dto.js';
 
 /** Most concurrent searches by name. A search can take seconds, and creates need the other connections. */
 const MAX_SEARCHES = 3;
+
+const TOO_SLOW =
+  'the search takes too long: search for a longer or rarer text, or filter by tag as well';
 
 /** How often a change with a precondition is tried while other requests change the plant. */
 const MAX_ATTEMPTS = 5;
@@ -37,7 +41,7 @@ export class CatalogueService {
   /**
    * Lists plants in ascending order of their ids.
    *
-   * @throws PlantStoreError `overloaded` if too many searches by name are running
+   * @throws PlantStoreError `overloaded` if too many searches by name are running, `search-too-slow` at the statement timeout
    */
   async list({ limit, after, ...filter }: ListPlantsDto): Promise<Page> {
     const { plants, isWhole } = await this.find(filter, after, limit);
@@ -56,6 +60,9 @@ export class CatalogueService {
     const giveBack = this.searches.take();
     try {
       return await this.catalogue.find(filter, after, limit);
+    } catch (error) {
+      if (isStatementTimeout(error)) throw new PlantStoreError('search-too-slow', TOO_SLOW);
+      throw error;
     } finally {
       giveBack();
     }

@@ -15,6 +15,7 @@ const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   'body-missing': 'Send a body',
   'body-not-valid': 'Fix the members that the message names',
   'parameter-not-valid': 'Fix the parameter that the message names',
+  'search-too-slow': 'Search for a longer or rarer text, or filter by `tag` as well',
   'id-taken': 'Choose another id, or send the content that is stored',
   'no-credentials': 'Send `Authorization: Bearer <token>`',
   'token-not-valid': 'Check the token, and for a JWT its issuer and audience',

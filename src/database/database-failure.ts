@@ -114,19 +114,20 @@ const PARTIAL_STATES = /^(08|57P0[123]|58|XX)/;
 
 /** `database-unavailable`, because the server refused the statement. */
 export class RefusedStatementError extends PlantStoreError {
-  constructor(private readonly state: string | undefined) {
+  constructor(readonly state: string | undefined) {
     super('database-unavailable');
-  }
-
-  /** Whether the server canceled the statement, because it took too long. */
-  get isTimeout(): boolean {
-    return this.state === QUERY_CANCELED;
   }
 
   /** Whether the statement can succeed for other rows. */
   get canBePartial(): boolean {
     return PARTIAL_STATES.test(String(this.state));
   }
+}
+
+/** Whether the server canceled the statement, because it took too long. */
+export function isStatementTimeout(failure: unknown): boolean {
+  const error = driverFailure(failure);
+  return error instanceof RefusedStatementError && error.state === QUERY_CANCELED;
 }
 
 /** Whether the server refused the login or does not have the database. A retry would fail as well. */

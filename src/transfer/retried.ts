@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { driverFailure, RefusedStatementError } from '../database/database-failure.js';
+import { driverFailure } from '../database/database-failure.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /** How long an outage is waited for, in milliseconds. A failover takes up to 30 s. */
@@ -9,7 +9,7 @@ const RETRY_TIME = 30_000;
 const RETRY_DELAY = 250;
 
 /**
- * Repeats work while the database is unavailable or overloaded, but not if its statement took too long.
+ * Repeats work while the database is unavailable or overloaded.
  *
  * @param signal ends the repeats
  */
@@ -31,6 +31,5 @@ export async function retried<Result>(
 function isOutage(error: unknown): boolean {
   const failure = driverFailure(error);
   if (!(failure instanceof PlantStoreError)) return false;
-  if (failure instanceof RefusedStatementError && failure.isTimeout) return false;
   return failure.code === 'database-unavailable' || failure.code === 'overloaded';
 }

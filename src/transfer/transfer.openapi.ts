@@ -78,7 +78,7 @@ export function ApiExportPlants(): MethodDecorator {
         },
       },
     }),
-    ApiErrors(['parameter-not-valid', 'name must have at least 3 characters']),
+    ApiErrors(['parameter-not-valid', 'name must have at least 3 characters'], 'search-too-slow'),
   );
 }
 
