@@ -29,10 +29,12 @@ export class Databases {
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<Databases> {
     const folder = await mkdtemp(join(tmpdir(), 'plant-store-bench-'));
     // However the benchmark ends, the server stops by itself, and the contenders with their parent.
-    const onExit = () => rmSync(folder, { recursive: true, force: true });
+    const onExit = () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     process.once('exit', onExit);
     for (const signal of SIGNALS) process.once(signal, leave);
     const server = await startEmbeddedPostgres(folder, { settings });
+    // After the listener that ends the server: while the server writes, its folder cannot be removed.
+    process.off('exit', onExit).once('exit', onExit);
     const [row] = await query(server.url, 'SHOW server_version');
     return new Databases(server, onExit, folder, String(row?.['server_version']));
   }
