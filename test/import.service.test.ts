@@ -10,6 +10,8 @@ import { ImportService } from '../src/transfer/import.service.js';
 
 const store = vi.fn<PlantsService['store']>();
 const log: string[] = [];
+/** Milliseconds since the last single create. */
+let sinceCreate: number;
 let imports: ImportService;
 let clientGone: AbortController;
 
@@ -18,10 +20,19 @@ beforeEach(async () => {
   store.mockReset();
   clientGone = new AbortController();
   log.length = 0;
+  sinceCreate = Infinity;
   const module = await Test.createTestingModule({
     providers: [
       ImportService,
-      { provide: PlantsService, useValue: { store } },
+      {
+        provide: PlantsService,
+        useValue: {
+          store,
+          get sinceCreate() {
+            return sinceCreate;
+          },
+        },
+      },
       { provide: TRACER, useValue: NO_TRACER },
       { provide: LOGGER, useValue: createLogger('info', { write: (line) => void log.push(line) }) },
     ],
@@ -95,6 +106,25 @@ describe('an import', () => {
     const line = '{"id":1,"name":"a"}';
     expect(await run(line, line, line)).toBe('{"created":1,"unchanged":2,"refused":0}\n');
     expect(store).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([
+    ['64 lines', 5_000, 64],
+    ['16 lines while single creates arrive', 500, 16],
+  ])('has at most %s in work', async (_, milliseconds, most) => {
+    sinceCreate = milliseconds;
+    let inWork = 0;
+    let peak = 0;
+    store.mockImplementation(async () => {
+      inWork += 1;
+      peak = Math.max(peak, inWork);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      inWork -= 1;
+      return 'created';
+    });
+    await run(...Array.from({ length: 200 }, (__, id) => `{"id":${id},"name":"a"}`));
+    expect(store).toHaveBeenCalledTimes(200);
+    expect(peak).toBe(most);
   });
 
   it('fails at a bug, without a summary', async () => {

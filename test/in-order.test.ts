@@ -17,7 +17,7 @@ async function* each<Item>(
 
 const { signal } = new AbortController();
 
-const SMALL = { items: 3, size: 10, sizeOf: (size: number) => size };
+const SMALL = { items: () => 3, size: 10, sizeOf: (size: number) => size };
 
 describe('work on items in order', () => {
   it('has all results in the order of the items, within the window', async () => {

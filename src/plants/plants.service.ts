@@ -12,6 +12,8 @@ import type { Stored } from './plants.repository.js';
 
 @Injectable()
 export class PlantsService {
+  private lastCreate = -Infinity;
+
   constructor(
     private readonly groupCommit: GroupCommit,
     private readonly groupLookup: GroupLookup,
@@ -24,9 +26,15 @@ export class PlantsService {
    * @throws PlantStoreError `id-taken` when the id belongs to a plant with other content
    */
   async create(newPlant: NewPlantDto): Promise<PlantDto> {
+    this.lastCreate = performance.now();
     const plant = toPlant(newPlant);
     requireStored(plant, await this.groupCommit.create(plant));
     return toPlantDto(plant);
+  }
+
+  /** Milliseconds since {@link create} was called. */
+  get sinceCreate(): number {
+    return performance.now() - this.lastCreate;
   }
 
   /**

@@ -13,12 +13,19 @@ import { NewPlantDto } from '../plants/dto/new-plant.dto.js';
 import type { Stored } from '../plants/plants.repository.js';
 import { PlantsService } from '../plants/plants.service.js';
 import { inOrder } from './in-order.js';
+import type { Window } from './in-order.js';
 import { retried } from './retried.js';
 
 const MAX_IMPORTS = 8;
 
-/** The lines of an import that wait for the database at once; size in bytes. All imports fill half of the queue. */
-const WINDOW = { items: 64, size: 1024 * 1024, sizeOf: ({ length }: Line) => length };
+/**
+ * The lines of an import that wait for the database at once. Single creates wait behind them, so there are fewer while
+ * single creates arrive. All imports fill half of the queue.
+ */
+const WINDOW = { items: 64, besideCreates: 16, bytes: 1024 * 1024 };
+
+/** How long a single create counts as arriving, in milliseconds. */
+const RECENT = 1_000;
 
 interface RefusedLine extends ErrorDto {
   readonly line: number;
@@ -37,6 +44,11 @@ type StoringById = Map<bigint, Storing>;
 @Injectable()
 export class ImportService {
   private readonly slots = new Slots(MAX_IMPORTS, 'too many imports are running');
+  private readonly window: Window<Line> = {
+    items: () => (this.plants.sinceCreate < RECENT ? WINDOW.besideCreates : WINDOW.items),
+    size: WINDOW.bytes,
+    sizeOf: ({ length }) => length,
+  };
 
   constructor(
     private readonly plants: PlantsService,
@@ -60,7 +72,7 @@ export class ImportService {
     const summary = { created: 0, unchanged: 0, refused: 0 };
     const create = (line: Line) => this.create(line, storing, clientGone);
     try {
-      for await (const results of inOrder(lines, WINDOW, create, clientGone)) {
+      for await (const results of inOrder(lines, this.window, create, clientGone)) {
         let refused = '';
         for (const result of results) {
           if (typeof result !== 'string') refused += toLine(result);

@@ -2,7 +2,8 @@ import { setImmediate as immediate } from 'node:timers/promises';
 
 /** Limits of the items that are worked on at once. The last item may exceed the size. */
 export interface Window<Item> {
-  readonly items: number;
+  /** May change while the items are worked on. */
+  items(): number;
   readonly size: number;
   sizeOf(item: Item): number;
 }
@@ -42,7 +43,7 @@ export async function* inOrder<Item, Result>(
   let failure: { readonly error: unknown } | undefined;
   try {
     for (;;) {
-      while (taken < arrived.length && works.length < window.items && size < window.size) {
+      while (taken < arrived.length && works.length < window.items() && size < window.size) {
         if (signal.aborted) break;
         const work = start(arrived[taken++]!);
         works.push(work);
