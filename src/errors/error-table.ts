@@ -20,11 +20,7 @@ export const ERROR_TABLE = {
   'body-missing': { status: 400, number: 40002, message: 'the request body is missing' },
   'body-not-valid': { status: 400, number: 40003, message: 'the body does not fit its schema' },
   'parameter-not-valid': { status: 400, number: 40004, message: 'a parameter is not valid' },
-  'search-too-slow': {
-    status: 400,
-    number: 40005,
-    message: 'the search takes too long',
-  },
+  'search-too-slow': { status: 400, number: 40005, message: 'the search takes too long' },
   'id-taken': {
     status: 400,
     number: 40009,
