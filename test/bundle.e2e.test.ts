@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Workspace } from './support/process.js';
@@ -67,6 +67,16 @@ describe('the bundle', () => {
       error: 40003,
       message: expect.stringMatching(/^id must be an integer .*; name must be a string$/),
     });
+  });
+
+  it('contains the packages in ASCII, because Node.js needs twice the memory for other sources', async () => {
+    const folder = image.path('dist', 'packages');
+    const files = await readdir(folder);
+    expect(files.length).toBeGreaterThan(10);
+    for (const file of files) {
+      const source = await readFile(`${folder}/${file}`);
+      expect([file, source.every((byte) => byte < 0x80)]).toEqual([file, true]);
+    }
   });
 
   it('names the files and lines of src in stack traces', async () => {

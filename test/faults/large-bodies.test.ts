@@ -19,7 +19,7 @@ const REST = Buffer.from(`,"name":"${NAME}"}`);
 /** Timeout of an answer on a busy machine, in milliseconds. */
 const BOUND = 30_000;
 
-/** Memory limit of a pod (deploy/kubernetes/base/deployment.yaml). */
+/** Three quarters of the memory limit of a pod (deploy/kubernetes/base/deployment.yaml). */
 const LIMIT = 384 * 2 ** 20;
 
 let workspace: Workspace;
