@@ -10,13 +10,13 @@ import {
   Put,
   Query,
   Res,
-  UseInterceptors,
 } from '@nestjs/common';
 import type { Response } from 'express';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
 import type { Precondition } from '../http/entity-tag.js';
-import { EntityTagInterceptor, RequestPrecondition } from '../http/entity-tag.interceptor.js';
+import { Representation } from '../http/representation.js';
+import { RequestPrecondition } from '../http/request-precondition.decorator.js';
 import { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
 import { PlantIdPipe } from '../plants/plant-id.js';
 import {
@@ -56,25 +56,23 @@ export class CatalogueController {
   }
 
   @Put(':id')
-  @UseInterceptors(EntityTagInterceptor)
   @ApiReplacePlant()
-  replace(
+  async replace(
     @Param('id', PlantIdPipe) id: bigint,
     @Body() plant: PlantReplacementDto,
     @RequestPrecondition() precondition: Precondition | undefined,
-  ): Promise<StoredPlantDto> {
-    return this.catalogue.replace(id, plant, precondition);
+  ): Promise<Representation<StoredPlantDto>> {
+    return new Representation(await this.catalogue.replace(id, plant, precondition));
   }
 
   @Patch(':id')
-  @UseInterceptors(EntityTagInterceptor)
   @ApiPatchPlant()
-  patch(
+  async patch(
     @Param('id', PlantIdPipe) id: bigint,
     @Body() patch: PlantPatchDto,
     @RequestPrecondition() precondition: Precondition | undefined,
-  ): Promise<StoredPlantDto> {
-    return this.catalogue.patch(id, patch, precondition);
+  ): Promise<Representation<StoredPlantDto>> {
+    return new Representation(await this.catalogue.patch(id, patch, precondition));
   }
 
   @Delete(':id')

@@ -9,7 +9,8 @@ import { HttpServer } from './http-server.js';
 import type { HttpLimits } from './limits.js';
 import { LinesFile } from './ndjson.js';
 import { parseQuery } from './parse-query.js';
-import { sendJson, sendWrittenJson, WrittenJson } from './send-json.js';
+import { Representation, sendRepresentation } from './representation.js';
+import { sendJson } from './send-json.js';
 
 /** Nest's Express adapter with the service's own {@link HttpServer} and exact JSON. */
 export class PlantStoreAdapter extends ExpressAdapter {
@@ -35,7 +36,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   /** Sends what a handler returned: objects as exact JSON, everything else as Nest does. */
   override reply(response: Response, body: unknown, status = response.statusCode): void {
-    if (body instanceof WrittenJson) return sendWrittenJson(response, status, body);
+    if (body instanceof Representation) return sendRepresentation(response, status, body);
     if (body instanceof StreamableFile) {
       response.endsInError = body instanceof LinesFile && body.endsInError;
       // Nest would answer `Bad Request` in plain text. The filter sends an Error, or cuts a started answer short.

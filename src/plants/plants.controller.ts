@@ -1,5 +1,5 @@
-import { Body, Controller, Get, HttpCode, Param, Post, UseInterceptors } from '@nestjs/common';
-import { EntityTagInterceptor } from '../http/entity-tag.interceptor.js';
+import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Representation } from '../http/representation.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import { StoredPlantDto } from './dto/stored-plant.dto.js';
@@ -19,9 +19,8 @@ export class PlantsController {
   }
 
   @Get(':id')
-  @UseInterceptors(EntityTagInterceptor)
   @ApiGetPlant()
-  get(@Param('id', PlantIdPipe) id: bigint): Promise<StoredPlantDto> {
-    return this.plants.get(id);
+  async get(@Param('id', PlantIdPipe) id: bigint): Promise<Representation<StoredPlantDto>> {
+    return new Representation(await this.plants.get(id));
   }
 }
