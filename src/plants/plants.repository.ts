@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, Repository } from 'typeorm';
+import { Raw, Repository } from 'typeorm';
 import { Statements } from '../database/statements.js';
 import { Plant } from './plant.entity.js';
 
@@ -66,7 +66,9 @@ export class PlantsRepository {
   }
 
   findByIds(ids: readonly bigint[]): Promise<Plant[]> {
-    return this.plants.findBy({ id: In(ids) });
+    // All ids are one parameter: `In` makes one of each, which takes TypeORM 10 µs for each look-up. `Any` would give the
+    // whole array to the transformer of the column.
+    return this.plants.findBy({ id: Raw((id) => `${id} = ANY (:ids)`, { ids: ids.map(String) }) });
   }
 }
 
