@@ -69,7 +69,10 @@ if (!isUpToDate()) {
   utimesSync(STAMP, begin, begin);
 }
 
-/** V8 keeps the source in memory. For a file that is not ASCII, Node.js gives it two bytes for each character. */
+/**
+ * V8 keeps the source in memory. For a file that is not ASCII, Node.js gives it two bytes for each character. An escape
+ * means the same as the character, except in a tagged template that reads `raw`.
+ */
 function inAscii(code) {
   return code.replace(
     /[^\0-\x7f]/g,
