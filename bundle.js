@@ -71,9 +71,11 @@ if (!isUpToDate()) {
 
 /**
  * V8 keeps the source in memory. For a file that is not ASCII, Node.js gives it two bytes for each character. An escape
- * means the same as the character, except in a tagged template that reads `raw`.
+ * means the same as the character, except after a backslash and in a template that is read raw.
  */
 function inAscii(code) {
+  const found = /\\[^\0-\x7f]|String\.raw`[^`]*[^\0-\x7f]/.exec(code);
+  if (found !== null) throw new Error(`cannot be escaped: ${found[0]}`);
   return code.replace(
     /[^\0-\x7f]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -39,6 +39,8 @@ describe('credentials', () => {
     ['the token and a character more', `Bearer ${TOKEN}x`, 40101],
     ['the token in another case', `Bearer ${TOKEN.toUpperCase()}`, 40101],
     ['the token in quotes', `Bearer "${TOKEN}"`, 40101],
+    ['a tab before the token', `Bearer \t${TOKEN}`, 40101],
+    ['a token that is not ASCII', 'Bearer tökén', 40101],
     ['the token alone', TOKEN, 40100],
     ['what only looks like the scheme', `Bearer${TOKEN}`, 40100],
     ['an empty header', '', 40100],
