@@ -55,8 +55,6 @@ export default defineConfig({
           name: 'browser',
           include: ['test/browser/*.test.ts'],
           testTimeout: 120_000,
-          // Loading the page can take longer than the default of a second.
-          expect: { poll: { timeout: 20_000 } },
           ...withDatabase,
         },
       },

@@ -414,12 +414,14 @@ describe('the token', () => {
     const other = await page.context().newPage();
     await other.goto(`${service.url}/docs`);
     const isLocked = () => other.locator('.scheme-container .authorize.locked').count();
+    // The other tab loads the page again, which can take longer than the default of a second.
+    const reloaded = { timeout: 20_000 };
     await authorize(page, TOKEN);
-    await expect.poll(isLocked).toBe(1);
+    await expect.poll(isLocked, reloaded).toBe(1);
     expect((await execute(other, await operation(other, 'createPlant'))).status).toBe('200');
     await logOut(page);
-    await expect.poll(isLocked).toBe(0);
-    await expect.poll(() => other.content()).not.toContain(TOKEN);
+    await expect.poll(isLocked, reloaded).toBe(0);
+    await expect.poll(() => other.content(), reloaded).not.toContain(TOKEN);
   });
 
   it('may be pasted as it was copied', async () => {
