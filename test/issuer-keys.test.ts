@@ -316,9 +316,9 @@ describe('a token that was verified', () => {
     const verifier = verifierWith();
     const token = await issuer.token({ exp: secondsFromNow(60) });
     expect(await verifier.verify(token)).toBe(true);
-    letPass(59_000);
+    letPass(50_000);
     expect(await verifier.verify(token)).toBe(true);
-    letPass(2_000);
+    letPass(11_000);
     await expect(verifier.verify(token)).rejects.toMatchObject({ code: 'token-expired' });
   });
 
