@@ -92,7 +92,7 @@ describe('migrations', () => {
     const { options } = dataSource;
     const hurried = new DataSource({
       ...options,
-      extra: { ...options.extra, query_timeout: 300 },
+      extra: { ...options.extra, replyTimeout: 300 },
     });
     await connect(hurried, { log, signal });
     const last = Object.getPrototypeOf(hurried.migrations.at(-1)) as MigrationInterface;

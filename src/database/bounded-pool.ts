@@ -42,6 +42,7 @@ const RECOVERY = 5_000;
 export type BoundedPoolOptions = PoolConfig & {
   /** With one host or several. */
   readonly connectionString: string;
+  readonly replyTimeout: number;
   readonly observability: Observability;
 };
 
@@ -65,6 +66,7 @@ const CallbackPool = Pool as unknown as new (config: object) => Omit<Pool, 'conn
  */
 export class BoundedPool extends CallbackPool implements StatementRunner {
   private readonly observability: Observability;
+  private readonly replyTimeout: number;
   private readonly servers: DatabaseServers;
   /** All clients, also those that still connect. */
   private readonly clients = new Set<PoolClient>();
@@ -108,6 +110,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       onConnect: (client: PoolClient) => this.adopt(client),
     });
     this.servers = servers;
+    this.replyTimeout = options.replyTimeout;
     this.observability = observability;
   }
 
@@ -286,7 +289,13 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 
   /** Tries a new connection, because connections of the pool may be broken without notice. */
   private async tryHost(connectionString: string, signal: AbortSignal): Promise<void> {
-    const client = new PoolClient({ ...this.options, connectionString, onCreate: () => {} });
+    const { options, replyTimeout } = this;
+    const client = new PoolClient({
+      ...options,
+      replyTimeout,
+      connectionString,
+      onCreate: () => {},
+    });
     const abandon = (): void => client.abandon();
     signal.addEventListener('abort', abandon, { once: true });
     try {

@@ -50,9 +50,8 @@ export function dataSourceOptions(
       observability,
       idleTimeoutMillis: DATABASE_LIMITS.idle,
       keepAlive: true,
-      query_timeout: DATABASE_LIMITS.reply,
-      // In pipeline mode, `query_timeout` closes the connection. Otherwise the next user of the connection would wait
-      // behind the statement that timed out.
+      replyTimeout: DATABASE_LIMITS.reply,
+      // The parts of a transaction for a pooler are sent at once.
       pipeline: true,
     },
   } as const satisfies DataSourceOptions;

@@ -7,15 +7,23 @@ export interface StatementRunner {
   run<T>(client: PoolClient, text: string, send: () => Promise<T>): Promise<T>;
 }
 
-/** node-postgres' client with the types of its promise API, which TypeORM and the service use. */
-const PromiseClient = Client as unknown as new (config?: ClientConfig) => Omit<Client, 'query'> & {
+type OnResult<Row extends QueryResultRow> = (
+  failure: Error | null,
+  result: QueryResult<Row>,
+) => void;
+
+/** node-postgres' client with the types of its callback API. */
+const CallbackClient = Client as unknown as new (config?: ClientConfig) => Omit<Client, 'query'> & {
   query<Row extends QueryResultRow>(
     statement: string | QueryConfig,
-    values?: unknown[],
-  ): Promise<QueryResult<Row>>;
+    values: unknown[] | undefined,
+    onResult: OnResult<Row>,
+  ): unknown;
 };
 
 export interface PoolClientConfig extends ClientConfig {
+  /** Milliseconds until a statement without a result fails and closes the connection. */
+  readonly replyTimeout: number;
   /** Told of each new client, before it connects. */
   readonly onCreate?: (client: PoolClient) => void;
 }
@@ -41,22 +49,24 @@ interface Session {
  * errors, and an error, for example a connection closed by the server, would end the process. This class adds an empty
  * listener: the next statement fails anyway, and the pool drops the connection when it is released.
  */
-export class PoolClient extends PromiseClient {
+export class PoolClient extends CallbackClient {
   /** Set by the pool at each checkout. */
   declare readonly release: (failure?: Error) => void;
 
   /** Whether the database has the extension Citus. */
   hasCitus = false;
 
+  private readonly replyTimeout: number;
   private runner: StatementRunner | undefined;
   private beginTransaction = '';
   private isPooled = true;
   private inTransaction = false;
 
-  constructor(config?: PoolClientConfig) {
+  constructor(config: PoolClientConfig) {
     super(config);
+    this.replyTimeout = config.replyTimeout;
     this.on('error', () => {});
-    config?.onCreate?.(this);
+    config.onCreate?.(this);
   }
 
   /**
@@ -73,7 +83,7 @@ export class PoolClient extends PromiseClient {
    */
   async adoptSession({ statementTimeout, mustWrite }: Adoption, runner?: StatementRunner) {
     const { processID } = this as unknown as { readonly processID: number | null };
-    const { rows } = await super.query<Session>(
+    const { rows } = await this.send<Session>(
       `SELECT pid = $2 AS own, pg_is_in_recovery() AS standby,
          current_setting('transaction_read_only') = 'off' AS writable,
          to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS citus,
@@ -98,13 +108,44 @@ export class PoolClient extends PromiseClient {
     const send = () =>
       this.isPooled
         ? this.queryPooled<Row>(text, typeof statement === 'string' ? values : statement.values)
-        : super.query<Row>(statement, values);
+        : this.send<Row>(statement, values);
     return this.runner === undefined ? send() : this.runner.run(this, text, send);
   }
 
   /** Fails running statements, and makes the pool drop the connection. */
   abandon(): void {
     this.connection.stream.destroy();
+  }
+
+  /**
+   * Sends a statement with a callback, and with a timeout instead of `query_timeout`. For a promise and for its timeout,
+   * node-postgres assigns a function to a property of the query. V8 allocates such a function among the old objects,
+   * where it keeps the rows alive until the next major garbage collection.
+   */
+  private async send<Row extends QueryResultRow>(
+    statement: string | QueryConfig,
+    values?: unknown[],
+  ): Promise<QueryResult<Row>> {
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      return await new Promise((resolve, reject) => {
+        timer = setTimeout(() => {
+          reject(new Error(`no reply within ${this.replyTimeout} ms`));
+          // Otherwise the next user of the connection would wait behind this statement.
+          this.abandon();
+        }, this.replyTimeout);
+        super.query<Row>(statement, values, (failure, result) => {
+          if (failure) reject(failure);
+          else resolve(result);
+        });
+      });
+    } catch (failure) {
+      // The stack of the caller, instead of the stack that reads the socket.
+      Error.captureStackTrace(failure as Error);
+      throw failure;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** Runs a statement in TypeORM's transaction, or, in a single round trip, in a separate transaction. */
@@ -123,14 +164,14 @@ export class PoolClient extends PromiseClient {
     }
     if (this.inTransaction) {
       if (text === 'COMMIT' || text === 'ROLLBACK') this.inTransaction = false;
-      return super.query<Row>(text, values);
+      return this.send<Row>(text, values);
     }
     // Pipelined: all parts are sent at once. After a failure, PostgreSQL turns the COMMIT into a ROLLBACK (manual,
     // chapter 3.4).
     const [begun, result, committed] = await Promise.allSettled([
       this.begin(),
-      super.query<Row>(text, values),
-      super.query('COMMIT'),
+      this.send<Row>(text, values),
+      this.send('COMMIT'),
     ]);
     for (const part of [begun, committed]) {
       if (part.status === 'rejected') throw part.reason;
@@ -141,7 +182,7 @@ export class PoolClient extends PromiseClient {
 
   private async begin(): Promise<void> {
     // One result for each of the three statements.
-    const results: unknown = await super.query(this.beginTransaction);
+    const results: unknown = await this.send(this.beginTransaction);
     const [, , recovery] = results as readonly QueryResult<{ in_hot_standby: string }>[];
     if (recovery?.rows[0]?.in_hot_standby !== 'off') throw new StandbyError();
   }
