@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
+import type { QueryResultRow } from 'pg';
 import { IsNull, Repository } from 'typeorm';
 import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm';
+import { Statements } from '../database/statements.js';
 import type { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
 import { Plant } from '../plants/plant.entity.js';
 import { MAX_PLANT_ID, MIN_PLANT_ID } from '../plants/plant-id.js';
@@ -84,7 +86,10 @@ export class CatalogueRepository {
     readonly [string, readonly (keyof PageStatement['values'])[]]
   >({ max: MAX_TEXTS });
 
-  constructor(@InjectRepository(Plant) private readonly plants: Repository<Plant>) {}
+  constructor(
+    @InjectRepository(Plant) private readonly plants: Repository<Plant>,
+    private readonly statements: Statements,
+  ) {}
 
   /**
    * Returns the first plants that match the filter: at most `limit`, and at least one if there is any.
@@ -184,7 +189,7 @@ export class CatalogueRepository {
   }
 
   /** Runs a statement of the query builder, whose work takes longer than PostgreSQL's unless its text is kept. */
-  private run<Row>(
+  private async run<Row>(
     kind: string,
     { shape, values }: PageStatement,
     build: (query: SelectQueryBuilder<ObjectLiteral>) => SelectQueryBuilder<ObjectLiteral>,
@@ -200,10 +205,11 @@ export class CatalogueRepository {
       this.texts.set(key, statement);
     }
     const [text, names] = statement;
-    return this.plants.query(
+    const { rows } = await this.statements.run<Row & QueryResultRow>({
       text,
-      names.map((name) => values[name]),
-    );
+      values: names.map((name) => values[name]),
+    });
+    return rows;
   }
 
   /**
