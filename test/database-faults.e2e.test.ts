@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { DataSource } from 'typeorm';
 import {
   afterAll,
   afterEach,
@@ -542,6 +543,29 @@ describe('a connection that the server closes right after the handshake', () => 
       expect(isOutage(failure)).toBe(true);
     } finally {
       server.close();
+    }
+  });
+});
+
+describe('a statement without a reply', () => {
+  it('fails at its timeout, and its connection serves nobody else', async () => {
+    const database = await createTestDatabase();
+    const { options } = createDataSource(database.url);
+    const dataSource = new DataSource({
+      ...options,
+      extra: { ...options.extra, replyTimeout: 200 },
+    });
+    await dataSource.initialize();
+    try {
+      const session = 'SELECT pg_backend_pid() AS pid';
+      const before = await dataSource.query<unknown[]>(session);
+      // Shorter than the timeout of the server.
+      await expect(dataSource.query('SELECT pg_sleep(4)')).rejects.toThrow('no reply within');
+      // The pool has only one connection.
+      expect(await dataSource.query<unknown[]>(session)).not.toEqual(before);
+    } finally {
+      await dataSource.destroy();
+      await database.drop();
     }
   });
 });

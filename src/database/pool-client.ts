@@ -113,8 +113,8 @@ export class PoolClient extends CallbackClient {
   }
 
   /** Fails running statements, and makes the pool drop the connection. */
-  abandon(): void {
-    this.connection.stream.destroy();
+  abandon(reason?: Error): void {
+    this.connection.stream.destroy(reason);
   }
 
   /**
@@ -126,14 +126,13 @@ export class PoolClient extends CallbackClient {
     statement: string | QueryConfig,
     values?: unknown[],
   ): Promise<QueryResult<Row>> {
-    let timer: NodeJS.Timeout | undefined;
+    // A connection without a reply is closed: its next user would wait behind this statement.
+    const timer = setTimeout(
+      () => this.abandon(new Error(`no reply within ${this.replyTimeout} ms`)),
+      this.replyTimeout,
+    );
     try {
       return await new Promise((resolve, reject) => {
-        timer = setTimeout(() => {
-          reject(new Error(`no reply within ${this.replyTimeout} ms`));
-          // Otherwise the next user of the connection would wait behind this statement.
-          this.abandon();
-        }, this.replyTimeout);
         super.query<Row>(statement, values, (failure, result) => {
           if (failure) reject(failure);
           else resolve(result);
