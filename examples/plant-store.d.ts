@@ -130,12 +130,23 @@ export interface components {
              *     - 41300: the body is too large
              *     - 41500: the body must be application/json in UTF-8, without Content-Encoding
              *     - 41700: the only supported expectation is 100-continue
+             *     - 42901: too many searches are running
+             *     - 42902: too many exports are open
+             *     - 42903: too many imports are running
+             *     - 42904: too many requests of this connection are not answered yet
              *     - 43100: the request header fields are too large
              *     - 50000: the service failed to handle the request
              *     - 50300: the database is unavailable
              *     - 50301: too many requests are waiting for the database
              *     - 50302: the service is shutting down
              *     - 50303: the token issuer is unavailable, so the token cannot be verified
+             *     - 50304: all connections to the database are in use
+             *     - 50305: the database takes too long
+             *     - 50306: too many lists are running
+             *     - 50307: too many changes are running
+             *     - 50308: too many large bodies are being received
+             *     - 50309: too many large answers are being sent
+             *     - 50310: another transaction of the database holds the row
              */
             error: number;
             /** @description Text describing the error. */
@@ -337,6 +348,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -367,6 +391,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
@@ -509,6 +539,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -539,6 +582,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
@@ -653,6 +702,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -683,6 +745,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
@@ -804,6 +872,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -834,6 +915,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
@@ -968,6 +1055,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -998,6 +1098,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
@@ -1169,6 +1275,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -1199,6 +1318,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
@@ -1329,6 +1454,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -1359,6 +1497,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
@@ -1531,6 +1675,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -1561,6 +1718,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {

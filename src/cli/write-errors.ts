@@ -28,12 +28,24 @@ const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   'body-too-large': 'Send less than `BODY_LIMIT`',
   'unsupported-media-type': 'Send `Content-Type: application/json`, in UTF-8 and uncompressed',
   'expectation-failed': 'Send no `Expect` header field other than `100-continue`',
+  'too-many-searches': 'Retry when other searches are done',
+  'too-many-exports': 'Retry when other exports are done',
+  'too-many-imports': 'Retry when other imports are done',
+  'too-many-unanswered': 'Read answers before you send more requests on the connection',
   'headers-too-large': 'Send fewer or shorter header fields',
   internal: 'Report it: the log of the service has the error under the request id',
   'database-unavailable': 'Retry',
   overloaded: 'Retry, with backoff',
   'shutting-down': 'Retry: another replica answers',
   'token-issuer-unavailable': 'Retry',
+  'pool-exhausted': 'Retry, with backoff',
+  'database-too-slow':
+    'Retry, with backoff. For a search, use a longer or rarer text, or filter by `tag` as well',
+  'too-many-lists': 'Retry, with backoff',
+  'too-many-changes': 'Retry, with backoff',
+  'too-many-bodies': 'Retry, with backoff',
+  'too-many-answers': 'Read answers faster, or retry with backoff',
+  'row-locked': 'Retry',
 };
 
 const rows = Object.entries(REMEDIES).map(([code, remedy]) => {
@@ -58,7 +70,7 @@ people: the service replaces the message below by a more precise one where it ca
 | --- | --- | --- | --- |
 ${rows.join('\n')}
 
-A 503 carries a \`Retry-After\` header field with the number of seconds to wait. A retry is safe: an identical create
+A 429 or 503 carries a \`Retry-After\` header field with the number of seconds to wait. A retry is safe: an identical create
 changes nothing.
 `;
 

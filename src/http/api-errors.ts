@@ -16,12 +16,16 @@ const COMMON: readonly ErrorCode[] = [
   'token-expired',
   'request-timeout',
   'expectation-failed',
+  'too-many-unanswered',
   'headers-too-large',
   'internal',
   'database-unavailable',
   'overloaded',
   'shutting-down',
   'token-issuer-unavailable',
+  'pool-exhausted',
+  'database-too-slow',
+  'row-locked',
 ];
 
 /** The header fields of the error table. */

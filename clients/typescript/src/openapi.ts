@@ -130,12 +130,23 @@ export interface components {
              *     - 41300: the body is too large
              *     - 41500: the body must be application/json in UTF-8, without Content-Encoding
              *     - 41700: the only supported expectation is 100-continue
+             *     - 42901: too many searches are running
+             *     - 42902: too many exports are open
+             *     - 42903: too many imports are running
+             *     - 42904: too many requests of this connection are not answered yet
              *     - 43100: the request header fields are too large
              *     - 50000: the service failed to handle the request
              *     - 50300: the database is unavailable
              *     - 50301: too many requests are waiting for the database
              *     - 50302: the service is shutting down
              *     - 50303: the token issuer is unavailable, so the token cannot be verified
+             *     - 50304: all connections to the database are in use
+             *     - 50305: the database takes too long
+             *     - 50306: too many lists are running
+             *     - 50307: too many changes are running
+             *     - 50308: too many large bodies are being received
+             *     - 50309: too many large answers are being sent
+             *     - 50310: another transaction of the database holds the row
              */
             error: number;
             /** @description Text describing the error. */
@@ -331,6 +342,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -361,6 +385,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
@@ -503,6 +533,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -533,6 +576,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
@@ -647,6 +696,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -677,6 +739,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
@@ -798,6 +866,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -828,6 +909,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
@@ -962,6 +1049,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -992,6 +1092,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
@@ -1163,6 +1269,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -1193,6 +1312,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
@@ -1323,6 +1448,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -1353,6 +1491,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
@@ -1525,6 +1669,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 42904: too many requests of this connection are not answered yet */
+            429: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 43100: the request header fields are too large */
             431: {
                 headers: {
@@ -1555,6 +1712,12 @@ export interface operations {
              *     50302: the service is shutting down
              *
              *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction of the database holds the row
              */
             503: {
                 headers: {
