@@ -9,12 +9,11 @@ import {
   Patch,
   Put,
   Query,
-  Res,
 } from '@nestjs/common';
-import type { Response } from 'express';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
 import type { Precondition } from '../http/entity-tag.js';
+import { JsonText } from '../http/json-text.js';
 import { Representation } from '../http/representation.js';
 import { RequestPrecondition } from '../http/request-precondition.decorator.js';
 import { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
@@ -44,15 +43,11 @@ export class CatalogueController {
 
   @Get()
   @ApiListPlants()
-  async list(
-    @Query() query: ListPlantsDto,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<readonly StoredPlantDto[]> {
+  async list(@Query() query: ListPlantsDto): Promise<JsonText> {
     const { plants, next } = await this.catalogue.list(query);
-    if (next !== undefined) {
-      response.setHeader('Link', linkToNext(`${this.basePath}/plants`, query, next));
-    }
-    return plants;
+    const path = `${this.basePath}/plants`;
+    const fields = next === undefined ? [] : ['Link', linkToNext(path, query, next)];
+    return new JsonText(`[${plants.join()}]`, fields);
   }
 
   @Put(':id')

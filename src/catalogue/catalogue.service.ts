@@ -1,71 +1,100 @@
 import { Injectable } from '@nestjs/common';
 import { isStatementTimeout } from '../database/database-failure.js';
-import { Slots } from '../database/slots.js';
+import { ConnectionShares } from '../database/connection-shares.js';
+import type { Slots } from '../database/slots.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Precondition } from '../http/entity-tag.js';
 import { toStoredPlantDto } from '../plants/dto/plant-to-dto.js';
+import { plantToJson } from '../plants/dto/plant-to-json.js';
 import type { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
 import type { Plant } from '../plants/plant.entity.js';
 import { noSuchPlant, PlantsService } from '../plants/plants.service.js';
 import { CatalogueRepository } from './catalogue.repository.js';
 import type { FoundPlants } from './catalogue.repository.js';
 import type { ListPlantsDto } from './dto/list-plants.dto.js';
-import type { PlantFilterDto } from './dto/plant-filter.dto.js';
 import type { PlantPatchDto } from './dto/plant-patch.dto.js';
 import type { PlantReplacementDto } from './dto/plant-replacement.dto.js';
-
-/** Most concurrent searches by name. A search can take seconds, and creates need the other connections. */
-const MAX_SEARCHES = 3;
+import type { PageQuery } from './page-statement.js';
 
 const TOO_SLOW =
   'the search takes too long: search for a longer or rarer text, or filter by tag as well';
+
+/** A database that reads the first plant in so many milliseconds is not to blame for a slow search. */
+const RESPONSIVE = 250;
+
+/** Most bytes of a page, unless its first plant has more. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
 /** How often a change with a precondition is tried while other requests change the plant. */
 const MAX_ATTEMPTS = 5;
 
 export interface Page {
-  readonly plants: readonly StoredPlantDto[];
+  /** Each as JSON. */
+  readonly plants: readonly string[];
   /** The id after which the next page begins; `undefined` on the last page. */
   readonly next: bigint | undefined;
 }
 
+/** Who asks for a page. */
+interface Reader {
+  readonly slots: Slots;
+  readonly maxBytes: number;
+}
+
 @Injectable()
 export class CatalogueService {
-  private readonly searches = new Slots(MAX_SEARCHES, 'too many searches are running');
+  private readonly listing: Reader;
 
   constructor(
     private readonly catalogue: CatalogueRepository,
     private readonly plants: PlantsService,
-  ) {}
-
-  /**
-   * Lists plants in ascending order of their ids.
-   *
-   * @throws PlantStoreError `overloaded` if too many searches by name are running, `search-too-slow` at the statement timeout
-   */
-  async list({ limit, after, ...filter }: ListPlantsDto): Promise<Page> {
-    const { plants, isWhole } = await this.find(filter, after, limit);
-    return {
-      plants: plants.map(toStoredPlantDto),
-      next: isWhole ? undefined : plants.at(-1)?.id,
-    };
+    private readonly shares: ConnectionShares,
+  ) {
+    this.listing = { slots: shares.lists, maxBytes: MAX_PAGE_BYTES };
   }
 
-  private async find(
-    filter: PlantFilterDto,
-    after: bigint | undefined,
-    limit: number,
-  ): Promise<FoundPlants> {
-    if (filter.name === undefined) return this.catalogue.find(filter, after, limit);
-    const giveBack = this.searches.take();
-    try {
-      return await this.catalogue.find(filter, after, limit);
-    } catch (error) {
-      if (isStatementTimeout(error)) throw new PlantStoreError('search-too-slow', TOO_SLOW);
-      throw error;
-    } finally {
-      giveBack();
+  /**
+   * Lists plants in ascending order of their ids. A page can be shorter than `limit` and not be the last.
+   *
+   * @throws PlantStoreError `too-many-lists`, or `too-many-searches` with a filter by name; `search-too-slow`
+   */
+  async list(
+    { limit, after, tag, name }: ListPlantsDto,
+    { slots, maxBytes }: Reader = this.listing,
+  ): Promise<Page> {
+    const query = { limit, after, tag, name, maxBytes };
+    const { rows, isWhole } =
+      name === undefined
+        ? await slots.run(() => this.catalogue.find(query))
+        : await this.shares.searches.run(() => this.search(query));
+    const plants: string[] = [];
+    let length = 0;
+    for (const row of rows) {
+      // JSON has up to six characters for a byte of text.
+      if (length > maxBytes) break;
+      const plant = plantToJson(row);
+      length += plant.length;
+      plants.push(plant);
     }
+    const isLast = isWhole && plants.length === rows.length;
+    return { plants, next: isLast ? undefined : BigInt(rows[plants.length - 1]![0]) };
+  }
+
+  private async search(query: PageQuery): Promise<FoundPlants> {
+    try {
+      return await this.catalogue.find(query);
+    } catch (error) {
+      if (isStatementTimeout(error) && (await this.isResponsive())) {
+        throw new PlantStoreError('search-too-slow', TOO_SLOW);
+      }
+      throw error;
+    }
+  }
+
+  private async isResponsive(): Promise<boolean> {
+    const start = performance.now();
+    await this.catalogue.find({ limit: 1, maxBytes: 1 });
+    return performance.now() - start < RESPONSIVE;
   }
 
   /**

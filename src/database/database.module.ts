@@ -8,6 +8,7 @@ import type { Observability } from '../observability/observability.module.js';
 import { dataSourceOptions } from './data-source.js';
 import type { DatabaseSettings } from './data-source.js';
 import { poolOf } from './bounded-pool.js';
+import { ConnectionShares } from './connection-shares.js';
 import { Statements } from './statements.js';
 
 const NO_POOL = { used: 0, idle: 0, pending: 0, max: 0 };
@@ -32,8 +33,8 @@ export class DatabaseModule {
           manualInitialization: true,
         }),
       ],
-      providers: [Statements],
-      exports: [Statements],
+      providers: [Statements, ConnectionShares],
+      exports: [Statements, ConnectionShares],
     };
   }
 }

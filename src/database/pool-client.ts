@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import type { ClientConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
+import type { ClientConfig, QueryArrayConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { ReadOnlyError, StandbyError } from './database-failure.js';
 
 /** Runs the statements of a connection, and observes their results. */
@@ -101,15 +101,27 @@ export class PoolClient extends CallbackClient {
   }
 
   override query<Row extends QueryResultRow>(
-    statement: string | QueryConfig,
+    statement: string | QueryConfig | QueryArrayConfig,
     values?: unknown[],
   ): Promise<QueryResult<Row>> {
     const text = typeof statement === 'string' ? statement : statement.text;
     const send = () =>
       this.isPooled
-        ? this.queryPooled<Row>(text, typeof statement === 'string' ? values : statement.values)
+        ? this.queryPooled<Row>(
+            typeof statement === 'string' ? { text, values: values ?? [] } : statement,
+          )
         : this.send<Row>(statement, values);
     return this.runner === undefined ? send() : this.runner.run(this, text, send);
+  }
+
+  /** Makes PostgreSQL drop a prepared statement. Its next use prepares it again. */
+  async forget(name: string): Promise<void> {
+    const { parsedStatements } = this.connection as unknown as {
+      readonly parsedStatements: Record<string, string | undefined>;
+    };
+    if (parsedStatements[name] === undefined) return;
+    await this.query(`DEALLOCATE "${name}"`);
+    delete parsedStatements[name];
   }
 
   /** Fails running statements, and makes the pool drop the connection. */
@@ -148,10 +160,11 @@ export class PoolClient extends CallbackClient {
   }
 
   /** Runs a statement in TypeORM's transaction, or, in a single round trip, in a separate transaction. */
-  private async queryPooled<Row extends QueryResultRow>(
-    text: string,
-    values: unknown[] = [],
-  ): Promise<QueryResult<Row>> {
+  private async queryPooled<Row extends QueryResultRow>({
+    name: _name,
+    ...unnamed
+  }: QueryConfig): Promise<QueryResult<Row>> {
+    const { text } = unnamed;
     if (text === 'START TRANSACTION') {
       // After a failed begin, TypeORM returns the connection to the pool, with a transaction in an unknown state.
       await this.begin().catch((error: unknown) => {
@@ -163,13 +176,13 @@ export class PoolClient extends CallbackClient {
     }
     if (this.inTransaction) {
       if (text === 'COMMIT' || text === 'ROLLBACK') this.inTransaction = false;
-      return this.send<Row>(text, values);
+      return this.send<Row>(unnamed);
     }
     // Pipelined: all parts are sent at once. After a failure, PostgreSQL turns the COMMIT into a ROLLBACK (manual,
     // chapter 3.4).
     const [begun, result, committed] = await Promise.allSettled([
       this.begin(),
-      this.send<Row>(text, values),
+      this.send<Row>(unnamed),
       this.send('COMMIT'),
     ]);
     for (const part of [begun, committed]) {

@@ -160,7 +160,7 @@ export class HttpServer extends Server {
     if (connection === undefined || connection.isRefused) return;
     const { open } = connection;
     if (open.length >= MAX_PIPELINED) {
-      this.refuse(socket, new PlantStoreError('overloaded', 'too many unanswered requests'));
+      this.refuse(socket, new PlantStoreError('too-many-unanswered'));
       return;
     }
     const before = open.at(-1);

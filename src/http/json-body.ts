@@ -170,7 +170,11 @@ function collect(
       }
     };
     const onEnd = () =>
-      settle(() => (isKept ? resolve(Buffer.concat(chunks, size)) : reject(overloaded())));
+      settle(() =>
+        isKept
+          ? resolve(Buffer.concat(chunks, size))
+          : reject(new PlantStoreError('too-many-bodies')),
+      );
     const onError = (error: Error) => settle(() => reject(error));
     const settle = (outcome: () => void) => {
       clearTimeout(idle);
@@ -182,10 +186,6 @@ function collect(
     };
     request.on('data', onData).on('end', onEnd).on('error', onError);
   });
-}
-
-function overloaded(): PlantStoreError {
-  return new PlantStoreError('overloaded', 'too many large bodies are being received');
 }
 
 function tooLarge({ bytes }: BodyLimits): PlantStoreError {

@@ -7,10 +7,11 @@ import { preferLiteralPaths, unroutable } from './allowed-methods.js';
 import { stringifyExactJson } from './exact-json.js';
 import { HttpServer } from './http-server.js';
 import type { HttpLimits } from './limits.js';
+import { JsonText } from './json-text.js';
 import { LinesFile } from './ndjson.js';
 import { parseQuery } from './parse-query.js';
 import { Representation, sendRepresentation } from './representation.js';
-import { sendJson } from './send-json.js';
+import { sendJson, sendJsonText } from './send-json.js';
 
 /** Nest's Express adapter with the service's own {@link HttpServer} and exact JSON. */
 export class PlantStoreAdapter extends ExpressAdapter {
@@ -36,6 +37,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   /** Sends what a handler returned: objects as exact JSON, everything else as Nest does. */
   override reply(response: Response, body: unknown, status = response.statusCode): void {
+    if (body instanceof JsonText) {
+      return sendJsonText(response, status, body.text, body.fields);
+    }
     if (body instanceof Representation) return sendRepresentation(response, status, body);
     if (body instanceof StreamableFile) {
       response.endsInError = body instanceof LinesFile && body.endsInError;

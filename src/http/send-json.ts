@@ -1,24 +1,32 @@
 import type { ServerResponse } from 'node:http';
+import { AnswerMemory } from './answer-memory.js';
 import { stringifyExactJson } from './exact-json.js';
+
+/** Of the process. */
+const memory = new AnswerMemory();
 
 /** Answers with JSON, with all digits of each `bigint`. */
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
   sendJsonText(response, status, stringifyExactJson(value));
 }
 
-/** @param fields names and values of further header fields, in turn */
+/**
+ * @param fields names and values of further header fields, in turn
+ * @throws PlantStoreError `too-many-answers`
+ */
 export function sendJsonText(
   response: ServerResponse,
   status: number,
   text: string,
   fields: readonly string[] = [],
 ): void {
-  const length = String(Buffer.byteLength(text));
+  const length = Buffer.byteLength(text);
+  memory.hold(response, length);
   response.writeHead(status, [
     'Content-Type',
     'application/json',
     'Content-Length',
-    length,
+    String(length),
     ...fields,
   ]);
   response.end(text);

@@ -1,25 +1,26 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CatalogueService } from '../catalogue/catalogue.service.js';
+import { ConnectionShares } from '../database/connection-shares.js';
 import { Slots } from '../database/slots.js';
-import { toLine } from '../http/ndjson.js';
 import { TRACER } from '../observability/tracer.js';
 import type { Tracer } from '../observability/tracer.js';
 import type { ExportPlantsDto } from './dto/export-plants.dto.js';
 import { retried } from './retried.js';
 
-/** An export whose client reads fast uses a connection to the database nearly all the time. */
-const MAX_EXPORTS = 4;
+/** Most exports that are open at once. Each has up to three pages in memory: in work, in its stream and in its socket. */
+const MAX_EXPORTS = 32;
 
-/** Plants of a statement. */
-const PAGE = 1_000;
+/** Limits of a page, which is the memory of an export whose client reads slowly. */
+const PAGE = { plants: 1_000, bytes: 512 * 1024 } as const;
 
 /** Reads all plants, page by page (docs/decisions/export-by-pages.md). */
 @Injectable()
 export class ExportService {
-  private readonly slots = new Slots(MAX_EXPORTS, 'too many exports are running');
+  private readonly open = new Slots(MAX_EXPORTS, 'too-many-exports');
 
   constructor(
     private readonly catalogue: CatalogueService,
+    private readonly shares: ConnectionShares,
     @Inject(TRACER) private readonly tracer: Tracer,
   ) {}
 
@@ -27,20 +28,21 @@ export class ExportService {
    * Returns the plants that match the filter as lines of NDJSON, in ascending order of their ids. Each text has the lines
    * of a page. The statements do not appear in traces, because there can be thousands.
    *
-   * @throws PlantStoreError `overloaded`, `database-unavailable`
+   * @throws PlantStoreError `too-many-exports`, `database-unavailable`
    */
   async *run(
     { after, ...filter }: ExportPlantsDto,
     clientGone: AbortSignal,
   ): AsyncGenerator<string> {
-    const giveBack = this.slots.take();
+    const giveBack = this.open.take();
     try {
       let last = after;
       do {
-        const query = { ...filter, limit: PAGE, ...(last !== undefined && { after: last }) };
-        const list = () => this.tracer.serving([], () => this.catalogue.list(query));
+        const query = { ...filter, limit: PAGE.plants, ...(last !== undefined && { after: last }) };
+        const reader = { slots: this.shares.exports, maxBytes: PAGE.bytes };
+        const list = () => this.tracer.serving([], () => this.catalogue.list(query, reader));
         const { plants, next } = await retried(clientGone, list);
-        if (plants.length > 0) yield plants.map(toLine).join('');
+        if (plants.length > 0) yield `${plants.join('\n')}\n`;
         last = next;
       } while (last !== undefined);
     } catch (error) {

@@ -43,7 +43,7 @@ type StoringById = Map<bigint, Storing>;
 /** Creates the plants of a whole file. */
 @Injectable()
 export class ImportService {
-  private readonly slots = new Slots(MAX_IMPORTS, 'too many imports are running');
+  private readonly slots = new Slots(MAX_IMPORTS, 'too-many-imports');
   private readonly window: Window<Line> = {
     items: () => (this.plants.sinceCreate < RECENT ? WINDOW.besideCreates : WINDOW.items),
     size: WINDOW.bytes,

@@ -1,0 +1,29 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG } from '../config/config.module.js';
+import type { Config } from '../config/config.js';
+import { Slots } from './slots.js';
+
+/** Connections that only creates and look-ups use. */
+const RESERVED = 2;
+
+/**
+ * How many connections of the pool each kind of task may use at once. Creates and look-ups have no share: their groups
+ * find a free connection whatever the others do, unless the pool has only one or two.
+ */
+@Injectable()
+export class ConnectionShares {
+  readonly lists: Slots;
+  readonly searches: Slots;
+  readonly exports: Slots;
+  readonly changes: Slots;
+
+  constructor(@Inject(CONFIG) { database }: Config) {
+    const { poolMax } = database;
+    const all = new Slots(Math.max(1, poolMax - RESERVED), 'pool-exhausted');
+    const share = (part: number) => Math.max(1, Math.floor(poolMax * part));
+    this.lists = new Slots(share(0.3), 'too-many-lists', all);
+    this.searches = new Slots(share(0.2), 'too-many-searches', all);
+    this.exports = new Slots(share(0.2), 'too-many-exports', all);
+    this.changes = new Slots(share(0.3), 'too-many-changes', all);
+  }
+}
