@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { FaultyLink } from './support/faulty-link.js';
+import { startTestService } from './support/test-service.js';
+import type { Answer, TestService } from './support/test-service.js';
+
+/** Creates, look-ups and other reads have two connections, and all searches together one. */
+const POOL = { DATABASE_POOL_MAX: '3' };
+
+/** A text for which PostgreSQL tries 199 letters at each letter of a name in {@link storeSlowNames}, and finds nothing. */
+const SLOW = 'a'.repeat(199) + 'c';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService({ environment: POOL });
+});
+
+beforeEach(() => service.database.query('TRUNCATE plants'));
+
+afterAll(() => service.stop());
+
+/** Names that have all trigrams of {@link SLOW}, but not the text. A search takes more than the statement timeout. */
+async function storeSlowNames({ database }: TestService): Promise<void> {
+  await database.query(
+    "INSERT INTO plants SELECT n, 'aac' || repeat('a', 4000) FROM generate_series(1, 6000) AS n",
+  );
+}
+
+function search(text: string, { request }: TestService = service): Promise<Answer> {
+  return request('GET', `/plants?name=${encodeURIComponent(text)}`);
+}
+
+describe('a search by name', () => {
+  it('that takes too long in a database that answers others is refused, with the advice to narrow it', async () => {
+    await storeSlowNames(service);
+    expect(await search(SLOW)).toMatchObject({
+      status: 400,
+      text: '{"error":40005,"message":"the search takes too long: search for a longer or rarer text, or filter by tag as well"}',
+    });
+  });
+
+  it('that takes too long in a slow database can be repeated', async () => {
+    const link = await FaultyLink.to(service.database.url);
+    const slow = await startTestService({
+      environment: POOL,
+      database: { ...service.database, url: link.url },
+    });
+    try {
+      await storeSlowNames(service);
+      link.poison({ kind: 'latency', milliseconds: 200, jitter: 0 });
+      const answer = await search(SLOW, slow);
+      expect(answer).toMatchObject({ status: 503, json: { error: 50305 } });
+      expect(answer.headers.get('retry-after')).toBe('1');
+    } finally {
+      link.cure();
+      await slow.stop();
+      await link.close();
+    }
+  });
+
+  it('leaves connections to creates, look-ups and lists, however many searches are slow', async () => {
+    await storeSlowNames(service);
+    const searches = Array.from({ length: 10 }, () => search(SLOW));
+    let isSearching = true;
+    const end = Promise.all(searches).then((answers) => {
+      isSearching = false;
+      return answers;
+    });
+    for (let id = 10_000; isSearching; id += 1) {
+      expect((await service.post({ id, name: 'Aloe' })).status).toBe(200);
+      expect((await service.request('GET', `/plants/${id}`)).status).toBe(200);
+    }
+    const errors = (await end).map(({ json }) => json['error']);
+    expect(new Set(errors)).toEqual(new Set([40005, 42901]));
+  });
+
+  it('is as fast beside plants with names of hundreds of kilobytes', async () => {
+    await service.database.query(
+      "INSERT INTO plants SELECT n, 'Monstera ' || repeat(md5(n::text), 28000) FROM generate_series(1, 350) AS n",
+    );
+    // Half a megabyte of each name would have to be read: more than the statement timeout in all.
+    const answers = await Promise.all(Array.from({ length: 4 }, () => search('Monstera deli')));
+    for (const { status, text } of answers) expect([status, text]).toEqual([200, '[]']);
+    expect((await search('monstera')).status).toBe(200);
+  });
+
+  it('finds a plant that matches all the time, while its name changes', async () => {
+    await service.post({ id: 1, name: 'a needle' });
+    let isChanging = true;
+    const changes = async () => {
+      for (let n = 0; n < 300; n += 1) {
+        const name = `${'a'.repeat(n % 2 === 0 ? 1_500 : 500)} needle`;
+        const body = JSON.stringify({ name });
+        const headers = { 'Content-Type': 'application/json' };
+        expect((await service.request('PUT', '/plants/1', { headers, body })).status).toBe(200);
+      }
+      isChanging = false;
+    };
+    const searches = async () => {
+      while (isChanging) expect((await search('needle')).json).toHaveLength(1);
+    };
+    await Promise.all([changes(), searches(), searches()]);
+  });
+
+  it('looks at the first 4,000 characters of a name', async () => {
+    await service.post({ id: 1, name: `${'a'.repeat(3_994)}needle` });
+    await service.post({ id: 2, name: `${'a'.repeat(3_995)}needle` });
+    expect((await search('needle')).text).toMatch(/^\[\{"id":1,[^[]*\]$/);
+  });
+});
