@@ -9,6 +9,8 @@ const POOL = { DATABASE_POOL_MAX: '3' };
 /** A text for which PostgreSQL tries 199 letters at each letter of a name in {@link storeSlowNames}, and finds nothing. */
 const SLOW = 'a'.repeat(199) + 'c';
 
+const CHANGES = 300;
+
 let service: TestService;
 
 beforeAll(async () => {
@@ -26,8 +28,8 @@ async function storeSlowNames({ database }: TestService): Promise<void> {
   );
 }
 
-function search(text: string, { request }: TestService = service): Promise<Answer> {
-  return request('GET', `/plants?name=${encodeURIComponent(text)}`);
+function search(text: string, from: TestService = service): Promise<Answer> {
+  return from.request('GET', `/plants?name=${encodeURIComponent(text)}`);
 }
 
 describe('a search by name', () => {
@@ -60,18 +62,16 @@ describe('a search by name', () => {
 
   it('leaves connections to creates, look-ups and lists, however many searches are slow', async () => {
     await storeSlowNames(service);
-    const searches = Array.from({ length: 10 }, () => search(SLOW));
-    let isSearching = true;
-    const end = Promise.all(searches).then((answers) => {
-      isSearching = false;
-      return answers;
+    const ended: unknown[] = [];
+    const searches = Array.from({ length: 10 }, async () => {
+      ended.push((await search(SLOW)).json['error']);
     });
-    for (let id = 10_000; isSearching; id += 1) {
+    for (let id = 10_000; ended.length < searches.length; id += 1) {
       expect((await service.post({ id, name: 'Aloe' })).status).toBe(200);
       expect((await service.request('GET', `/plants/${id}`)).status).toBe(200);
     }
-    const errors = (await end).map(({ json }) => json['error']);
-    expect(new Set(errors)).toEqual(new Set([40005, 42901]));
+    await Promise.all(searches);
+    expect(new Set(ended)).toEqual(new Set([40005, 42901]));
   });
 
   it('is as fast beside plants with names of hundreds of kilobytes', async () => {
@@ -86,18 +86,17 @@ describe('a search by name', () => {
 
   it('finds a plant that matches all the time, while its name changes', async () => {
     await service.post({ id: 1, name: 'a needle' });
-    let isChanging = true;
+    let changed = 0;
     const changes = async () => {
-      for (let n = 0; n < 300; n += 1) {
-        const name = `${'a'.repeat(n % 2 === 0 ? 1_500 : 500)} needle`;
+      for (; changed < CHANGES; changed += 1) {
+        const name = `${'a'.repeat(changed % 2 === 0 ? 1_500 : 500)} needle`;
         const body = JSON.stringify({ name });
         const headers = { 'Content-Type': 'application/json' };
         expect((await service.request('PUT', '/plants/1', { headers, body })).status).toBe(200);
       }
-      isChanging = false;
     };
     const searches = async () => {
-      while (isChanging) expect((await search('needle')).json).toHaveLength(1);
+      while (changed < CHANGES) expect((await search('needle')).json).toHaveLength(1);
     };
     await Promise.all([changes(), searches(), searches()]);
   });

@@ -4,7 +4,7 @@ import { IsNull, Repository } from 'typeorm';
 import { Statements } from '../database/statements.js';
 import type { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
 import { Plant } from '../plants/plant.entity.js';
-import { boundedPage, shortPage } from './page-statement.js';
+import { boundedPage, isLong, shortPage } from './page-statement.js';
 import type { PageQuery, PageRow } from './page-statement.js';
 
 export interface FoundPlants {
@@ -32,7 +32,7 @@ export class CatalogueRepository {
   async find(query: PageQuery): Promise<FoundPlants> {
     const { limit } = query;
     const short = await this.statements.rows<PageRow>(shortPage(query));
-    if (short.every(([, name]) => name !== null)) {
+    if (!short.some(isLong)) {
       return { rows: short.slice(0, limit), isWhole: short.length <= limit };
     }
     const rows = await this.statements.rows<PageRow>(boundedPage(query));

@@ -7,6 +7,7 @@ import type { Precondition } from '../http/entity-tag.js';
 import { toStoredPlantDto } from '../plants/dto/plant-to-dto.js';
 import { plantToJson } from '../plants/dto/plant-to-json.js';
 import type { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
+import { MAX_PLANT_ID, MIN_PLANT_ID } from '../plants/plant-id.js';
 import type { Plant } from '../plants/plant.entity.js';
 import { noSuchPlant, PlantsService } from '../plants/plants.service.js';
 import { CatalogueRepository } from './catalogue.repository.js';
@@ -14,6 +15,8 @@ import type { FoundPlants } from './catalogue.repository.js';
 import type { ListPlantsDto } from './dto/list-plants.dto.js';
 import type { PlantPatchDto } from './dto/plant-patch.dto.js';
 import type { PlantReplacementDto } from './dto/plant-replacement.dto.js';
+import { GroupPages } from './group-pages.js';
+import { isLong } from './page-statement.js';
 import type { PageQuery } from './page-statement.js';
 
 const TOO_SLOW =
@@ -48,6 +51,7 @@ export class CatalogueService {
   constructor(
     private readonly catalogue: CatalogueRepository,
     private readonly plants: PlantsService,
+    private readonly groups: GroupPages,
     private readonly shares: ConnectionShares,
   ) {
     this.listing = { slots: shares.lists, maxBytes: MAX_PAGE_BYTES };
@@ -65,7 +69,7 @@ export class CatalogueService {
     const query = { limit, after, tag, name, maxBytes };
     const { rows, isWhole } =
       name === undefined
-        ? await slots.run(() => this.catalogue.find(query))
+        ? ((await this.findInGroup(query)) ?? (await slots.run(() => this.catalogue.find(query))))
         : await this.shares.searches.run(() => this.search(query));
     const plants: string[] = [];
     let length = 0;
@@ -78,6 +82,14 @@ export class CatalogueService {
     }
     const isLast = isWhole && plants.length === rows.length;
     return { plants, next: isLast ? undefined : BigInt(rows[plants.length - 1]![0]) };
+  }
+
+  /** A page together with other pages; `undefined` if it has a filter, a rare size or long plants. */
+  private async findInGroup({ limit, after, tag }: PageQuery): Promise<FoundPlants | undefined> {
+    if (tag !== undefined || after === MAX_PLANT_ID || !this.groups.has(limit)) return undefined;
+    const rows = await this.groups.read(after === undefined ? MIN_PLANT_ID : after + 1n, limit);
+    if (rows.some(isLong)) return undefined;
+    return { rows: rows.slice(0, limit), isWhole: rows.length <= limit };
   }
 
   private async search(query: PageQuery): Promise<FoundPlants> {

@@ -13,8 +13,16 @@ export interface PageQuery {
   readonly maxBytes: number;
 }
 
+/** Most bytes of names and tags of a group of pages. */
+const MAX_GROUP_BYTES = 4 * 1024 * 1024;
+
 /** The columns of a plant as text, in this order, and the number of plants that were found. */
 export type PageRow = readonly [id: string, name: string, tag: string | null, found?: string];
+
+/** Whether the plant is longer than a short page allows, so that its name and tag are missing. */
+export function isLong([, name]: PageRow): boolean {
+  return name === null;
+}
 
 /** A search looks at so many characters of a name: LIKE heeds no timeout within a row. */
 const SEARCHED = 4_000;
@@ -33,8 +41,8 @@ const TAG_HASH = 'hashtextextended(tag, 0)';
 const folded = (text: string): string =>
   `translate(upper(lower(${text} COLLATE "und-x-icu")), 'Σ', 'Ϲ')`;
 
-/** Sizes of pages that are often asked for: the default, and the page of an export. */
-const PREPARED_LIMITS: ReadonlySet<number> = new Set([50, 1_000]);
+/** Pages of this size, which exports read, are prepared. */
+const PREPARED_LIMIT = 1_000;
 
 /**
  * A page, without the name and the tag of a plant that is longer than its share of the bytes. One plant more than the
@@ -42,18 +50,38 @@ const PREPARED_LIMITS: ReadonlySet<number> = new Set([50, 1_000]);
  */
 export function shortPage(query: PageQuery): Statement {
   const { limit, maxBytes } = query;
-  const isShort = `${PLANT_BYTES} <= ${Math.floor(maxBytes / (limit + 1))}`;
-  const { text, values } = matching(
-    query,
-    `id, CASE WHEN ${isShort} THEN name END, CASE WHEN ${isShort} THEN tag END`,
-  );
+  const { text, values } = matching(query, shortColumns(Math.floor(maxBytes / (limit + 1))));
   const isPrepared =
-    query.tag === undefined && query.name === undefined && PREPARED_LIMITS.has(limit);
+    query.tag === undefined && query.name === undefined && limit === PREPARED_LIMIT;
   return {
     text,
     values,
     ...(isPrepared && { name: `page-of-${limit}-${values.length}` }),
   };
+}
+
+/** Most pages of a group. */
+export const MAX_PAGES = 16;
+
+/**
+ * Short pages without a filter, each from an id on. The rows of all pages together are limited like a single page: they
+ * are in memory at once. The first column is the number of the page, from 1.
+ */
+export function groupOfPages(starts: readonly bigint[], limit: number): Statement {
+  const columns = shortColumns(Math.floor(MAX_GROUP_BYTES / MAX_PAGES / (limit + 1)));
+  return {
+    name: `pages-of-${limit}`,
+    text: `SELECT n, page.* FROM unnest($1::bigint[]) WITH ORDINALITY AS t (start, n),
+      LATERAL (SELECT ${columns} FROM plants WHERE id >= start ORDER BY id LIMIT ${limit + 1}) AS page
+      ORDER BY n, id`,
+    values: [starts.map(String)],
+  };
+}
+
+/** The columns of a plant. Name and tag are null if the plant is longer than the number of bytes. */
+function shortColumns(bytes: number): string {
+  const isShort = `${PLANT_BYTES} <= ${bytes}`;
+  return `id, CASE WHEN ${isShort} THEN name END AS name, CASE WHEN ${isShort} THEN tag END AS tag`;
 }
 
 /** The first plants of a page, up to the number of bytes. Takes PostgreSQL twice as long as a short page. */

@@ -73,6 +73,9 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   /** Connections with a session. */
   private readonly connections = new Set<PoolClient>();
 
+  /** Whether the database has the extension Citus. */
+  hasCitus = false;
+
   /** During the start, errors are passed on unchanged, because the start itself waits for the database. */
   private isServing = false;
 
@@ -203,6 +206,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   private async adopt(client: PoolClient): Promise<void> {
     // The pool's own timeout covers only connecting, not the first query.
     await withTimeout(client, () => client.adoptSession(this.adoption, this));
+    this.hasCitus = client.hasCitus;
     this.connections.add(client);
     client.once('end', () => this.connections.delete(client));
     this.noteSuccess('new connections');

@@ -38,6 +38,11 @@ export class Statements {
     }
   }
 
+  /** Whether the database is distributed with Citus. */
+  get isDistributed(): boolean {
+    return poolOf(this.dataSource)?.hasCitus === true;
+  }
+
   /**
    * Reads rows as arrays of text, without an object for each row. Otherwise like {@link run}.
    *
