@@ -1,4 +1,12 @@
-import { chmodSync, existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'rolldown';
 
@@ -12,12 +20,16 @@ const STAMP = 'dist/.built';
 
 /** These modules load TypeORM and class-transformer with a `require` of their own, so they would get a second copy. */
 const OWN_REQUIRE = {
-  id: /@nestjs\/(typeorm|mapped-types)\/dist\/.*\.js$/,
+  ids: [
+    '@nestjs/typeorm/dist/common/typeorm-compat.js',
+    '@nestjs/mapped-types/dist/type-helpers.utils.js',
+  ],
   code: 'const require = createRequire(import.meta.url);',
 };
 
 if (!isUpToDate()) {
   const begin = new Date();
+  const withoutOwnRequire = [];
   await build({
     input: {
       main: 'src/main.ts',
@@ -25,15 +37,27 @@ if (!isUpToDate()) {
       'cli/plant-store': 'src/cli/plant-store.ts',
     },
     platform: 'node',
+    // Both would drop calls that only check their argument by throwing, such as `decodeURIComponent(text);`.
+    treeshake: false,
     tsconfig: 'tsconfig.json',
     // Optional packages of NestJS that this project does not install.
     external: [/^@nestjs\/(microservices|websockets)/, '@fastify/static'],
     plugins: [
       {
         name: 'own-require',
-        transform: {
-          filter: OWN_REQUIRE,
-          handler: (code) => ({ code: code.replace(OWN_REQUIRE.code, ''), map: null }),
+        load: {
+          filter: { id: OWN_REQUIRE.ids.map((id) => `**/node_modules/${id}`) },
+          handler: (id) => {
+            withoutOwnRequire.push(id);
+            return replaced(readFileSync(id, 'utf8'), OWN_REQUIRE.code, '');
+          },
+        },
+        buildEnd: () => {
+          if (withoutOwnRequire.length < OWN_REQUIRE.ids.length) {
+            throw new Error(
+              `of ${OWN_REQUIRE.ids.join(', ')}, only found ${withoutOwnRequire.join(', ')}`,
+            );
+          }
         },
       },
       {
@@ -43,7 +67,7 @@ if (!isUpToDate()) {
             if (!file.fileName.startsWith('packages/')) continue;
             // Node.js reads every source map at the start.
             if (file.type === 'asset') delete bundle[file.fileName];
-            else file.code = inAscii(file.code.replace(/\n\/\/# sourceMappingURL=.*/, ''));
+            else file.code = inAscii(replaced(file.code, /\n\/\/# sourceMappingURL=.*/, ''));
           }
         },
       },
@@ -55,6 +79,7 @@ if (!isUpToDate()) {
         name.startsWith('packages') ? 'packages/[hash].js' : 'chunks/[name].js',
       // TypeORM, NestJS and the log use the names of classes.
       keepNames: true,
+      minify: false,
       comments: { legal: true, annotation: false, jsdoc: false },
       sourcemap: true,
       // Separate from the packages, so that the source maps of this project stay small.
@@ -67,6 +92,13 @@ if (!isUpToDate()) {
   chmodSync('dist/cli/plant-store.js', 0o755);
   writeFileSync(STAMP, '');
   utimesSync(STAMP, begin, begin);
+}
+
+/** Fails if there is nothing to replace: a new version of a package or of the bundler needs another replacement. */
+function replaced(code, pattern, replacement) {
+  const result = code.replace(pattern, replacement);
+  if (result === code) throw new Error(`found nothing to replace: ${pattern}`);
+  return result;
 }
 
 /**

@@ -69,6 +69,26 @@ describe('the bundle', () => {
     });
   });
 
+  it('has the checks that only throw: what is not percent-encoded UTF-8 is refused', async () => {
+    const { url } = await service.listening();
+    await database.query("INSERT INTO plants VALUES (2, 'Ficus', E'h\ufffdhe')");
+    for (const query of ['tag=h%F6he', 'tag=%FF', 'tag=%']) {
+      const answer = await fetch(`${url}/plants?${query}`, { headers: HEADERS });
+      expect([answer.status, await answer.json()]).toEqual([
+        400,
+        { error: 40004, message: 'the query is not percent-encoded UTF-8' },
+      ]);
+    }
+    const malformed = image.start(
+      { DATABASE_URL: 'postgres://user:50%@127.0.0.1/plants', AUTH_TOKEN: TOKEN },
+      { main: image.path('dist', 'main.js') },
+    );
+    expect((await malformed.exit()).code).toBe(1);
+    expect(malformed.complaints).toEqual([
+      'plant-store: DATABASE_URL must be a URL such as postgres://user:password@host:5432/database, special characters percent-encoded',
+    ]);
+  });
+
   it('contains the packages in ASCII, because Node.js needs twice the memory for other sources', async () => {
     const folder = image.path('dist', 'packages');
     const files = await readdir(folder);
