@@ -12,17 +12,19 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+type Perform = BatcherOptions<string, string>['perform'];
+
 /** A batcher of texts. By default, each result is the text itself. */
 function createBatcher(options: Partial<BatcherOptions<string, string>> = {}) {
   const groups: (readonly string[])[] = [];
-  const perform = options.perform ?? ((items) => Promise.resolve(items));
+  const perform: Perform = options.perform ?? ((items) => Promise.resolve(items));
   const batcher = new Batcher<string, string>({
     lengthOf: (text) => text.length,
     tracer: NO_TRACER,
     ...options,
-    perform: (items) => {
+    perform: (items, isRetry) => {
       groups.push(items);
-      return perform(items);
+      return perform(items, isRetry);
     },
   });
   const addAll = (items: readonly string[]) =>
@@ -202,6 +204,23 @@ describe('a group that fails', () => {
     expect(groups).toHaveLength(1);
   });
 
+  it('is retried after a wait for the lock of a row, and its parts know it', async () => {
+    let clock = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => clock);
+    const retries: boolean[] = [];
+    const { addAll } = createBatcher({
+      perform: (items, isRetry) => {
+        retries.push(isRetry);
+        clock += isRetry ? 50 : 1_500;
+        if (items.includes('item 5')) return Promise.reject(new RefusedStatementError('55P03'));
+        return Promise.resolve(items);
+      },
+    });
+    const wanted = texts(8).map((text) => (text === 'item 5' ? 'row-locked' : text));
+    expect(outcomes(await addAll(texts(8)))).toEqual(wanted);
+    expect(retries).toEqual([false, true, true, true, true, true, true]);
+  });
+
   it('because the database cannot serve anybody is not halved', async () => {
     const { addAll, groups } = createBatcher({ perform: refusing(() => true, '53100') });
     expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set(['database-unavailable']));
@@ -228,11 +247,11 @@ describe('a group that fails', () => {
     const { addAll, groups } = createBatcher({
       perform: () => {
         clock += 2_500;
-        return Promise.reject(new PlantStoreError('overloaded'));
+        return Promise.reject(new PlantStoreError('pool-exhausted'));
       },
     });
     for (let round = 1; round <= 3; round += 1) {
-      expect(new Set(outcomes(await addAll(texts(32))))).toEqual(new Set(['overloaded']));
+      expect(new Set(outcomes(await addAll(texts(32))))).toEqual(new Set(['pool-exhausted']));
     }
     expect(groups.map(({ length }) => length)).toEqual([32, 32, 32]);
   });
@@ -341,7 +360,7 @@ describe('an item', () => {
       // After 5.9 s.
       expect(settled).toEqual(['a']);
       await pass(200);
-      expect(settled).toEqual(['a', 'b: database-unavailable', 'early: database-unavailable']);
+      expect(settled).toEqual(['a', 'b: database-too-slow', 'early: database-too-slow']);
       await pass(700);
       expect(settled).toHaveLength(3);
       gates[2]!.open();

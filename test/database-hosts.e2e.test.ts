@@ -233,4 +233,34 @@ describe('a cluster of a primary and a standby', () => {
     expect(await ids(promoted)).toEqual(expect.arrayContaining([501n, 502n]));
     expect(await ids(frozen)).not.toContain(502n);
   });
+
+  it('is not served by the old primary, which nobody has shut down, when the new one fails', async () => {
+    const { primary: old, standby: promoted } = postgres;
+    service = await start(old, promoted);
+    // Both take writes, and the old one is named first.
+    await isServed(502);
+    promoted.signal('SIGSTOP');
+    try {
+      const end = performance.now() + 12_000;
+      const created = new Set<number>();
+      const found = new Set<number>();
+      while (performance.now() < end) {
+        created.add((await service.post({ id: 503, name: 'Plant 503' })).status);
+        found.add((await service.request('GET', '/plants/501')).status);
+      }
+      expect([...created]).toEqual([503]);
+      expect([...found]).toEqual([503]);
+    } finally {
+      promoted.signal('SIGCONT');
+    }
+    await isServed(504);
+    expect((await service.request('GET', '/plants/501')).status).toBe(200);
+    expect(service.log.filter(({ msg }) => msg === 'a replaced primary is still running')).toEqual([
+      expect.objectContaining({
+        level: 50,
+        server: new URL(old.url).host,
+        reason: expect.stringMatching(/^the server is on timeline \d, but timeline \d exists$/),
+      }),
+    ]);
+  });
 });

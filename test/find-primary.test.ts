@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isOnlyStandby, NoPrimaryError, StandbyError } from '../src/database/database-failure.js';
 import { findPrimary } from '../src/database/find-primary.js';
 
@@ -11,7 +11,7 @@ const HOSTS = [
 interface Try {
   readonly url: string;
   readonly signal: AbortSignal;
-  succeed(): void;
+  succeed(timeline: number): void;
   fail(error: Error): void;
 }
 
@@ -37,45 +37,44 @@ function find(urls: readonly string[] = HOSTS): Promise<string> {
   );
 }
 
-/** Waits until this many hosts are tried. */
-async function tried(count: number): Promise<void> {
-  await vi.waitFor(() => expect(tries).toHaveLength(count), { timeout: 20_000, interval: 5 });
-}
-
 describe('the search for the primary', () => {
-  it('ends at the first host if that is the primary', async () => {
+  it('tries all hosts at once, and ends when all have answered', async () => {
     const found = find();
-    tries[0]!.succeed();
-    expect(await found).toBe(HOSTS[0]);
-    expect(tries).toHaveLength(1);
-  });
-
-  it('goes on when a host fails, and at the latest after 500 ms', async () => {
-    const found = find();
+    expect(tries.map(({ url }) => url)).toEqual(HOSTS);
     tries[0]!.fail(new StandbyError());
-    await tried(2);
-    const start = performance.now();
-    await tried(3);
-    // Timers may fire a little early.
-    expect(performance.now() - start).toBeGreaterThan(400);
-    tries[2]!.succeed();
+    tries[2]!.succeed(1);
+    tries[1]!.fail(new Error('refused'));
     expect(await found).toBe(HOSTS[2]);
-    expect(tries[1]!.signal.aborted).toBe(true);
   });
 
-  it('still takes a slow host that answers before the next', async () => {
+  it('takes the primary with the newest timeline, whichever answers first', async () => {
     const found = find();
-    await tried(2);
-    tries[0]!.succeed();
+    tries[0]!.succeed(3);
+    tries[1]!.succeed(11);
+    tries[2]!.succeed(4);
+    expect(await found).toBe(HOSTS[1]);
+  });
+
+  it('takes the first of several primaries with the same timeline', async () => {
+    const found = find();
+    for (const index of [2, 1, 0]) tries[index]!.succeed(0);
     expect(await found).toBe(HOSTS[0]);
-    expect(tries[1]!.signal.aborted).toBe(true);
-    expect(tries).toHaveLength(2);
+  });
+
+  it('waits 500 ms for hosts that answer later than a primary', async () => {
+    const start = performance.now();
+    const found = find();
+    tries[2]!.succeed(1);
+    tries[1]!.succeed(2);
+    expect(await found).toBe(HOSTS[1]);
+    // Timers may fire a little early.
+    expect(performance.now() - start).toBeGreaterThan(490);
+    expect(tries[0]!.signal.aborted).toBe(true);
   });
 
   it('says what is wrong with each host, without credentials', async () => {
     const found = find().catch((error: unknown) => error);
     for (const [index, reason] of ['refused', 'starting up', 'a standby'].entries()) {
-      await tried(index + 1);
       tries[index]!.fail(new Error(reason));
     }
     const failure = await found;
@@ -88,10 +87,7 @@ describe('the search for the primary', () => {
 
   it('finds only standbys if every host is one', async () => {
     const found = find(HOSTS.slice(0, 2)).catch((error: unknown) => error);
-    for (const index of [0, 1]) {
-      await tried(index + 1);
-      tries[index]!.fail(new StandbyError());
-    }
+    for (const one of tries) one.fail(new StandbyError());
     expect(isOnlyStandby(await found)).toBe(true);
   });
 
@@ -101,12 +97,15 @@ describe('the search for the primary', () => {
     await expect(found).rejects.toBeInstanceOf(StandbyError);
   });
 
-  it('ends when it is aborted, with all that it has started', async () => {
+  it.each([
+    ['before any host has answered', () => {}],
+    ['while it waits for others', () => tries[0]!.succeed(1)],
+  ])('ends when it is aborted %s, with all that it has started', async (_, answer) => {
     const found = find();
-    await tried(2);
+    answer();
+    await new Promise((resolve) => setImmediate(resolve));
     end.abort(new Error('closed'));
     await expect(found).rejects.toThrow('closed');
     expect(tries.every(({ signal }) => signal.aborted)).toBe(true);
-    expect(tries).toHaveLength(2);
   });
 });

@@ -10,7 +10,7 @@ let service: TestService;
 let locker: Client | undefined;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({ parameters: 'lock_timeout=20000' });
 });
 
 afterEach(() => locker?.end());
@@ -102,6 +102,23 @@ describe('plants that arrive together', () => {
     expect(answers.map(({ status }) => status)).toEqual([...numbers(1, 40).map(() => 400), 200]);
     // The blocked groups, and the groups behind them.
     expect((await groups()) - before).toBeLessThanOrEqual(5);
+  });
+
+  it('are created when a DELETE removes the stored plant between two comparisons', async () => {
+    const id = 2_600;
+    for (let round = 0; round < 100; round += 1) {
+      await service.post({ id, name: 'stored' });
+      const [other, replay, removed] = await Promise.all([
+        service.post({ id, name: 'other' }),
+        service.post({ id, name: 'stored' }),
+        service.request('DELETE', `/plants/${id}`),
+      ]);
+      expect(removed.status).toBe(204);
+      // One of both finds the id free, or the stored plant as it is.
+      expect([other.status, replay.status]).toContain(200);
+      const after = await service.request('GET', `/plants/${id}`);
+      if (after.status === 200) await service.request('DELETE', `/plants/${id}`);
+    }
   });
 
   it('are compared with stored plants: new, repeated, taken', async () => {

@@ -37,9 +37,36 @@ describe('look-ups that arrive together', () => {
   });
 });
 
+describe('look-ups of long plants', () => {
+  it('are answered like others, in the same group or not', async () => {
+    const service = await startTestService({ environment: { BODY_LIMIT: '2mb' } });
+    try {
+      const lengths = [131_071, 131_072, 131_073, 1_000_000];
+      await service.database.query(
+        `INSERT INTO plants SELECT id, repeat('n', length - 1), 't' FROM unnest($1::int[]) WITH ORDINALITY AS t (length, id)`,
+        [lengths],
+      );
+      const ids = [1, 2, 3, 4, 5, 3, 4, 1];
+      const answers = await Promise.all(ids.map((id) => service.request('GET', `/plants/${id}`)));
+      for (const [index, { status, text }] of answers.entries()) {
+        const id = ids[index]!;
+        const length = lengths[id - 1];
+        const plant = `{"id":${id},"name":"${'n'.repeat((length ?? 1) - 1)}","tag":"t"}`;
+        if (length === undefined) expect(status).toBe(404);
+        else expect(text === plant).toBe(true);
+      }
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
 it('share a statement, which asks for each id once', async () => {
   const findByIds = vi.fn<PlantsRepository['findByIds']>((ids) =>
-    Promise.resolve(ids.filter((id) => id < 10n).map((id) => ({ id, name: `${id}`, tag: null }))),
+    Promise.resolve({
+      plants: ids.filter((id) => id < 10n).map((id) => ({ id, name: `${id}`, tag: null })),
+      long: [],
+    }),
   );
   const module = await Test.createTestingModule({
     providers: [
@@ -51,5 +78,5 @@ it('share a statement, which asks for each id once', async () => {
   const lookup = module.get(GroupLookup);
   const found = await Promise.all([7n, 8n, 7n, 404n].map((id) => lookup.find(id)));
   expect(found.map((plant) => plant?.name)).toEqual(['7', '8', '7', undefined]);
-  expect(findByIds.mock.calls).toEqual([[[7n, 8n, 404n]]]);
+  expect(findByIds.mock.calls).toEqual([[[7n, 8n, 404n], 131_072]]);
 });

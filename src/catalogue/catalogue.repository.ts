@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { IsNull, Repository } from 'typeorm';
+import { Repository } from 'typeorm';
 import { Statements } from '../database/statements.js';
-import type { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
 import { Plant } from '../plants/plant.entity.js';
 import { boundedPage, isLong, shortPage } from './page-statement.js';
 import type { PageQuery, PageRow } from './page-statement.js';
@@ -42,44 +41,60 @@ export class CatalogueRepository {
   /**
    * Changes a plant in one statement.
    *
-   * @param expected changes the plant only if it has this content
+   * @param check called with the plant that is about to be changed. If it throws, nothing changes
    * @returns the changed plant, or `undefined` if there is none
    */
-  async update(
+  update(
     id: bigint,
     changes: Partial<Pick<Plant, 'name' | 'tag'>>,
-    expected?: StoredPlantDto,
+    check?: (plant: Plant) => void,
   ): Promise<Plant | undefined> {
-    const { raw } = await this.plants
-      .createQueryBuilder()
-      .update()
-      // Without a change, the statement still locks the row and compares it.
-      .set(Object.keys(changes).length === 0 ? { name: () => 'name' } : changes)
-      .where({ id, ...contentOf(expected) })
-      .returning('*')
-      .execute();
-    return firstPlant(raw);
+    return this.change(id, check, async (plants) => {
+      const { raw } = await plants
+        .createQueryBuilder()
+        .update()
+        // Without a change, the statement still writes, so that its commit waits for standbys.
+        .set(Object.keys(changes).length === 0 ? { name: () => 'name' } : changes)
+        .where({ id })
+        .returning('*')
+        .execute();
+      return firstPlant(raw);
+    });
   }
 
   /**
    * Removes a plant in one statement.
    *
-   * @param expected removes the plant only if it has this content
+   * @param check called with the plant that is about to be removed. If it throws, nothing changes
    * @returns the removed plant, or `undefined` if there is none
    */
-  async remove(id: bigint, expected?: StoredPlantDto): Promise<Plant | undefined> {
-    const { raw } = await this.plants
-      .createQueryBuilder()
-      .delete()
-      .where({ id, ...contentOf(expected) })
-      .returning('*')
-      .execute();
-    return firstPlant(raw);
+  remove(id: bigint, check?: (plant: Plant) => void): Promise<Plant | undefined> {
+    return this.change(id, check, async (plants) => {
+      const { raw } = await plants
+        .createQueryBuilder()
+        .delete()
+        .where({ id })
+        .returning('*')
+        .execute();
+      return firstPlant(raw);
+    });
   }
-}
 
-function contentOf(expected: StoredPlantDto | undefined) {
-  return expected && { name: expected.name, tag: expected.tag ?? IsNull() };
+  /** Locks the row from the check to the change, so that of several concurrent changes each checks the one before. */
+  private change(
+    id: bigint,
+    check: ((plant: Plant) => void) | undefined,
+    perform: (plants: Repository<Plant>) => Promise<Plant | undefined>,
+  ): Promise<Plant | undefined> {
+    if (check === undefined) return perform(this.plants);
+    return this.plants.manager.transaction(async (manager) => {
+      const plants = manager.getRepository(Plant);
+      const plant = await plants.findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
+      if (plant === null) return undefined;
+      check(plant);
+      return perform(plants);
+    });
+  }
 }
 
 /** TypeORM returns the rows of RETURNING as the driver does. */

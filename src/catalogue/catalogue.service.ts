@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { isStatementTimeout } from '../database/database-failure.js';
 import { ConnectionShares } from '../database/connection-shares.js';
 import type { Slots } from '../database/slots.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
@@ -9,7 +8,7 @@ import { plantToJson } from '../plants/dto/plant-to-json.js';
 import type { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
 import { MAX_PLANT_ID, MIN_PLANT_ID } from '../plants/plant-id.js';
 import type { Plant } from '../plants/plant.entity.js';
-import { noSuchPlant, PlantsService } from '../plants/plants.service.js';
+import { noSuchPlant } from '../plants/plants.service.js';
 import { CatalogueRepository } from './catalogue.repository.js';
 import type { FoundPlants } from './catalogue.repository.js';
 import type { ListPlantsDto } from './dto/list-plants.dto.js';
@@ -27,9 +26,6 @@ const RESPONSIVE = 250;
 
 /** Most bytes of a page, unless its first plant has more. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
-
-/** How often a change with a precondition is tried while other requests change the plant. */
-const MAX_ATTEMPTS = 5;
 
 export interface Page {
   /** Each as JSON. */
@@ -50,7 +46,6 @@ export class CatalogueService {
 
   constructor(
     private readonly catalogue: CatalogueRepository,
-    private readonly plants: PlantsService,
     private readonly groups: GroupPages,
     private readonly shares: ConnectionShares,
   ) {
@@ -96,7 +91,7 @@ export class CatalogueService {
     try {
       return await this.catalogue.find(query);
     } catch (error) {
-      if (isStatementTimeout(error) && (await this.isResponsive())) {
+      if (isTooSlow(error) && (await this.isResponsive())) {
         throw new PlantStoreError('search-too-slow', TOO_SLOW);
       }
       throw error;
@@ -140,7 +135,7 @@ export class CatalogueService {
 
   /** @throws PlantStoreError `no-such-plant`, `precondition-failed` */
   async remove(id: bigint, precondition?: Precondition): Promise<void> {
-    await this.change(id, precondition, (expected) => this.catalogue.remove(id, expected));
+    await this.change(id, (check) => this.catalogue.remove(id, check), precondition);
   }
 
   private async update(
@@ -149,35 +144,31 @@ export class CatalogueService {
     precondition?: Precondition,
   ): Promise<StoredPlantDto> {
     return toStoredPlantDto(
-      await this.change(id, precondition, (expected) =>
-        this.catalogue.update(id, changes, expected),
-      ),
+      await this.change(id, (check) => this.catalogue.update(id, changes, check), precondition),
     );
   }
 
-  /**
-   * Changes a plant. With a precondition, the statement changes the plant only if it still has the content for which the
-   * precondition held. Of several concurrent changes with the same entity tag, exactly one succeeds.
-   */
+  /** Changes a plant, with a precondition while no one else can change it. */
   private async change(
     id: bigint,
+    perform: (check?: (plant: Plant) => void) => Promise<Plant | undefined>,
     precondition: Precondition | undefined,
-    perform: (expected?: StoredPlantDto) => Promise<Plant | undefined>,
   ): Promise<Plant> {
-    if (precondition === undefined) {
-      const changed = await perform();
-      if (changed === undefined) throw noSuchPlant(id);
-      return changed;
-    }
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const expected = await this.plants.get(id);
-      if (!precondition(expected)) throw new PlantStoreError('precondition-failed');
-      const changed = await perform(expected);
-      if (changed !== undefined) return changed;
-      // Another request has changed or removed the plant since. The precondition may hold for the new content as well.
-    }
-    throw new PlantStoreError('overloaded', 'too many requests change this plant');
+    const check =
+      precondition &&
+      ((plant: Plant) => {
+        if (!precondition(toStoredPlantDto(plant))) {
+          throw new PlantStoreError('precondition-failed');
+        }
+      });
+    const changed = await this.shares.changes.run(() => perform(check));
+    if (changed === undefined) throw noSuchPlant(id);
+    return changed;
   }
+}
+
+function isTooSlow(error: unknown): boolean {
+  return error instanceof PlantStoreError && error.code === 'database-too-slow';
 }
 
 function requireSameId(id: bigint, bodyId: bigint | undefined): void {

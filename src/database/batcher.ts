@@ -40,8 +40,12 @@ export interface BatcherOptions<Item, Result> {
   readonly lengthOf: (item: Item) => number;
   /** Most items of a group; 500 by default. */
   readonly maxRows?: number;
-  /** Performs a group, and returns one result for each item. */
-  readonly perform: (items: readonly Item[]) => Promise<readonly Result[]>;
+  /**
+   * Performs a group, and returns one result for each item.
+   *
+   * @param isRetry whether the database has refused a larger group with these items
+   */
+  readonly perform: (items: readonly Item[], isRetry: boolean) => Promise<readonly Result[]>;
   readonly tracer: Tracer;
 }
 
@@ -57,7 +61,7 @@ interface Waiting<Item, Result> {
 
 /** What a group has cost so far. */
 interface Halving {
-  readonly since: number;
+  since: number;
   statements: number;
   failuresInARow: number;
   /** Whether the database has refused rows and may store others. */
@@ -142,14 +146,19 @@ export class Batcher<Item, Result> {
   private async send(group: readonly Waiting<Item, Result>[]): Promise<void> {
     const start = performance.now();
     const stopTimer = refuseExpired(group);
-    const halving = { since: start, statements: 0, failuresInARow: 0, isPartial: false };
+    const halving: Halving = {
+      since: start,
+      statements: 0,
+      failuresInARow: 0,
+      isPartial: false,
+    };
     const failure = driverFailure(await this.commit(group, halving));
     stopTimer();
     this.running -= 1;
     if (failure === undefined) this.stuck = false;
     if (halving.isPartial) this.maxRows = Math.min(this.maxRows, FIRST_ROWS);
     // Without a connection, the duration does not depend on the rows.
-    else if (!(failure instanceof PlantStoreError && failure.code === 'overloaded')) {
+    else if (!(failure instanceof PlantStoreError && failure.code === 'pool-exhausted')) {
       this.adapt(group.length, performance.now() - start, failure === undefined);
     }
     this.sendNext();
@@ -206,9 +215,15 @@ export class Batcher<Item, Result> {
   ): Promise<unknown> {
     const { tracer, perform } = this.options;
     try {
+      const isRetry = halving.statements > 0;
       halving.statements += 1;
       const spans = group.flatMap((entry) => entry.spans);
-      const results = await tracer.serving(spans, () => perform(group.map(({ item }) => item)));
+      const results = await tracer.serving(spans, () =>
+        perform(
+          group.map(({ item }) => item),
+          isRetry,
+        ),
+      );
       for (const [index, entry] of group.entries()) entry.resolve(results[index]!);
       halving.failuresInARow = 0;
       return undefined;
@@ -233,6 +248,8 @@ function canBePartial(error: unknown, halving: Halving): boolean {
   const failure = driverFailure(error);
   if (!(failure instanceof RefusedStatementError && failure.canBePartial)) return false;
   halving.failuresInARow += 1;
+  // The group has waited for the lock of a row. Its parts wait only shortly.
+  if (failure.code === 'row-locked' && halving.statements === 1) halving.since = performance.now();
   const isWithinLimits =
     halving.statements < MAX_HALVING.statements &&
     halving.failuresInARow < MAX_HALVING.failuresInARow &&
@@ -252,7 +269,7 @@ function refuseExpired(group: readonly Waiting<unknown, never>[]): () => void {
   const refuse = (): void => {
     const latest = performance.now() - MAX_TIME;
     for (const entry of group) {
-      if (entry.since <= latest) entry.reject(new PlantStoreError('database-unavailable'));
+      if (entry.since <= latest) entry.reject(new PlantStoreError('database-too-slow'));
     }
     const next = group.find(({ since }) => since > latest);
     if (next !== undefined) timer = wait(next.since);

@@ -16,13 +16,15 @@ import {
   isOutage,
   isOnlyStandby,
   isReadOnly,
+  isTimeout,
+  OutdatedPrimaryError,
   RefusedStatementError,
 } from './database-failure.js';
 import { findPrimary, hostOf } from './find-primary.js';
 import { DATABASE_LIMITS } from './limits.js';
 import { Outage } from './outage.js';
 import { PoolClient } from './pool-client.js';
-import type { Adoption, StatementRunner } from './pool-client.js';
+import type { StatementRunner, Timeline } from './pool-client.js';
 
 /** Most requests that may wait for a connection. */
 const MAX_WAITING = 1_000;
@@ -61,8 +63,10 @@ const CallbackPool = Pool as unknown as new (config: object) => Omit<Pool, 'conn
 /**
  * A pool with connections to a primary only. If the URL has several hosts, all connections lead to the host that was
  * last found to be the primary; when it fails, the pool looks for the primary again. A request for a connection waits
- * until a timeout, and fails at once during an outage or after other requests have timed out. Failures are {@link PlantStoreError}s: `database-unavailable`, or `overloaded` if all connections
- * are in use. Errors that the statement itself has caused are passed on unchanged.
+ * until a timeout, and fails at once during an outage or after other requests have timed out. Failures are
+ * {@link PlantStoreError}s: `pool-exhausted` if all connections are in use, `database-too-slow` and `row-locked` if the
+ * server ended the statement, otherwise `database-unavailable`. Errors that the statement itself has caused are passed on
+ * unchanged.
  */
 export class BoundedPool extends CallbackPool implements StatementRunner {
   private readonly observability: Observability;
@@ -82,8 +86,14 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   /** A wait for a connection has timed out, and no statement has succeeded since. */
   private isExhausted = false;
 
-  /** Operations, such as INSERT, that the database refuses, for example because of a full disk, and the last time. */
-  private readonly refusals = new Map<string, number>();
+  /** By operation, such as INSERT, that the database refuses, for example because of a full disk. */
+  private readonly refusals = new Map<string, { last: number; count: number }>();
+
+  /** The newest of a server that was reached. */
+  private timeline: Timeline | undefined;
+
+  /** Servers with an older timeline that were reported. */
+  private readonly replaced = new Set<string>();
 
   private readonly outage = new Outage({
     probe: (signal) => this.probe(signal),
@@ -183,7 +193,6 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 
   run<T>(client: PoolClient, text: string, send: () => Promise<T>): Promise<T> {
     return this.observability.tracer.statement(text, async () => {
-      const start = now();
       const operation = operationOf(text);
       try {
         const result = await send();
@@ -191,25 +200,51 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
         this.noteSuccess(operation);
         return result;
       } catch (error) {
-        throw this.statementFailure(client, operation, error, start);
+        throw this.statementFailure(client, operation, error);
       }
     });
   }
 
-  private get adoption(): Adoption {
-    return {
-      statementTimeout: DATABASE_LIMITS.statement,
-      mustWrite: this.servers.mustWrite,
-    };
-  }
-
   private async adopt(client: PoolClient): Promise<void> {
     // The pool's own timeout covers only connecting, not the first query.
-    await withTimeout(client, () => client.adoptSession(this.adoption, this));
+    await withTimeout(client, async () => {
+      await client.adoptSession(this.servers.mustWrite, this);
+      await this.requireNewest(client);
+    });
     this.hasCitus = client.hasCitus;
     this.connections.add(client);
     client.once('end', () => this.connections.delete(client));
     this.noteSuccess('new connections');
+  }
+
+  /**
+   * A primary that was replaced, but not shut down, still takes connections and writes. Of several hosts, only the server
+   * with the newest timeline is used.
+   *
+   * @returns the number of the timeline; 0 if it is not known
+   * @throws OutdatedPrimaryError
+   */
+  private async requireNewest(client: PoolClient): Promise<number> {
+    if (this.servers.urls.length === 1) return 0;
+    const timeline = await client.timeline();
+    if (timeline === undefined) return 0;
+    const { number } = timeline;
+    const newest = timeline.system === this.timeline?.system ? this.timeline.number : 0;
+    if (number < newest) {
+      const error = new OutdatedPrimaryError(number, newest);
+      this.reportReplaced(client, error);
+      throw error;
+    }
+    this.timeline = timeline;
+    return number;
+  }
+
+  /** Whoever writes to this server by another way loses what is written. */
+  private reportReplaced({ host, port }: PoolClient, { message: reason }: Error): void {
+    const server = `${host}:${port}`;
+    if (this.replaced.has(server)) return;
+    this.replaced.add(server);
+    this.observability.logger.error({ server, reason }, 'a replaced primary is still running');
   }
 
   /** The failure of a request that would only wait for a timeout. */
@@ -217,7 +252,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     if (this.outage.isKnown) return new PlantStoreError('database-unavailable');
     const { used, max, pending } = this.use;
     return pending >= MAX_WAITING || (this.isExhausted && used >= max)
-      ? new PlantStoreError('overloaded')
+      ? new PlantStoreError('pool-exhausted')
       : undefined;
   }
 
@@ -225,58 +260,49 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     if (!this.isServing) return failure;
     if (failure.message === POOL_TIMEOUT) {
       this.isExhausted = true;
-      return new PlantStoreError('overloaded');
+      return new PlantStoreError('pool-exhausted');
     }
     // If other connections work, a refused connection is not an outage.
-    this.note('new connections', failure, start);
+    this.note('new connections', failure, isTimedOut(start));
     return new PlantStoreError('database-unavailable');
   }
 
-  private statementFailure(
-    client: PoolClient,
-    operation: string,
-    error: unknown,
-    start: Moment,
-  ): unknown {
+  private statementFailure(client: PoolClient, operation: string, error: unknown): unknown {
     if (!this.isServing || !isOutage(error)) return error;
     // A new connection may lead to the new primary. This connection would stay with the standby.
     if (isReadOnly(error)) void client.end();
-    this.note(operation, error, start);
+    if (!isTimeout(error)) this.note(operation, error, false);
     return error instanceof DatabaseError
       ? new RefusedStatementError(error.code)
       : new PlantStoreError('database-unavailable');
   }
 
-  private note(operation: string, failure: Error, start: Moment): void {
+  /** @param isTimedOut whether the failure is known to be an outage */
+  private note(operation: string, failure: Error, isTimedOut: boolean): void {
     const isGone = isDisconnection(failure) || this.connections.size === 0;
     if (!isGone) this.noteRefusal(operation, failure);
     // Another host can be the primary now.
     const hasMoved = isReadOnly(failure) && this.servers.urls.length > 1;
-    if (isGone || hasMoved) this.suspect(failure, start);
+    if (isGone || hasMoved) this.outage.suspect(failure, isTimedOut);
   }
 
   private noteRefusal(operation: string, error: unknown): void {
-    if (!this.refusals.has(operation)) {
+    const { count } = this.refusals.get(operation) ?? { count: 0 };
+    if (count === 0) {
       const reason = describeFailure(error);
       this.observability.logger.error({ reason }, `the database refuses ${operation}`);
     }
-    this.refusals.set(operation, performance.now());
+    this.refusals.set(operation, { last: performance.now(), count: count + 1 });
   }
 
   private noteSuccess(operation: string): void {
-    const last = this.refusals.get(operation);
-    if (last === undefined || performance.now() - last < RECOVERY) return;
+    const refusal = this.refusals.get(operation);
+    if (refusal === undefined || performance.now() - refusal.last < RECOVERY) return;
     this.refusals.delete(operation);
-    this.observability.logger.info(`the database accepts ${operation} again`);
-  }
-
-  private suspect(failure: Error, start: Moment): void {
-    // A busy process notices the timeout before it reads an answer that has long arrived. So a timeout counts only if
-    // the event loop was idle for at least half of the time.
-    const { idle } = performance.eventLoopUtilization(start.loop);
-    const waited = performance.now() - start.time;
-    const isTimeout = waited >= DATABASE_LIMITS.connection && idle >= waited / 2;
-    this.outage.suspect(failure, isTimeout);
+    this.observability.logger.info(
+      { refused: refusal.count },
+      `the database accepts ${operation} again`,
+    );
   }
 
   /** Looks for the primary, first at its last host. New connections will lead there. */
@@ -292,7 +318,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   /** Tries a new connection, because connections of the pool may be broken without notice. */
-  private async tryHost(connectionString: string, signal: AbortSignal): Promise<void> {
+  private async tryHost(connectionString: string, signal: AbortSignal): Promise<number> {
     const { options, replyTimeout } = this;
     const client = new PoolClient({
       ...options,
@@ -303,9 +329,10 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     const abandon = (): void => client.abandon();
     signal.addEventListener('abort', abandon, { once: true });
     try {
-      await withTimeout(client, async () => {
+      return await withTimeout(client, async () => {
         await client.connect();
-        await client.adoptSession(this.adoption);
+        await client.adoptSession(this.servers.mustWrite);
+        return this.requireNewest(client);
       });
     } finally {
       signal.removeEventListener('abort', abandon);
@@ -315,14 +342,17 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 }
 
 /** Abandons a connection that is not ready in time. */
-async function withTimeout(client: PoolClient, connecting: () => Promise<void>): Promise<void> {
+async function withTimeout<Result>(
+  client: PoolClient,
+  connecting: () => Promise<Result>,
+): Promise<Result> {
   // `setImmediate` first reads an answer that has already arrived.
   let giveUp: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
     giveUp = setImmediate(() => client.abandon());
   }, DATABASE_LIMITS.connection);
   try {
-    await connecting();
+    return await connecting();
   } finally {
     clearTimeout(timer);
     clearImmediate(giveUp);
@@ -336,6 +366,16 @@ interface Moment {
 
 function now(): Moment {
   return { time: performance.now(), loop: performance.eventLoopUtilization() };
+}
+
+/**
+ * Whether a wait since then has timed out. A busy process notices the timeout before it reads an answer that has long
+ * arrived. So the timeout counts only if the event loop was idle for at least half of the time.
+ */
+function isTimedOut(start: Moment): boolean {
+  const { idle } = performance.eventLoopUtilization(start.loop);
+  const waited = performance.now() - start.time;
+  return waited >= DATABASE_LIMITS.connection && idle >= waited / 2;
 }
 
 /** TypeORM's pool, or `undefined` before the first connection. */

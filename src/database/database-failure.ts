@@ -5,6 +5,7 @@ import {
   QueryRunnerProviderAlreadyReleasedError,
   TypeORMError,
 } from 'typeorm';
+import type { ErrorCode } from '../errors/error-table.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /** read-only transaction: the server is a standby, during a failover or behind an outdated address. */
@@ -22,6 +23,7 @@ const OUTAGE_STATES = [
   '28', // invalid authorization: the password was changed
   '3D000', // the database does not exist
   '40', // transaction rollback: serialization failure, deadlock
+  '42501', // insufficient privilege: a grant is missing
   '53', // insufficient resources: disk full, too many connections
   '55', // object not in prerequisite state: lock not available
   '57', // operator intervention: shutdown, crash recovery, statement timeout
@@ -56,6 +58,24 @@ export class ReadOnlyError extends Error {
 
   constructor() {
     super('the sessions of the server are read-only');
+  }
+}
+
+/** The server is a primary of the past: a standby was promoted since, and has plants that this server lacks. */
+export class OutdatedPrimaryError extends Error {
+  override readonly name = 'OutdatedPrimaryError';
+
+  constructor(timeline: number, newest: number) {
+    super(`the server is on timeline ${timeline}, but timeline ${newest} exists`);
+  }
+}
+
+/** The server, or the network to it, has not replied to a statement in time. */
+export class ReplyTimeoutError extends Error {
+  override readonly name = 'ReplyTimeoutError';
+
+  constructor(milliseconds: number) {
+    super(`no reply within ${milliseconds} ms`);
   }
 }
 
@@ -103,19 +123,23 @@ export function isCausedByRow(failure: unknown): boolean {
   return failure instanceof DatabaseError && /^2[23]/.test(String(failure.code));
 }
 
-/** query canceled: the statement timeout. */
-const QUERY_CANCELED = '57014';
+/** SQLSTATEs of a statement that took too long. Others may succeed. */
+const TIMEOUT_STATES = {
+  '55P03': 'row-locked', // lock not available: the lock timeout
+  '57014': 'database-too-slow', // query canceled: the statement timeout
+} as const satisfies Record<string, ErrorCode>;
 
 /**
  * SQLSTATEs with which a server that works can refuse some rows and store others: it cannot reach the server that holds
- * them (a shard of Citus, a foreign table), or that server shuts down; it cannot read their page.
+ * them (a shard of Citus, a foreign table), or that server shuts down; it cannot read their page; another transaction
+ * holds them.
  */
-const PARTIAL_STATES = /^(08|57P0[123]|58|XX)/;
+const PARTIAL_STATES = /^(08|55P03|57P0[123]|58|XX)/;
 
-/** `database-unavailable`, because the server refused the statement. */
+/** The server refused the statement: `database-too-slow`, `row-locked` or `database-unavailable`. */
 export class RefusedStatementError extends PlantStoreError {
   constructor(readonly state: string | undefined) {
-    super('database-unavailable');
+    super(isTimeoutState(state) ? TIMEOUT_STATES[state] : 'database-unavailable');
   }
 
   /** Whether the statement can succeed for other rows. */
@@ -124,10 +148,14 @@ export class RefusedStatementError extends PlantStoreError {
   }
 }
 
-/** Whether the server canceled the statement, because it took too long. */
-export function isStatementTimeout(failure: unknown): boolean {
+function isTimeoutState(state: string | undefined): state is keyof typeof TIMEOUT_STATES {
+  return state !== undefined && Object.hasOwn(TIMEOUT_STATES, state);
+}
+
+/** Whether the server ended a statement that took too long or waited for a lock, and goes on with others. */
+export function isTimeout(failure: unknown): boolean {
   const error = driverFailure(failure);
-  return error instanceof RefusedStatementError && error.state === QUERY_CANCELED;
+  return error instanceof DatabaseError && isTimeoutState(error.code);
 }
 
 /** Whether the server refused the login or does not have the database. A retry would fail as well. */

@@ -2,48 +2,47 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { NoPrimaryError } from './database-failure.js';
 
-/** After this many milliseconds without an answer of a host, the next host is tried as well. */
-const HOST_OVERLAP = 500;
+/** So many milliseconds after the answer of a primary, hosts that have not answered are no longer waited for. */
+const WAIT_FOR_OTHERS = 500;
 
 /**
- * Tries hosts in order until one is the primary, like libpq (PostgreSQL manual, chapter 32.1.1.3). Unlike libpq, a host
- * that hangs does not delay the next one until its timeout (like RFC 8305, section 5).
+ * Tries all hosts at once. libpq takes the first that is a primary (PostgreSQL manual, chapter 32.1.1.3), but that can be
+ * a server that was replaced and not shut down: the primary with the newest timeline is taken, and of equal ones the
+ * first in the list.
  *
- * @param tryHost resolves if the host is the primary. Must have a timeout
- * @returns the URL of the first host that answered
+ * @param tryHost resolves with the number of the timeline if the host is a primary. Must have a timeout
+ * @returns the URL of the primary
  * @throws NoPrimaryError, or the failure of the only host
  */
 export async function findPrimary(
   urls: readonly string[],
-  tryHost: (url: string, signal: AbortSignal) => Promise<void>,
+  tryHost: (url: string, signal: AbortSignal) => Promise<number>,
   signal: AbortSignal,
 ): Promise<string> {
   const end = new AbortController();
   const abort = (): void => end.abort();
   signal.addEventListener('abort', abort, { once: true });
   const failures = new Map<string, unknown>();
-  const tries: Promise<string>[] = [];
+  const primaries = new Map<string, number>();
   try {
-    for (const url of urls) {
-      signal.throwIfAborted();
-      const answer = tryHost(url, end.signal).then(
-        () => url,
-        (error: unknown) => {
-          failures.set(url, error);
-          throw error;
-        },
-      );
-      tries.push(answer);
-      const primary = await Promise.race([
-        Promise.any(tries).catch(() => undefined),
-        answer.catch(() => undefined),
-        sleep(HOST_OVERLAP, undefined, { ref: false }),
-      ]);
-      if (primary !== undefined) return primary;
-    }
-    return await Promise.any(tries);
-  } catch {
     signal.throwIfAborted();
+    const tries = urls.map(async (url) => {
+      try {
+        primaries.set(url, await tryHost(url, end.signal));
+      } catch (error) {
+        failures.set(url, error);
+        throw error;
+      }
+    });
+    await Promise.any(tries).catch(() => {});
+    signal.throwIfAborted();
+    if (primaries.size > 0) {
+      const wait = sleep(WAIT_FOR_OTHERS, undefined, { ref: false, signal: end.signal });
+      await Promise.race([Promise.allSettled(tries), wait.catch(() => {})]);
+      signal.throwIfAborted();
+      const newest = Math.max(...primaries.values());
+      return urls.find((url) => primaries.get(url) === newest)!;
+    }
     if (urls.length === 1) throw failures.get(urls[0]!);
     throw new NoPrimaryError(new Map(urls.map((url) => [hostOf(url), failures.get(url)])));
   } finally {

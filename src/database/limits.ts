@@ -6,6 +6,10 @@ export const DATABASE_LIMITS = {
   statement: 5_000,
   /** For a statement, enforced by the service: the server may hang, or disappear without closing the connection. */
   reply: 6_000,
+  /** For a lock that another transaction holds, enforced by the server. */
+  lock: 1_000,
+  /** For the next statement of a transaction, enforced by the server: this process was paused, and holds locks. */
+  idleInTransaction: 5_000,
   /** For an idle connection. */
   idle: 30_000,
 } as const;

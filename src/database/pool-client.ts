@@ -1,6 +1,7 @@
-import { Client } from 'pg';
+import { Client, DatabaseError } from 'pg';
 import type { ClientConfig, QueryArrayConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
-import { ReadOnlyError, StandbyError } from './database-failure.js';
+import { ReadOnlyError, ReplyTimeoutError, StandbyError } from './database-failure.js';
+import { DATABASE_LIMITS } from './limits.js';
 
 /** Runs the statements of a connection, and observes their results. */
 export interface StatementRunner {
@@ -30,19 +31,33 @@ export interface PoolClientConfig extends ClientConfig {
 
 const NO_RESULT = { command: 'BEGIN', rowCount: null, oid: 0, fields: [], rows: [] };
 
-export interface Adoption {
-  /** In milliseconds. */
-  readonly statementTimeout: number;
-  /** Whether to refuse a server whose sessions are read-only. */
-  readonly mustWrite: boolean;
-}
-
 interface Session {
   readonly own: boolean;
   readonly standby: boolean;
   readonly writable: boolean;
   readonly citus: boolean;
 }
+
+/** The history of a database cluster that a primary writes. Each promotion begins a new one (manual, chapter 25.3.6). */
+export interface Timeline {
+  /** Of the cluster: all its servers, and only these, have the same. */
+  readonly system: string;
+  readonly number: number;
+}
+
+/** Timeouts of a session that an operator may set as well: for the role, the database or in the URL. In milliseconds. */
+const SESSION_TIMEOUTS = {
+  lock_timeout: DATABASE_LIMITS.lock,
+  idle_in_transaction_session_timeout: DATABASE_LIMITS.idleInTransaction,
+} as const;
+
+/** For transactions in sessions that other clients of a pooler share. SHOW takes no snapshot, so TypeORM can still set the isolation level. */
+const BEGIN_SHARED = [
+  'BEGIN',
+  `SET LOCAL statement_timeout = ${DATABASE_LIMITS.statement}`,
+  ...Object.entries(SESSION_TIMEOUTS).map(([name, value]) => `SET LOCAL ${name} = ${value}`),
+  'SHOW in_hot_standby',
+].join('; ');
 
 /**
  * A connection of the pool. Between the checkout and the first statement, neither the pool nor TypeORM listens for
@@ -58,7 +73,6 @@ export class PoolClient extends CallbackClient {
 
   private readonly replyTimeout: number;
   private runner: StatementRunner | undefined;
-  private beginTransaction = '';
   private isPooled = true;
   private inTransaction = false;
 
@@ -73,31 +87,51 @@ export class PoolClient extends CallbackClient {
    * Detects a pooler such as PgBouncer: PostgreSQL sends its process id at the start of a session (manual, chapter
    * 54.2.1), a pooler sends a different number.
    *
-   * Without a pooler, the statement timeout is set once for the session, and statements may be prepared. The server
-   * stays a primary as long as the session lasts, because it can become a standby only by a restart (manual, chapter
-   * 26.4). Behind a pooler, clients share sessions, which must stay unchanged: each statement is sent in a transaction
-   * that also sets the timeout and checks that the server is a primary.
+   * Without a pooler, the timeouts are set once for the session, and statements may be prepared. The server stays a
+   * primary as long as the session lasts, because it can become a standby only by a restart (manual, chapter 26.4).
+   * Behind a pooler, clients share sessions, which must stay unchanged: each statement is sent in a transaction that also
+   * sets the timeouts and checks that the server is a primary.
    *
+   * @param mustWrite whether to refuse a server whose sessions are read-only
    * @throws StandbyError
    * @throws ReadOnlyError
    */
-  async adoptSession({ statementTimeout, mustWrite }: Adoption, runner?: StatementRunner) {
+  async adoptSession(mustWrite: boolean, runner?: StatementRunner): Promise<void> {
     const { processID } = this as unknown as { readonly processID: number | null };
+    const values = [processID, String(DATABASE_LIMITS.statement)];
+    const timeouts = Object.entries(SESSION_TIMEOUTS).map(
+      ([name, value]) =>
+        `CASE WHEN pid = $1 AND current_setting('${name}') = '0' THEN set_config('${name}', '${value}', false) END`,
+    );
     const { rows } = await this.send<Session>(
-      `SELECT pid = $2 AS own, pg_is_in_recovery() AS standby,
+      `SELECT pid = $1 AS own, pg_is_in_recovery() AS standby,
          current_setting('transaction_read_only') = 'off' AS writable,
          to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS citus,
-         CASE WHEN pid = $2 THEN set_config('statement_timeout', $1, false) END
+         CASE WHEN pid = $1 THEN set_config('statement_timeout', $2, false) END, ${timeouts.join()}
        FROM pg_backend_pid() AS pid`,
-      [String(statementTimeout), processID],
+      values,
     );
     if (rows[0]?.standby === true) throw new StandbyError();
     if (mustWrite && rows[0]?.writable !== true) throw new ReadOnlyError();
     this.isPooled = rows[0]?.own !== true;
     this.hasCitus = rows[0]?.citus === true;
-    // SHOW takes no snapshot, so TypeORM can still set the isolation level of its transaction.
-    this.beginTransaction = `BEGIN; SET LOCAL statement_timeout = ${statementTimeout}; SHOW in_hot_standby`;
     this.runner = runner;
+  }
+
+  /** The timeline that the primary writes; `undefined` if the server does not tell, like some that are not PostgreSQL. */
+  async timeline(): Promise<Timeline | undefined> {
+    try {
+      // The name of a WAL file begins with the timeline. The control file would have it only after the next checkpoint.
+      const { rows } = await this.send<{ system: string; timeline: string }>(
+        `SELECT system_identifier::text AS system, left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline
+         FROM pg_control_system()`,
+      );
+      const [row] = rows;
+      return row && { system: row.system, number: Number.parseInt(row.timeline, 16) };
+    } catch (error) {
+      if (error instanceof DatabaseError) return undefined;
+      throw error;
+    }
   }
 
   override query<Row extends QueryResultRow>(
@@ -140,7 +174,7 @@ export class PoolClient extends CallbackClient {
   ): Promise<QueryResult<Row>> {
     // A connection without a reply is closed: its next user would wait behind this statement.
     const timer = setTimeout(
-      () => this.abandon(new Error(`no reply within ${this.replyTimeout} ms`)),
+      () => this.abandon(new ReplyTimeoutError(this.replyTimeout)),
       this.replyTimeout,
     );
     try {
@@ -193,9 +227,9 @@ export class PoolClient extends CallbackClient {
   }
 
   private async begin(): Promise<void> {
-    // One result for each of the three statements.
-    const results: unknown = await this.send(this.beginTransaction);
-    const [, , recovery] = results as readonly QueryResult<{ in_hot_standby: string }>[];
+    // One result for each of the statements.
+    const results: unknown = await this.send(BEGIN_SHARED);
+    const recovery = (results as readonly QueryResult<{ in_hot_standby: string }>[]).at(-1);
     if (recovery?.rows[0]?.in_hot_standby !== 'off') throw new StandbyError();
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Raw, Repository } from 'typeorm';
+import { Repository } from 'typeorm';
 import { Statements } from '../database/statements.js';
 import { Plant } from './plant.entity.js';
 
@@ -18,6 +18,16 @@ interface InsertedRow {
   readonly created: boolean;
 }
 
+interface LookedUpRow {
+  readonly id: string;
+  /** `null` if the plant is long. */
+  readonly name: string | null;
+  readonly tag: string | null;
+}
+
+/** In milliseconds, for the parts of a group of which another transaction holds a row. */
+const RETRY_LOCK_TIMEOUT = 50;
+
 /** `unchanged`: the plant was stored before. */
 export type Stored = 'created' | 'unchanged';
 
@@ -34,41 +44,62 @@ export class PlantsRepository {
    * wins.
    *
    * @param plants with different ids
+   * @param isRetry whether the statement waits only shortly for a lock, because a larger group has waited before
    * @returns the ids that are stored with the content of these plants, now or before
    */
-  async create(plants: readonly Plant[]): Promise<ReadonlyMap<bigint, Stored>> {
+  async create(plants: readonly Plant[], isRetry: boolean): Promise<ReadonlyMap<bigint, Stored>> {
+    const stored = new Map<bigint, Stored>();
+    if (plants.length === 0) return stored;
     // Sorted by id, so that concurrent transactions lock ids in the same order and cannot deadlock.
     const sorted = plants.toSorted((one, other) => (one.id < other.id ? -1 : 1));
-    const { rows } = await (plants.length === 1
+    const { rows } = await (plants.length === 1 && !isRetry
       ? this.statements.run<InsertedRow>(insertOne(sorted[0]!))
-      : this.statements.run<InsertedRow>(insertMany(sorted), () => insertValues(sorted)));
-    const stored = new Map<bigint, Stored>();
+      : this.statements.run<InsertedRow>(insertMany(sorted, isRetry), () => insertValues(sorted)));
     for (const { id, created } of rows) stored.set(BigInt(id), created ? 'created' : 'unchanged');
     return stored;
   }
 
   /**
-   * Returns the plants that are stored with the same content. They are created again, which makes the commit as durable
-   * as the commit of the first create: Citus allows no `FOR KEY SHARE` on several shards.
+   * Returns the plants that a create would find free or stored with the same content. They must be created again, which
+   * makes the commit as durable as the commit of the first create: Citus allows no `FOR KEY SHARE` on several shards.
    */
-  async findStored(plants: readonly Plant[]): Promise<readonly Plant[]> {
+  async findCreatable(plants: readonly Plant[]): Promise<readonly Plant[]> {
     // Without the condition on `id`, Citus would read the whole table.
     const { rows } = await this.statements.run<{ n: string }>({
       text: `SELECT n FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY AS t (id, name, tag, n)
         JOIN (SELECT * FROM plants WHERE id = ANY ($1)) AS plants USING (id)
-        WHERE plants.name = t.name AND plants.tag IS NOT DISTINCT FROM t.tag`,
+        WHERE plants.name <> t.name OR plants.tag IS DISTINCT FROM t.tag`,
       values: columnsOf(plants),
     });
-    if (rows.length === 0) return [];
-    const same = rows.map(({ n }) => plants[Number(n) - 1]!);
-    const stored = await this.create([...new Map(same.map((plant) => [plant.id, plant])).values()]);
-    return same.filter(({ id }) => stored.has(id));
+    const different = new Set(rows.map(({ n }) => Number(n)));
+    return plants.filter((_, index) => !different.has(index + 1));
   }
 
-  findByIds(ids: readonly bigint[]): Promise<Plant[]> {
-    // All ids are one parameter: `In` makes one of each, which takes TypeORM 10 µs for each look-up. `Any` would give the
-    // whole array to the transformer of the column.
-    return this.plants.findBy({ id: Raw((id) => `${id} = ANY (:ids)`, { ids: ids.map(String) }) });
+  /** @returns the plants whose names and tags have up to so many bytes, and the ids of longer plants */
+  async findByIds(
+    ids: readonly bigint[],
+    maxBytes: number,
+  ): Promise<{ readonly plants: readonly Plant[]; readonly long: readonly bigint[] }> {
+    const isShort = `octet_length(name) + coalesce(octet_length(tag), 0) <= ${maxBytes}`;
+    const rows = await this.plants
+      .createQueryBuilder('plant')
+      .select('id')
+      .addSelect(`CASE WHEN ${isShort} THEN name END`, 'name')
+      .addSelect(`CASE WHEN ${isShort} THEN tag END`, 'tag')
+      // All ids are one parameter: `In` makes one of each, which takes TypeORM 10 µs for each look-up.
+      .where('id = ANY (:ids)', { ids: ids.map(String) })
+      .getRawMany<LookedUpRow>();
+    const plants: Plant[] = [];
+    const long: bigint[] = [];
+    for (const { id, name, tag } of rows) {
+      if (name === null) long.push(BigInt(id));
+      else plants.push({ id: BigInt(id), name, tag });
+    }
+    return { plants, long };
+  }
+
+  findById(id: bigint): Promise<Plant | null> {
+    return this.plants.findOneBy({ id });
   }
 }
 
@@ -81,11 +112,13 @@ function insertOne({ id, name, tag }: Plant) {
   };
 }
 
-function insertMany(plants: readonly Plant[]) {
+function insertMany(plants: readonly Plant[], isRetry: boolean) {
+  // Until the end of the transaction, which is this statement.
+  const setLockTimeout = `WHERE set_config('lock_timeout', '${RETRY_LOCK_TIMEOUT}', true) IS NOT NULL`;
   return {
-    name: 'insert-plants',
+    name: isRetry ? 'retry-insert-plants' : 'insert-plants',
     text: `INSERT INTO plants (id, name, tag)
-      SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) ${UNLESS_STORED}`,
+      SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]) ${isRetry ? setLockTimeout : ''} ${UNLESS_STORED}`,
     values: columnsOf(plants),
   };
 }

@@ -47,6 +47,8 @@ export interface TestServiceOptions {
   readonly environment?: Record<string, string>;
   readonly limits?: Partial<HttpLimits>;
   readonly database?: TestDatabase;
+  /** Of the database URL, such as `lock_timeout=20000`. */
+  readonly parameters?: string;
   readonly signal?: AbortSignal;
   readonly tracer?: Tracer;
 }
@@ -55,20 +57,22 @@ export async function startTestService({
   environment = {},
   limits = {},
   database: given,
+  parameters,
   signal = new AbortController().signal,
   tracer = NO_TRACER,
 }: TestServiceOptions = {}): Promise<TestService> {
   const database = given ?? (await createTestDatabase());
+  const databaseUrl = parameters === undefined ? database.url : `${database.url}?${parameters}`;
   const log: Record<string, unknown>[] = [];
   const config = withDatabase(
     readConfig({
       PORT: '0',
       MANAGEMENT_PORT: '0',
-      DATABASE_URL: database.url,
+      DATABASE_URL: databaseUrl,
       AUTH_TOKEN: TOKEN,
       ...environment,
     }),
-    database.url,
+    databaseUrl,
   );
   const logger = createLogger('debug', {
     write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>),
