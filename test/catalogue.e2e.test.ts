@@ -48,6 +48,8 @@ function idsOf({ text }: Answer): string[] {
   return [...text.matchAll(/"id":(-?\d+)/g)].map(([, id = '']) => id);
 }
 
+const FILTERS_TOO_LONG = 'tag and name together must have at most 2000 bytes, percent-encoded';
+
 /** The target of the `Link` to the next page. */
 function nextOf({ headers }: Answer): string | undefined {
   const link = headers.get('link');
@@ -152,9 +154,14 @@ describe('GET /plants', () => {
     [`after=${MAX + 1n}`, 'after must be the id of a plant, in canonical decimal form'],
     ['tag=a&tag=b', 'tag must not be given twice'],
     ['tag=%00', 'tag must not contain U+0000 or unpaired surrogates'],
-    ['name=ab', 'name must have at least 3 characters'],
-    ['name=%F0%9F%8C%B5%F0%9F%8C%B5', 'name must have at least 3 characters'],
-    ['name=', 'name must have at least 3 characters'],
+    ['name=ab', 'name must have 3 to 200 characters'],
+    ['name=%F0%9F%8C%B5%F0%9F%8C%B5', 'name must have 3 to 200 characters'],
+    ['name=', 'name must have 3 to 200 characters'],
+    [`name=${'a'.repeat(201)}`, 'name must have 3 to 200 characters'],
+    [`tag=${'a'.repeat(1_997)}`, FILTERS_TOO_LONG],
+    [`tag=${'%E8%8A%B1'.repeat(222)}`, FILTERS_TOO_LONG],
+    [`name=${'%F0%9F%8C%B5'.repeat(167)}`, FILTERS_TOO_LONG],
+    [`tag=${'a'.repeat(1_900)}&name=${'a'.repeat(91)}`, FILTERS_TOO_LONG],
     [`${'&'.repeat(1000)}tags=x`, 'there is no parameter "tags"'],
     ['Limit=1', 'there is no parameter "Limit"'],
     ['tags=indoor', 'there is no parameter "tags"'],
@@ -168,6 +175,21 @@ describe('GET /plants', () => {
   ])('refuses ?%s', async (query, message) => {
     const answer = await get(`/plants?${query}`);
     expect(answer).toMatchObject({ status: 400, json: { error: 40004, message } });
+  });
+
+  it.each([
+    [`tag=${'a'.repeat(1_996)}`],
+    [`tag=${'%E8%8A%B1'.repeat(221)}`],
+    [`name=${'a'.repeat(200)}`],
+    [`name=${'%F0%9F%8C%B5'.repeat(166)}`],
+    [`tag=${'a'.repeat(1_900)}&name=${'a'.repeat(90)}`],
+  ])('takes long filters, and leads on with them: ?%s', async (query) => {
+    const tag = new URLSearchParams(query).get('tag');
+    const name = new URLSearchParams(query).get('name') ?? 'x';
+    const matching = (id: number): [number, string, string?] =>
+      tag === null ? [id, name] : [id, name, tag];
+    await store(matching(1), matching(2), [3, 'other']);
+    expect((await pagesFrom(`/plants?limit=1&${query}`)).flat()).toEqual(['1', '2']);
   });
 
   it('has shorter pages where plants are long, and leads over every plant once', async () => {

@@ -355,19 +355,22 @@ describe('a database that is busy', () => {
     expect(stored).toEqual([{ n: statuses.filter((status) => status === 200).length }]);
   });
 
-  it('answers 500 without details when the schema is wrong', async () => {
+  it('answers 500 without details when the schema is wrong, and logs it once', async () => {
     const broken = await startTestService();
     try {
       await broken.database.query('ALTER TABLE plants RENAME COLUMN tag TO tags');
-      const answer = await broken.post({ id: 1, name: 'a' });
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => broken.post({ id: 1, name: 'a' })),
+      );
+      const answer = answers[0]!;
       expect(answer.status).toBe(500);
       expect(answer.json).toEqual({
         error: 50000,
         message: 'the service failed to handle the request',
       });
-      expect(broken.log).toContainEqual(
+      expect(broken.log.filter(({ level }) => Number(level) > 30)).toEqual([
         expect.objectContaining({ level: 50, err: expect.objectContaining({ code: '42703' }) }),
-      );
+      ]);
     } finally {
       await broken.stop();
     }

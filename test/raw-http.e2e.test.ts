@@ -347,6 +347,14 @@ describe('methods and targets', () => {
     expect(answer).toMatchObject({ status: 204, headers: { allow }, body: '' });
   });
 
+  it('OPTIONS names the media types of PATCH, where a plant can be patched', async () => {
+    const types = 'application/merge-patch+json, application/json';
+    const plant = await answerTo(head('OPTIONS /plants/1 HTTP/1.1', HOST));
+    expect(plant).toMatchObject({ status: 204, headers: { 'accept-patch': types } });
+    const plants = await answerTo(head('OPTIONS /plants HTTP/1.1', HOST));
+    expect(plants.headers['accept-patch']).toBeUndefined();
+  });
+
   it('OPTIONS * returns the methods of all paths without a token', async () => {
     const answer = await answerTo(head('OPTIONS * HTTP/1.1', HOST));
     const allow = allowOf('*');

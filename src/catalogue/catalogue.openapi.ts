@@ -10,10 +10,11 @@ import {
 } from '@nestjs/swagger';
 import { ApiErrors } from '../http/api-errors.js';
 import { ENTITY_TAGS_SCHEMA } from '../http/entity-tag.js';
+import { PATCH_TYPES } from '../http/merge-patch.js';
 import { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
 import { PLANT_ID_PATH_RULE, PLANT_ID_SCHEMA } from '../plants/plant-id.js';
 import { ENTITY_TAG } from '../plants/plants.openapi.js';
-import { MERGE_PATCH, PlantPatchDto } from './dto/plant-patch.dto.js';
+import { PlantPatchDto } from './dto/plant-patch.dto.js';
 import { PlantReplacementDto } from './dto/plant-replacement.dto.js';
 
 /* The documentation of each operation. Its examples succeed if they are sent in the order of the document, after the
@@ -96,8 +97,8 @@ export function ApiReplacePlant(): MethodDecorator {
     }),
     ApiOkResponse({
       type: StoredPlantDto,
-      description: 'The plant as it is stored now.',
-      headers: ENTITY_TAG,
+      // RFC 9110, section 9.3.4.
+      description: 'The plant as it is stored now. For its entity tag, look it up.',
       examples: {
         'with-tag': {
           summary: 'A new name and a tag',
@@ -133,7 +134,7 @@ export function ApiPatchPlant(): MethodDecorator {
     }),
     ID_PARAMETER,
     IF_MATCH,
-    ApiConsumes(MERGE_PATCH, 'application/json'),
+    ApiConsumes(...PATCH_TYPES),
     ApiBody({
       type: PlantPatchDto,
       required: true,

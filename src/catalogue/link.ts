@@ -1,4 +1,5 @@
 import type { ListPlantsDto } from './dto/list-plants.dto.js';
+import type { PlantFilterDto } from './dto/plant-filter.dto.js';
 
 /**
  * The `Link` header field that leads to the next page with the same filters (RFC 8288, section 3). Its target is a
@@ -6,14 +7,16 @@ import type { ListPlantsDto } from './dto/list-plants.dto.js';
  *
  * @param after the last id of this page
  */
-export function linkToNext(
-  path: string,
-  { limit, tag, name }: ListPlantsDto,
-  after: bigint,
-): string {
-  const query = new URLSearchParams({ limit: String(limit) });
-  if (tag !== undefined) query.set('tag', tag);
-  if (name !== undefined) query.set('name', name);
-  query.set('after', String(after));
-  return `<${path}?${query.toString()}>; rel="next"`;
+export function linkToNext(path: string, query: ListPlantsDto, after: bigint): string {
+  const filters = filterQuery(query);
+  const target = [`limit=${query.limit}`, filters, `after=${after}`].filter((part) => part !== '');
+  return `<${path}?${target.join('&')}>; rel="next"`;
+}
+
+/** The filters as parameters of a query, percent-encoded. */
+export function filterQuery({ tag, name }: PlantFilterDto): string {
+  return new URLSearchParams({
+    ...(tag !== undefined && { tag }),
+    ...(name !== undefined && { name }),
+  }).toString();
 }

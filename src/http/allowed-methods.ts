@@ -1,12 +1,17 @@
 import type { Express, NextFunction, Request, RequestParamHandler, Response } from 'express';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
+import { PATCH_TYPES } from './merge-patch.js';
 
-/** Answers OPTIONS with the methods of the path, or of all paths for `*` (RFC 9110, section 9.3.7). */
+/**
+ * Answers OPTIONS with the methods of the path, or of all paths for `*` (RFC 9110, section 9.3.7), and with the media
+ * types of PATCH (RFC 5789, section 3.1).
+ */
 export function answerOptions(request: Request, response: Response, next: NextFunction): void {
   const allowed = request.method === 'OPTIONS' ? allowedMethods(request) : [];
   if (allowed.length === 0) return next();
   response.setHeader('Allow', allowed.join(', '));
+  if (allowed.includes('PATCH')) response.setHeader('Accept-Patch', PATCH_TYPES.join(', '));
   response.status(204).end();
 }
 

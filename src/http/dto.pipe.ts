@@ -102,7 +102,8 @@ const MAX_LISTED = 10;
 
 function make(dtoClass: DtoClass, value: object, code: ErrorCode): object {
   const dto = plainToInstance(dtoClass, value, TRANSFORM_OPTIONS);
-  const mistakes = describe(validateSync(dto, VALIDATE_OPTIONS));
+  // A rule of several members together is told once.
+  const mistakes = [...new Set(describe(validateSync(dto, VALIDATE_OPTIONS)))];
   if (mistakes.length === 0) return dto;
   const more = mistakes.splice(MAX_LISTED).length;
   if (more > 0) mistakes.push(`and ${more} more`);

@@ -6,12 +6,15 @@ import { describeFailure, driverFailure } from '../database/database-failure.js'
 import { answerFailure, endStarted } from './answer-failure.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
+import { RepeatedFailures } from '../observability/repeated-failures.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
 
 /** Answers every failure of a request. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
+  private readonly repeated = new RepeatedFailures();
+
   constructor(
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly metrics: Metrics,
@@ -35,11 +38,13 @@ export class ErrorFilter implements ExceptionFilter {
 
   /**
    * Logs 5xx answers. During an outage only the failures that detected it, which have a cause, are logged: the others
-   * may be thousands a second.
+   * may be thousands a second. So may be failures for which nobody has provided.
    */
   private report(failure: unknown, context: object, message: string): void {
     if (!(failure instanceof PlantStoreError)) {
-      this.logger.error({ ...context, err: failure }, message);
+      const repeated = this.repeated.note(failure);
+      if (repeated === undefined) return;
+      this.logger.error({ ...context, err: failure, ...(repeated > 0 && { repeated }) }, message);
     } else if (failure.cause !== undefined) {
       this.logger.warn({ ...context, reason: describeFailure(failure.cause) }, message);
     }

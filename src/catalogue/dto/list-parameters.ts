@@ -3,6 +3,8 @@ import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
 import { IsStorableText } from '../../plants/dto/plant-fields.js';
+import { filterQuery } from '../link.js';
+import type { PlantFilterDto } from './plant-filter.dto.js';
 import { isPlantId, parsePlantId, PLANT_ID_SCHEMA } from '../../plants/plant-id.js';
 
 /* One decorator per query parameter: its type, its rule and its schema are one thing. */
@@ -11,6 +13,15 @@ const MAX_LIMIT = 1000;
 
 /** Shorter texts have no trigram. */
 const MIN_NAME = 3;
+
+/** The time that PostgreSQL takes to compare grows with the length of the text, and it heeds no timeout within a row. */
+const MAX_NAME = 200;
+
+/**
+ * Most bytes of the filters in the query of the `Link`, so that the link passes every proxy: nginx takes up to 4 kB of
+ * header fields from a service (`proxy_buffer_size`).
+ */
+const MAX_FILTERS = 2_000;
 
 export function Limit(): PropertyDecorator {
   return applyDecorators(
@@ -57,9 +68,13 @@ export function After(): PropertyDecorator {
 
 export function TagFilter(): PropertyDecorator {
   return applyDecorators(
-    ApiPropertyOptional({ type: 'string', description: 'Only plants with exactly this tag.' }),
+    ApiPropertyOptional({
+      type: 'string',
+      description: `Only plants with exactly this tag. \`tag\` and \`name\` together have at most ${MAX_FILTERS} bytes, percent-encoded.`,
+    }),
     isOptional(),
     IsStorableText(),
+    AreFiltersShort(),
   );
 }
 
@@ -68,19 +83,37 @@ export function NameFilter(): PropertyDecorator {
     ApiPropertyOptional({
       type: 'string',
       minLength: MIN_NAME,
-      description:
-        'Only plants whose name contains this text, in upper or lower case. At least 3 characters.',
+      maxLength: MAX_NAME,
+      description: `Only plants whose name contains this text, in upper or lower case, in its first 4,000 characters. ${MIN_NAME} to ${MAX_NAME} characters.`,
     }),
     isOptional(),
     IsStorableText(),
     ValidateBy({
-      name: 'isLongEnough',
+      name: 'hasLength',
       validator: {
-        validate: (value) => typeof value !== 'string' || Array.from(value).length >= MIN_NAME,
-        defaultMessage: () => `name must have at least ${MIN_NAME} characters`,
+        validate: (value) => typeof value !== 'string' || isNameFilter(value),
+        defaultMessage: () => `name must have ${MIN_NAME} to ${MAX_NAME} characters`,
       },
     }),
+    AreFiltersShort(),
   );
+}
+
+function isNameFilter(text: string): boolean {
+  const { length } = Array.from(text);
+  return length >= MIN_NAME && length <= MAX_NAME;
+}
+
+/** A rule of all filters together. */
+function AreFiltersShort(): PropertyDecorator {
+  return ValidateBy({
+    name: 'areFiltersShort',
+    validator: {
+      validate: (_, args) => filterQuery(args?.object as PlantFilterDto).length <= MAX_FILTERS,
+      defaultMessage: () =>
+        `tag and name together must have at most ${MAX_FILTERS} bytes, percent-encoded`,
+    },
+  });
 }
 
 /** Not IsOptional(), which would let null pass as well. */

@@ -1,11 +1,10 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { ValidateIf } from 'class-validator';
 import { BodyTypes } from '../../http/dto.pipe.js';
+import { PATCH_TYPES } from '../../http/merge-patch.js';
 import { PlantIdField, PlantNameField, PlantTagField } from '../../plants/dto/plant-fields.js';
 
-export const MERGE_PATCH = 'application/merge-patch+json';
-
-@BodyTypes(MERGE_PATCH, 'application/json')
+@BodyTypes(...PATCH_TYPES)
 @ApiSchema({
   name: 'PlantPatch',
   description: 'The members to change. Members that are absent stay as they are.',

@@ -1,0 +1,40 @@
+/** Between two log lines of one kind of failure, in milliseconds. */
+const INTERVAL = 60_000;
+
+/** Most kinds that are told apart. */
+const MAX_KINDS = 100;
+
+interface Kind {
+  readonly since: number;
+  repeated: number;
+}
+
+/** Which failures to log, when every request may fail in the same way: each kind once in a minute, and counted. */
+export class RepeatedFailures {
+  /** By kind, the one that was logged longest ago first. */
+  private readonly kinds = new Map<string, Kind>();
+
+  /** @returns how many were not logged since the last of this kind; `undefined` if this one should not be logged */
+  note(failure: unknown): number | undefined {
+    const kind = kindOf(failure);
+    const known = this.kinds.get(kind);
+    const now = performance.now();
+    if (known !== undefined && now - known.since < INTERVAL) {
+      known.repeated += 1;
+      return undefined;
+    }
+    this.kinds.delete(kind);
+    this.kinds.set(kind, { since: now, repeated: 0 });
+    const [oldest] = this.kinds.keys();
+    if (this.kinds.size > MAX_KINDS && oldest !== undefined) this.kinds.delete(oldest);
+    return known?.repeated ?? 0;
+  }
+}
+
+/** Where the failure was thrown, and its code. Its message may contain values. */
+function kindOf(failure: unknown): string {
+  if (!(failure instanceof Error)) return typeof failure;
+  const code = 'code' in failure ? String(failure.code) : '';
+  const [thrownAt = ''] = /^ {4}at .*$/m.exec(failure.stack ?? '') ?? [];
+  return `${failure.name} ${code} ${thrownAt}`;
+}
