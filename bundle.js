@@ -33,6 +33,7 @@ if (!isUpToDate()) {
   await build({
     input: {
       main: 'src/main.ts',
+      'in-process': 'src/in-process.ts',
       'cli/migration': 'src/cli/migration.ts',
       'cli/plant-store': 'src/cli/plant-store.ts',
     },

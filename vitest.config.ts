@@ -2,9 +2,10 @@ import { defineConfig } from 'vitest/config';
 
 const BUILD = 'test/support/build.ts';
 const DATABASE = 'test/support/global-setup.ts';
+const PROGRAM = 'test/support/program.ts';
 
 const withDatabase = {
-  globalSetup: [BUILD, DATABASE],
+  globalSetup: [BUILD, DATABASE, PROGRAM],
   setupFiles: ['reflect-metadata'],
 };
 
@@ -13,6 +14,8 @@ const withDatabase = {
 export default defineConfig({
   test: {
     hookTimeout: 60_000,
+    // Node.js loads the built program, as it does for users.
+    server: { deps: { external: [/\/dist\//] } },
     // Many tests wait for time to pass, so there can be more of them than processors.
     maxWorkers: 6,
     coverage: {
@@ -113,7 +116,7 @@ export default defineConfig({
           include: ['clients/typescript/test/*.test.ts'],
           testTimeout: 60_000,
           ...withDatabase,
-          globalSetup: ['clients/typescript/test/build.ts', DATABASE],
+          globalSetup: ['clients/typescript/test/build.ts', BUILD, DATABASE, PROGRAM],
         },
       },
       {

@@ -1,12 +1,14 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { NO_TRACER } from '../src/observability/tracer.js';
 import { Workspace } from './support/process.js';
 import type { ServiceProcess } from './support/process.js';
 import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
-import { TOKEN } from './support/test-service.js';
+import { startTestService, TOKEN } from './support/test-service.js';
 
 const HEADERS = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
 
@@ -108,4 +110,21 @@ describe('the bundle', () => {
       stack: expect.stringMatching(/\/src\/plants\/group-lookup\.ts:\d+/),
     });
   });
+});
+
+it('the tests of the service run the bundle, unless they measure coverage', async () => {
+  let stack = '';
+  const tested = await startTestService({
+    tracer: {
+      ...NO_TRACER,
+      statement: (_, run) => {
+        stack = new Error('shows who called').stack ?? '';
+        return run();
+      },
+    },
+  });
+  await tested.post({ id: 1, name: 'Monstera' });
+  await tested.stop();
+  const folder = fileURLToPath(new URL('.', inject('program')));
+  expect(stack.split('\n').filter((line) => line.includes(folder))).not.toEqual([]);
 });

@@ -351,8 +351,8 @@ describe('methods and targets', () => {
     const types = 'application/merge-patch+json, application/json';
     const plant = await answerTo(head('OPTIONS /plants/1 HTTP/1.1', HOST));
     expect(plant).toMatchObject({ status: 204, headers: { 'accept-patch': types } });
-    const plants = await answerTo(head('OPTIONS /plants HTTP/1.1', HOST));
-    expect(plants.headers['accept-patch']).toBeUndefined();
+    const collection = await answerTo(head('OPTIONS /plants HTTP/1.1', HOST));
+    expect(collection.headers['accept-patch']).toBeUndefined();
   });
 
   it('OPTIONS * returns the methods of all paths without a token', async () => {

@@ -1,8 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createTracer } from '../src/observability/create-tracer.js';
-import { NO_TRACER } from '../src/observability/tracer.js';
 import type { Tracer } from '../src/observability/tracer.js';
 import { createLogger } from '../src/observability/logger.js';
 import { Collector } from './support/collector.js';
@@ -13,6 +11,7 @@ import { RawSocket } from './support/raw-socket.js';
 import type { Environment, ServiceProcess } from './support/process.js';
 import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
+import { loadProgram } from './support/program.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 
@@ -32,7 +31,7 @@ describe('traces', () => {
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collector.url);
     vi.stubEnv('OTEL_BSP_SCHEDULE_DELAY', '20');
     vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=test');
-    tracer = await createTracer(createLogger('silent'));
+    tracer = await (await loadProgram()).createTracer(createLogger('silent'));
     service = await startTestService({ tracer });
   });
 
@@ -283,6 +282,7 @@ describe.concurrent('a process', () => {
   it('creates no traces with OTEL_SDK_DISABLED', async () => {
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:9');
     vi.stubEnv('OTEL_SDK_DISABLED', 'true');
+    const { createTracer, NO_TRACER } = await loadProgram();
     expect(await createTracer(createLogger('silent'))).toBe(NO_TRACER);
     vi.unstubAllEnvs();
   });

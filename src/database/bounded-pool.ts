@@ -277,13 +277,13 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       : new PlantStoreError('database-unavailable');
   }
 
-  /** @param isTimedOut whether the failure is known to be an outage */
-  private note(operation: string, failure: Error, isTimedOut: boolean): void {
+  /** @param isKnown whether the failure is an outage for sure */
+  private note(operation: string, failure: Error, isKnown: boolean): void {
     const isGone = isDisconnection(failure) || this.connections.size === 0;
     if (!isGone) this.noteRefusal(operation, failure);
     // Another host can be the primary now.
     const hasMoved = isReadOnly(failure) && this.servers.urls.length > 1;
-    if (isGone || hasMoved) this.outage.suspect(failure, isTimedOut);
+    if (isGone || hasMoved) this.outage.suspect(failure, isKnown);
   }
 
   private noteRefusal(operation: string, error: unknown): void {

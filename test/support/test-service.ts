@@ -1,12 +1,7 @@
-import { readConfig, withDatabase } from '../../src/config/config.js';
-import { HTTP_LIMITS } from '../../src/http/limits.js';
 import type { HttpLimits } from '../../src/http/limits.js';
-import { createLogger } from '../../src/observability/logger.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { NO_TRACER } from '../../src/observability/tracer.js';
 import type { Tracer } from '../../src/observability/tracer.js';
-import { startService } from '../../src/service.js';
 import type { ShutdownLimits } from '../../src/service.js';
+import { loadProgram } from './program.js';
 import { createTestDatabase } from './test-database.js';
 import type { TestDatabase } from './test-database.js';
 
@@ -59,13 +54,14 @@ export async function startTestService({
   database: given,
   parameters,
   signal = new AbortController().signal,
-  tracer = NO_TRACER,
+  tracer,
 }: TestServiceOptions = {}): Promise<TestService> {
+  const program = await loadProgram();
   const database = given ?? (await createTestDatabase());
   const databaseUrl = parameters === undefined ? database.url : `${database.url}?${parameters}`;
   const log: Record<string, unknown>[] = [];
-  const config = withDatabase(
-    readConfig({
+  const config = program.withDatabase(
+    program.readConfig({
       PORT: '0',
       MANAGEMENT_PORT: '0',
       DATABASE_URL: databaseUrl,
@@ -74,13 +70,16 @@ export async function startTestService({
     }),
     databaseUrl,
   );
-  const logger = createLogger('debug', {
+  const logger = program.createLogger('debug', {
     write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>),
   });
-  const service = await startService(config, { logger, metrics: new Metrics(), tracer }, signal, {
-    ...HTTP_LIMITS,
-    ...limits,
-  });
+  const metrics = new program.Metrics();
+  const service = await program.startService(
+    config,
+    { logger, metrics, tracer: tracer ?? program.NO_TRACER },
+    signal,
+    { ...program.HTTP_LIMITS, ...limits },
+  );
   const url = `http://127.0.0.1:${service.address.port}${config.http.basePath}`;
 
   const request = async (

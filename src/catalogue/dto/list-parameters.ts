@@ -4,7 +4,7 @@ import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
 import { IsStorableText } from '../../plants/dto/plant-fields.js';
 import { filterQuery } from '../link.js';
-import type { PlantFilterDto } from './plant-filter.dto.js';
+import type { Filters } from '../link.js';
 import { isPlantId, parsePlantId, PLANT_ID_SCHEMA } from '../../plants/plant-id.js';
 
 /* One decorator per query parameter: its type, its rule and its schema are one thing. */
@@ -109,7 +109,7 @@ function AreFiltersShort(): PropertyDecorator {
   return ValidateBy({
     name: 'areFiltersShort',
     validator: {
-      validate: (_, args) => filterQuery(args?.object as PlantFilterDto).length <= MAX_FILTERS,
+      validate: (_, args) => filterQuery(args?.object as Filters).length <= MAX_FILTERS,
       defaultMessage: () =>
         `tag and name together must have at most ${MAX_FILTERS} bytes, percent-encoded`,
     },
