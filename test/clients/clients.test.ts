@@ -257,7 +257,8 @@ const PROBES = {
   python3: ['-c', 'import ensurepip, sys; assert sys.version_info >= (3, 11)'],
   java: ['--version'],
   mvn: ['--version'],
-  go: ['version'],
+  // Fails if Go is older than the module needs.
+  go: ['-C', GO, 'list', '-m'],
 };
 const absent = new Set(
   Object.entries(PROBES)
