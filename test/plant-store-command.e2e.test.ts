@@ -416,7 +416,7 @@ describe('export', () => {
   it('goes on when an answer stops coming', async () => {
     const url = await serve((request, response) => {
       response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
-      if (request.url === '/plants/export?after=2') response.end(plants(3, 1));
+      if (request.url === '/plants/export?after=2') response.end(`${plants(3, 1)}\n`);
       else response.write(`${plants(1, 2)}{"id":3,"na`);
     });
     const { code, stdout, stderr } = await run(['export'], {
@@ -432,7 +432,14 @@ describe('export', () => {
     await service.database.query(
       `INSERT INTO plants (id, name) SELECT n, 'Plant ' || n FROM generate_series(1, 3000) AS n`,
     );
-    const proxy = await unsteady(['bad gateway', 'answer cut', 'answer lost', 'answer cut']);
+    const proxy = await unsteady([
+      'bad gateway',
+      'answer cut',
+      'answer halved',
+      'answer lost',
+      'answer halved',
+      'answer cut',
+    ]);
     const { code, stdout, stderr } = await run(['export', '--name', 'plant'], {
       env: { PLANT_STORE_URL: proxy.url },
     });
@@ -441,6 +448,46 @@ describe('export', () => {
     expect(stderr).toContain('exported 3000 plants ');
     expect(code).toBe(0);
     expect(proxy.isDone).toBe(true);
+  });
+
+  it.each([
+    ['ends with an empty line', [`${plants(1, 2)}\n`]],
+    ['brings the empty line by itself', [plants(1, 2), '\n']],
+    ['has no plants, but the empty line', ['', plants(1, 2)], ['\n']],
+    ['has no plants at all: an older version sends no empty line', [plants(1, 2)], []],
+  ])('asks on until an answer %s', async (_, ...answers: readonly (readonly string[])[]) => {
+    const asked: (string | undefined)[] = [];
+    const url = await serve(async (request, response) => {
+      const pieces = answers[asked.length] ?? [];
+      asked.push(request.url);
+      response.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).flushHeaders();
+      for (const piece of pieces) await new Promise((sent) => response.write(piece, sent));
+      response.end();
+    });
+    const { code, stdout } = await run(['export'], { env: { PLANT_STORE_URL: url } });
+    expect(stdout).toBe(plants(1, 2));
+    expect(code).toBe(0);
+    expect(asked).toEqual(['/plants/export', '/plants/export?after=2'].slice(0, answers.length));
+  });
+
+  it.each([
+    ['fails', 502, '', 'the answer was 502 Bad Gateway; gave up '],
+    ['ends in a line', 200, '{"id":3', 'the answer ended in the middle of a line; gave up '],
+    ['begins anew', 200, plants(1, 2), 'the plants do not come in ascending order of their ids'],
+  ])('leaves no file if half of an answer came, and then each %s', async (_, status, body, why) => {
+    const url = await serve((request, response) => {
+      const isFirst = request.url === '/plants/export';
+      response.writeHead(isFirst ? 200 : status, { 'Content-Type': 'application/x-ndjson' });
+      response.end(isFirst ? plants(1, 2) : body);
+    });
+    const { code, stderr } = await run(['export', '--output', 'a.ndjson'], {
+      env: { PLANT_STORE_URL: url },
+      limits: { ...IMPATIENT, patience: 300 },
+    });
+    expect(stderr).toMatch(/^incomplete: 2 plants /m);
+    expect(stderr).toContain(`plant-store: ${why}`);
+    expect(code).toBe(3);
+    expect(await readdir('.')).toEqual([]);
   });
 
   it('goes on with another replica when its replica is gone', async () => {
@@ -572,7 +619,7 @@ describe('the connection', () => {
       void writeFile('token', 'new\n').then(() =>
         response
           .writeHead(isNew ? 200 : 401, { 'Content-Type': 'application/x-ndjson' })
-          .end(isNew ? '{"id":1,"name":"a"}\n' : ''),
+          .end(isNew ? '{"id":1,"name":"a"}\n\n' : ''),
       );
     });
     const { code, stdout } = await run(['export'], {

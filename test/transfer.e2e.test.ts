@@ -327,6 +327,18 @@ describe('POST /plants/import', () => {
     ).toBe(200);
   });
 
+  it('refuses query parameters, and reads nothing', async () => {
+    const answer = await service.request('POST', '/plants/import?dry_run=1', {
+      headers: NDJSON,
+      body: '{"id":1,"name":"a"}',
+    });
+    expect(answer).toMatchObject({
+      status: 400,
+      json: { error: 40004, message: 'there is no parameter "dry_run"' },
+    });
+    expect(await stored()).toEqual([]);
+  });
+
   it('reads nothing without a token', async () => {
     const answer = await service.request('POST', '/plants/import', {
       headers: NDJSON,
@@ -346,12 +358,19 @@ describe('GET /plants/export', () => {
     const answer = await exporting();
     expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
     expect(answer.text).toBe(
-      `{"id":${MIN},"name":""}\n{"id":7,"name":"a\\nb"}\n{"id":${MAX},"name":"Aloe","tag":""}\n`,
+      `{"id":${MIN},"name":""}\n{"id":7,"name":"a\\nb"}\n{"id":${MAX},"name":"Aloe","tag":""}\n\n`,
     );
   });
 
-  it('answers an empty store with an empty body', async () => {
-    expect(await exporting()).toMatchObject({ status: 200, text: '' });
+  it.each([
+    ['an empty store', 0],
+    ['a page that is full', 1_000],
+    ['several pages', 2_001],
+  ])('ends with an empty line, and has no other: %s', async (_, count) => {
+    await fill(count);
+    const lines = (await exporting()).text.split('\n');
+    expect(lines.indexOf('')).toBe(count);
+    expect(lines).toHaveLength(count + 2);
   });
 
   it('has the filters of the list, and continues after an id', async () => {

@@ -25,8 +25,9 @@ export class ExportService {
   ) {}
 
   /**
-   * Returns the plants that match the filter as lines of NDJSON, in ascending order of their ids. Each text has the lines
-   * of a page. The statements do not appear in traces, because there can be thousands.
+   * Returns the plants that match the filter as lines of NDJSON, in ascending order of their ids, and an empty line after
+   * the last of them. Each text has the lines of a page. The statements do not appear in traces, because there can be
+   * thousands.
    *
    * @throws PlantStoreError `too-many-exports`, `database-unavailable`
    */
@@ -45,6 +46,8 @@ export class ExportService {
         if (plants.length > 0) yield `${plants.join('\n')}\n`;
         last = next;
       } while (last !== undefined);
+      // To a proxy that speaks HTTP/1.0, a connection that a killed process leaves looks like the end of an answer.
+      yield '\n';
     } catch (error) {
       if (!clientGone.aborted) throw error;
     } finally {

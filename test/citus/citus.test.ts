@@ -152,7 +152,7 @@ describe('operations', () => {
           body,
         });
       const exported = await service.request('GET', '/plants/export');
-      expect(exported.text.split('\n')).toHaveLength(3 + 500 + 5 + 1);
+      expect(exported.text.split('\n')).toHaveLength(3 + 500 + 5 + 2);
       const lines = `${exported.text}{"id":3000,"name":"new"}\n`;
       expect((await imports(lines)).json).toEqual({ created: 1, unchanged: 508, refused: 0 });
       expect((await imports(lines)).json).toEqual({ created: 0, unchanged: 509, refused: 0 });

@@ -8,10 +8,13 @@ export type Mishap =
   /** The service does not see it. */
   | 'bad gateway'
   | 'too many requests'
+  | 'unavailable'
   /** The service does what it asks, and the connection breaks before the answer. */
   | 'answer lost'
   /** The connection breaks after half of the answer. */
   | 'answer cut'
+  /** The answer ends after its first half, as when a service dies to which the proxy speaks HTTP/1.0. */
+  | 'answer halved'
   | 'none';
 
 /** A reverse proxy with a mishap for each request, in turn; afterwards it passes all requests on. */
@@ -58,8 +61,9 @@ export class UnsteadyProxy {
       response.writeHead(502, { 'Content-Type': 'text/html' }).end('<h1>502 Bad Gateway</h1>');
       return;
     }
-    if (mishap === 'too many requests') {
-      response.writeHead(429, { 'Retry-After': '1' }).end();
+    if (mishap === 'too many requests' || mishap === 'unavailable') {
+      const status = mishap === 'unavailable' ? 503 : 429;
+      response.writeHead(status, { 'Retry-After': '1' }).end();
       return;
     }
     const { method, url = '', headers } = request;
@@ -73,8 +77,10 @@ export class UnsteadyProxy {
     response.writeHead(answer.statusCode ?? 500, {
       'Content-Type': answer.headers['content-type'],
     });
+    const half = content.subarray(0, content.length / 2);
     if (mishap === 'none') response.end(content);
-    else response.write(content.subarray(0, content.length / 2), () => response.destroy());
+    else if (mishap === 'answer halved') response.end(half);
+    else response.write(half, () => response.destroy());
   }
 }
 

@@ -3,7 +3,7 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { parseExactJson, toInteger } from '../../http/exact-json.js';
 import { open, temporary } from './client.js';
-import { EXIT, isBrokenPipe, TemporaryFailure, usageError } from './command-error.js';
+import { CommandError, EXIT, isBrokenPipe, TemporaryFailure, usageError } from './command-error.js';
 import type { Connection } from './connection.js';
 import { CSV_HEADER, csvRecord } from './csv-record.js';
 import { formatOf } from './formats.js';
@@ -13,6 +13,10 @@ import { ByteQueue } from './records.js';
 import { Retries } from './retries.js';
 import type { Limits } from './retries.js';
 import type { Terminal } from './terminal.js';
+
+const LINE_FEED = 0x0a;
+
+const NOT_ASCENDING = 'the plants do not come in ascending order of their ids';
 
 export interface ExportOptions {
   readonly format?: Format;
@@ -71,7 +75,10 @@ async function writeFile(
   }
 }
 
-/** All plants as chunks of whole lines. After a failure it goes on with the plant after the last whole line. */
+/**
+ * All plants as chunks of whole lines. It goes on with the plant after the last whole line until an answer proves to be
+ * complete: by the empty line at its end or, since an older version of the service sends none, by having no plants.
+ */
 async function* plantLines(
   connection: Connection,
   filters: readonly [string, string][],
@@ -80,6 +87,7 @@ async function* plantLines(
 ): AsyncGenerator<Buffer> {
   const query = new URLSearchParams(filters as [string, string][]);
   const attempts = retries.begin();
+  let last: bigint | undefined;
   for (;;) {
     try {
       const response = await open(connection, {
@@ -87,13 +95,22 @@ async function* plantLines(
         path: `/plants/export?${query.toString()}`,
         signal,
       });
+      let isComplete = true;
       for await (const lines of wholeLines(response)) {
-        yield lines;
-        query.set('after', String(lastId(lines)));
+        isComplete = endsInEmptyLine(lines);
+        const plants = isComplete ? lines.subarray(0, -1) : lines;
+        if (plants.length === 0) continue;
+        if (last !== undefined && firstId(plants) <= last) {
+          throw new CommandError(EXIT.incomplete, NOT_ASCENDING);
+        }
+        yield plants;
+        last = lastId(plants);
+        query.set('after', String(last));
         // Also after a long wait for the reader of stdout.
         attempts.succeeded();
       }
-      return;
+      if (isComplete) return;
+      throw new TemporaryFailure('the answer ended before its empty line');
     } catch (error) {
       await attempts.failed(error);
     }
@@ -130,6 +147,15 @@ async function* toCsv(text: AsyncIterable<Buffer>): AsyncGenerator<string> {
     const plants = lines.toString().trimEnd().split('\n').map(parsePlant);
     yield plants.map(({ id, name, tag }) => csvRecord(id, name, tag)).join('');
   }
+}
+
+/** Text of a plant has no line feed, so no other line is empty. */
+function endsInEmptyLine(lines: Buffer): boolean {
+  return lines.at(-1) === LINE_FEED && (lines.length === 1 || lines.at(-2) === LINE_FEED);
+}
+
+function firstId(lines: Buffer): bigint {
+  return parsePlant(lines.toString('utf8', 0, lines.indexOf(LINE_FEED))).id;
 }
 
 function lastId(lines: Buffer): bigint {
