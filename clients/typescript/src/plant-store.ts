@@ -1,6 +1,7 @@
 import createClient from 'openapi-fetch';
 import type { Client } from 'openapi-fetch';
 import { parseExactJson, stringifyExactJson } from './exact-json.js';
+import { IncompleteExportError } from './incomplete-export-error.js';
 import type { components, paths } from './openapi.js';
 import { PlantImport } from './plant-import.js';
 import type { NewPlant, NewPlants } from './plant-import.js';
@@ -14,7 +15,7 @@ export type {
   PlantImport,
   RefusedPlant,
 } from './plant-import.js';
-export { PlantStoreError };
+export { IncompleteExportError, PlantStoreError };
 
 export type Plant = components['schemas']['Plant'];
 export type StoredPlant = components['schemas']['StoredPlant'];
@@ -154,15 +155,27 @@ export class PlantStore {
     });
   }
 
-  /** Iterates over all plants in ascending order of their ids, in one request. */
+  /**
+   * Iterates over all plants in ascending order of their ids, in one request. If the answer ends early without a
+   * failure of `fetch`, the error is an {@link IncompleteExportError}.
+   */
   async *export(options: ExportQuery & RequestOptions = {}): AsyncGenerator<StoredPlant, void> {
     const { signal = null, ...query } = options;
     const params = { query };
     const body = dataOf(
       await this.#client.GET('/plants/export', { params, parseAs: 'stream', signal }),
     );
-    if (body === undefined || body === null) return;
-    for await (const line of linesOf(body)) yield parseExactJson(line) as StoredPlant;
+    let last = query.after;
+    let isComplete = false;
+    // `fetch` has no body for an answer without content.
+    for await (const line of body ? linesOf(body) : []) {
+      isComplete = line === '';
+      if (isComplete) continue;
+      const plant = parseExactJson(line) as StoredPlant;
+      yield plant;
+      last = plant.id;
+    }
+    if (!isComplete) throw new IncompleteExportError(last);
   }
 }
 

@@ -8,7 +8,7 @@ export async function* chunksOf<T>(stream: ReadableStream<T>): AsyncGenerator<T,
   }
 }
 
-/** The lines of a text in UTF-8, without their ends. */
+/** The whole lines of a text in UTF-8, without their ends. What follows the last line end is left out. */
 export async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -17,5 +17,4 @@ export async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator
     rest = lines.pop() ?? '';
     yield* lines;
   }
-  if (rest !== '') yield rest;
 }

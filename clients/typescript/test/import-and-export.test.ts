@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FaultyLink } from '../../../test/support/faulty-link.js';
 import { startTestService, TOKEN } from '../../../test/support/test-service.js';
 import type { TestService } from '../../../test/support/test-service.js';
-import { PlantStore, PlantStoreError } from '../src/plant-store.js';
+import { IncompleteExportError, PlantStore, PlantStoreError } from '../src/plant-store.js';
 import type { NewPlant, NewPlants, RefusedPlant, StoredPlant } from '../src/plant-store.js';
 import { FrontServer } from './front-server.js';
 
@@ -271,6 +271,26 @@ describe('an export', () => {
     } finally {
       await link.close();
     }
+  });
+
+  it.each([
+    ['', undefined],
+    ['{"id":6,"name":"Aloe"}\n{"id":7,"name":"Ficus"}\n', 7n],
+    ['{"id":7,"name":"Ficus"}\n{"id":8,"na', 7n],
+    ['{"id":7,"name":"Ficus"}\n{"id":8,"name":"Rose"}', 7n],
+  ])('that lacks the empty line at its end fails: %j', async (answer, last) => {
+    await using proxy = await FrontServer.start((_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).end(answer);
+    });
+    const found: StoredPlant[] = [];
+    const reading = async () => {
+      const { url } = proxy;
+      for await (const plant of new PlantStore({ url, token: TOKEN }).export()) found.push(plant);
+    };
+    const failure: unknown = await reading().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(IncompleteExportError);
+    expect(failure).toMatchObject({ name: 'IncompleteExportError', last });
+    expect(found.at(-1)?.id).toBe(last);
   });
 
   it('ends when the iteration is left', async () => {
