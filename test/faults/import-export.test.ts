@@ -1,7 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { get, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { get } from 'node:https';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -12,9 +15,11 @@ import { lastingPort } from '../support/lasting-port.js';
 import { startNginx } from '../support/nginx.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { PATIENCE } from '../support/patience.js';
+import { IMPATIENT, Run } from '../support/plant-store-command.js';
 import { Workspace } from '../support/process.js';
 import { isServed } from '../support/reckoning.js';
 import { Replica } from '../support/replica.js';
+import type { ReverseProxy } from '../support/reverse-proxy.js';
 import { expectReckoning } from '../support/verdicts.js';
 
 const COUNT = 20_000;
@@ -82,7 +87,11 @@ async function exporting(halfWay: () => Promise<void>): Promise<number[]> {
     if (body === '') await halfWay();
     body += chunk;
   }
-  return body
+  return idsIn(body);
+}
+
+function idsIn(lines: string): number[] {
+  return lines
     .trimEnd()
     .split('\n')
     .map((line) => (JSON.parse(line) as { id: number }).id);
@@ -175,28 +184,98 @@ describe('an export', () => {
     });
     expect(ids).toEqual(Array.from({ length: COUNT }, (_, index) => index + 1));
   });
+});
 
-  it('that fails never looks complete, also behind a proxy that speaks HTTP/1.0', async () => {
+describe('an export behind a proxy that speaks HTTP/1.0 to the service', () => {
+  /** Enough for the service to die before it has sent them. */
+  const MANY = 5 * COUNT;
+
+  let proxy: ReverseProxy;
+  let url: string;
+  let folder: string;
+  let file: string;
+
+  beforeEach(async () => {
     await postgres.query(
-      `INSERT INTO plants SELECT n, 'Plant ' || n, repeat('x', 1000) FROM generate_series(1, ${5 * COUNT}) n`,
+      `INSERT INTO plants SELECT n, 'Plant ' || n, repeat('x', 1000) FROM generate_series(1, ${MANY}) n`,
     );
-    const port = await lastingPort();
-    const proxy = await startNginx({
+    const [port, plain] = [await lastingPort(), await lastingPort()];
+    proxy = await startNginx({
       folder: workspace.folder,
       template: 'test/faults/nginx-defaults.conf',
       port,
-      values: { SERVICE: String(replica.port) },
+      values: { SERVICE: String(replica.port), PLAIN: String(plain) },
     });
-    try {
-      const response = await new Promise<IncomingMessage>((resolve, reject) => {
-        const headers = { Authorization: `Bearer ${TOKEN}` };
-        const options = { port, ca: proxy.ca, path: '/plants/export', headers };
-        get({ host: 'localhost', ...options }, resolve).once('error', reject);
-      });
-      await postgres.query('ALTER TABLE plants RENAME TO moved');
-      await expect(text(response)).rejects.toThrow('aborted');
-    } finally {
-      await proxy.stop();
+    url = `http://127.0.0.1:${plain}`;
+    folder = await mkdtemp(workspace.path('exported-'));
+    file = join(folder, 'plants.ndjson');
+  });
+
+  afterEach(() => proxy.stop());
+
+  function command(limits = IMPATIENT): Run {
+    const env = { PLANT_STORE_TOKEN: TOKEN };
+    return new Run(url, ['export', '--output', file], { env, limits });
+  }
+
+  /** curl, then what docs/import-and-export.md says to do. Returns the exit codes. */
+  async function curl(): Promise<readonly (number | null)[]> {
+    const codes: (number | null)[] = [];
+    for (const line of [
+      `curl -sS ${url}/plants/export -H 'Authorization: Bearer ${TOKEN}' -o plants.ndjson`,
+      "tail -n 1 plants.ndjson | grep -qx ''",
+    ]) {
+      const child = spawn('sh', ['-c', line], { cwd: folder, stdio: 'ignore' });
+      const [code] = (await once(child, 'close')) as [number | null];
+      codes.push(code);
     }
+    return codes;
+  }
+
+  /** Kills the service as soon as the file, whatever its name, has some plants. */
+  async function killHalfWay(): Promise<void> {
+    const sizes = () => readdirSync(folder).map((name) => statSync(join(folder, name)).size);
+    const begun = () => expect(Math.max(0, ...sizes())).toBeGreaterThan(0);
+    await vi.waitFor(begun, { timeout: PATIENCE, interval: 1 });
+    replica.service.kill('SIGKILL');
+    await replica.service.exit();
+  }
+
+  it('breaks if it fails', async () => {
+    const headers = { Authorization: `Bearer ${TOKEN}` };
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      get(`${url}/plants/export`, { headers }, resolve).once('error', reject);
+    });
+    await postgres.query('ALTER TABLE plants RENAME TO moved');
+    await expect(text(response)).rejects.toThrow('aborted');
+  });
+
+  it('has no empty line if the service is killed, although curl takes it for complete', async () => {
+    expect(await curl()).toEqual([0, 0]);
+    await rm(file);
+    const halfWay = killHalfWay();
+    expect(await curl()).toEqual([0, 1]);
+    await halfWay;
+    expect((await readFile(file, 'utf8')).split('\n').length).toBeLessThan(MANY);
+  });
+
+  it('is completed by the command when another process serves', async () => {
+    const { result } = command();
+    await killHalfWay();
+    await replica.startAgain();
+    expect(await result).toMatchObject({ code: 0, stderr: expect.stringMatching(/trying again/) });
+    expect(readdirSync(folder)).toEqual(['plants.ndjson']);
+    expect(idsIn(await readFile(file, 'utf8'))).toEqual(
+      Array.from({ length: MANY }, (_, index) => index + 1),
+    );
+  });
+
+  it('leaves no file of the command if no process serves', async () => {
+    const { result } = command({ ...IMPATIENT, patience: 2_000 });
+    await killHalfWay();
+    const { code, stderr } = await result;
+    expect(stderr).toMatch(/^incomplete: \d+ plants /m);
+    expect(code).toBe(3);
+    expect(readdirSync(folder)).toEqual([]);
   });
 });
