@@ -24,6 +24,7 @@ import type { EmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import { createDataSource } from './support/data-source.js';
 import { FaultyLink } from './support/faulty-link.js';
 import { PATIENCE } from './support/patience.js';
+import { WAIT_FOR_LOCKS } from './support/plants-lock.js';
 import { createTestDatabase } from './support/test-database.js';
 import { startTestService } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
@@ -190,7 +191,7 @@ describe('a database that is busy', () => {
   beforeAll(async () => {
     service = await startTestService({
       environment: { DATABASE_POOL_MAX: '2' },
-      parameters: 'lock_timeout=20000',
+      parameters: WAIT_FOR_LOCKS,
     });
   });
 
@@ -288,7 +289,7 @@ describe('a database that is busy', () => {
   it('answers a look-up within 6 s in total, although it has waited twice before', async () => {
     const single = await startTestService({
       environment: { DATABASE_POOL_MAX: '1' },
-      parameters: 'lock_timeout=20000',
+      parameters: WAIT_FOR_LOCKS,
     });
     const { database } = single;
     const lockers: Client[] = [];

@@ -11,7 +11,7 @@ import { NO_TRACER } from '../src/observability/tracer.js';
 import type { Tracer } from '../src/observability/tracer.js';
 import { createDataSource } from './support/data-source.js';
 import { PATIENCE } from './support/patience.js';
-import { lockPlants } from './support/plants-lock.js';
+import { lockPlants, WAIT_FOR_LOCKS } from './support/plants-lock.js';
 import { startPooler } from './support/pooler.js';
 import type { Pooler } from './support/pooler.js';
 import { createTestDatabase } from './support/test-database.js';
@@ -176,7 +176,11 @@ describe('the service', () => {
         return run();
       },
     };
-    const service = await startTestService({ database, tracer });
+    const service = await startTestService({
+      database,
+      tracer,
+      parameters: WAIT_FOR_LOCKS,
+    });
     try {
       const plants = Array.from({ length: 100 }, (_, id) => ({ id, name: `Plant ${id}` }));
       expect((await service.post(plants[0])).status).toBe(200);

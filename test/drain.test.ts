@@ -4,6 +4,7 @@ import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, it as base, vi } from 'vitest';
+import { WAIT_FOR_LOCKS } from './support/plants-lock.js';
 import { until, Workspace } from './support/process.js';
 import type { Listening, ServiceProcess } from './support/process.js';
 import { RawSocket } from './support/raw-socket.js';
@@ -28,7 +29,7 @@ const it = base.extend<{ readonly environment: Environment; readonly running: Ru
     const [workspace, database] = await Promise.all([Workspace.create(), createTestDatabase()]);
     try {
       const service = workspace.start({
-        DATABASE_URL: database.url,
+        DATABASE_URL: `${database.url}?${WAIT_FOR_LOCKS}`,
         AUTH_TOKEN: TOKEN,
         ...environment,
       });

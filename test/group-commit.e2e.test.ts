@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { WAIT_FOR_LOCKS } from './support/plants-lock.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
 
@@ -10,7 +11,7 @@ let service: TestService;
 let locker: Client | undefined;
 
 beforeAll(async () => {
-  service = await startTestService({ parameters: 'lock_timeout=20000' });
+  service = await startTestService({ parameters: WAIT_FOR_LOCKS });
 });
 
 afterEach(() => locker?.end());

@@ -8,7 +8,7 @@ import { createLogger } from '../src/observability/logger.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { Readiness } from '../src/observability/readiness.js';
 import { PATIENCE } from './support/patience.js';
-import { lockPlants } from './support/plants-lock.js';
+import { lockPlants, WAIT_FOR_LOCKS } from './support/plants-lock.js';
 import { RawSocket } from './support/raw-socket.js';
 import type { RawAnswer } from './support/raw-socket.js';
 import { startTestService } from './support/test-service.js';
@@ -23,7 +23,7 @@ const ANYWHERE = {
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startTestService();
+  service = await startTestService({ parameters: WAIT_FOR_LOCKS });
 });
 
 afterAll(() => service.stop());

@@ -18,7 +18,7 @@ function fail(message: string, code?: string): Error {
 
 it('logs the first failure of a kind, and the next after a minute with the number between', () => {
   const failures = new RepeatedFailures();
-  const noted = () => failures.note(fail(`of ${clock}`, '42703'));
+  const noted = () => failures.note(fail(`"${clock}" at ${clock} is wrong`, '42703'), 'GET /');
   expect(noted()).toBe(0);
   for (clock = 2_000; clock < 61_000; clock += 1_000) expect(noted()).toBeUndefined();
   expect(noted()).toBe(59);
@@ -26,18 +26,20 @@ it('logs the first failure of a kind, and the next after a minute with the numbe
   expect(noted()).toBe(0);
 });
 
-it('tells kinds apart by code and by the place in the program', () => {
+it('tells kinds apart by code, message and place', () => {
   const failures = new RepeatedFailures();
-  expect(failures.note(fail('a', '42703'))).toBe(0);
-  expect(failures.note(fail('a', '42P01'))).toBe(0);
-  expect(failures.note(new Error('elsewhere'))).toBe(0);
-  expect(failures.note('a text')).toBe(0);
-  expect(failures.note('another text')).toBeUndefined();
+  expect(failures.note(fail('a', '42703'), 'GET /')).toBe(0);
+  expect(failures.note(fail('a', '42P01'), 'GET /')).toBe(0);
+  expect(failures.note(fail('b', '42P01'), 'GET /')).toBe(0);
+  expect(failures.note(fail('b', '42P01'), 'PUT /')).toBe(0);
+  expect(failures.note('a text', 'GET /')).toBe(0);
+  expect(failures.note('another text', 'GET /')).toBeUndefined();
 });
 
 it('remembers a hundred kinds, and forgets the one that was logged longest ago', () => {
   const failures = new RepeatedFailures();
-  for (let code = 0; code <= 100; code += 1) expect(failures.note(fail('a', `${code}`))).toBe(0);
-  expect(failures.note(fail('a', '1'))).toBeUndefined();
-  expect(failures.note(fail('a', '0'))).toBe(0);
+  for (let code = 0; code <= 100; code += 1)
+    expect(failures.note(fail('a', `${code}`), 'GET /')).toBe(0);
+  expect(failures.note(fail('a', '1'), 'GET /')).toBeUndefined();
+  expect(failures.note(fail('a', '0'), 'GET /')).toBe(0);
 });

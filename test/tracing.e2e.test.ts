@@ -5,7 +5,7 @@ import type { Tracer } from '../src/observability/tracer.js';
 import { createLogger } from '../src/observability/logger.js';
 import { Collector } from './support/collector.js';
 import { PATIENCE } from './support/patience.js';
-import { lockPlants } from './support/plants-lock.js';
+import { lockPlants, WAIT_FOR_LOCKS } from './support/plants-lock.js';
 import { Workspace } from './support/process.js';
 import { RawSocket } from './support/raw-socket.js';
 import type { Environment, ServiceProcess } from './support/process.js';
@@ -32,7 +32,7 @@ describe('traces', () => {
     vi.stubEnv('OTEL_BSP_SCHEDULE_DELAY', '20');
     vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=test');
     tracer = await (await loadProgram()).createTracer(createLogger('silent'));
-    service = await startTestService({ tracer });
+    service = await startTestService({ tracer, parameters: WAIT_FOR_LOCKS });
   });
 
   afterAll(async () => {

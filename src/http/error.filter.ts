@@ -7,6 +7,7 @@ import { answerFailure, endStarted } from './answer-failure.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { RepeatedFailures } from '../observability/repeated-failures.js';
+import type { ErrorDto } from '../errors/error.dto.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
 
@@ -29,8 +30,7 @@ export class ErrorFilter implements ExceptionFilter {
 
     const failure = driverFailure(exception);
     const answer = toAnswer(failure);
-    const { error, message } = answer.body;
-    if (answer.status >= 500) this.report(failure, { requestId: request.id, error }, message);
+    if (answer.status >= 500) this.report(failure, request, answer.body);
     if (!response.headersSent) answerFailure(response, answer, this.metrics);
     // Unless its stream failed after the last byte.
     else if (!response.writableEnded) endStarted(response, answer, this.metrics);
@@ -40,9 +40,11 @@ export class ErrorFilter implements ExceptionFilter {
    * Logs 5xx answers. During an outage only the failures that detected it, which have a cause, are logged: the others
    * may be thousands a second. So may be failures for which nobody has provided.
    */
-  private report(failure: unknown, context: object, message: string): void {
+  private report(failure: unknown, request: Request, { error, message }: ErrorDto): void {
+    const context = { requestId: request.id, error };
     if (!(failure instanceof PlantStoreError)) {
-      const repeated = this.repeated.note(failure);
+      const path = String((request.route as { path?: unknown } | undefined)?.path);
+      const repeated = this.repeated.note(failure, `${request.method} ${path}`);
       if (repeated === undefined) return;
       this.logger.error({ ...context, err: failure, ...(repeated > 0 && { repeated }) }, message);
     } else if (failure.cause !== undefined) {

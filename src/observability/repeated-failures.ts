@@ -14,9 +14,12 @@ export class RepeatedFailures {
   /** By kind, the one that was logged longest ago first. */
   private readonly kinds = new Map<string, Kind>();
 
-  /** @returns how many were not logged since the last of this kind; `undefined` if this one should not be logged */
-  note(failure: unknown): number | undefined {
-    const kind = kindOf(failure);
+  /**
+   * @param where it happened, such as a route
+   * @returns how many were not logged since the last of this kind; `undefined` if this one should not be logged
+   */
+  note(failure: unknown, where: string): number | undefined {
+    const kind = `${where} ${kindOf(failure)}`;
     const known = this.kinds.get(kind);
     const now = performance.now();
     if (known !== undefined && now - known.since < INTERVAL) {
@@ -31,10 +34,10 @@ export class RepeatedFailures {
   }
 }
 
-/** Where the failure was thrown, and its code. Its message may contain values. */
+/** The failure without the values that its message may contain. */
 function kindOf(failure: unknown): string {
   if (!(failure instanceof Error)) return typeof failure;
   const code = 'code' in failure ? String(failure.code) : '';
-  const [thrownAt = ''] = /^ {4}at .*$/m.exec(failure.stack ?? '') ?? [];
-  return `${failure.name} ${code} ${thrownAt}`;
+  const message = failure.message.slice(0, 200).replaceAll(/"[^"]*"|'[^']*'|\d+/g, '…');
+  return `${failure.name} ${code} ${message}`;
 }

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { freePort, Workspace } from '../support/process.js';
 import type { Listening, ServiceProcess } from '../support/process.js';
-import { lockPlants } from '../support/plants-lock.js';
+import { lockPlants, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
 import { AUDIENCE, newKey, TestIssuer } from '../support/test-issuer.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
@@ -121,7 +121,7 @@ describe('a Prometheus that scrapes the service', () => {
       TestIssuer.start(),
     ]);
     service = workspace.start({
-      DATABASE_URL: database.url,
+      DATABASE_URL: `${database.url}?${WAIT_FOR_LOCKS}`,
       AUTH_TOKEN: TOKEN,
       AUTH_JWT_ISSUER: issuer.url,
       AUTH_JWT_AUDIENCE: AUDIENCE,

@@ -1,6 +1,9 @@
 import { Client } from 'pg';
 import type { TestDatabase } from './test-database.js';
 
+/** For the URL of the database: statements wait for a lock as long as tests hold it. */
+export const WAIT_FOR_LOCKS = 'lock_timeout=20000';
+
 /** Locks the table against writes until the returned function is called. */
 export async function lockPlants({ url }: TestDatabase): Promise<() => Promise<void>> {
   const client = new Client({ connectionString: url });
