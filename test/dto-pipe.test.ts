@@ -13,7 +13,7 @@ import type { ArgumentMetadata } from '@nestjs/common';
 import type { Request } from 'express';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
-import { DtoPipe } from '../src/http/dto.pipe.js';
+import { DtoPipe, NoParametersDto } from '../src/http/dto.pipe.js';
 import { toInteger } from '../src/http/exact-json.js';
 import { jsonBody } from '../src/http/json-body.js';
 import { NewPlantDto } from '../src/plants/dto/new-plant.dto.js';
@@ -253,6 +253,19 @@ describe('a DTO out of parameters', () => {
         message: expect.stringContaining(message),
       }) as Error,
     );
+  });
+
+  it('of NoParametersDto refuses each', () => {
+    const metadata: ArgumentMetadata = { type: 'query', metatype: NoParametersDto };
+    expect(pipe.transform({}, metadata)).toBeInstanceOf(NoParametersDto);
+    for (const query of [{ dry_run: '1' }, { constructor: '' }, { dry_run: ['1', '2'] }]) {
+      expect(() => pipe.transform(query, metadata)).toThrow(
+        expect.objectContaining({
+          code: 'parameter-not-valid',
+          message: `there is no parameter "${Object.keys(query).join()}"`,
+        }) as Error,
+      );
+    }
   });
 
   it('is checked in a path, too', () => {

@@ -327,16 +327,23 @@ describe('POST /plants/import', () => {
     ).toBe(200);
   });
 
-  it('refuses query parameters, and reads nothing', async () => {
-    const answer = await service.request('POST', '/plants/import?dry_run=1', {
+  it.each([
+    ['dry_run=1', 'there is no parameter "dry_run"'],
+    ['tag=a&tag=b', 'there is no parameter "tag"'],
+    ['__proto__=1', 'there is no parameter "__proto__"'],
+    ['%ff', 'the query is not percent-encoded UTF-8'],
+  ])('refuses the parameters ?%s, and stores nothing', async (query, message) => {
+    const answer = await service.request('POST', `/plants/import?${query}`, {
       headers: NDJSON,
       body: '{"id":1,"name":"a"}',
     });
-    expect(answer).toMatchObject({
-      status: 400,
-      json: { error: 40004, message: 'there is no parameter "dry_run"' },
-    });
+    expect(answer).toMatchObject({ status: 400, json: { error: 40004, message } });
     expect(await stored()).toEqual([]);
+  });
+
+  it('needs no parameters for a query that is empty', async () => {
+    const answer = await service.request('POST', '/plants/import?', { headers: NDJSON, body: '' });
+    expect(answer.status).toBe(200);
   });
 
   it('reads nothing without a token', async () => {

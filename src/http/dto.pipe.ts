@@ -30,6 +30,10 @@ export function NoOtherParameters(): ClassDecorator {
   return (target) => Reflect.defineMetadata(NO_OTHERS, true, target);
 }
 
+/** The class of a `@Query()` that refuses every parameter. */
+@NoOtherParameters()
+export class NoParametersDto {}
+
 /**
  * Builds the DTO of `@Body()`, `@Query()` or `@Param()` with class-transformer, and validates it with class-validator.
  * Members without a rule are ignored. An object or array without a class (`@Type()`) is passed unchanged; a
@@ -44,6 +48,7 @@ export class DtoPipe implements PipeTransform {
   transform(value: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
     const isSingle = data !== undefined;
     if (type === 'custom' || (isSingle && type !== 'body')) return value;
+    if (metatype === NoParametersDto) return withoutParameters(value as object);
     if (isSingle || !isDtoClass(metatype)) {
       // Path parameters are strings, and Nest's documentation declares them as `any`.
       if (type === 'param') return value;
@@ -78,6 +83,12 @@ export function toDto<T extends object>(
     throw new PlantStoreError('body-not-valid', `the ${source} must be a JSON object`);
   }
   return make(dtoClass, value, 'body-not-valid') as T;
+}
+
+/** class-validator would refuse an object whose class has no rules. */
+function withoutParameters(parameters: object): NoParametersDto {
+  refuseOthers(NoParametersDto, parameters);
+  return new NoParametersDto();
 }
 
 function refuseOthers(dtoClass: DtoClass, parameters: object): void {

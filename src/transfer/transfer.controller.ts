@@ -2,6 +2,7 @@ import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import type { StreamableFile } from '@nestjs/common';
 import type { Line } from '../http/body-lines.js';
 import { ClientGone } from '../http/client-gone.js';
+import { NoParametersDto } from '../http/dto.pipe.js';
 import { LinesFile, NdjsonLines } from '../http/ndjson.js';
 import { ExportPlantsDto } from './dto/export-plants.dto.js';
 import { ExportService } from './export.service.js';
@@ -19,6 +20,7 @@ export class TransferController {
   @HttpCode(200)
   @ApiImportPlants()
   import(
+    @Query() _query: NoParametersDto,
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
     @ClientGone() clientGone: AbortSignal,
   ): StreamableFile {

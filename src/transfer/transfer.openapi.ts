@@ -14,13 +14,13 @@ export function ApiImportPlants(): MethodDecorator {
       operationId: 'importPlants',
       tags: ['plants'],
       summary: 'Import plants',
-      description: `Creates a plant for each line of the body, which is a NewPlant in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary.\n\nAn import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: plants that are stored with the same content count as unchanged.`,
+      description: `Creates a plant for each line of the body, which is a NewPlant in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary. There are no parameters; a request with any is refused.\n\nAn import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: plants that are stored with the same content count as unchanged.`,
     }),
     ApiConsumes(NDJSON),
     ApiBody({
       required: false,
       description:
-        'NewPlants, each on a line of its own, or none. The limit on the length of a body applies to each line, and the body can have any length.',
+        'NewPlants, each on a line of its own, or none. Blank lines are skipped. The limit on the length of a body applies to each line, and the body can have any length.',
       schema: { type: 'string' },
       examples: {
         plants: { summary: 'Two plants', value: ndjson(...PLANTS) },
@@ -52,11 +52,15 @@ export function ApiImportPlants(): MethodDecorator {
         },
       },
     }),
-    ApiErrors([
-      'unsupported-media-type',
-      `the body must be ${NDJSON} in UTF-8, without Content-Encoding; the request has Content-Type "text/plain"`,
-      ['Accept-Post'],
-    ]),
+    ApiErrors(
+      ['parameter-not-valid', 'there is no parameter "dry_run"'],
+      [
+        'unsupported-media-type',
+        `the body must be ${NDJSON} in UTF-8, without Content-Encoding; the request has Content-Type "text/plain"`,
+        ['Accept-Post'],
+      ],
+      'too-many-imports',
+    ),
   );
 }
 
@@ -67,18 +71,23 @@ export function ApiExportPlants(): MethodDecorator {
       tags: ['plants'],
       summary: 'Export plants',
       description:
-        'Returns all plants that match, each on a line of its own, in ascending order of their ids. The answer can be imported. Plants that change meanwhile appear with their old or their new content. If the export fails, the connection breaks before the end of the answer; `after` with the last id continues it.',
+        'Returns all plants that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: `after` with the last id continues it. The answer can be imported. Plants that change meanwhile appear with their old or their new content.',
     }),
     ApiOkResponse({
-      description: 'The plants. Each line is a StoredPlant in JSON.',
+      description: 'The plants. Each line is a StoredPlant in JSON. The last line is empty.',
       content: {
         [NDJSON]: {
           schema: { type: 'string' },
-          examples: { plants: { summary: 'Two plants', value: ndjson(...PLANTS) } },
+          examples: { plants: { summary: 'Two plants', value: `${ndjson(...PLANTS)}\n` } },
         },
       },
     }),
-    ApiErrors(['parameter-not-valid', 'name must have at least 3 characters'], 'search-too-slow'),
+    ApiErrors(
+      ['parameter-not-valid', 'name must have at least 3 characters'],
+      'search-too-slow',
+      'too-many-searches',
+      'too-many-exports',
+    ),
   );
 }
 
