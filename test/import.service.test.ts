@@ -1,6 +1,8 @@
 import { Test } from '@nestjs/testing';
 import { DatabaseError } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ERROR_TABLE } from '../src/errors/error-table.js';
+import type { ErrorCode } from '../src/errors/error-table.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import type { Line } from '../src/http/body-lines.js';
 import { createLogger, LOGGER } from '../src/observability/logger.js';
@@ -63,17 +65,26 @@ async function run(...texts: readonly string[]): Promise<string> {
   return answer;
 }
 
+const CODES = Object.keys(ERROR_TABLE) as ErrorCode[];
+
+function isTemporary(code: ErrorCode): boolean {
+  return [429, 503].includes(ERROR_TABLE[code].status);
+}
+
 const UNAVAILABLE = new PlantStoreError('database-unavailable');
 
 describe('an import', () => {
-  it.each(['database-unavailable', 'overloaded'] as const)(
-    'retries a line after %s',
-    async (code) => {
-      store.mockRejectedValueOnce(new PlantStoreError(code)).mockResolvedValue('created');
-      expect(await run('{"id":1,"name":"a"}')).toBe('{"created":1,"unchanged":0,"refused":0}\n');
-      expect(store).toHaveBeenCalledTimes(2);
-    },
-  );
+  it.each(CODES.filter(isTemporary))('retries a line after %s', async (code) => {
+    store.mockRejectedValueOnce(new PlantStoreError(code)).mockResolvedValue('created');
+    expect(await run('{"id":1,"name":"a"}')).toBe('{"created":1,"unchanged":0,"refused":0}\n');
+    expect(store).toHaveBeenCalledTimes(2);
+  });
+
+  it.each(CODES.filter((code) => !isTemporary(code)))('retries no line after %s', async (code) => {
+    store.mockRejectedValueOnce(new PlantStoreError(code)).mockResolvedValue('created');
+    await run('{"id":1,"name":"a"}').catch(() => {});
+    expect(store).toHaveBeenCalledTimes(1);
+  });
 
   it('fails like a create if the outage lasts', async () => {
     store.mockRejectedValue(UNAVAILABLE);

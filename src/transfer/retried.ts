@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { driverFailure } from '../database/database-failure.js';
+import { ERROR_TABLE } from '../errors/error-table.js';
+import type { ErrorDefinition } from '../errors/error-table.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /** How long an outage is waited for, in milliseconds. A failover takes up to 30 s. */
@@ -9,7 +11,7 @@ const RETRY_TIME = 30_000;
 const RETRY_DELAY = 250;
 
 /**
- * Repeats work while the database is unavailable or overloaded.
+ * Repeats work while it fails temporarily.
  *
  * @param signal ends the repeats
  */
@@ -22,14 +24,16 @@ export async function retried<Result>(
     try {
       return await work();
     } catch (error) {
-      if (!isOutage(error) || performance.now() > deadline) throw error;
+      if (!isTemporary(error) || performance.now() > deadline) throw error;
       await sleep(RETRY_DELAY, undefined, { signal });
     }
   }
 }
 
-function isOutage(error: unknown): boolean {
+/** Whether clients are told to send a request that fails so again. */
+function isTemporary(error: unknown): boolean {
   const failure = driverFailure(error);
   if (!(failure instanceof PlantStoreError)) return false;
-  return failure.code === 'database-unavailable' || failure.code === 'overloaded';
+  const { headers = {} }: ErrorDefinition = ERROR_TABLE[failure.code];
+  return 'Retry-After' in headers;
 }
