@@ -293,12 +293,16 @@ describe('import', () => {
     expect(answers).toEqual([]);
   });
 
-  it('waits as long as Retry-After says', async () => {
-    const proxy = await unsteady(['too many requests']);
+  it('waits as long as Retry-After says, after 429 and 503', async () => {
     await writeFile('a.ndjson', plants(1, 1));
-    const start = performance.now();
-    await run(['import', 'a.ndjson'], { env: { PLANT_STORE_URL: proxy.url } });
-    expect(performance.now() - start).toBeGreaterThan(990);
+    for (const mishap of ['too many requests', 'unavailable'] as const) {
+      const proxy = await unsteady([mishap]);
+      const start = performance.now();
+      const { code } = await run(['import', 'a.ndjson'], { env: { PLANT_STORE_URL: proxy.url } });
+      expect(performance.now() - start).toBeGreaterThan(990);
+      expect(proxy.isDone).toBe(true);
+      expect(code).toBe(0);
+    }
   });
 
   it('goes on with another replica after a while without any', async () => {
@@ -426,6 +430,23 @@ describe('export', () => {
     expect(stderr).toContain('plant-store: the connection broke; trying again\n');
     expect(stdout).toBe(plants(1, 3));
     expect(code).toBe(0);
+  });
+
+  it.each([
+    [429, () => '1'],
+    // Whole seconds, of which at least one is left.
+    [503, () => new Date(Date.now() + 2_000).toUTCString()],
+  ])('waits as long as Retry-After says after %i', async (status, retryAfter) => {
+    const asked: number[] = [];
+    const url = await serve((_request, response) => {
+      asked.push(performance.now());
+      if (asked.length === 1) response.writeHead(status, { 'Retry-After': retryAfter() }).end();
+      else response.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).end('\n');
+    });
+    const { code } = await run(['export'], { env: { PLANT_STORE_URL: url } });
+    expect(code).toBe(0);
+    expect(asked).toHaveLength(2);
+    expect(asked[1]! - asked[0]!).toBeGreaterThan(950);
   });
 
   it('goes on after the last whole line when answers break or fail', async () => {

@@ -60,7 +60,21 @@ it('begin anew for a request that comes long after the last success', async () =
 });
 
 it('end at once if the service asks to wait for too long', async () => {
-  await expect(retries().run(failing(1, 0, 121 * SECOND))).rejects.toBeInstanceOf(CommandError);
+  const announced: string[] = [];
+  const all = retries(announced);
+  const attempt = vi.fn<() => Promise<number>>(failing(1, SECOND, 121 * SECOND));
+  await expect(all.run(attempt)).rejects.toEqual(
+    new CommandError(3, 'away; gave up, because it asks to wait for 121 seconds'),
+  );
+  expect(attempt).toHaveBeenCalledOnce();
+  expect(announced).toEqual([]);
+});
+
+it('wait as long as the service asks to', async () => {
+  const start = Date.now();
+  expect(await retries().run(failing(1, 0, 100))).toBe(2);
+  // Timers may be early by a millisecond.
+  expect(Date.now() - start).toBeGreaterThanOrEqual(99);
 });
 
 it('are announced at most every 10 seconds', async () => {

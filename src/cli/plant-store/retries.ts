@@ -81,19 +81,23 @@ export class Retries {
     return Math.min(firstPause * 2 ** failures, longestPause) * (0.5 + Math.random() / 2);
   }
 
-  private note({ message }: TemporaryFailure, since: number, wait: number): void {
+  private note({ message, retryAfter }: TemporaryFailure, since: number, wait: number): void {
     this.failures += 1;
     const { patience } = this.limits;
     const now = performance.now();
     if (now + wait > since + patience) {
-      const seconds = Math.round(patience / 1_000);
-      throw new CommandError(
-        EXIT.incomplete,
-        `${message}; gave up after ${seconds} seconds without success`,
-      );
+      const reason =
+        retryAfter > patience
+          ? `, because it asks to wait for ${inSeconds(retryAfter)}`
+          : ` after ${inSeconds(patience)} without success`;
+      throw new CommandError(EXIT.incomplete, `${message}; gave up${reason}`);
     }
     if (now - this.lastAnnouncement < ANNOUNCEMENT_INTERVAL) return;
     this.lastAnnouncement = now;
     this.announce(`plant-store: ${message}; trying again`);
   }
+}
+
+function inSeconds(milliseconds: number): string {
+  return `${Math.round(milliseconds / 1_000)} seconds`;
 }
