@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,9 +82,9 @@ async function linkTo(target: string): Promise<FaultyLink> {
 
 async function unsteady(
   mishaps: Parameters<typeof UnsteadyProxy.to>[1],
-  target = service.url,
+  maxBody?: number,
 ): Promise<UnsteadyProxy> {
-  const proxy = await UnsteadyProxy.to(target, mishaps);
+  const proxy = await UnsteadyProxy.to(service.url, mishaps, maxBody);
   cleanups.push(() => proxy.close());
   return proxy;
 }
@@ -190,12 +190,46 @@ describe('import', () => {
     expect(await readFile('a.refused-3.ndjson', 'utf8')).toBe('x\n');
   });
 
-  it('says that it cannot write refused lines', async () => {
-    await writeFile('a.ndjson', 'x\n');
-    const { code, stderr } = await run(['import', 'a.ndjson', '--refused', 'no/folder.ndjson']);
-    expect(stderr).toMatch(/^plant-store: ENOENT: no such file or directory, open 'no\/folder/m);
+  it('stops all requests when it cannot write refused lines, and says so', async () => {
+    const answers: ServerResponse[] = [];
+    const gone = vi.fn<() => void>();
+    const url = await serve((request, response) => {
+      answers.push(response.once('close', gone));
+      request.resume();
+      // The requests that came before wait for their answers, however long.
+      if (answers.length !== 4) return;
+      answers[0]!.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
+      answers[0]!.end(
+        '{"line":1,"error":40001,"message":"no"}\n{"created":1999,"unchanged":0,"refused":1}\n',
+      );
+    });
+    await writeFile('a.ndjson', `x\n${plants(1, 20_000)}`);
+    const { code, stdout, stderr } = await run(
+      ['import', 'a.ndjson', '--refused', 'no/folder.ndjson'],
+      { env: { PLANT_STORE_URL: url } },
+    );
+    expect(stderr).toContain(
+      'plant-store: the refused records cannot be written to no/folder.ndjson: ENOENT\n',
+    );
     expect(stderr).toContain('The import is incomplete.');
+    expect(stderr).not.toContain('mend them');
+    expect(stdout).toMatch(/^created 1999, unchanged 0, refused 1 /);
     expect(code).toBe(3);
+    await vi.waitFor(() => expect(gone).toHaveBeenCalledTimes(4), PATIENCE);
+    expect(answers).toHaveLength(4);
+  });
+
+  it('ends when it cannot go on, although its input could', async () => {
+    const stdin = openStdin();
+    const command = new Run(service.url, ['import', '-'], {
+      stdin,
+      env: { PLANT_STORE_TOKEN: 'wrong' },
+    });
+    stdin.write(plants(1, 2_001));
+    const { code, stderr } = await command.result;
+    expect(stderr).toMatch(/^plant-store: 40101 /);
+    expect(code).toBe(3);
+    expect(stdin.destroyed).toBe(true);
   });
 
   it('prints the first 20 refused lines, in their order', async () => {
@@ -240,14 +274,22 @@ describe('import', () => {
     for (const length of rest.slice(0, -1)) expect(length).toBeLessThanOrEqual(512 * 1024);
   });
 
-  it('counts a line as refused if a proxy accepts only shorter ones', async () => {
-    const url = await serve((request, response) => {
-      request.resume().on('end', () => response.writeHead(413).end());
+  it('halves a request that is too long for a proxy, and counts a line as refused that is', async () => {
+    const proxy = await unsteady([], 10_000);
+    const long = `{"id":501,"name":"${'x'.repeat(10_000)}"}\n`;
+    await writeFile('a.ndjson', `x\n${plants(1, 500)}${long}\n${plants(502, 1_500)}{"id":0}\n`);
+    const { code, stdout, stderr } = await run(['import', 'a.ndjson'], {
+      env: { PLANT_STORE_URL: proxy.url },
     });
-    await writeFile('a.ndjson', plants(1, 1));
-    const { code, stderr } = await run(['import', 'a.ndjson'], { env: { PLANT_STORE_URL: url } });
-    expect(stderr).toMatch(/^a\.ndjson:1: the answer was 413 Payload Too Large\n/);
+    expect(stderr.split('\n').slice(0, 3)).toEqual([
+      expect.stringMatching(/^a\.ndjson:1: 40001 /),
+      'a.ndjson:502: the answer was 413 Payload Too Large',
+      'a.ndjson:2004: 40003 name is missing',
+    ]);
+    expect(stdout).toMatch(/^created 2000, unchanged 0, refused 3 /);
     expect(code).toBe(1);
+    expect(await readFile('a.refused.ndjson', 'utf8')).toBe(`x\n${long}{"id":0}\n`);
+    expect(await storedCount()).toBe(2_000);
   });
 
   it('repeats requests that a proxy refuses or whose answer is lost, and stores each plant once', async () => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { get, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
@@ -186,12 +186,42 @@ describe('an export', () => {
   });
 });
 
+/** nginx with its defaults: it speaks HTTP/1.0 to the service. */
+async function startDefaultNginx(): Promise<ReverseProxy & { readonly url: string }> {
+  const [port, plain] = [await lastingPort(), await lastingPort()];
+  const proxy = await startNginx({
+    folder: workspace.folder,
+    template: 'test/faults/nginx-defaults.conf',
+    port,
+    values: { SERVICE: String(replica.port), PLAIN: String(plain) },
+  });
+  return Object.assign(proxy, { url: `http://127.0.0.1:${plain}` });
+}
+
+it('an import behind nginx counts a line as refused that is longer than nginx accepts', async () => {
+  const proxy = await startDefaultNginx();
+  try {
+    const file = workspace.path('plants.ndjson');
+    const long = `{"id":0,"name":"${'x'.repeat(8_000_000)}"}\n`;
+    await writeFile(file, (await text(Readable.from(plants(1_000)))) + long);
+    const refused = ['--refused', workspace.path('refused.ndjson')];
+    const env = { PLANT_STORE_TOKEN: TOKEN };
+    const { code, stdout, stderr } = await new Run(proxy.url, ['import', file, ...refused], { env })
+      .result;
+    expect(stderr).toContain(':1001: the answer was 413 Request Entity Too Large\n');
+    expect(stdout).toMatch(/^created 1000, unchanged 0, refused 1 /);
+    expect(code).toBe(1);
+    expect(await readFile(refused[1]!, 'utf8')).toBe(long);
+  } finally {
+    await proxy.stop();
+  }
+});
+
 describe('an export behind a proxy that speaks HTTP/1.0 to the service', () => {
   /** Enough for the service to die before it has sent them. */
   const MANY = 5 * COUNT;
 
-  let proxy: ReverseProxy;
-  let url: string;
+  let proxy: Awaited<ReturnType<typeof startDefaultNginx>>;
   let folder: string;
   let file: string;
 
@@ -199,14 +229,7 @@ describe('an export behind a proxy that speaks HTTP/1.0 to the service', () => {
     await postgres.query(
       `INSERT INTO plants SELECT n, 'Plant ' || n, repeat('x', 1000) FROM generate_series(1, ${MANY}) n`,
     );
-    const [port, plain] = [await lastingPort(), await lastingPort()];
-    proxy = await startNginx({
-      folder: workspace.folder,
-      template: 'test/faults/nginx-defaults.conf',
-      port,
-      values: { SERVICE: String(replica.port), PLAIN: String(plain) },
-    });
-    url = `http://127.0.0.1:${plain}`;
+    proxy = await startDefaultNginx();
     folder = await mkdtemp(workspace.path('exported-'));
     file = join(folder, 'plants.ndjson');
   });
@@ -215,14 +238,14 @@ describe('an export behind a proxy that speaks HTTP/1.0 to the service', () => {
 
   function command(limits = IMPATIENT): Run {
     const env = { PLANT_STORE_TOKEN: TOKEN };
-    return new Run(url, ['export', '--output', file], { env, limits });
+    return new Run(proxy.url, ['export', '--output', file], { env, limits });
   }
 
   /** curl, then what docs/import-and-export.md says to do. Returns the exit codes. */
   async function curl(): Promise<readonly (number | null)[]> {
     const codes: (number | null)[] = [];
     for (const line of [
-      `curl -sS ${url}/plants/export -H 'Authorization: Bearer ${TOKEN}' -o plants.ndjson`,
+      `curl -sS ${proxy.url}/plants/export -H 'Authorization: Bearer ${TOKEN}' -o plants.ndjson`,
       "tail -n 1 plants.ndjson | grep -qx ''",
     ]) {
       const child = spawn('sh', ['-c', line], { cwd: folder, stdio: 'ignore' });
@@ -244,7 +267,7 @@ describe('an export behind a proxy that speaks HTTP/1.0 to the service', () => {
   it('breaks if it fails', async () => {
     const headers = { Authorization: `Bearer ${TOKEN}` };
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      get(`${url}/plants/export`, { headers }, resolve).once('error', reject);
+      get(`${proxy.url}/plants/export`, { headers }, resolve).once('error', reject);
     });
     await postgres.query('ALTER TABLE plants RENAME TO moved');
     await expect(text(response)).rejects.toThrow('aborted');

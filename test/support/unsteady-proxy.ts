@@ -26,16 +26,22 @@ export class UnsteadyProxy {
     private readonly server: Server,
     private readonly target: string,
     private readonly mishaps: Mishap[],
+    private readonly maxBody: number,
   ) {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       void this.handle(request, response);
     });
   }
 
-  static async to(target: string, mishaps: readonly Mishap[] = []): Promise<UnsteadyProxy> {
+  /** @param maxBody longest body that is passed on, in bytes */
+  static async to(
+    target: string,
+    mishaps: readonly Mishap[] = [],
+    maxBody = Infinity,
+  ): Promise<UnsteadyProxy> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new UnsteadyProxy(server, target, [...mishaps]);
+    return new UnsteadyProxy(server, target, [...mishaps], maxBody);
   }
 
   get url(): string {
@@ -57,6 +63,10 @@ export class UnsteadyProxy {
     const mishap = this.mishaps.shift() ?? 'none';
     const body = await bytesOf(request);
     this.bodies.push(body.length);
+    if (body.length > this.maxBody) {
+      response.writeHead(413, { 'Content-Type': 'text/html' }).end('<h1>413 Too Large</h1>');
+      return;
+    }
     if (mishap === 'bad gateway') {
       response.writeHead(502, { 'Content-Type': 'text/html' }).end('<h1>502 Bad Gateway</h1>');
       return;

@@ -75,7 +75,7 @@ export async function importFiles(
       const format = formats[at]!;
       const refused = new RefusedFile(options.refused ?? refusedPath(file, format));
       const source = file === '-' ? terminal.stdin : createReadStream(file);
-      addAbortSignal(signal, source);
+      addAbortSignal(run.signal, source);
       const name = file === '-' ? 'stdin' : file;
       try {
         await run.add(name, await inputOf(format, name, source), refused);
@@ -130,7 +130,8 @@ class Import {
   private readonly refusedFiles: string[] = [];
   private readonly retries: Retries;
   private readonly stop = new AbortController();
-  private readonly signal: AbortSignal;
+  /** Aborted when the import cannot go on. */
+  readonly signal: AbortSignal;
 
   constructor(
     private readonly connection: Connection,
@@ -149,10 +150,8 @@ class Import {
     const settle = async () => {
       const refusals = await sending.shift()!;
       this.print(name, refusals);
-      await refusedFile.append(
-        input.header,
-        refusals.map(({ record }) => record.source),
-      );
+      const sources = refusals.map(({ record }) => record.source);
+      await refusedFile.append(input.header, sources).catch((error: unknown) => this.fail(error));
     };
     try {
       for await (const batch of batchesOf(input.records())) {
@@ -160,10 +159,12 @@ class Import {
         if (this.failure !== undefined) break;
         sending.push(this.send(batch));
       }
-    } finally {
-      while (sending.length > 0) await settle();
-      if (refusedFile.name !== undefined) this.refusedFiles.push(refusedFile.name);
+    } catch (error) {
+      // The rest of the input cannot be read. The requests go on.
+      this.failure ??= error;
     }
+    while (sending.length > 0) await settle();
+    if (refusedFile.name !== undefined) this.refusedFiles.push(refusedFile.name);
     if (this.failure !== undefined) throw this.failure as Error;
   }
 
@@ -183,6 +184,12 @@ class Import {
     }
   }
 
+  /** Ends all requests. */
+  private fail(error: unknown): void {
+    this.failure ??= error;
+    this.stop.abort();
+  }
+
   /** Never rejects. A failure ends the other requests, too. */
   private async send(batch: Batch): Promise<readonly Refusal[]> {
     const sent = batch.filter((record) => 'json' in record);
@@ -198,8 +205,7 @@ class Import {
       this.progress.bytes += batch.reduce((sum, { source }) => sum + source.length, 0);
       return refusals.toSorted((a, b) => a.record.line - b.record.line);
     } catch (error) {
-      this.failure ??= error;
-      this.stop.abort();
+      this.fail(error);
       return [];
     }
   }
@@ -215,13 +221,23 @@ class Import {
         return parseAnswer(await readText(response), records);
       });
     } catch (error) {
-      const [record, ...others] = records;
       // A proxy accepts shorter bodies than the service.
-      if (error instanceof RequestRefused && error.status === 413 && others.length === 0) {
-        return { created: 0, unchanged: 0, refusals: [{ record: record!, reason: error.message }] };
-      }
-      throw error;
+      if (!(error instanceof RequestRefused && error.status === 413)) throw error;
+      if (records.length > 1) return this.postHalves(records);
+      const refusals = records.map((record) => ({ record, reason: error.message }));
+      return { created: 0, unchanged: 0, refusals };
     }
+  }
+
+  private async postHalves(records: readonly Sendable[]): Promise<Answer> {
+    const half = Math.ceil(records.length / 2);
+    const first = await this.post(records.slice(0, half));
+    const second = await this.post(records.slice(half));
+    return {
+      created: first.created + second.created,
+      unchanged: first.unchanged + second.unchanged,
+      refusals: [...first.refusals, ...second.refusals],
+    };
   }
 
   private print(name: string, refusals: readonly Refusal[]): void {

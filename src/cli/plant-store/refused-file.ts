@@ -1,28 +1,44 @@
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { parse, sep } from 'node:path';
+import { CommandError, EXIT } from './command-error.js';
 
 /** A file of refused records. It is made with the first of them, and never in place of an existing file. */
 export class RefusedFile {
   private file: FileHandle | undefined;
+  private isBroken = false;
 
   /** @param path the file that is wanted; if it exists, a number is added to the name */
   constructor(private path: string) {}
 
-  /** The name of the file, if any record was refused. */
+  /** The name of the file, if any record was refused and all of them could be written. */
   get name(): string | undefined {
-    return this.file && this.path;
+    return this.isBroken ? undefined : this.file && this.path;
   }
 
-  /** @param header what the file begins with */
+  /**
+   * Does nothing after a failure.
+   *
+   * @param header what the file begins with
+   * @throws CommandError if the records cannot be written
+   */
   async append(header: Buffer, records: readonly Buffer[]): Promise<void> {
-    if (records.length === 0) return;
-    const lines = records.map(withLineEnd);
-    if (this.file === undefined) {
-      this.file = await this.create();
-      if (header.length > 0) lines.unshift(withLineEnd(header));
+    if (records.length === 0 || this.isBroken) return;
+    try {
+      const lines = records.map(withLineEnd);
+      if (this.file === undefined) {
+        this.file = await this.create();
+        if (header.length > 0) lines.unshift(withLineEnd(header));
+      }
+      await this.file.appendFile(Buffer.concat(lines));
+    } catch (error) {
+      this.isBroken = true;
+      const reason = (error as NodeJS.ErrnoException).code;
+      throw new CommandError(
+        EXIT.incomplete,
+        `the refused records cannot be written to ${this.path}: ${reason}`,
+      );
     }
-    await this.file.appendFile(Buffer.concat(lines));
   }
 
   async close(): Promise<void> {
