@@ -168,7 +168,7 @@ export const ERROR_TABLE = {
   'row-locked': {
     status: 503,
     number: 50310,
-    message: 'another transaction of the database holds the row',
+    message: 'another transaction holds the row or the table',
     headers: { 'Retry-After': '1' },
   },
 } as const satisfies Record<string, ErrorDefinition>;

@@ -37,7 +37,7 @@ export interface paths {
         };
         /**
          * Export plants
-         * @description Returns all plants that match, each on a line of its own, in ascending order of their ids. The answer can be imported. Plants that change meanwhile appear with their old or their new content. If the export fails, the connection breaks before the end of the answer; `after` with the last id continues it.
+         * @description Returns all plants that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: `after` with the last id continues it. The answer can be imported. Plants that change meanwhile appear with their old or their new content.
          */
         get: operations["exportPlants"];
         put?: never;
@@ -59,7 +59,7 @@ export interface paths {
         put?: never;
         /**
          * Import plants
-         * @description Creates a plant for each line of the body, which is a NewPlant in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary.
+         * @description Creates a plant for each line of the body, which is a NewPlant in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary. There are no parameters; a request with any is refused.
          *
          *     An import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: plants that are stored with the same content count as unchanged.
          */
@@ -146,7 +146,7 @@ export interface components {
              *     - 50307: too many changes are running
              *     - 50308: too many large bodies are being received
              *     - 50309: too many large answers are being sent
-             *     - 50310: another transaction of the database holds the row
+             *     - 50310: another transaction holds the row or the table
              */
             error: number;
             /** @description Text describing the error. */
@@ -253,9 +253,9 @@ export interface operations {
     listPlants: {
         parameters: {
             query?: {
-                /** @description Only plants with exactly this tag. */
+                /** @description Only plants with exactly this tag. `tag` and `name` together have at most 2000 bytes, percent-encoded. */
                 tag?: string;
-                /** @description Only plants whose name contains this text, in upper or lower case. At least 3 characters. */
+                /** @description Only plants whose name contains this text, in upper or lower case, in its first 4,000 characters. 3 to 200 characters. */
                 name?: string;
                 /** @description The most plants of the page. */
                 limit?: number;
@@ -390,7 +390,7 @@ export interface operations {
              *
              *     50305: the database takes too long
              *
-             *     50310: another transaction of the database holds the row
+             *     50310: another transaction holds the row or the table
              */
             503: {
                 headers: {
@@ -581,7 +581,7 @@ export interface operations {
              *
              *     50305: the database takes too long
              *
-             *     50310: another transaction of the database holds the row
+             *     50310: another transaction holds the row or the table
              */
             503: {
                 headers: {
@@ -611,9 +611,9 @@ export interface operations {
     exportPlants: {
         parameters: {
             query?: {
-                /** @description Only plants with exactly this tag. */
+                /** @description Only plants with exactly this tag. `tag` and `name` together have at most 2000 bytes, percent-encoded. */
                 tag?: string;
-                /** @description Only plants whose name contains this text, in upper or lower case. At least 3 characters. */
+                /** @description Only plants whose name contains this text, in upper or lower case, in its first 4,000 characters. 3 to 200 characters. */
                 name?: string;
                 /** @description Only plants with a greater id: the last id that was received. The `Link` of a page has this value. */
                 after?: bigint;
@@ -627,7 +627,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The plants. Each line is a StoredPlant in JSON. */
+            /** @description The plants. Each line is a StoredPlant in JSON. The last line is empty. */
             200: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -696,7 +696,13 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 42904: too many requests of this connection are not answered yet */
+            /**
+             * @description 42901: too many searches are running
+             *
+             *     42902: too many exports are open
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
             429: {
                 headers: {
                     /** @description Seconds to wait before the request is sent again. */
@@ -744,7 +750,7 @@ export interface operations {
              *
              *     50305: the database takes too long
              *
-             *     50310: another transaction of the database holds the row
+             *     50310: another transaction holds the row or the table
              */
             503: {
                 headers: {
@@ -781,7 +787,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description NewPlants, each on a line of its own, or none. The limit on the length of a body applies to each line, and the body can have any length. */
+        /** @description NewPlants, each on a line of its own, or none. Blank lines are skipped. The limit on the length of a body applies to each line, and the body can have any length. */
         requestBody?: {
             content: {
                 "application/x-ndjson": string;
@@ -799,7 +805,11 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            /** @description 40000: the request is malformed */
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40004: a parameter is not valid
+             */
             400: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -866,7 +876,11 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 42904: too many requests of this connection are not answered yet */
+            /**
+             * @description 42903: too many imports are running
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
             429: {
                 headers: {
                     /** @description Seconds to wait before the request is sent again. */
@@ -914,7 +928,7 @@ export interface operations {
              *
              *     50305: the database takes too long
              *
-             *     50310: another transaction of the database holds the row
+             *     50310: another transaction holds the row or the table
              */
             503: {
                 headers: {
@@ -1097,7 +1111,7 @@ export interface operations {
              *
              *     50305: the database takes too long
              *
-             *     50310: another transaction of the database holds the row
+             *     50310: another transaction holds the row or the table
              */
             503: {
                 headers: {
@@ -1146,11 +1160,9 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The plant as it is stored now. */
+            /** @description The plant as it is stored now. For its entity tag, look it up. */
             200: {
                 headers: {
-                    /** @description The entity tag of the plant, for `If-Match` and `If-None-Match` (RFC 9110, section 8.8.3). */
-                    ETag?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -1317,7 +1329,7 @@ export interface operations {
              *
              *     50305: the database takes too long
              *
-             *     50310: another transaction of the database holds the row
+             *     50310: another transaction holds the row or the table
              */
             503: {
                 headers: {
@@ -1496,7 +1508,7 @@ export interface operations {
              *
              *     50305: the database takes too long
              *
-             *     50310: another transaction of the database holds the row
+             *     50310: another transaction holds the row or the table
              */
             503: {
                 headers: {
@@ -1717,7 +1729,7 @@ export interface operations {
              *
              *     50305: the database takes too long
              *
-             *     50310: another transaction of the database holds the row
+             *     50310: another transaction holds the row or the table
              */
             503: {
                 headers: {
