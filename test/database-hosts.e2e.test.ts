@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { connect } from '../src/database/connect.js';
+import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
 import { applyMigrations, revertMigration } from '../src/database/migrate.js';
 import { createDataSource } from './support/data-source.js';
 import { PATIENCE } from './support/patience.js';
@@ -14,7 +14,7 @@ import type { TestDatabase } from './support/test-database.js';
 import { startTestService } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 
-const HURRIED = { wait: 300, retry: 20, migrationLock: 300 };
+const HURRIED = { ...STARTUP_LIMITS, wait: 300, retry: 20 };
 
 /** A port that refuses connections: nobody may listen on it. */
 const REFUSED = '127.0.0.1:1';

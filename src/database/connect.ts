@@ -21,8 +21,12 @@ export const STARTUP_LIMITS = {
   wait: 30_000,
   /** Between two attempts. */
   retry: 500,
-  /** For another instance that is migrating. */
+  /** For another instance that is migrating and shows no sign of life, and for locks that a migration needs. */
   migrationLock: 60_000,
+  /** Between two signs of life of the instance that is migrating. */
+  beat: 5_000,
+  /** For a migration to wait for a lock on a table. Requests wait behind it. */
+  tableLock: 500,
 } as const;
 
 export type StartupLimits = Readonly<Record<keyof typeof STARTUP_LIMITS, number>>;

@@ -7,6 +7,7 @@ import { DATABASE_LIMITS } from './limits.js';
 import { CreatePlants1763683200000 } from './migrations/1763683200000-create-plants.js';
 import { DistributeTables1795305600000 } from './migrations/1795305600000-distribute-tables.js';
 import { IndexPlants1795309200000 } from './migrations/1795309200000-index-plants.js';
+import { IndexNames1795392000000 } from './migrations/1795392000000-index-names.js';
 
 /** TypeORM prints some failures even with `logging: false`. The code that handles them reports them. */
 const SILENT: Logger = {
@@ -37,6 +38,7 @@ export function dataSourceOptions(
       CreatePlants1763683200000,
       DistributeTables1795305600000,
       IndexPlants1795309200000,
+      IndexNames1795392000000,
     ],
     migrationsTableName: 'plant_store_migrations',
     synchronize: false,

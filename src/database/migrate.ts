@@ -1,18 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import pg, { DatabaseError } from 'pg';
 import { DataSource, MigrationExecutor } from 'typeorm';
-import type { DataSourceOptions, EntityManager } from 'typeorm';
+import type { DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
 import { StartupError } from '../errors/startup.error.js';
 import { poolOf } from './bounded-pool.js';
 import { serverOf, STARTUP_LIMITS } from './connect.js';
-import type { StartupLimits, Waiting } from './connect.js';
-import { describeFailure } from './database-failure.js';
+import type { Waiting } from './connect.js';
+import { describeFailure, driverFailure } from './database-failure.js';
+import { indexProgress } from './index-progress.js';
+import { MigrationLock, SIGN_OF_LIFE, withoutTimeouts } from './migration-lock.js';
 
-/** Key of the advisory lock of all instances (PostgreSQL manual, chapter 13.3.5). Any number works. */
-const MIGRATION_LOCK = 7_526_841_013;
+/** lock not available, deadlock detected. */
+const CONTENTION = ['55P03', '40P01'];
 
 /**
- * Applies all pending migrations in one transaction. If several instances start at once, only the first applies them.
+ * Applies all pending migrations, each in a transaction of its own, unless it has `transaction = false`. If several
+ * instances start at once, only the first applies them.
  *
  * @throws StartupError
  * @throws AbortError when `signal` aborts the wait for another instance
@@ -24,10 +27,14 @@ export async function applyMigrations(dataSource: DataSource, waiting: Waiting):
     return;
   }
   log.info('applying the migrations');
-  const applied = await migrate(dataSource, waiting, (executor) =>
-    executor.executePendingMigrations(),
-  );
-  log.info({ applied: applied.map(({ name }) => name) }, 'the database is up to date');
+  const applied = await migrate(dataSource, waiting, async (executor, perform) => {
+    const pending = await executor.getPendingMigrations();
+    for (const migration of pending) {
+      await perform(migration.instance, () => executor.executeMigration(migration));
+    }
+    return pending.map(({ name }) => name);
+  });
+  log.info({ applied }, 'the database is up to date');
 }
 
 /**
@@ -37,65 +44,145 @@ export async function applyMigrations(dataSource: DataSource, waiting: Waiting):
  * @throws AbortError when `signal` aborts the wait for another instance
  */
 export async function revertMigration(dataSource: DataSource, waiting: Waiting): Promise<void> {
-  const reverted = await migrate(dataSource, waiting, async (executor) => {
+  const reverted = await migrate(dataSource, waiting, async (executor, perform) => {
     const [last] = await executor.getExecutedMigrations();
-    if (last !== undefined) await executor.undoLastMigration();
-    return last?.name;
+    if (last === undefined) return undefined;
+    // A migration of a later release, which this release cannot revert, is the executor's failure.
+    const known = dataSource.migrations.find(({ name }) => name === last.name);
+    await perform(known, () => executor.undoLastMigration());
+    return last.name;
   });
   if (reverted === undefined) waiting.log.info('there is no migration to revert');
   else waiting.log.info({ reverted }, 'reverted the last migration');
 }
 
-/** Changes the schema in one transaction, under the lock, without a timeout. */
+/** Performs one migration, in a transaction unless it has `transaction = false`. */
+type Perform = (
+  migration: MigrationInterface | undefined,
+  step: () => Promise<unknown>,
+) => Promise<void>;
+
+/** Changes the schema under the lock. */
 async function migrate<T>(
   dataSource: DataSource,
-  { signal, limits = STARTUP_LIMITS }: Waiting,
-  change: (executor: MigrationExecutor) => Promise<T>,
+  waiting: Waiting,
+  change: (executor: MigrationExecutor, perform: Perform) => Promise<T>,
 ): Promise<T> {
-  // A separate connection, because the connections of requests have statement timeouts.
-  const withoutTimeouts = new DataSource({
+  // Separate connections for the lock and for the migrations, because those of requests have statement timeouts.
+  const separate = new DataSource({
     ...dataSource.options,
     url: poolOf(dataSource)?.url,
     driver: pg,
-    poolSize: 1,
+    poolSize: 2,
     extra: { keepAlive: true },
   } as DataSourceOptions);
   try {
-    await withoutTimeouts.initialize();
-    return await withoutTimeouts.transaction(async (manager) => {
-      await manager.query('SET LOCAL statement_timeout = 0');
-      await lock(manager, signal, limits);
-      return await change(new MigrationExecutor(withoutTimeouts, manager.queryRunner));
-    });
+    await separate.initialize();
+    const [lockSession, session] = [separate.createQueryRunner(), separate.createQueryRunner()];
+    const lock = await MigrationLock.take(lockSession, waiting);
+    const stopAttending = attend(lock, dataSource, waiting);
+    try {
+      await removeTimeouts(session);
+      const executor = new MigrationExecutor(separate, session);
+      executor.transaction = 'none';
+      return await change(executor, async (migration, step) => {
+        lock.confirm();
+        await whenFree(waiting, () =>
+          migration?.transaction === false ? step() : inTransaction(session, waiting, step),
+        );
+      });
+    } finally {
+      await stopAttending();
+      await lock.release();
+    }
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (waiting.signal.aborted) throw error;
     throw startupError(dataSource, `the migrations failed: ${describeFailure(error)}`, error);
   } finally {
-    if (withoutTimeouts.isInitialized) await withoutTimeouts.destroy();
-  }
-}
-
-/** Takes a transaction-level lock, because clients of PgBouncer share sessions. */
-async function lock(
-  manager: EntityManager,
-  signal: AbortSignal,
-  limits: StartupLimits,
-): Promise<void> {
-  const deadline = performance.now() + limits.migrationLock;
-  for (;;) {
-    const [row] = await manager.query<{ locked: boolean }[]>(
-      'SELECT pg_try_advisory_xact_lock($1) AS locked',
-      [MIGRATION_LOCK],
-    );
-    if (row?.locked) return;
-    if (performance.now() > deadline)
-      throw new Error('another instance is migrating and has not finished in time');
-    await sleep(limits.retry, undefined, { signal });
+    if (separate.isInitialized) await separate.destroy();
   }
 }
 
 /**
- * Waits for a limited time until another process has applied the migrations.
+ * For what cannot run in a transaction. A session of a pooler has other users, so it keeps its timeouts: PostgreSQL sends
+ * its process id at the start of a session, a pooler sends a different number.
+ */
+async function removeTimeouts(session: QueryRunner): Promise<void> {
+  const { processID } = (await session.connect()) as { readonly processID: number };
+  await session.query(`${withoutTimeouts('session')} AND pg_backend_pid() = ${processID}`);
+}
+
+/**
+ * Who waits for a lock on a table keeps others from the table, so each wait for a lock is short. Meanwhile, requests wait
+ * as well.
+ */
+async function inTransaction(
+  session: QueryRunner,
+  { limits = STARTUP_LIMITS }: Waiting,
+  step: () => Promise<unknown>,
+): Promise<void> {
+  await session.startTransaction();
+  try {
+    await session.query(withoutTimeouts('transaction'));
+    await session.query(`SET LOCAL lock_timeout = ${limits.tableLock}`);
+    await step();
+    await session.commitTransaction();
+  } catch (error) {
+    // The first failure is the cause, also of the second.
+    await session.rollbackTransaction().catch(() => {});
+    throw error;
+  }
+}
+
+/** Repeats a migration that was refused a lock, for a limited time and with pauses in which others can work. */
+async function whenFree(
+  { log, signal, limits = STARTUP_LIMITS }: Waiting,
+  step: () => Promise<unknown>,
+): Promise<void> {
+  const deadline = performance.now() + limits.migrationLock;
+  for (;;) {
+    try {
+      await step();
+      return;
+    } catch (error) {
+      const failure = driverFailure(error);
+      const isContention =
+        failure instanceof DatabaseError && CONTENTION.includes(String(failure.code));
+      if (!isContention || performance.now() > deadline) throw error;
+      log.info({ reason: describeFailure(failure) }, 'a migration waits for a lock: trying again');
+    }
+    await sleep(4 * limits.tableLock, undefined, { signal });
+  }
+}
+
+/**
+ * Shows that this instance is alive, and logs how far it has come.
+ *
+ * @returns stops it
+ */
+function attend(lock: MigrationLock, dataSource: DataSource, waiting: Waiting): () => Promise<void> {
+  const { log, limits = STARTUP_LIMITS, onWait = () => {} } = waiting;
+  let last: Promise<void> | undefined;
+  const look = async (): Promise<void> => {
+    await lock.beat();
+    // Without a connection for it, there is nothing to log. The migration meets the same failure, or does not need it.
+    for (const progress of await indexProgress(dataSource).catch(() => [])) {
+      log.info(progress, 'building an index');
+      onWait(`building the index ${progress.index}`);
+    }
+  };
+  const timer = setInterval(() => {
+    last ??= look().finally(() => (last = undefined));
+  }, limits.beat);
+  return async () => {
+    clearInterval(timer);
+    await last;
+  };
+}
+
+/**
+ * Waits until another process has applied the migrations, for a limited time or as long as that process shows signs of
+ * life.
  *
  * @throws StartupError
  * @throws AbortError when `signal` aborts the wait
@@ -104,11 +191,15 @@ export async function awaitMigrations(
   dataSource: DataSource,
   { log, signal, limits = STARTUP_LIMITS }: Waiting,
 ): Promise<void> {
-  const deadline = performance.now() + limits.wait;
+  let deadline = performance.now() + limits.wait;
   let told = false;
+  let sign: string | null = null;
   for (;;) {
     const pending = await pendingMigrations(dataSource);
     if (pending.length === 0) return;
+    const [row] = await dataSource.query<{ sign: string | null }[]>(SIGN_OF_LIFE);
+    if (row !== undefined && row.sign !== sign) deadline = performance.now() + limits.wait;
+    sign = row?.sign ?? null;
     if (performance.now() > deadline) {
       throw startupError(
         dataSource,

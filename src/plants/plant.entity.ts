@@ -2,8 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 // TypeORM cannot write these indexes, so it leaves them to the migrations.
 @Index('plants_tag_idx', { synchronize: false })
-@Index('plants_name_idx', { synchronize: false })
-@Index('plants_long_name_idx', { synchronize: false })
+@Index('plants_name_search_idx', { synchronize: false })
 @Entity('plants')
 export class Plant {
   // pg returns int8 as text, because a number cannot hold every int8.
