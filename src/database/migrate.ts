@@ -9,9 +9,10 @@ import type { Waiting } from './connect.js';
 import { describeFailure, driverFailure } from './database-failure.js';
 import { indexProgress } from './index-progress.js';
 import { MigrationLock, SIGN_OF_LIFE, withoutTimeouts } from './migration-lock.js';
+import type { SignOfLife } from './migration-lock.js';
 
 /** lock not available, deadlock detected. */
-const CONTENTION = ['55P03', '40P01'];
+const CONTENTION = new Set(['55P03', '40P01']);
 
 /**
  * Applies all pending migrations, each in a transaction of its own, unless it has `transaction = false`. If several
@@ -146,8 +147,7 @@ async function whenFree(
       return;
     } catch (error) {
       const failure = driverFailure(error);
-      const isContention =
-        failure instanceof DatabaseError && CONTENTION.includes(String(failure.code));
+      const isContention = failure instanceof DatabaseError && CONTENTION.has(String(failure.code));
       if (!isContention || performance.now() > deadline) throw error;
       log.info({ reason: describeFailure(failure) }, 'a migration waits for a lock: trying again');
     }
@@ -160,7 +160,11 @@ async function whenFree(
  *
  * @returns stops it
  */
-function attend(lock: MigrationLock, dataSource: DataSource, waiting: Waiting): () => Promise<void> {
+function attend(
+  lock: MigrationLock,
+  dataSource: DataSource,
+  waiting: Waiting,
+): () => Promise<void> {
   const { log, limits = STARTUP_LIMITS, onWait = () => {} } = waiting;
   let last: Promise<void> | undefined;
   const look = async (): Promise<void> => {
@@ -193,13 +197,13 @@ export async function awaitMigrations(
 ): Promise<void> {
   let deadline = performance.now() + limits.wait;
   let told = false;
-  let sign: string | null = null;
+  let last: SignOfLife | undefined;
   for (;;) {
     const pending = await pendingMigrations(dataSource);
     if (pending.length === 0) return;
-    const [row] = await dataSource.query<{ sign: string | null }[]>(SIGN_OF_LIFE);
-    if (row !== undefined && row.sign !== sign) deadline = performance.now() + limits.wait;
-    sign = row?.sign ?? null;
+    const [row] = await dataSource.query<SignOfLife[]>(SIGN_OF_LIFE);
+    if (row?.sign !== last?.sign) deadline = performance.now() + limits.wait;
+    last = row;
     if (performance.now() > deadline) {
       throw startupError(
         dataSource,

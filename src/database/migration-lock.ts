@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import type { QueryRunner } from 'typeorm';
 import { STARTUP_LIMITS } from './connect.js';
 import type { Waiting } from './connect.js';
@@ -31,6 +32,10 @@ export const SIGN_OF_LIFE = `SELECT string_agg(concat(pid, ' ', state_change), '
     AND (classid::bigint << 32 | objid::bigint) = ${KEY}
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
+export interface SignOfLife {
+  readonly sign: string | null;
+}
+
 /**
  * The lock of the instance that migrates, held by a transaction of its own: clients of PgBouncer share sessions, and
  * `CREATE INDEX CONCURRENTLY` cannot run in a transaction.
@@ -43,7 +48,10 @@ export const SIGN_OF_LIFE = `SELECT string_agg(concat(pid, ' ', state_change), '
 export class MigrationLock {
   private loss: unknown;
 
-  private constructor(private readonly session: QueryRunner) {}
+  private constructor(
+    private readonly session: QueryRunner,
+    private readonly log: Logger,
+  ) {}
 
   /**
    * Waits for another instance as long as it shows signs of life.
@@ -55,20 +63,20 @@ export class MigrationLock {
     { log, signal, limits = STARTUP_LIMITS, onWait = () => {} }: Waiting,
   ): Promise<MigrationLock> {
     let deadline = performance.now() + limits.migrationLock;
-    let sign: string | undefined;
+    let last: SignOfLife | undefined;
     while (!(await isTaken(session))) {
-      const [row] = (await session.query(SIGN_OF_LIFE)) as readonly { sign: string }[];
-      if (sign === undefined) log.info('another instance is migrating: waiting for it');
+      const [row] = (await session.query(SIGN_OF_LIFE)) as readonly SignOfLife[];
+      if (last === undefined) log.info('another instance is migrating: waiting for it');
       onWait('another instance is migrating');
-      if (row?.sign !== sign) deadline = performance.now() + limits.migrationLock;
-      sign = row?.sign;
+      if (row?.sign !== last?.sign) deadline = performance.now() + limits.migrationLock;
+      last = row;
       if (performance.now() > deadline) {
         throw new Error('another instance is migrating and shows no sign of life');
       }
       await sleep(limits.retry, undefined, { signal });
     }
     await session.query(withoutTimeouts('transaction'));
-    return new MigrationLock(session);
+    return new MigrationLock(session, log);
   }
 
   /** A sign of life. Keeps PgBouncer and firewalls from closing an idle connection as well. */
@@ -76,6 +84,9 @@ export class MigrationLock {
     try {
       await this.session.query('SHOW in_hot_standby');
     } catch (error) {
+      if (this.loss === undefined) {
+        this.log.error({ reason: describeFailure(error) }, 'the migration lock is lost');
+      }
       this.loss ??= error;
     }
   }
