@@ -51,6 +51,17 @@ export default defineConfig({
           testTimeout: 180_000,
         },
       },
+      {
+        extends: true,
+        test: {
+          name: 'upgrade',
+          globalSetup: [BUILD],
+          include: ['test/upgrade/*.test.ts'],
+          testTimeout: 300_000,
+          // Builds the previous release.
+          hookTimeout: 300_000,
+        },
+      },
       // What needs more than this project installs.
       {
         extends: true,

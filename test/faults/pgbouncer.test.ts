@@ -46,6 +46,23 @@ describe('behind PgBouncer in transaction mode', () => {
     expect(crowd.attempts.filter((attempt) => !isServed(attempt))).toEqual([]);
   });
 
+  it('they go on while two new replicas migrate the database', async () => {
+    await postgres.query(
+      `DROP INDEX plants_tag_idx, plants_name_search_idx;
+       DELETE FROM plant_store_migrations WHERE name ~ '^Index'`,
+    );
+    const environment = { DATABASE_URL: pgBouncer.url };
+    const more = await Promise.all([1, 2].map(() => Replica.start(workspace, environment)));
+    await crowd.served(300);
+    await expectReckoning(crowd, postgres, ...replicas, ...more);
+    expect(crowd.attempts.filter((attempt) => !isServed(attempt))).toEqual([]);
+    expect(
+      await postgres.query(
+        "SELECT count(*)::int AS valid FROM pg_index WHERE indrelid = 'plants'::regclass AND indisvalid",
+      ),
+    ).toEqual([{ valid: 3 }]);
+  });
+
   it('they recover after kill -9 of PgBouncer', async () => {
     await pgBouncer.kill();
     await crowd.outcomes(isRefusedFor503, 1);

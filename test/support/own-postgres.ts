@@ -80,8 +80,9 @@ export class OwnPostgres {
     return query(this.url, sql);
   }
 
-  plants(): Promise<WantedPlant[]> {
-    return plantsIn(this.url);
+  /** @param condition SQL that selects plants, by default all of them */
+  plants(condition?: string): Promise<WantedPlant[]> {
+    return plantsIn(this.url, condition);
   }
 
   /** Leaves the server as it was before the service came. */
@@ -104,8 +105,8 @@ export async function connect(connectionString: string): Promise<Client> {
   return client;
 }
 
-export async function plantsIn(databaseUrl: string): Promise<WantedPlant[]> {
-  const rows = await query(databaseUrl, 'SELECT id, name, tag FROM plants');
+export async function plantsIn(databaseUrl: string, condition = 'true'): Promise<WantedPlant[]> {
+  const rows = await query(databaseUrl, `SELECT id, name, tag FROM plants WHERE ${condition}`);
   return rows.map(({ id, name, tag }) => ({
     id: BigInt(id as string),
     name: name as string,

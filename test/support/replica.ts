@@ -3,6 +3,13 @@ import { TOKEN } from './crowd.js';
 import { lastingPort } from './lasting-port.js';
 import type { Environment, Exit, ServiceProcess, Workspace } from './process.js';
 
+export interface ReplicaOptions {
+  /** Another program than the service. */
+  readonly main?: string;
+  /** Milliseconds until the process must be ready. */
+  readonly timeout?: number;
+}
+
 /** A place for the service in a deployment: processes follow each other on the same ports. */
 export class Replica {
   private current: ServiceProcess | undefined;
@@ -15,9 +22,13 @@ export class Replica {
   ) {}
 
   /** Starts a first process; resolves when it is ready. */
-  static async start(workspace: Workspace, environment: Environment): Promise<Replica> {
+  static async start(
+    workspace: Workspace,
+    environment: Environment,
+    options: ReplicaOptions = {},
+  ): Promise<Replica> {
     const replica = new Replica(workspace, environment, await lastingPort(), await lastingPort());
-    await replica.startAgain();
+    await replica.startAgain(options);
     return replica;
   }
 
@@ -36,20 +47,21 @@ export class Replica {
   }
 
   /** Starts the next process; resolves when it is ready. */
-  async startAgain(): Promise<void> {
-    this.current = this.workspace.start({
+  async startAgain({ timeout = 20_000, ...options }: ReplicaOptions = {}): Promise<void> {
+    const environment = {
       AUTH_TOKEN: TOKEN,
       LOG_LEVEL: 'warn',
       ...this.environment,
       PORT: String(this.port),
       MANAGEMENT_PORT: String(this.managementPort),
-    });
+    };
+    this.current = this.workspace.start(environment, options);
     await vi.waitFor(
       async () => {
         const { ok } = await fetch(`${this.managementUrl}/health/ready`);
         if (!ok) throw new Error(`the service is not ready\n${this.service.stderr}`);
       },
-      { timeout: 20_000, interval: 20 },
+      { timeout, interval: 20 },
     );
   }
 
