@@ -3,8 +3,6 @@ import { check, resolveConfig } from 'prettier';
 import { DataSource } from 'typeorm';
 import type { MigrationInterface } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-// Registers the entities of all features.
-import '../src/app.module.js';
 import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
 import { describeFailure } from '../src/database/database-failure.js';
 import { generateMigration } from '../src/database/migration-file.js';

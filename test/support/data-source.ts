@@ -1,6 +1,9 @@
 import { DataSource } from 'typeorm';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
+// The service has the entities of all features.
+// oxlint-disable-next-line import/no-unassigned-import
+import '../../src/app.module.js';
 import { dataSourceOptions } from '../../src/database/data-source.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
