@@ -117,16 +117,16 @@ export class PlantStore {
     }
   }
 
-  /** Replaces the name and the tag of a plant. */
+  /** Replaces the name and the tag of a plant. The answer has no entity tag (RFC 9110, section 9.3.4). */
   async replace(
     id: bigint,
     plant: PlantReplacement,
     options: ChangeOptions = {},
-  ): Promise<TaggedPlant> {
+  ): Promise<StoredPlant> {
     const change = changeOf(id, options);
-    return taggedPlantOf(
-      await this.#client.PUT('/plants/{id}', { ...change, body: plant, parseAs: 'text' }),
-    );
+    return parseExactJson(
+      textOf(await this.#client.PUT('/plants/{id}', { ...change, body: plant, parseAs: 'text' })),
+    ) as StoredPlant;
   }
 
   /** Changes the members that the patch has. `tag: null` removes the tag. */
