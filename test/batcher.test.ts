@@ -221,6 +221,31 @@ describe('a group that fails', () => {
     expect(retries).toEqual([false, true, true, true, true, true, true]);
   });
 
+  it('refuses others at once while groups wait for a lock of the whole table', async () => {
+    let isLocked = true;
+    const gates = [createGate(), createGate()];
+    let held = 0;
+    const { addAll, batcher } = createBatcher({
+      perform: async (items, isRetry) => {
+        if (!isLocked) return items;
+        if (!isRetry && held > 0) await gates[held++ % 2]!.perform(items);
+        held ||= 1;
+        throw new RefusedStatementError('55P03');
+      },
+    });
+    expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set(['row-locked']));
+    const first = addAll(texts(2));
+    const second = new Promise<void>((resolve) => setImmediate(resolve)).then(() =>
+      addAll(texts(2)),
+    );
+    await new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
+    await expect(batcher.add('late')).rejects.toMatchObject({ code: 'overloaded' });
+    isLocked = false;
+    for (const gate of gates) gate.open();
+    await Promise.all([first, second]);
+    expect(await batcher.add('again')).toBe('again');
+  });
+
   it('because the database cannot serve anybody is not halved', async () => {
     const { addAll, groups } = createBatcher({ perform: refusing(() => true, '53100') });
     expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set(['database-unavailable']));

@@ -64,6 +64,10 @@ interface Halving {
   since: number;
   statements: number;
   failuresInARow: number;
+  /** Whether rows are locked by another transaction. */
+  isLocked: boolean;
+  /** Whether some of the rows were performed. */
+  hasPerformed: boolean;
   /** Whether the database has refused rows and may store others. */
   isPartial: boolean;
 }
@@ -79,7 +83,7 @@ export class Batcher<Item, Result> {
   private maxRows: number;
   private nextSend: NodeJS.Immediate | undefined;
   private nextTimeout: NodeJS.Timeout | undefined;
-  /** Items have timed out in the queue, and no group has succeeded since. */
+  /** Items have timed out in the queue or on a lock of the table, and no group has succeeded since. */
   private stuck = false;
 
   constructor(private readonly options: BatcherOptions<Item, Result>) {
@@ -150,12 +154,16 @@ export class Batcher<Item, Result> {
       since: start,
       statements: 0,
       failuresInARow: 0,
+      isLocked: false,
+      hasPerformed: false,
       isPartial: false,
     };
     const failure = driverFailure(await this.commit(group, halving));
     stopTimer();
     this.running -= 1;
-    if (failure === undefined) this.stuck = false;
+    // A lock that every row of a group waits for is one on the table: others would only wait for it as well.
+    if (halving.isLocked && !halving.hasPerformed && group.length > 1) this.stuck = true;
+    else if (failure === undefined) this.stuck = false;
     if (halving.isPartial) this.maxRows = Math.min(this.maxRows, FIRST_ROWS);
     // Without a connection, the duration does not depend on the rows.
     else if (!(failure instanceof PlantStoreError && failure.code === 'pool-exhausted')) {
@@ -226,6 +234,7 @@ export class Batcher<Item, Result> {
       );
       for (const [index, entry] of group.entries()) entry.resolve(results[index]!);
       halving.failuresInARow = 0;
+      halving.hasPerformed = true;
       return undefined;
     } catch (failure) {
       const mayBeOfRow = isCausedByRow(failure) || canBePartial(failure, halving);
@@ -248,8 +257,11 @@ function canBePartial(error: unknown, halving: Halving): boolean {
   const failure = driverFailure(error);
   if (!(failure instanceof RefusedStatementError && failure.canBePartial)) return false;
   halving.failuresInARow += 1;
-  // The group has waited for the lock of a row. Its parts wait only shortly.
-  if (failure.code === 'row-locked' && halving.statements === 1) halving.since = performance.now();
+  if (failure.code === 'row-locked') {
+    // The whole group has waited for the lock. Its parts wait only shortly.
+    if (!halving.isLocked) halving.since = performance.now();
+    halving.isLocked = true;
+  }
   const isWithinLimits =
     halving.statements < MAX_HALVING.statements &&
     halving.failuresInARow < MAX_HALVING.failuresInARow &&

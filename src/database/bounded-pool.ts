@@ -19,6 +19,7 @@ import {
   isTimeout,
   OutdatedPrimaryError,
   RefusedStatementError,
+  ReplyTimeoutError,
 } from './database-failure.js';
 import { findPrimary, hostOf } from './find-primary.js';
 import { DATABASE_LIMITS } from './limits.js';
@@ -203,6 +204,11 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
         throw this.statementFailure(client, operation, error);
       }
     });
+  }
+
+  /** Finds out whether the server is silent or only the statement is slow, so that both can be told when it times out. */
+  onSilence(): void {
+    if (this.isServing) this.outage.suspect(new ReplyTimeoutError(this.replyTimeout), false);
   }
 
   private async adopt(client: PoolClient): Promise<void> {

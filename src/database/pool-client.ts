@@ -6,6 +6,9 @@ import { DATABASE_LIMITS } from './limits.js';
 /** Runs the statements of a connection, and observes their results. */
 export interface StatementRunner {
   run<T>(client: PoolClient, text: string, send: () => Promise<T>): Promise<T>;
+
+  /** The reply to a statement is late. The connection will be closed when a new connection could have been tried. */
+  onSilence(): void;
 }
 
 type OnResult<Row extends QueryResultRow> = (
@@ -172,11 +175,12 @@ export class PoolClient extends CallbackClient {
     statement: string | QueryConfig,
     values?: unknown[],
   ): Promise<QueryResult<Row>> {
-    // A connection without a reply is closed: its next user would wait behind this statement.
-    const timer = setTimeout(
-      () => this.abandon(new ReplyTimeoutError(this.replyTimeout)),
-      this.replyTimeout,
-    );
+    const probe = Math.min(DATABASE_LIMITS.connection, this.replyTimeout / 3);
+    let timer = setTimeout(() => {
+      this.runner?.onSilence();
+      // A connection without a reply is closed: its next user would wait behind this statement.
+      timer = setTimeout(() => this.abandon(new ReplyTimeoutError(this.replyTimeout)), probe);
+    }, this.replyTimeout - probe);
     try {
       return await new Promise((resolve, reject) => {
         super.query<Row>(statement, values, (failure, result) => {

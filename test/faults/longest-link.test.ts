@@ -17,7 +17,7 @@ it('the longest Link passes nginx with its defaults, and can be followed', async
     folder: workspace.folder,
     template: 'test/faults/nginx-defaults.conf',
     port,
-    values: { SERVICE: String(replica.port) },
+    values: { SERVICE: String(replica.port), PLAIN: String(await lastingPort()) },
   });
   const open = (path: string) =>
     new Promise<IncomingMessage>((resolve, reject) => {

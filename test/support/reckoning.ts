@@ -49,10 +49,13 @@ export function contradictions(
   return found;
 }
 
+/** Refusals of creates and look-ups while something is amiss: the queue, the pool, the database, the process. */
+const TEMPORARY = new Set(['50300', '50301', '50302', '50304', '50305', '50310']);
+
 /** What is wrong with the answer to the look-up of an acknowledged plant: only an outage may hide the plant. */
 export function misreading(plant: WantedPlant, outcome: Outcome): string | undefined {
   if (outcome.kind === 'answered') {
-    if (/^5030[012]$/.test(answerOf(outcome))) return undefined;
+    if (TEMPORARY.has(answerOf(outcome))) return undefined;
     const { status, body } = outcome;
     if (status === 200 && isObject(body)) {
       // Parsed as a double, the id has lost digits.
@@ -107,12 +110,11 @@ function faultOf(
     case '40009':
       if (stored === undefined) return 'lost its id to nobody';
       return isSame(plant, stored) ? 'is stored all the same' : undefined;
-    case '50300':
-    case '50301':
-    case '50302':
-      return /^\d+$/.test(outcome.retryAfter ?? '') ? undefined : 'was not told when to come back';
     default:
-      return 'has an answer that the interface does not promise';
+      if (!TEMPORARY.has(answerOf(outcome))) {
+        return 'has an answer that the interface does not promise';
+      }
+      return /^\d+$/.test(outcome.retryAfter ?? '') ? undefined : 'was not told when to come back';
   }
 }
 
