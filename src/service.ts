@@ -9,6 +9,7 @@ import type { HttpLimits } from './http/limits.js';
 import { poolOf } from './database/bounded-pool.js';
 import { connect } from './database/connect.js';
 import { applyMigrations, awaitMigrations } from './database/migrate.js';
+import { warnOfMissingTrigrams } from './database/trigrams.js';
 import type { HttpServer } from './http/http-server.js';
 import { listen } from './http/listen.js';
 import { ManagementServer } from './http/management-server.js';
@@ -66,6 +67,7 @@ export async function startService(
     app.get(Readiness).notReady('waiting for the migrations');
     if (config.database.migrateOnStart) await applyMigrations(dataSource, waiting);
     else await awaitMigrations(dataSource, waiting);
+    await warnOfMissingTrigrams(dataSource, logger);
     poolOf(dataSource)?.startServing();
     // `app.listen()` would log a failure a second time.
     const address = await listen(app.getHttpServer(), {

@@ -83,18 +83,20 @@ describe('the embedded database', () => {
     await vi.waitFor(() => expect(() => process.kill(first.pid, 0)).toThrow(/ESRCH/), 10_000);
   });
 
-  it('keeps its data, folds the case of all letters, and uses UTF-8', async () => {
+  it('keeps its data, folds the case of all letters, finds trigrams in them, and uses UTF-8', async () => {
     copyMade();
     const first = await start();
-    await withClient(first.url, (client) => client.query('CREATE TABLE kept (id int)'));
+    await withClient(first.url, (client) =>
+      client.query('CREATE TABLE kept (id int); CREATE EXTENSION pg_trgm'),
+    );
     await first.stop();
     const second = await start();
     const { rows } = await withClient(second.url, (client) =>
       client.query(
-        "SELECT to_regclass('kept')::text AS kept, 'ÉA' ILIKE '%éa%' AS folds, current_setting('server_encoding') AS encoding",
+        "SELECT to_regclass('kept')::text AS kept, 'ÉA' ILIKE '%éa%' AS folds, current_setting('server_encoding') AS encoding, cardinality(show_trgm('яблоко')) AS trigrams",
       ),
     );
-    expect(rows).toEqual([{ kept: 'kept', folds: true, encoding: 'UTF8' }]);
+    expect(rows).toEqual([{ kept: 'kept', folds: true, encoding: 'UTF8', trigrams: 7 }]);
     await second.stop();
   });
 

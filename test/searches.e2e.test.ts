@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { shortPage } from '../src/catalogue/page-statement.js';
 import { FaultyLink } from './support/faulty-link.js';
 import { startTestService } from './support/test-service.js';
+import { createTestDatabase } from './support/test-database.js';
 import type { Answer, TestService } from './support/test-service.js';
 
 /** Creates, look-ups and other reads have two connections, and all searches together one. */
@@ -106,5 +108,43 @@ describe('a search by name', () => {
     await service.post({ id: 1, name: `${'a'.repeat(3_994)}needle` });
     await service.post({ id: 2, name: `${'a'.repeat(3_995)}needle` });
     expect((await search('needle')).text).toMatch(/^\[\{"id":1,[^[]*\]$/);
+  });
+});
+
+describe('the index of searches', () => {
+  const warnings = ({ log }: TestService) =>
+    log.filter(({ msg }) =>
+      String(msg).startsWith('searches for names that are not ASCII are slow'),
+    );
+
+  it('finds a rare word in the letters of any language', async () => {
+    await service.database.query(
+      `INSERT INTO plants SELECT n, 'Дерево ' || n || CASE n WHEN 4321 THEN ' яблоко' ELSE ' сосна' END
+         FROM generate_series(1, 20000) AS n`,
+    );
+    await service.database.query('VACUUM ANALYZE plants');
+    expect((await search('ЯБЛОКО')).json).toMatchObject([{ id: 4321 }]);
+    const { text, values } = shortPage({ name: 'ЯБЛОКО', limit: 50, maxBytes: 1_000_000 });
+    const plan = await service.database.query(`EXPLAIN ANALYZE ${text}`, values);
+    const steps = plan.map((row) => row['QUERY PLAN']).join('\n');
+    expect(steps).toContain('plants_name_search_idx');
+    // Without trigrams, the index finds all plants.
+    expect(steps).not.toMatch(/Rows Removed by .*: \d{3}/);
+  });
+
+  it('is reported at the start where it has only letters of ASCII', async () => {
+    expect(warnings(service)).toEqual([]);
+    const database = await createTestDatabase(
+      "LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0",
+    );
+    const blind = await startTestService({ database });
+    try {
+      expect(warnings(blind)).toMatchObject([{ level: 40, lcCtype: 'C' }]);
+      await blind.post({ id: 1, name: 'Яблоко' });
+      expect((await search('яблоко', blind)).json).toMatchObject([{ id: 1 }]);
+    } finally {
+      await blind.stop();
+      await database.drop();
+    }
   });
 });

@@ -192,9 +192,26 @@ async function createCluster(folder: string, start: Start): Promise<void> {
   }
 }
 
+/**
+ * pg_trgm asks the C library which characters are letters, whatever the locale provider; in the locale `C`, only those of
+ * ASCII are. Not every system has `C.UTF-8`.
+ */
+const CHARACTER_TYPES = ['C.UTF-8', 'en_US.UTF-8', 'C'] as const;
+
 /** Fills the folder of a new cluster. Returns the first line of `initdb`'s error output if it fails. */
-async function initialize(
+async function initialize(draft: string, start: Start): Promise<string | undefined> {
+  let failure: string | undefined;
+  for (const characterType of CHARACTER_TYPES) {
+    failure = await runInitdb(draft, characterType, start);
+    // It says so before it writes anything.
+    if (failure === undefined || !failure.includes('invalid locale name')) return failure;
+  }
+  return failure;
+}
+
+async function runInitdb(
   draft: string,
+  characterType: string,
   { account, binaries, signal }: Start,
 ): Promise<string | undefined> {
   const passwordFile = join(draft, 'password');
@@ -213,6 +230,7 @@ async function initialize(
       '--encoding=UTF8',
       // The same on every system, with case folding for all letters, not only ASCII.
       '--locale=C',
+      `--lc-ctype=${characterType}`,
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       '--no-instructions',

@@ -727,6 +727,11 @@ describe('the database by CloudNativePG', () => {
     ]);
   });
 
+  it('knows the letters of all languages, so that the index of searches does', () => {
+    const { initdb } = rendered.production.one('Cluster').spec.bootstrap;
+    expect(initdb).toMatchObject({ encoding: 'UTF8', localeCType: 'C.UTF-8' });
+  });
+
   it('is restored from a backup as in the guide', async () => {
     const guide = await readFile('docs/kubernetes.md', 'utf8');
     const [, patches] = /```yaml\n(patches:[^]*?)```/.exec(guide)!;
