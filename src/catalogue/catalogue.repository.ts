@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
+import { NameIndexCleaner } from '../database/name-index-cleaner.js';
 import { Statements } from '../database/statements.js';
 import { Plant } from '../plants/plant.entity.js';
 import { boundedPage, isLong, shortPage } from './page-statement.js';
@@ -25,6 +26,7 @@ export class CatalogueRepository {
   constructor(
     @InjectRepository(Plant) private readonly plants: Repository<Plant>,
     private readonly statements: Statements,
+    private readonly nameIndex: NameIndexCleaner,
   ) {}
 
   /** Returns the first plants that match: at most `limit`, and at least one if there is any. */
@@ -58,6 +60,7 @@ export class CatalogueRepository {
         .where({ id })
         .returning('*')
         .execute();
+      this.nameIndex.noteWrite();
       return firstPlant(raw);
     });
   }

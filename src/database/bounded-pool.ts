@@ -163,6 +163,23 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     });
   }
 
+  /** A connection to the primary that does not count towards the pool. The caller must close it. */
+  async connectApart(applicationName: string): Promise<PoolClient> {
+    const { options, replyTimeout } = this;
+    const client = new PoolClient({ ...options, replyTimeout, application_name: applicationName });
+    try {
+      await withTimeout(client, async () => {
+        await client.connect();
+        await client.adoptSession(this.servers.mustWrite);
+        await this.requireNewest(client);
+      });
+      return client;
+    } catch (error) {
+      client.abandon();
+      throw error;
+    }
+  }
+
   override connect(callback: OnConnection): void {
     const refusal = this.refusal();
     if (refusal !== undefined) {

@@ -9,6 +9,7 @@ import { dataSourceOptions } from './data-source.js';
 import type { DatabaseSettings } from './data-source.js';
 import { poolOf } from './bounded-pool.js';
 import { ConnectionShares } from './connection-shares.js';
+import { NameIndexCleaner } from './name-index-cleaner.js';
 import { Statements } from './statements.js';
 
 const NO_POOL = { used: 0, idle: 0, pending: 0, max: 0 };
@@ -33,8 +34,8 @@ export class DatabaseModule {
           manualInitialization: true,
         }),
       ],
-      providers: [Statements, ConnectionShares],
-      exports: [Statements, ConnectionShares],
+      providers: [Statements, ConnectionShares, NameIndexCleaner],
+      exports: [Statements, ConnectionShares, NameIndexCleaner],
     };
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
+import { NameIndexCleaner } from '../database/name-index-cleaner.js';
 import { Statements } from '../database/statements.js';
 import { Plant } from './plant.entity.js';
 
@@ -37,6 +38,7 @@ export class PlantsRepository {
   constructor(
     @InjectRepository(Plant) private readonly plants: Repository<Plant>,
     private readonly statements: Statements,
+    private readonly nameIndex: NameIndexCleaner,
   ) {}
 
   /**
@@ -55,6 +57,7 @@ export class PlantsRepository {
     const { rows } = await (plants.length === 1 && !isRetry
       ? this.statements.run<InsertedRow>(insertOne(sorted[0]!))
       : this.statements.run<InsertedRow>(insertMany(sorted, isRetry), () => insertValues(sorted)));
+    this.nameIndex.noteWrite();
     for (const { id, created } of rows) stored.set(BigInt(id), created ? 'created' : 'unchanged');
     return stored;
   }

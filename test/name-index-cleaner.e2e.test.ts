@@ -1,0 +1,186 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { connect } from './support/own-postgres.js';
+import { PATIENCE } from './support/patience.js';
+import { startPooler } from './support/pooler.js';
+import { createTestDatabase } from './support/test-database.js';
+import type { TestDatabase } from './support/test-database.js';
+import { startTestService } from './support/test-service.js';
+import type { TestService } from './support/test-service.js';
+
+/** From src/database/name-index-cleaner.ts. */
+const INTERVAL = 250;
+const LOCK = 7_526_841_015;
+
+const SESSIONS = `SELECT pid, state, query_start::text AS "queryStart", query FROM pg_stat_activity
+  WHERE application_name = 'plant-store cleaner' AND datname = current_database()`;
+
+let database: TestDatabase;
+let services: TestService[];
+
+beforeEach(async () => {
+  services = [];
+  database = await createTestDatabase();
+  await database.query('CREATE EXTENSION pgstattuple');
+});
+
+afterEach(async () => {
+  for (const service of services) await service.stop();
+  await database.drop();
+});
+
+async function start(url = database.url): Promise<TestService> {
+  const service = await startTestService({ database: { ...database, url } });
+  services.push(service);
+  return service;
+}
+
+/** Plants whose names are not in the index yet. */
+async function pending(): Promise<number> {
+  const [row] = await database.query(
+    "SELECT pending_tuples AS plants FROM pgstatginindex('plants_name_search_idx')",
+  );
+  return Number(row?.['plants']);
+}
+
+async function expectCleaned(): Promise<void> {
+  await vi.waitFor(async () => expect(await pending()).toBe(0), PATIENCE);
+}
+
+/** Waits until the service has nothing more to clean. */
+async function rest(): Promise<Record<string, unknown> | undefined> {
+  await expectCleaned();
+  await sleep(4 * INTERVAL);
+  const [session] = await database.query(SESSIONS);
+  return session;
+}
+
+function reports({ log }: TestService) {
+  return log.filter(({ msg }) => /clean/.test(String(msg)));
+}
+
+describe('the index of searches by name', () => {
+  it('gets the names of creates and changes, by a session that no request uses', async () => {
+    const service = await start();
+    expect(await database.query(SESSIONS)).toEqual([]);
+    expect((await service.post({ id: 1, name: 'Monstera' })).status).toBe(200);
+    await expectCleaned();
+    const put = { headers: { 'Content-Type': 'application/json' }, body: '{"name":"Aloe"}' };
+    expect((await service.request('PUT', '/plants/1', put)).status).toBe(200);
+    await expectCleaned();
+    expect(await database.query(SESSIONS)).toMatchObject([{ state: 'idle' }]);
+    expect(reports(service)).toEqual([]);
+  });
+
+  it('gets them through a pooler', async () => {
+    const pooler = await startPooler(database.url);
+    const service = await start(pooler.url);
+    await service.post({ id: 1, name: 'Monstera' });
+    await expectCleaned();
+    expect(reports(service)).toEqual([]);
+    await services.pop()?.stop();
+    await pooler.stop();
+  });
+
+  it('is left alone while nothing is stored', async () => {
+    const service = await start();
+    await service.post({ id: 1, name: 'Monstera' });
+    const session = await rest();
+    expect(session).toMatchObject({ state: 'idle' });
+    await service.request('GET', '/plants?name=mons');
+    expect(await rest()).toEqual(session);
+  });
+
+  it('is cleaned by one replica at a time, and at last by the one that had to leave it', async () => {
+    const service = await start();
+    const other = await connect(database.url);
+    await other.query(`BEGIN; SELECT pg_advisory_xact_lock(${LOCK})`);
+    await service.post({ id: 1, name: 'Monstera' });
+    await vi.waitFor(
+      async () => expect(await database.query(SESSIONS)).toMatchObject([{ state: 'idle' }]),
+      PATIENCE,
+    );
+    await sleep(2 * INTERVAL);
+    expect(await pending()).toBe(1);
+    await other.query('COMMIT');
+    await expectCleaned();
+    await other.end();
+  });
+
+  it('finds each plant at once, however much of it is being cleaned', async () => {
+    const [one, other] = [await start(), await start()];
+    const end = performance.now() + 8 * INTERVAL;
+    const client = async (first: number) => {
+      for (let id = first; performance.now() < end; id += 8) {
+        const [writer, reader] = id % 3 === 0 ? [one, other] : [other, one];
+        expect((await writer.post({ id, name: `Plant <${id}> ${'x'.repeat(500)}` })).status).toBe(
+          200,
+        );
+        const found = await reader.request('GET', `/plants?name=${encodeURIComponent(`<${id}>`)}`);
+        expect(found.json).toMatchObject([{ id }]);
+      }
+    };
+    await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(client));
+    await expectCleaned();
+  });
+
+  it('is left to the creates by a role that does not own it, with one line in the log', async () => {
+    await (await start()).stop();
+    services = [];
+    const role = `guest_${database.url.slice(-12)}`;
+    await database.query(
+      `CREATE ROLE ${role} LOGIN PASSWORD 'guest';
+       GRANT SELECT, INSERT, UPDATE, DELETE ON plants TO ${role};
+       GRANT SELECT ON plant_store_migrations TO ${role}`,
+    );
+    const url = new URL(database.url);
+    [url.username, url.password] = [role, 'guest'];
+    const service = await start(url.href);
+    for (const id of [1, 2]) {
+      expect((await service.post({ id, name: 'Monstera' })).status).toBe(200);
+      await vi.waitFor(async () => {
+        expect(reports(service)).toMatchObject([{ level: 30, isOwner: false }]);
+        expect(await database.query(SESSIONS)).toEqual([]);
+      }, PATIENCE);
+      await sleep(2 * INTERVAL);
+    }
+    expect(reports(service)).toHaveLength(1);
+    expect(await pending()).toBe(2);
+    await services.pop()?.stop();
+    await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
+
+  it('is reported once if it cannot be cleaned, and requests are served', async () => {
+    const service = await start();
+    await service.post({ id: 1, name: 'Monstera' });
+    await rest();
+    await database.query('ALTER INDEX plants_name_search_idx RENAME TO another_idx');
+    for (const id of [2, 3]) {
+      expect((await service.post({ id, name: 'Monstera' })).status).toBe(200);
+      await vi.waitFor(() => expect(reports(service)).toMatchObject([{ level: 40 }]), PATIENCE);
+      await sleep(2 * INTERVAL);
+    }
+    expect(reports(service)).toHaveLength(1);
+    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+  });
+
+  it('is cleaned again after its session was ended', async () => {
+    const service = await start();
+    await service.post({ id: 1, name: 'Monstera' });
+    await rest();
+    await database.query(`SELECT pg_terminate_backend(pid) FROM (${SESSIONS}) AS sessions`);
+    await vi.waitFor(async () => expect(await database.query(SESSIONS)).toEqual([]), PATIENCE);
+    await service.post({ id: 2, name: 'Monstera' });
+    await expectCleaned();
+    expect(reports(service)).toEqual([]);
+  });
+
+  it('is left when the service stops', async () => {
+    const service = await start();
+    await service.post({ id: 1, name: 'Monstera' });
+    await expectCleaned();
+    await service.post({ id: 2, name: 'Aloe' });
+    await services.pop()?.stop();
+    await vi.waitFor(async () => expect(await database.query(SESSIONS)).toEqual([]), PATIENCE);
+  });
+});
