@@ -60,7 +60,7 @@ export class CatalogueRepository {
         .where({ id })
         .returning('*')
         .execute();
-      this.nameIndex.noteWrite();
+      if (changes.name !== undefined) this.nameIndex.noteNames([changes.name]);
       return firstPlant(raw);
     });
   }

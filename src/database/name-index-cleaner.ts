@@ -10,40 +10,44 @@ import { describeFailure } from './database-failure.js';
 import { DATABASE_LIMITS } from './limits.js';
 import type { PoolClient } from './pool-client.js';
 
-/** Times, in milliseconds. */
-const TIMES = {
-  /** From a write to the next cleaning. */
-  interval: 250,
-  /** From a failure to the next try. */
-  retry: 10_000,
-} as const;
+/**
+ * New characters of names after which the index is cleaned. Each takes about 20 bytes of the list, which is full at 4 MB.
+ * More make a search slower and a cleaning longer, fewer make PostgreSQL write more WAL.
+ */
+const ENOUGH = 80_000;
+
+/** From a failure to the next try, in milliseconds. */
+const RETRY = 10_000;
 
 const INDEX = 'plants_name_search_idx';
 
 /** Key of the advisory lock of the replica that cleans. Any number works. */
 const KEY = 7_526_841_015;
 
-/** Only the owner may clean an index. Servers that are like PostgreSQL have no such lists. */
-const MAY_CLEAN = `SELECT pg_has_role(relowner, 'USAGE') AS allowed
+/** Only the owner may clean an index. Indexes of servers that only resemble PostgreSQL have no such list. */
+const MAY_CLEAN = `SELECT pg_has_role(relowner, 'USAGE') AS owned
   FROM pg_class JOIN pg_am ON pg_am.oid = relam
   WHERE pg_class.oid = to_regclass('${INDEX}') AND amname = 'gin'`;
 
-/** Without a row, another replica is cleaning. The lock ends with the transaction: behind a pooler, sessions are shared. */
+/**
+ * If another replica has the lock, it moves the names of this one as well. The lock ends with the transaction, because
+ * clients of a pooler share sessions.
+ */
 const CLEAN = `SELECT gin_clean_pending_list('${INDEX}') WHERE pg_try_advisory_xact_lock(${KEY})`;
 
 /**
- * Keeps a create from cleaning the index of searches by name. New names are appended to a list, and whoever finds it full
- * moves all of it into the index before its statement goes on (manual, chapter 65.4.4.1). So the list is moved before it
- * is full, in a session that no request waits for. Without the cleaner, everything works as well, with slower creates.
+ * Keeps creates from cleaning the index of searches by name. PostgreSQL appends new names to a list, and the statement
+ * that finds the list full first moves it into the index (manual, chapter 65.4.4.1). This moves it earlier, in a session
+ * that no request waits for. Without it, everything works as well, with some slow creates.
  */
 @Injectable()
 export class NameIndexCleaner implements OnModuleDestroy {
   private session: PoolClient | undefined;
   private cleaning: Promise<void> | undefined;
-  private next: NodeJS.Timeout | undefined;
-  private end: NodeJS.Timeout | undefined;
-  private hasWrites = false;
-  private isOff = false;
+  /** Closes the session when it was idle for long. */
+  private idle: NodeJS.Timeout | undefined;
+  private characters = 0;
+  private pausedUntil = 0;
   private isReported = false;
 
   constructor(
@@ -51,69 +55,51 @@ export class NameIndexCleaner implements OnModuleDestroy {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** To be called after each statement that may have stored a name. */
-  noteWrite(): void {
-    this.hasWrites = true;
-    if (this.next === undefined) this.schedule(TIMES.interval);
+  /** To be called after each statement that has stored names. */
+  noteNames(names: readonly string[]): void {
+    // A word of n characters has n + 1 trigrams.
+    for (const { length } of names) this.characters += length + 1;
+    const isDue = this.characters >= ENOUGH && performance.now() >= this.pausedUntil;
+    if (isDue && this.cleaning === undefined) this.cleaning = this.clean();
   }
 
   async onModuleDestroy(): Promise<void> {
-    this.isOff = true;
-    clearTimeout(this.next);
-    clearTimeout(this.end);
+    this.pausedUntil = Infinity;
     await this.cleaning;
+    clearTimeout(this.idle);
     await this.session?.end();
   }
 
-  private schedule(milliseconds: number): void {
-    if (this.isOff) return;
-    clearTimeout(this.end);
-    this.next = setTimeout(() => {
-      this.cleaning = this.work();
-    }, milliseconds).unref();
-  }
-
-  private async work(): Promise<void> {
-    this.hasWrites = false;
-    let pause: number = TIMES.interval;
+  private async clean(): Promise<void> {
+    clearTimeout(this.idle);
+    this.characters = 0;
     try {
-      // Another replica may be past the names of this one.
-      if (!(await this.clean())) this.hasWrites = true;
+      if (this.session === undefined) await this.open();
+      await this.session?.query(CLEAN);
     } catch (error) {
       this.report(error);
       this.closeSession();
-      this.hasWrites = true;
-      pause = TIMES.retry;
+      this.pausedUntil = Math.max(this.pausedUntil, performance.now() + RETRY);
     }
-    this.next = undefined;
-    if (this.hasWrites) this.schedule(pause);
-    else this.end = setTimeout(() => this.closeSession(), DATABASE_LIMITS.idle).unref();
+    this.idle = setTimeout(() => this.closeSession(), DATABASE_LIMITS.idle).unref();
+    this.cleaning = undefined;
   }
 
-  /** @returns whether all names that were stored until now are in the index, or are not to be moved */
-  private async clean(): Promise<boolean> {
-    this.session ??= await this.open();
-    if (this.session === undefined) return true;
-    const { rowCount } = await this.session.query(CLEAN);
-    return rowCount !== 0;
-  }
-
-  private async open(): Promise<PoolClient | undefined> {
-    const session = await poolOf(this.dataSource)?.connectApart('plant-store cleaner');
-    if (session === undefined) return undefined;
+  private async open(): Promise<void> {
+    const session = await poolOf(this.dataSource)!.connectApart('plant-store cleaner');
+    this.session = session;
     session.once('end', () => {
       if (this.session === session) this.session = undefined;
     });
-    const { rows } = await session.query<{ allowed: boolean }>(MAY_CLEAN);
-    // On Citus, the shards have indexes of their own.
-    if (rows[0]?.allowed === true && !session.hasCitus) return session;
-    this.isOff = true;
+    const { rows } = await session.query<{ owned: boolean }>(MAY_CLEAN);
+    // On Citus, each shard has an index of its own.
+    if (rows[0]?.owned === true && !session.hasCitus) return;
+    this.pausedUntil = Infinity;
+    this.closeSession();
     this.logger.info(
-      { index: INDEX, isOwner: rows[0]?.allowed ?? null, hasCitus: session.hasCitus },
-      'the service leaves the cleaning of the index to the creates',
+      { index: INDEX, isOwner: rows[0]?.owned, hasCitus: session.hasCitus },
+      'the index of searches by name is cleaned by creates',
     );
-    await session.end();
-    return undefined;
   }
 
   private closeSession(): void {
@@ -121,10 +107,13 @@ export class NameIndexCleaner implements OnModuleDestroy {
     this.session = undefined;
   }
 
-  /** Lost connections are reported by the pool, which loses its own. */
+  /** The pool reports lost connections, because it loses its own. */
   private report(error: unknown): void {
     if (this.isReported || !(error instanceof DatabaseError)) return;
     this.isReported = true;
-    this.logger.warn({ reason: describeFailure(error) }, 'the service cannot clean the index');
+    this.logger.warn(
+      { index: INDEX, reason: describeFailure(error) },
+      'the index of searches by name cannot be cleaned',
+    );
   }
 }

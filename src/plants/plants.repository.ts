@@ -57,8 +57,9 @@ export class PlantsRepository {
     const { rows } = await (plants.length === 1 && !isRetry
       ? this.statements.run<InsertedRow>(insertOne(sorted[0]!))
       : this.statements.run<InsertedRow>(insertMany(sorted, isRetry), () => insertValues(sorted)));
-    this.nameIndex.noteWrite();
     for (const { id, created } of rows) stored.set(BigInt(id), created ? 'created' : 'unchanged');
+    const created = plants.filter(({ id }) => stored.get(id) === 'created');
+    this.nameIndex.noteNames(created.map(({ name }) => name));
     return stored;
   }
 

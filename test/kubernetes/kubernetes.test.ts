@@ -413,7 +413,8 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
     if (variant === OWN) return;
     // In a rollout all of the former release may still be draining. Some are left for those who look after it.
     const { parameters } = manifests.one('Cluster').spec.postgresql;
-    const connections = 2 * maxReplicas * configOf(manifests).database.poolMax;
+    // One more than the pool cleans the index of searches.
+    const connections = 2 * maxReplicas * (configOf(manifests).database.poolMax + 1);
     expect(Number(parameters['max_connections'])).toBeGreaterThanOrEqual(connections + 20);
   });
 
