@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Crowd, TOKEN } from '../support/crowd.js';
 import { OwnPostgres } from '../support/own-postgres.js';
+import { PATIENCE } from '../support/patience.js';
 import { PgBouncer, SESSIONS } from '../support/pgbouncer.js';
 import { Workspace } from '../support/process.js';
 import { isRefusedFor503, isServed } from '../support/reckoning.js';
@@ -44,6 +45,22 @@ describe('behind PgBouncer in transaction mode', () => {
     expect(connections[0]! + connections[1]!).toBeGreaterThan(SESSIONS);
     await expectReckoning(crowd, postgres, ...replicas);
     expect(crowd.attempts.filter((attempt) => !isServed(attempt))).toEqual([]);
+  });
+
+  it('the index of searches gets the new names', async () => {
+    await crowd.stop();
+    await postgres.query('CREATE EXTENSION pgstattuple');
+    const response = await fetch(replicas[0]!.url, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ id: -1, name: 'x'.repeat(80_000) }),
+    });
+    expect(response.status).toBe(200);
+    const pending = "SELECT pending_tuples::int FROM pgstatginindex('plants_name_search_idx')";
+    await vi.waitFor(
+      async () => expect(await postgres.query(pending)).toEqual([{ pending_tuples: 0 }]),
+      PATIENCE,
+    );
   });
 
   it('they go on while two new replicas migrate the database', async () => {
