@@ -33,7 +33,9 @@ const FICUS = '{"id":2,"name":"Ficus"}';
 const isRoot = process.getuid?.() === 0;
 /** Whether root's database may run in a user namespace; in a container it often may not. */
 const hasNamespaces = spawnSync('unshare', ['--user', 'true']).status === 0;
-const hasCurl = spawnSync('bash', ['-c', 'command -v curl']).status === 0;
+/** Not having it is a failure in CI, which sets this variable and installs it. */
+const hasCurl =
+  process.env['CI'] !== undefined || spawnSync('bash', ['-c', 'command -v curl']).status === 0;
 
 /** Longest accept queue that the kernel allows, if known. */
 const MAX_BACKLOG = existsSync('/proc/sys/net/core/somaxconn')
@@ -481,7 +483,7 @@ describe.concurrent('a start with DATABASE_URL', () => {
   });
 
   it.runIf(MAX_BACKLOG >= 800)(
-    'accepts thousands of simultaneous connections while it is busy',
+    'accepts hundreds of simultaneous connections while it is busy',
     async ({ fresh, database }) => {
       const service = fresh.start({ DATABASE_URL: database.url, AUTH_TOKEN: TOKEN });
       const { port } = await service.listening();
