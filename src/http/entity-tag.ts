@@ -75,7 +75,7 @@ function listOf(
   const tags = text.match(ENTITY_TAG) ?? [];
   // Elements may be empty (RFC 9110, section 5.6.1.2).
   const elements = text.replaceAll(ENTITY_TAG, '\0').split(',');
-  if (!elements.every((element) => /^[\t ]*\0?[\t ]*$/.test(element))) {
+  if (!elements.every((element) => /^[\t ]*(?:\0[\t ]*)?$/.test(element))) {
     const rule = 'must be * or a list of entity tags, such as "abc"';
     throw new PlantStoreError('parameter-not-valid', `${FIELD_NAMES[name]} ${rule}`);
   }
