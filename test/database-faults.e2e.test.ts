@@ -341,7 +341,7 @@ describe('a database that is busy', () => {
     }
   });
 
-  it('answers 503 at once when too many are waiting', async () => {
+  it('answers 503 when too many are waiting, and stores what it acknowledges', async () => {
     const client = await lock('LOCK TABLE plants');
     const answers = Array.from({ length: 1_050 }, (_, index) =>
       service.post({ id: 100 + index, name: 'crowd' }),
@@ -421,7 +421,7 @@ describe('a transaction of somebody else that stays open', () => {
     },
   );
 
-  it('and holds a row keeps nobody from reading, nor from changing other plants', async () => {
+  it('and holds a row keeps nobody from reading, nor from creating plants', async () => {
     await other.query('BEGIN; SELECT FROM plants WHERE id = 1 FOR UPDATE');
     const end = new AbortController();
     const refusals = new Set<unknown>();

@@ -146,14 +146,16 @@ describe('draining', () => {
     const busy = await hold();
     const drained = server.drain(10_000);
     await vi.waitUntil(() => !server.listening, PATIENCE);
-    await idle.end();
+    await idle.end(LAST_CALL + 2_000);
     responses[1]?.end('done');
     expect(await busy.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } });
     await drained;
   });
 
   it('ends at once when no request is running', async () => {
+    const start = performance.now();
     await server.drain(10_000);
+    expect(performance.now() - start).toBeLessThan(LAST_CALL);
     expect(server.listening).toBe(false);
   });
 });

@@ -248,7 +248,7 @@ describe('the account of the embedded server', () => {
     }
   });
 
-  it('is an existing user where namespaces are forbidden, if there is one', async () => {
+  it('is nobody where namespaces are forbidden and no other user will do', async () => {
     // Without programs in PATH, no account works.
     vi.stubEnv('PATH', '/nowhere');
     await expect(serverAccount(needs(), 0)).rejects.toThrow(

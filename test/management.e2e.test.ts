@@ -130,6 +130,8 @@ describe('a management port of its own', () => {
         probe.destroy();
         await sleep(100);
       }
+      expect(last.ended).toBe(true);
+      expect(performance.now() - start).toBeGreaterThan(9_900);
       expectError(await last.answer(), 408);
     } finally {
       clearInterval(trickle);

@@ -346,6 +346,7 @@ describe('the same create again', () => {
     const answers = [await service.post(body), await service.post(body), await service.post(body)];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect((await service.request('GET', `/plants/${body.id}`)).json).toEqual(body);
   });
 
   it.each([
