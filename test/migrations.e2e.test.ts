@@ -9,6 +9,8 @@ import { generateMigration } from '../src/database/migration-file.js';
 import { applyMigrations, awaitMigrations, revertMigration } from '../src/database/migrate.js';
 import { StartupError } from '../src/errors/startup.error.js';
 import { createDataSource } from './support/data-source.js';
+import { PATIENCE } from './support/patience.js';
+import { freePort } from './support/process.js';
 import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
 import { startTestService } from './support/test-service.js';
@@ -159,10 +161,26 @@ describe('a service that must not migrate', () => {
   });
 
   it('waits for somebody else, and is not ready before', async () => {
-    const starting = startTestService({ database, environment });
+    const port = await freePort();
+    const starting = startTestService({
+      database,
+      environment: { ...environment, MANAGEMENT_PORT: String(port) },
+    });
+    const ready = async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/health/ready`);
+      return { status: response.status, body: await response.json() };
+    };
+    await vi.waitFor(
+      async () =>
+        expect(await ready()).toEqual({
+          status: 503,
+          body: { status: 'unavailable', reason: 'waiting for the migrations' },
+        }),
+      PATIENCE,
+    );
     await applyMigrations(dataSource, { log, signal });
     const service = await starting;
-    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+    expect((await ready()).status).toBe(200);
     await service.stop();
   });
 
