@@ -39,14 +39,18 @@ afterEach(async () => {
 });
 
 /** The lines of plants with the ids 1 to `count`. Half-way, the source waits for something to happen. */
-async function* plants(count: number, halfWay?: () => Promise<void>): AsyncGenerator<string> {
-  for (let id = 1; id <= count; id += 100) {
-    if (id > count / 2) {
+async function* plants(
+  count: number,
+  halfWay?: () => Promise<void>,
+  tag?: string,
+): AsyncGenerator<string> {
+  for (let first = 1; first <= count; first += 100) {
+    if (first > count / 2) {
       await halfWay?.();
       halfWay = undefined;
     }
-    const ids = Array.from({ length: 100 }, (_, index) => id + index);
-    yield ids.map((one) => `{"id":${one},"name":"Plant ${one}"}\n`).join('');
+    const ids = Array.from({ length: 100 }, (_, index) => first + index);
+    yield ids.map((id) => `${JSON.stringify({ id, name: `Plant ${id}`, tag })}\n`).join('');
   }
 }
 
@@ -150,6 +154,7 @@ describe('an import', () => {
   it('leaves room for single creates', async () => {
     const crowd = new Crowd({ urls: [replica.url], clients: 16 });
     const summaries = await Promise.all([1, 2, 3].map(() => importing(plants(COUNT))));
+    expect(crowd.attempts.length).toBeGreaterThan(1_000);
     expect(summaries.map((answer) => summaryOf(answer).refused)).toEqual([0, 0, 0]);
     await crowd.served(100);
     expect(crowd.attempts.filter((attempt) => !isServed(attempt))).toEqual([]);
@@ -162,8 +167,10 @@ describe('an import', () => {
       Number(
         /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${replica.service.pid}/status`, 'utf8'))?.[1],
       );
+    // So long that to keep them all would take as much again as the service does.
+    const tag = 'x'.repeat(1_500);
     const both = async (count: number) => {
-      expect(summaryOf(await importing(plants(count))).refused).toBe(0);
+      expect(summaryOf(await importing(plants(count, undefined, tag))).refused).toBe(0);
       expect(await exporting(() => Promise.resolve())).toHaveLength(count);
     };
     await both(COUNT);
