@@ -812,6 +812,6 @@ describe('the process', () => {
       expect(code).toBe(0);
       return Number(stderr);
     };
-    expect((await peak(100_000)) / (await peak(10_000))).toBeLessThan(1.5);
+    expect((await peak(200_000)) / (await peak(40_000))).toBeLessThan(1.5);
   });
 });
