@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { SECURITY_HEADERS } from '../src/http/security-headers.js';
 import { allowOf } from './support/operations.js';
 import { PATIENCE } from './support/patience.js';
 import { RawSocket } from './support/raw-socket.js';
@@ -29,6 +30,9 @@ const JSON_TYPE = 'Content-Type: application/json';
 const CHUNKED = 'Transfer-Encoding: chunked';
 const LAST_CHUNK = '0\r\n\r\n';
 const EXPECT_CONTINUE = 'Expect: 100-continue';
+const SECURITY_FIELDS = Object.fromEntries(
+  Object.entries(SECURITY_HEADERS).map(([name, value]) => [name.toLowerCase(), value]),
+);
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 let service: TestService;
@@ -103,8 +107,7 @@ function expectError({ status, headers, body }: RawAnswer, error: number): void 
   expect(headers).toMatchObject({
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body)),
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
+    ...SECURITY_FIELDS,
     'x-request-id': expect.stringMatching(UUID) as string,
   });
 }

@@ -299,7 +299,8 @@ describe('the reference', () => {
     'has at most 70 characters in a line of text: %s',
     async (path) => {
       const reading = await page.context().newPage();
-      await reading.goto(service.url + path);
+      const response = await reading.goto(service.url + path);
+      expect(response?.status()).toBe(200);
       const long = await reading.evaluate(longLines);
       expect(long).toEqual([]);
       await reading.close();

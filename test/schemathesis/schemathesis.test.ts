@@ -98,6 +98,7 @@ it.each([1, 2])(
       failures: [],
     });
     expect(report.test_cases.generated).toBeGreaterThan(200);
+    expect(Object.keys(report.valid_rates)).toHaveLength(report.operations.total);
     const accepted = Object.values(report.valid_rates).flatMap((phases) => Object.values(phases));
     for (const rate of accepted) expect(rate.accepted).toBeGreaterThan(0);
     expect(service.log.filter(({ status }) => status === 500)).toEqual([]);
