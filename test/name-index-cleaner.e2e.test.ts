@@ -117,8 +117,8 @@ describe('the index of searches by name', () => {
       for (let id = first; id < 400; id += 8) {
         const [writer, reader] = id % 3 === 0 ? replicas : replicas.toReversed();
         const name = `Plant <${id}> ${'x'.repeat(1_000)}`;
-        expect((await writer!.post({ id, name })).status).toBe(200);
-        const found = await reader!.request('GET', `/plants?name=${encodeURIComponent(`<${id}>`)}`);
+        expect((await writer.post({ id, name })).status).toBe(200);
+        const found = await reader.request('GET', `/plants?name=${encodeURIComponent(`<${id}>`)}`);
         expect(found.json).toMatchObject([{ id }]);
       }
     };
