@@ -10,6 +10,8 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { LAST_CALL } from '../../src/http/http-server.js';
+import { SHUTDOWN_LIMITS } from '../../src/service.js';
 import { Crowd, TOKEN } from '../support/crowd.js';
 import { lastingPort } from '../support/lasting-port.js';
 import { startNginx } from '../support/nginx.js';
@@ -144,7 +146,10 @@ describe('an import', () => {
     };
     const ended = importing(endless()).catch(String);
     await hasBegun();
+    const start = performance.now();
     expect(await replica.terminate()).toEqual({ code: 0, signal: null });
+    const { drain, close } = SHUTDOWN_LIMITS;
+    expect(performance.now() - start).toBeLessThan(LAST_CALL + drain + LAST_CALL + close);
     terminated.abort();
     expect((await ended).trimEnd().split('\n').at(-1)).toBe(
       '{"error":50302,"message":"the service is shutting down"}',
