@@ -8,23 +8,26 @@ import { startNginx } from '../support/nginx.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { Workspace } from '../support/process.js';
 import { Replica } from '../support/replica.js';
+import type { ReverseProxy } from '../support/reverse-proxy.js';
 
 it('the longest Link passes nginx with its defaults, and can be followed', async () => {
   const [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
-  const replica = await Replica.start(workspace, { DATABASE_URL: postgres.url });
-  const port = await lastingPort();
-  const proxy = await startNginx({
-    folder: workspace.folder,
-    template: 'test/faults/nginx-defaults.conf',
-    port,
-    values: { SERVICE: String(replica.port), PLAIN: String(await lastingPort()) },
-  });
-  const open = (path: string) =>
-    new Promise<IncomingMessage>((resolve, reject) => {
-      const headers = { Authorization: `Bearer ${TOKEN}`, Origin: 'https://shop.example.com' };
-      get({ host: 'localhost', port, ca: proxy.ca, path, headers }, resolve).once('error', reject);
-    });
+  let proxy: ReverseProxy | undefined;
   try {
+    const replica = await Replica.start(workspace, { DATABASE_URL: postgres.url });
+    const port = await lastingPort();
+    proxy = await startNginx({
+      folder: workspace.folder,
+      template: 'test/faults/nginx-defaults.conf',
+      port,
+      values: { SERVICE: String(replica.port), PLAIN: String(await lastingPort()) },
+    });
+    const { ca } = proxy;
+    const open = (path: string) =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const headers = { Authorization: `Bearer ${TOKEN}`, Origin: 'https://shop.example.com' };
+        get({ host: 'localhost', port, ca, path, headers }, resolve).once('error', reject);
+      });
     // 1,996 bytes, percent-encoded.
     const tag = `${'花'.repeat(221)}1234567`;
     await postgres.query(
@@ -43,7 +46,7 @@ it('the longest Link passes nginx with its defaults, and can be followed', async
     expect(exported.statusCode).toBe(200);
     exported.resume();
   } finally {
-    await proxy.stop();
+    await proxy?.stop();
     await workspace.remove();
     await postgres.stop();
   }

@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { PATIENCE } from './support/patience.js';
+import { WAIT_FOR_LOCKS } from './support/plants-lock.js';
+import { startTestService } from './support/test-service.js';
+import type { Answer, TestService } from './support/test-service.js';
+import { areUsed, expectUnavailable } from './support/unavailable.js';
+
+describe('a database that is busy', () => {
+  let service: TestService;
+  let locker: Client | undefined;
+
+  beforeAll(async () => {
+    service = await startTestService({
+      environment: { DATABASE_POOL_MAX: '2' },
+      parameters: WAIT_FOR_LOCKS,
+    });
+  });
+
+  afterEach(() => locker?.end());
+  afterAll(() => service.stop());
+
+  async function lock(statement: string): Promise<Client> {
+    locker = new Client({ connectionString: service.database.url });
+    await locker.connect();
+    await locker.query(`BEGIN; ${statement}`);
+    return locker;
+  }
+
+  async function recovers(): Promise<void> {
+    await vi.waitFor(
+      async () => expect((await service.post({ id: 1, name: 'a' })).status).toBe(200),
+      { timeout: 5_000 },
+    );
+  }
+
+  it('loses its connections and gets new ones', async () => {
+    await service.post({ id: 1, name: 'a' });
+    await service.database.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store' AND datname = current_database()",
+    );
+    await recovers();
+  });
+
+  it('answers 503 when a statement takes too long, and when no connection is free', async () => {
+    const client = await lock('LOCK TABLE plants');
+    const held: Promise<Answer>[] = [];
+    for (const id of [10, 11]) {
+      held.push(service.post({ id, name: 'held' }));
+      await areUsed(service, held.length);
+    }
+    const waiting = service.post({ id: 12, name: 'waiting' });
+    const reading = service.request('GET', '/plants/1');
+    expectUnavailable(await waiting, 50301);
+    expectUnavailable(await reading, 50304);
+    for (const answer of await Promise.all(held)) expectUnavailable(answer, 50305);
+    // The server cancelled the statements as well, so they have no effect later. The session becomes idle shortly after the error.
+    await vi.waitFor(async () => {
+      const left = await service.database.query(
+        "SELECT query FROM pg_stat_activity WHERE application_name = 'plant-store' AND state = 'active' AND datname = current_database()",
+      );
+      expect(left).toEqual([]);
+    }, PATIENCE);
+    await client.query('COMMIT');
+    for (const id of [10, 11, 12]) {
+      expect((await service.request('GET', `/plants/${id}`)).status).toBe(404);
+    }
+    expect((await service.post({ id: 10, name: 'free' })).status).toBe(200);
+  });
+
+  it('answers reads with 503 at once after others timed out waiting for a connection', async () => {
+    const client = await lock('LOCK TABLE plants');
+    const read = async () => {
+      const start = performance.now();
+      const answer = await service.request('GET', '/plants/404');
+      return { answer, took: performance.now() - start };
+    };
+    const held: ReturnType<typeof read>[] = [];
+    for (const used of [1, 2]) {
+      held.push(read());
+      await areUsed(service, used);
+    }
+    expectUnavailable((await read()).answer, 50301);
+    for (let n = 1; n <= 5; n += 1) {
+      const { answer, took } = await read();
+      expectUnavailable(answer, 50301);
+      // The timeout of the pool is twice as long.
+      expect(took).toBeLessThan(1_000);
+    }
+    await client.query('COMMIT');
+    for (const { answer } of await Promise.all(held)) expect(answer.status).toBe(404);
+    expect((await read()).answer.status).toBe(404);
+  });
+
+  it('answers 503 at once after others timed out, and 200 when connections are free', async () => {
+    const client = await lock('LOCK TABLE plants');
+    const held: Promise<Answer>[] = [];
+    for (const id of [20, 21]) {
+      held.push(service.post({ id, name: 'held' }));
+      await areUsed(service, held.length);
+    }
+    expectUnavailable(await service.post({ id: 22, name: 'waits' }), 50301);
+    const start = performance.now();
+    expectUnavailable(await service.post({ id: 23, name: 'does not' }), 50301);
+    expect(performance.now() - start).toBeLessThan(1_000);
+    await client.query('COMMIT');
+    for (const answer of await Promise.all(held)) expect(answer.status).toBe(200);
+    expect((await service.post({ id: 23, name: 'does not' })).status).toBe(200);
+  });
+
+  it('answers a look-up within 6 s in total, although it has waited twice before', async () => {
+    const single = await startTestService({
+      environment: { DATABASE_POOL_MAX: '1' },
+      parameters: WAIT_FOR_LOCKS,
+    });
+    const { database } = single;
+    const lockers: Client[] = [];
+    const lockNext = async () => {
+      const client = new Client({ connectionString: database.url });
+      lockers.push(client);
+      await client.connect();
+      await client.query('BEGIN');
+      return client.query('LOCK TABLE plants');
+    };
+    /** Waits for locks on the table to be requested and not granted. */
+    const blocked = async (mode: string) =>
+      vi.waitFor(async () => {
+        const locks = await database.query(
+          'SELECT 1 FROM pg_locks WHERE relation = $1::regclass AND mode = $2 AND NOT granted',
+          ['plants', mode],
+        );
+        expect(locks).toHaveLength(1);
+      }, PATIENCE);
+    try {
+      await lockNext();
+      const held = single.request('GET', '/plants/1');
+      await blocked('AccessShareLock');
+      const second = single.request('GET', '/plants/2');
+      await vi.waitFor(async () => {
+        const metrics = await (await fetch(`${single.managementUrl}/metrics`)).text();
+        expect(metrics).toMatch(/^db_client_connection_pending_requests\{.*\} 1$/m);
+      }, PATIENCE);
+      const start = performance.now();
+      // Waits in the queue, then for the connection, then for the lock.
+      const third = single.request('GET', '/plants/3').then((answer) => {
+        return { answer, took: performance.now() - start };
+      });
+      for (const waiting of [held, second]) {
+        const next = lockNext();
+        await blocked('AccessExclusiveLock');
+        // Each wait has a timeout of 2 s.
+        await sleep(1_300);
+        await lockers.at(-2)!.query('COMMIT');
+        await waiting;
+        await next;
+      }
+      const { answer, took } = await third;
+      expectUnavailable(answer, 50305);
+      expect(took).toBeLessThan(7_000);
+    } finally {
+      for (const client of lockers) await client.end();
+      await single.stop();
+    }
+  });
+
+  it('answers 503 when too many are waiting, and stores what it acknowledges', async () => {
+    const client = await lock('LOCK TABLE plants');
+    const answers = Array.from({ length: 1_050 }, (_, index) =>
+      service.post({ id: 100 + index, name: 'crowd' }),
+    );
+    expectUnavailable(await Promise.race(answers), 50301);
+    await client.query('COMMIT');
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+    const stored = await service.database.query(
+      "SELECT count(*)::int AS n FROM plants WHERE name = 'crowd'",
+    );
+    expect(stored).toEqual([{ n: statuses.filter((status) => status === 200).length }]);
+  });
+
+  it('answers 500 without details when the schema is wrong, and logs it once', async () => {
+    const broken = await startTestService();
+    try {
+      await broken.database.query('ALTER TABLE plants RENAME COLUMN tag TO tags');
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => broken.post({ id: 1, name: 'a' })),
+      );
+      const answer = answers[0]!;
+      expect(answer.status).toBe(500);
+      expect(answer.json).toEqual({
+        error: 50000,
+        message: 'the service failed to handle the request',
+      });
+      expect(broken.log.filter(({ level }) => Number(level) > 30)).toEqual([
+        expect.objectContaining({ level: 50, err: expect.objectContaining({ code: '42703' }) }),
+      ]);
+    } finally {
+      await broken.stop();
+    }
+  });
+});
