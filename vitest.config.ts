@@ -46,7 +46,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'faults',
-          globalSetup: [BUILD],
+          ...withDatabase,
           include: ['test/faults/*.test.ts'],
           testTimeout: 180_000,
         },

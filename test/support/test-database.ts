@@ -10,6 +10,11 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+/** A database with the schema of the service. */
+export function createMigratedDatabase(): Promise<TestDatabase> {
+  return createTestDatabase(`TEMPLATE ${inject('migratedDatabase')}`);
+}
+
 export async function createTestDatabase(options = ''): Promise<TestDatabase> {
   const server = inject('postgresUrl');
   const name = `test_${randomUUID().replaceAll('-', '')}`;

@@ -2,7 +2,7 @@ import type { HttpLimits } from '../../src/http/limits.js';
 import type { Tracer } from '../../src/observability/tracer.js';
 import type { ShutdownLimits } from '../../src/service.js';
 import { loadProgram } from './program.js';
-import { createTestDatabase } from './test-database.js';
+import { createMigratedDatabase } from './test-database.js';
 import type { TestDatabase } from './test-database.js';
 
 export const TOKEN = 'a-token-for-tests-of-forty-two-characters.';
@@ -57,7 +57,7 @@ export async function startTestService({
   tracer,
 }: TestServiceOptions = {}): Promise<TestService> {
   const program = await loadProgram();
-  const database = given ?? (await createTestDatabase());
+  const database = given ?? (await createMigratedDatabase());
   const databaseUrl = parameters === undefined ? database.url : `${database.url}?${parameters}`;
   const log: Record<string, unknown>[] = [];
   const config = program.withDatabase(

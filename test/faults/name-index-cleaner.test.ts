@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { connect } from './support/own-postgres.js';
-import { PATIENCE } from './support/patience.js';
-import { startPooler } from './support/pooler.js';
-import { createTestDatabase } from './support/test-database.js';
-import type { TestDatabase } from './support/test-database.js';
-import { startTestService } from './support/test-service.js';
-import type { TestService } from './support/test-service.js';
+import { connect } from '../support/own-postgres.js';
+import { PATIENCE } from '../support/patience.js';
+import { startPooler } from '../support/pooler.js';
+import { createTestDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+import { startTestService } from '../support/test-service.js';
+import type { TestService } from '../support/test-service.js';
 
 /** Of the replica that cleans, from src/database/name-index-cleaner.ts. */
 const LOCK = 7_526_841_015;

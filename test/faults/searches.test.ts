@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { shortPage } from '../src/catalogue/page-statement.js';
-import { FaultyLink } from './support/faulty-link.js';
-import { startTestService } from './support/test-service.js';
-import { createTestDatabase } from './support/test-database.js';
-import type { Answer, TestService } from './support/test-service.js';
+import { shortPage } from '../../src/catalogue/page-statement.js';
+import { FaultyLink } from '../support/faulty-link.js';
+import { startTestService } from '../support/test-service.js';
+import { createTestDatabase } from '../support/test-database.js';
+import type { Answer, TestService } from '../support/test-service.js';
 
 /** Creates, look-ups and other reads have two connections, and all searches together one. */
 const POOL = { DATABASE_POOL_MAX: '3' };
