@@ -41,7 +41,7 @@ export class CatalogueRepository {
   }
 
   /**
-   * Changes a plant in one statement.
+   * Changes a plant, without a check in one statement.
    *
    * @param check called with the plant that is about to be changed. If it throws, nothing changes
    * @returns the changed plant, or `undefined` if there is none
@@ -66,7 +66,7 @@ export class CatalogueRepository {
   }
 
   /**
-   * Removes a plant in one statement.
+   * Removes a plant, without a check in one statement.
    *
    * @param check called with the plant that is about to be removed. If it throws, nothing changes
    * @returns the removed plant, or `undefined` if there is none
@@ -83,7 +83,7 @@ export class CatalogueRepository {
     });
   }
 
-  /** Locks the row from the check to the change, so that of several concurrent changes each checks the one before. */
+  /** Locks the row before the check, so that a concurrent change is either seen by the check or waits for this change. */
   private change(
     id: bigint,
     check: ((plant: Plant) => void) | undefined,

@@ -69,7 +69,7 @@ async function migrate<T>(
   waiting: Waiting,
   change: (executor: MigrationExecutor, perform: Perform) => Promise<T>,
 ): Promise<T> {
-  // Separate connections for the lock and for the migrations, because those of requests have statement timeouts.
+  // Separate connections for the lock and for the migrations, because the connections of the pool have statement timeouts.
   const separate = new DataSource({
     ...dataSource.options,
     url: poolOf(dataSource)?.url,

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 
 /**
- * Warns if pg_trgm sees no letters but those of ASCII, because the LC_CTYPE of the database is `C`. Other names have no
+ * Warns if only ASCII letters are letters for pg_trgm, because the LC_CTYPE of the database is `C`. Other names have no
  * trigrams then, and a search for them reads every name.
  */
 export async function warnOfMissingTrigrams(dataSource: DataSource, log: Logger): Promise<void> {

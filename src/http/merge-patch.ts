@@ -1,5 +1,2 @@
-/** JSON Merge Patch (RFC 7396). */
-export const MERGE_PATCH = 'application/merge-patch+json';
-
-/** The media types of the body of every PATCH, for `@BodyTypes()` and for OPTIONS. */
-export const PATCH_TYPES = [MERGE_PATCH, 'application/json'] as const;
+/** The media types of the body of every PATCH, for `@BodyTypes()` and for OPTIONS: JSON Merge Patch (RFC 7396). */
+export const PATCH_TYPES = ['application/merge-patch+json', 'application/json'] as const;

@@ -193,8 +193,8 @@ async function createCluster(folder: string, start: Start): Promise<void> {
 }
 
 /**
- * pg_trgm asks the C library which characters are letters, whatever the locale provider; in the locale `C`, only those of
- * ASCII are. Not every system has `C.UTF-8`.
+ * pg_trgm asks the C library which characters are letters, whatever the locale provider. In the locale `C`, only ASCII
+ * letters are. Not every system has `C.UTF-8`.
  */
 const CHARACTER_TYPES = ['C.UTF-8', 'en_US.UTF-8', 'C'] as const;
 
