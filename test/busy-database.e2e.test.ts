@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PATIENCE } from './support/patience.js';
-import { WAIT_FOR_LOCKS } from './support/plants-lock.js';
+import { OWN_LOCKS, WAIT_FOR_LOCKS } from './support/plants-lock.js';
 import { startTestService } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
 import { areUsed, expectUnavailable } from './support/unavailable.js';
@@ -127,7 +127,7 @@ describe('a database that is busy', () => {
     const blocked = async (mode: string) =>
       vi.waitFor(async () => {
         const locks = await database.query(
-          'SELECT 1 FROM pg_locks WHERE relation = $1::regclass AND mode = $2 AND NOT granted',
+          `SELECT 1 FROM pg_locks WHERE relation = $1::regclass AND mode = $2 AND NOT granted AND ${OWN_LOCKS}`,
           ['plants', mode],
         );
         expect(locks).toHaveLength(1);

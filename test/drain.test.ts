@@ -4,7 +4,7 @@ import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, it as base, vi } from 'vitest';
-import { WAIT_FOR_LOCKS } from './support/plants-lock.js';
+import { OWN_LOCKS, WAIT_FOR_LOCKS } from './support/plants-lock.js';
 import { until, Workspace } from './support/process.js';
 import type { Listening, ServiceProcess } from './support/process.js';
 import { RawSocket } from './support/raw-socket.js';
@@ -283,7 +283,7 @@ async function lockPlants(database: TestDatabase) {
     waiting: async (count: number): Promise<void> => {
       for (let held = -1; held < count; await sleep(10)) {
         const { rows } = await client.query<{ held: number }>(
-          `SELECT count(*)::int AS held FROM pg_locks WHERE NOT granted AND relation = 'plants'::regclass`,
+          `SELECT count(*)::int AS held FROM pg_locks WHERE NOT granted AND relation = 'plants'::regclass AND ${OWN_LOCKS}`,
         );
         held = rows[0]?.held ?? 0;
       }

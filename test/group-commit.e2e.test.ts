@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { WAIT_FOR_LOCKS } from './support/plants-lock.js';
+import { OWN_LOCKS, WAIT_FOR_LOCKS } from './support/plants-lock.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
 
@@ -42,7 +42,7 @@ async function holdUp(lock: Client, ids: readonly number[]): Promise<Promise<Ans
     answers.push(service.post({ id, name: 'first' }));
     await vi.waitFor(async () => {
       const { rows } = await lock.query<{ held: number }>(
-        `SELECT count(*)::int AS held FROM pg_locks WHERE NOT granted AND relation = 'plants'::regclass`,
+        `SELECT count(*)::int AS held FROM pg_locks WHERE NOT granted AND relation = 'plants'::regclass AND ${OWN_LOCKS}`,
       );
       expect(rows).toEqual([{ held: answers.length }]);
     }, PATIENCE);

@@ -5,7 +5,7 @@ import type { Tracer } from '../src/observability/tracer.js';
 import { createLogger } from '../src/observability/logger.js';
 import { Collector } from './support/collector.js';
 import { PATIENCE } from './support/patience.js';
-import { lockPlants, WAIT_FOR_LOCKS } from './support/plants-lock.js';
+import { lockPlants, OWN_LOCKS, WAIT_FOR_LOCKS } from './support/plants-lock.js';
 import { Workspace } from './support/process.js';
 import { RawSocket } from './support/raw-socket.js';
 import type { Environment, ServiceProcess } from './support/process.js';
@@ -146,7 +146,7 @@ describe('traces', () => {
       service.post({ id, name: 'a' }, { 'X-Request-Id': `group-${id}` }),
     );
     // Two groups can run, so some of the thirty plants wait together.
-    const locked = "SELECT 1 FROM pg_locks WHERE relation = 'plants'::regclass AND NOT granted";
+    const locked = `SELECT 1 FROM pg_locks WHERE relation = 'plants'::regclass AND NOT granted AND ${OWN_LOCKS}`;
     await vi.waitFor(
       async () => expect(await service.database.query(locked)).toHaveLength(2),
       PATIENCE,
