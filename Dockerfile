@@ -6,6 +6,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json bundle.js ./
 COPY src src
+COPY clients/command clients/command
 RUN npm run build \
   && mkdir bin \
   && ln -s ../dist/cli/plant-store.js bin/plant-store

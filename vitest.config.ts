@@ -19,9 +19,9 @@ export default defineConfig({
     // Many tests wait for time to pass, so there can be more of them than processors.
     maxWorkers: 6,
     coverage: {
-      include: ['src/**/*.ts'],
+      include: ['src/**/*.ts', 'clients/command/*.ts'],
       // In test/faults, the first as a process of its own.
-      exclude: ['src/cli/develop.ts', 'src/database/name-index-cleaner.ts'],
+      exclude: ['src/cli/develop.ts', 'src/plants/name-index-cleaner.ts'],
       thresholds: {
         lines: 95,
         branches: 95,

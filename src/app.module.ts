@@ -6,28 +6,33 @@ import type { ServiceConfig } from './config/config.js';
 import { CatalogueModule } from './catalogue/catalogue.module.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
-import { ErrorFilter } from './http/error.filter.js';
-import { DtoPipe } from './http/dto.pipe.js';
-import { HttpModule } from './http/http.module.js';
+import { ErrorFilter } from './http/errors/error.filter.js';
+import { DtoPipe } from './http/body/dto.pipe.js';
+import { ManagementModule } from './management/management.module.js';
 import { ObservabilityModule } from './observability/observability.module.js';
 import type { Observability } from './observability/observability.module.js';
-import { PlantsModule } from './plants/plants.module.js';
+import { migrationsOf } from './resources/feature.js';
+import type { Feature } from './resources/feature.js';
 import { TransferModule } from './transfer/transfer.module.js';
 
 @Module({})
 export class AppModule {
-  static forRoot(config: ServiceConfig, observability: Observability): DynamicModule {
+  static forRoot(
+    config: ServiceConfig,
+    observability: Observability,
+    features: readonly Feature[],
+  ): DynamicModule {
     return {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
         ObservabilityModule.forRoot(observability),
-        DatabaseModule.forRoot(config.database, observability),
-        HttpModule,
+        DatabaseModule.forRoot(config.database, migrationsOf(features), observability),
+        ManagementModule,
         AuthModule,
         // Before the modules with `plants/:id`, because Express takes the first route that matches.
         TransferModule,
-        PlantsModule,
+        ...features.map(({ module }) => module),
         CatalogueModule,
       ],
       providers: [

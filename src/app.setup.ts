@@ -3,26 +3,29 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import { AppModule } from './app.module.js';
 import type { ServiceConfig } from './config/config.js';
-import { serveDocs } from './docs/docs.js';
-import { answerOptions } from './http/allowed-methods.js';
-import { requireBasePath } from './http/base-path.js';
-import { jsonBody } from './http/json-body.js';
-import type { HttpLimits } from './http/limits.js';
-import { PlantStoreAdapter } from './http/plant-store.adapter.js';
-import { requestId } from './http/request-id.js';
-import { requestLog } from './http/request-log.js';
-import { wellFormed } from './http/well-formed.js';
+import { FEATURES } from './features.js';
+import { serveDocs } from './website/docs.js';
+import { answerOptions } from './http/server/allowed-methods.js';
+import { requireBasePath } from './http/server/base-path.js';
+import { jsonBody } from './http/body/json-body.js';
+import type { HttpLimits } from './http/server/limits.js';
+import { PlantStoreAdapter } from './http/server/plant-store.adapter.js';
+import { requestId } from './http/server/request-id.js';
+import { requestLog } from './http/server/request-log.js';
+import { wellFormed } from './http/server/well-formed.js';
 import { NestLog } from './observability/logger.js';
 import type { Observability } from './observability/observability.module.js';
+import type { Feature } from './resources/feature.js';
 
-/** Builds the application, without connecting to the database or listening on a port. */
+/** Builds the application, without connecting to the database, calling the hooks of modules or listening on a port. */
 export async function createApp(
   config: ServiceConfig,
   observability: Observability,
   limits: HttpLimits,
+  features: readonly Feature[] = FEATURES,
 ): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot(config, observability),
+    AppModule.forRoot(config, observability, features),
     new PlantStoreAdapter(limits, observability),
     { bodyParser: false, logger: new NestLog(observability.logger), abortOnError: false },
   );
@@ -30,12 +33,12 @@ export async function createApp(
 }
 
 /** Installs middleware, CORS and docs. The application must use a {@link PlantStoreAdapter}. */
-export async function setUp(
+export function setUp(
   app: NestExpressApplication,
   config: ServiceConfig,
   { logger, metrics }: Observability,
   limits: HttpLimits,
-): Promise<NestExpressApplication> {
+): NestExpressApplication {
   const { basePath, bodyLimit, corsOrigins, docsEnabled, trustProxy } = config.http;
   if (trustProxy !== undefined) app.set('trust proxy', trustProxy);
 
@@ -78,6 +81,5 @@ export async function setUp(
   app.use(answerOptions);
   if (basePath !== '') app.setGlobalPrefix(basePath);
   if (docsEnabled) serveDocs(app, config);
-  await app.init();
   return app;
 }

@@ -4,17 +4,19 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DataSource } from 'typeorm';
 import { createApp } from './app.setup.js';
 import type { ServiceConfig } from './config/config.js';
-import { HTTP_LIMITS } from './http/limits.js';
-import type { HttpLimits } from './http/limits.js';
-import { poolOf } from './database/bounded-pool.js';
+import { HTTP_LIMITS } from './http/server/limits.js';
+import type { HttpLimits } from './http/server/limits.js';
+import { poolOf } from './database/connections/bounded-pool.js';
 import { connect } from './database/connect.js';
-import { applyMigrations, awaitMigrations } from './database/migrate.js';
-import { warnOfMissingTrigrams } from './database/trigrams.js';
-import type { HttpServer } from './http/http-server.js';
-import { listen } from './http/listen.js';
-import { ManagementServer } from './http/management-server.js';
+import { applyMigrations, awaitMigrations } from './database/migrations/migrate.js';
+import { warnOfMissingTrigrams } from './plants/trigrams.js';
+import type { HttpServer } from './http/server/http-server.js';
+import { listen } from './http/server/listen.js';
+import { ManagementServer } from './management/management-server.js';
 import type { Observability } from './observability/observability.module.js';
 import { Readiness } from './observability/readiness.js';
+import { FEATURES } from './features.js';
+import type { Feature } from './resources/feature.js';
 
 /** Timeouts of the shutdown, in milliseconds. */
 export const SHUTDOWN_LIMITS = {
@@ -46,8 +48,9 @@ export async function startService(
   observability: Observability,
   signal: AbortSignal,
   limits: HttpLimits = HTTP_LIMITS,
+  features: readonly Feature[] = FEATURES,
 ): Promise<Service> {
-  const app = await createApp(config, observability, limits);
+  const app = await createApp(config, observability, limits, features);
   const { logger } = observability;
   const managementServer = app.get(ManagementServer);
   try {
@@ -68,6 +71,8 @@ export async function startService(
     if (config.database.migrateOnStart) await applyMigrations(dataSource, waiting);
     else await awaitMigrations(dataSource, waiting);
     await warnOfMissingTrigrams(dataSource, logger);
+    // Now, because `onModuleInit` and `onApplicationBootstrap` may use repositories.
+    await app.init();
     poolOf(dataSource)?.startServing();
     // `app.listen()` would log a failure a second time.
     const address = await listen(app.getHttpServer(), {

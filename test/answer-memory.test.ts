@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AnswerMemory } from '../src/http/answer-memory.js';
+import { AnswerMemory } from '../src/http/answers/answer-memory.js';
 
 const MB = 1024 * 1024;
 

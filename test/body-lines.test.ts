@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { splitLines } from '../src/http/body-lines.js';
+import { splitLines } from '../src/http/body/body-lines.js';
 
 async function* chunksOf(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {
   let at = 0;

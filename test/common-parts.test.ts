@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { expect, it } from 'vitest';
-import { withCommonParts } from '../src/docs/common-parts.js';
+import { withCommonParts } from '../src/openapi/common-parts.js';
 
 const document: OpenAPIObject = {
   openapi: '3.1.0',

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
-import { applyMigrations, revertMigration } from '../src/database/migrate.js';
+import { applyMigrations, revertMigration } from '../src/database/migrations/migrate.js';
 import { createDataSource } from './support/data-source.js';
 import { PATIENCE } from './support/patience.js';
 import { startReplicatedPostgres } from './support/replicated-postgres.js';

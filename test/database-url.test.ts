@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { databaseServers, databaseUrl, databaseUrlMistakes } from '../src/config/database-url.js';
-import { hostOf } from '../src/database/find-primary.js';
+import { hostOf } from '../src/database/connections/find-primary.js';
 
 /** What the driver makes of each URL. */
 function driven(raw: string): object[] {

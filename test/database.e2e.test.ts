@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import type { QueryResult } from 'pg';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { BoundedPool } from '../src/database/bounded-pool.js';
+import type { BoundedPool } from '../src/database/connections/bounded-pool.js';
 import { connect } from '../src/database/connect.js';
 import { Statements } from '../src/database/statements.js';
 import { createLogger } from '../src/observability/logger.js';

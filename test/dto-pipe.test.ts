@@ -13,9 +13,9 @@ import type { ArgumentMetadata } from '@nestjs/common';
 import type { Request } from 'express';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
-import { DtoPipe, NoParametersDto } from '../src/http/dto.pipe.js';
-import { toInteger } from '../src/http/exact-json.js';
-import { jsonBody } from '../src/http/json-body.js';
+import { DtoPipe, NoParametersDto } from '../src/http/body/dto.pipe.js';
+import { toInteger } from '../src/json/exact-json.js';
+import { jsonBody } from '../src/http/body/json-body.js';
 import { NewPlantDto } from '../src/plants/dto/new-plant.dto.js';
 
 /* DTOs as in Nest's documentation. */

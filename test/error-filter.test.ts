@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { QueryFailedError } from 'typeorm';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
-import { ErrorFilter } from '../src/http/error.filter.js';
+import { ErrorFilter } from '../src/http/errors/error.filter.js';
 import { LOGGER } from '../src/observability/logger.js';
 import { Metrics } from '../src/observability/metrics.js';
 

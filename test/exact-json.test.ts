@@ -5,7 +5,7 @@ import {
   parseExactJson,
   stringifyExactJson,
   toInteger,
-} from '../src/http/exact-json.js';
+} from '../src/json/exact-json.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 
 /** A number that is written unchanged. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isOnlyStandby, NoPrimaryError, StandbyError } from '../src/database/database-failure.js';
-import { findPrimary } from '../src/database/find-primary.js';
+import { findPrimary } from '../src/database/connections/find-primary.js';
 
 const HOSTS = [
   'postgres://u:secret@a/d',

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../src/app.setup.js';
 import { readConfig, withDatabase } from '../src/config/config.js';
-import { HTTP_LIMITS } from '../src/http/limits.js';
+import { HTTP_LIMITS } from '../src/http/server/limits.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
 import { OPERATIONS } from './support/operations.js';

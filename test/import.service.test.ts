@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ERROR_TABLE } from '../src/errors/error-table.js';
 import type { ErrorCode } from '../src/errors/error-table.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
-import type { Line } from '../src/http/body-lines.js';
+import type { Line } from '../src/http/body/body-lines.js';
 import { createLogger, LOGGER } from '../src/observability/logger.js';
 import { NO_TRACER, TRACER } from '../src/observability/tracer.js';
 import { PlantsService } from '../src/plants/plants.service.js';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { listen } from '../src/http/listen.js';
-import { ManagementServer } from '../src/http/management-server.js';
+import { listen } from '../src/http/server/listen.js';
+import { ManagementServer } from '../src/management/management-server.js';
 import { ERROR_TABLE } from '../src/errors/error-table.js';
 import { createLogger } from '../src/observability/logger.js';
 import { Metrics } from '../src/observability/metrics.js';

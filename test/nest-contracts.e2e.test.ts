@@ -29,10 +29,11 @@ import type { Request } from 'express';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AppModule } from '../src/app.module.js';
+import { FEATURES } from '../src/features.js';
 import { setUp } from '../src/app.setup.js';
 import { readConfig, withDatabase } from '../src/config/config.js';
-import { HTTP_LIMITS } from '../src/http/limits.js';
-import { PlantStoreAdapter } from '../src/http/plant-store.adapter.js';
+import { HTTP_LIMITS } from '../src/http/server/limits.js';
+import { PlantStoreAdapter } from '../src/http/server/plant-store.adapter.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
 import { PATIENCE } from './support/patience.js';
@@ -213,14 +214,14 @@ beforeAll(async () => {
   );
   const observability = { logger, metrics: new Metrics(), tracer: NO_TRACER };
   const module = await Test.createTestingModule({
-    imports: [AppModule.forRoot(config, observability)],
+    imports: [AppModule.forRoot(config, observability, FEATURES)],
     controllers: [CatsController],
   }).compile();
   app = module.createNestApplication<NestExpressApplication>(
     new PlantStoreAdapter(HTTP_LIMITS, observability),
     { bodyParser: false },
   );
-  await setUp(app, config, observability, HTTP_LIMITS);
+  setUp(app, config, observability, HTTP_LIMITS);
   await app.listen(0, '127.0.0.1');
   url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}/cats`;
 });

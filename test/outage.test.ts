@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Outage } from '../src/database/outage.js';
+import { Outage } from '../src/database/connections/outage.js';
 
 interface Probe {
   readonly signal: AbortSignal;

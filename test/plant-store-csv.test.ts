@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { CSV_HEADER, csvRecord } from '../src/cli/plant-store/csv-record.js';
-import { CsvInput } from '../src/cli/plant-store/csv.js';
-import type { InputRecord } from '../src/cli/plant-store/records.js';
+import { CSV_HEADER, csvRecord } from '../clients/command/csv-record.js';
+import { CsvInput } from '../clients/command/csv.js';
+import type { InputRecord } from '../clients/command/records.js';
 
 interface Plant {
   readonly id: bigint;

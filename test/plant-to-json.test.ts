@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { stringifyExactJson } from '../src/http/exact-json.js';
+import { stringifyExactJson } from '../src/json/exact-json.js';
 import { toStoredPlantDto } from '../src/plants/dto/plant-to-dto.js';
 import { plantToJson } from '../src/plants/dto/plant-to-json.js';
 

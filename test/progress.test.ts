@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Progress } from '../src/cli/plant-store/progress.js';
+import { Progress } from '../clients/command/progress.js';
 
 beforeEach(() => {
   vi.useFakeTimers();

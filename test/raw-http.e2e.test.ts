@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { SECURITY_HEADERS } from '../src/http/security-headers.js';
+import { SECURITY_HEADERS } from '../src/http/server/security-headers.js';
 import { allowOf } from './support/operations.js';
 import { PATIENCE } from './support/patience.js';
 import { RawSocket } from './support/raw-socket.js';

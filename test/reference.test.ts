@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { renderReference } from '../src/docs/reference.js';
+import { renderReference } from '../src/website/reference.js';
 
 const INFO = { title: 'Lists', version: '2.0.0', description: 'Lists of plants.' };
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { CommandError, TemporaryFailure } from '../src/cli/plant-store/command-error.js';
-import { Retries } from '../src/cli/plant-store/retries.js';
+import { CommandError, TemporaryFailure } from '../clients/command/command-error.js';
+import { Retries } from '../clients/command/retries.js';
 
 const SECOND = 1_000;
 const LIMITS = { idle: 60 * SECOND, firstPause: 1, longestPause: 1, patience: 120 * SECOND };

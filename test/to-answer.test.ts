@@ -16,9 +16,9 @@ import { describe, expect, it } from 'vitest';
 import { describeFailure, isOutage } from '../src/database/database-failure.js';
 import { ERROR_TABLE } from '../src/errors/error-table.js';
 import type { ErrorCode } from '../src/errors/error-table.js';
-import { MethodNotAllowedError } from '../src/errors/method-not-allowed.error.js';
+import { MethodNotAllowedError } from '../src/http/errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
-import { toAnswer } from '../src/errors/to-answer.js';
+import { toAnswer } from '../src/http/errors/to-answer.js';
 
 const INTERNAL = {
   status: 500,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { countOf } from '../http/header-count.js';
+import { countOf } from '../http/server/header-count.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /**

@@ -12,10 +12,10 @@ import {
 } from '@nestjs/common';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
-import type { Precondition } from '../http/entity-tag.js';
-import { JsonText } from '../http/json-text.js';
-import { Representation } from '../http/representation.js';
-import { RequestPrecondition } from '../http/request-precondition.decorator.js';
+import type { Precondition } from '../http/answers/entity-tag.js';
+import { JsonText } from '../http/answers/json-text.js';
+import { Representation } from '../http/answers/representation.js';
+import { RequestPrecondition } from '../http/answers/request-precondition.decorator.js';
 import { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
 import { PlantIdPipe } from '../plants/plant-id.js';
 import {

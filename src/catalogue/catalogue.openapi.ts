@@ -8,9 +8,9 @@ import {
   ApiOperation,
   ApiParam,
 } from '@nestjs/swagger';
-import { ApiErrors } from '../http/api-errors.js';
-import { ENTITY_TAGS_SCHEMA } from '../http/entity-tag.js';
-import { PATCH_TYPES } from '../http/merge-patch.js';
+import { ApiErrors } from '../http/errors/api-errors.js';
+import { ENTITY_TAGS_SCHEMA } from '../http/answers/entity-tag.js';
+import { PATCH_TYPES } from '../http/body/merge-patch.js';
 import { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';
 import { PLANT_ID_PATH_RULE, PLANT_ID_SCHEMA } from '../plants/plant-id.js';
 import { ENTITY_TAG } from '../plants/plants.openapi.js';

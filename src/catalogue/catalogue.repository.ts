@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
-import { NameIndexCleaner } from '../database/name-index-cleaner.js';
+import { NameIndexCleaner } from '../plants/name-index-cleaner.js';
 import { Statements } from '../database/statements.js';
 import { Plant } from '../plants/plant.entity.js';
 import { boundedPage, isLong, shortPage } from './page-statement.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ConnectionShares } from '../database/connection-shares.js';
 import type { Slots } from '../database/slots.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
-import type { Precondition } from '../http/entity-tag.js';
+import type { Precondition } from '../http/answers/entity-tag.js';
 import { toStoredPlantDto } from '../plants/dto/plant-to-dto.js';
 import { plantToJson } from '../plants/dto/plant-to-json.js';
 import type { StoredPlantDto } from '../plants/dto/stored-plant.dto.js';

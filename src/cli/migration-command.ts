@@ -6,13 +6,14 @@ import { readCommandConfig } from '../config/config.js';
 import { connect } from '../database/connect.js';
 import { dataSourceOptions } from '../database/data-source.js';
 import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
-import { generateMigration } from '../database/migration-file.js';
-import { applyMigrations, revertMigration } from '../database/migrate.js';
+import { generateMigration } from '../database/migrations/migration-file.js';
+import { applyMigrations, revertMigration } from '../database/migrations/migrate.js';
 import { LOCAL_FOLDER } from '../local/local-instance.js';
 import { Metrics } from '../observability/metrics.js';
 import { NO_TRACER } from '../observability/tracer.js';
 import { createLogger } from '../observability/logger.js';
 import { StartupError } from '../errors/startup.error.js';
+import { migrationsOf } from '../resources/feature.js';
 import { runProgram } from '../run-program.js';
 
 /* `npm run migration:generate -- Name`, `migration:run` and `migration:revert`, on the database of DATABASE_URL or of
@@ -59,13 +60,14 @@ async function migrate(signal: AbortSignal): Promise<void> {
 }
 
 async function perform(url: string, signal: AbortSignal): Promise<void> {
-  // Loads all entities.
-  if (command === 'generate') await import('../app.module.js');
+  // With the entities of all features.
+  const { FEATURES } = await import('../features.js');
   const dataSource = new DataSource(
-    dataSourceOptions(
-      { url, poolMax: 2 },
-      { logger: log, metrics: new Metrics(), tracer: NO_TRACER },
-    ),
+    dataSourceOptions({ url, poolMax: 2 }, migrationsOf(FEATURES), {
+      logger: log,
+      metrics: new Metrics(),
+      tracer: NO_TRACER,
+    }),
   );
   try {
     const waiting = { log, signal };

@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { pino } from 'pino';
 import { createApp } from '../app.setup.js';
 import { readConfig, withDatabase } from '../config/config.js';
-import { HTTP_LIMITS } from '../http/limits.js';
-import { openApiText } from '../docs/openapi.js';
+import { HTTP_LIMITS } from '../http/server/limits.js';
+import { openApiText } from '../openapi/openapi.js';
 import { Metrics } from '../observability/metrics.js';
 import { NO_TRACER } from '../observability/tracer.js';
 

@@ -13,7 +13,7 @@ import {
   NoPrimaryError,
   StandbyError,
 } from './database-failure.js';
-import { hostOf } from './find-primary.js';
+import { hostOf } from './connections/find-primary.js';
 
 /** Timeouts of the start, in milliseconds. */
 export const STARTUP_LIMITS = {

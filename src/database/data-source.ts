@@ -1,13 +1,9 @@
 import pg from 'pg';
 import { getMetadataArgsStorage } from 'typeorm';
-import type { DataSourceOptions, Logger } from 'typeorm';
+import type { DataSourceOptions, Logger, MigrationInterface } from 'typeorm';
 import type { Observability } from '../observability/observability.module.js';
-import { BoundedPool } from './bounded-pool.js';
+import { BoundedPool } from './connections/bounded-pool.js';
 import { DATABASE_LIMITS } from './limits.js';
-import { CreatePlants1763683200000 } from './migrations/1763683200000-create-plants.js';
-import { DistributeTables1795305600000 } from './migrations/1795305600000-distribute-tables.js';
-import { IndexPlants1795309200000 } from './migrations/1795309200000-index-plants.js';
-import { IndexNames1795392000000 } from './migrations/1795392000000-index-names.js';
 
 /** TypeORM prints some failures even with `logging: false`. The code that handles them reports them. */
 const SILENT: Logger = {
@@ -24,9 +20,12 @@ export interface DatabaseSettings {
   readonly poolMax: number;
 }
 
+export type Migrations = readonly (new () => MigrationInterface)[];
+
 /** The definition of the database for the service, the migration commands and the tests. */
 export function dataSourceOptions(
   { url, poolMax }: DatabaseSettings,
+  migrations: Migrations,
   observability: Observability,
 ) {
   return {
@@ -34,12 +33,7 @@ export function dataSourceOptions(
     url,
     // All classes with @Entity() in the modules that have been loaded.
     entities: getMetadataArgsStorage().tables.map(({ target }) => target),
-    migrations: [
-      CreatePlants1763683200000,
-      DistributeTables1795305600000,
-      IndexPlants1795309200000,
-      IndexNames1795392000000,
-    ],
+    migrations: [...migrations],
     migrationsTableName: 'plant_store_migrations',
     synchronize: false,
     logger: SILENT,

@@ -6,10 +6,9 @@ import { Metrics } from '../observability/metrics.js';
 import { Readiness } from '../observability/readiness.js';
 import type { Observability } from '../observability/observability.module.js';
 import { dataSourceOptions } from './data-source.js';
-import type { DatabaseSettings } from './data-source.js';
-import { poolOf } from './bounded-pool.js';
+import type { DatabaseSettings, Migrations } from './data-source.js';
+import { poolOf } from './connections/bounded-pool.js';
 import { ConnectionShares } from './connection-shares.js';
-import { NameIndexCleaner } from './name-index-cleaner.js';
 import { Statements } from './statements.js';
 
 const NO_POOL = { used: 0, idle: 0, pending: 0, max: 0 };
@@ -23,19 +22,23 @@ export class DatabaseModule {
     );
   }
 
-  static forRoot(settings: DatabaseSettings, observability: Observability): DynamicModule {
+  static forRoot(
+    settings: DatabaseSettings,
+    migrations: Migrations,
+    observability: Observability,
+  ): DynamicModule {
     return {
       module: DatabaseModule,
       global: true,
       imports: [
         TypeOrmModule.forRoot({
-          ...dataSourceOptions(settings, observability),
+          ...dataSourceOptions(settings, migrations, observability),
           // The start connects with a timeout, while the health port already answers (connect.ts).
           manualInitialization: true,
         }),
       ],
-      providers: [Statements, ConnectionShares, NameIndexCleaner],
-      exports: [Statements, ConnectionShares, NameIndexCleaner],
+      providers: [Statements, ConnectionShares],
+      exports: [Statements, ConnectionShares],
     };
   }
 }

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
-import { poolOf } from './bounded-pool.js';
-import type { PoolClient } from './pool-client.js';
+import { poolOf } from './connections/bounded-pool.js';
+import type { PoolClient } from './connections/pool-client.js';
 
 /** A statement with its values. A statement with a name is prepared, so each name must always have the same text. */
 export type Statement = QueryConfig<unknown[]>;

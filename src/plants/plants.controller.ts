@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
-import { Representation } from '../http/representation.js';
+import { Representation } from '../http/answers/representation.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import { StoredPlantDto } from './dto/stored-plant.dto.js';

@@ -7,8 +7,8 @@ import {
   ApiOperation,
   ApiParam,
 } from '@nestjs/swagger';
-import { ApiErrors } from '../http/api-errors.js';
-import { ENTITY_TAGS_SCHEMA } from '../http/entity-tag.js';
+import { ApiErrors } from '../http/errors/api-errors.js';
+import { ENTITY_TAGS_SCHEMA } from '../http/answers/entity-tag.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import { StoredPlantDto } from './dto/stored-plant.dto.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
-import { NameIndexCleaner } from '../database/name-index-cleaner.js';
+import { NameIndexCleaner } from './name-index-cleaner.js';
 import { Statements } from '../database/statements.js';
 import { Plant } from './plant.entity.js';
 

@@ -1,9 +1,9 @@
 import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import type { StreamableFile } from '@nestjs/common';
-import type { Line } from '../http/body-lines.js';
-import { ClientGone } from '../http/client-gone.js';
-import { NoParametersDto } from '../http/dto.pipe.js';
-import { LinesFile, NdjsonLines } from '../http/ndjson.js';
+import type { Line } from '../http/body/body-lines.js';
+import { ClientGone } from '../http/answers/client-gone.js';
+import { NoParametersDto } from '../http/body/dto.pipe.js';
+import { LinesFile, NdjsonLines } from '../http/body/ndjson.js';
 import { ExportPlantsDto } from './dto/export-plants.dto.js';
 import { ExportService } from './export.service.js';
 import { ImportService } from './import.service.js';

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
-import { ApiErrors } from '../http/api-errors.js';
-import { NDJSON } from '../http/ndjson.js';
+import { ApiErrors } from '../http/errors/api-errors.js';
+import { NDJSON } from '../http/body/ndjson.js';
 
 const PLANTS = [
   { id: 1101, name: 'Aloe', tag: 'indoor' },

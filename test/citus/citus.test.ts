@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connect } from '../../src/database/connect.js';
-import { applyMigrations, revertMigration } from '../../src/database/migrate.js';
+import { applyMigrations, revertMigration } from '../../src/database/migrations/migrate.js';
 import { Crowd, TOKEN } from '../support/crowd.js';
 import { createDataSource } from '../support/data-source.js';
 import { PgBouncer } from '../support/pgbouncer.js';

@@ -8,7 +8,7 @@ import type { TestDatabase } from '../support/test-database.js';
 import { startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 
-/** Of the replica that cleans, from src/database/name-index-cleaner.ts. */
+/** Of the replica that cleans, from src/plants/name-index-cleaner.ts. */
 const LOCK = 7_526_841_015;
 
 /** As many characters as make the service clean. */

@@ -1,10 +1,9 @@
 import { DataSource } from 'typeorm';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
-// The service has the entities of all features.
-// oxlint-disable-next-line import/no-unassigned-import
-import '../../src/app.module.js';
 import { dataSourceOptions } from '../../src/database/data-source.js';
+import { FEATURES } from '../../src/features.js';
+import { migrationsOf } from '../../src/resources/feature.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
 
@@ -14,6 +13,10 @@ export function createDataSource(
   { poolMax = 1, logger = pino({ level: 'silent' }) }: { poolMax?: number; logger?: Logger } = {},
 ): DataSource {
   return new DataSource(
-    dataSourceOptions({ url, poolMax }, { logger, metrics: new Metrics(), tracer: NO_TRACER }),
+    dataSourceOptions({ url, poolMax }, migrationsOf(FEATURES), {
+      logger,
+      metrics: new Metrics(),
+      tracer: NO_TRACER,
+    }),
   );
 }

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { runCommand } from '../../src/cli/plant-store/command.js';
-import type { Limits } from '../../src/cli/plant-store/retries.js';
+import { runCommand } from '../../clients/command/command.js';
+import type { Limits } from '../../clients/command/retries.js';
 import { PATIENCE } from './patience.js';
 import { TOKEN } from './test-service.js';
 

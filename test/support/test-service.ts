@@ -1,4 +1,4 @@
-import type { HttpLimits } from '../../src/http/limits.js';
+import type { HttpLimits } from '../../src/http/server/limits.js';
 import type { Tracer } from '../../src/observability/tracer.js';
 import type { ShutdownLimits } from '../../src/service.js';
 import { loadProgram } from './program.js';

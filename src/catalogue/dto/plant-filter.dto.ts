@@ -1,4 +1,4 @@
-import { NoOtherParameters } from '../../http/dto.pipe.js';
+import { NoOtherParameters } from '../../http/body/dto.pipe.js';
 import { NameFilter, TagFilter } from './list-parameters.js';
 
 @NoOtherParameters()

@@ -1,7 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { ValidateIf } from 'class-validator';
-import { BodyTypes } from '../../http/dto.pipe.js';
-import { PATCH_TYPES } from '../../http/merge-patch.js';
+import { BodyTypes } from '../../http/body/dto.pipe.js';
+import { PATCH_TYPES } from '../../http/body/merge-patch.js';
 import { PlantIdField, PlantNameField, PlantTagField } from '../../plants/dto/plant-fields.js';
 
 @BodyTypes(...PATCH_TYPES)

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { buildMessage, ValidateBy, ValidateIf } from 'class-validator';
-import { toInteger } from '../../http/exact-json.js';
+import { toInteger } from '../../json/exact-json.js';
 import { isPlantId, PLANT_ID_RULE, PLANT_ID_SCHEMA } from '../plant-id.js';
 
 /* One decorator per member: its type, its rule and its schema are one thing. */

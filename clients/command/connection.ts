@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises';
+import { B64TOKEN, publicUrl } from '../../src/config/variable-parsers.js';
+import { TemporaryFailure, usageError } from './command-error.js';
+
+const TOKEN_RULE = 'of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)';
+
+export interface Connection {
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
+  /** Reads a token file anew, because tokens are rotated. */
+  readonly token: () => Promise<string>;
+  /** Longest time of a request without a byte sent or received, in milliseconds. */
+  readonly idle: number;
+}
+
+/**
+ * Reads the variables of the command.
+ *
+ * @throws CommandError that names the variable and the rule, but not the value, which may be a secret
+ */
+export async function readConnection(
+  environment: NodeJS.ProcessEnv,
+  idle: number,
+): Promise<Connection> {
+  const {
+    PLANT_STORE_URL: rawUrl = '',
+    PLANT_STORE_TOKEN: token = '',
+    PLANT_STORE_TOKEN_FILE: file = '',
+  } = environment;
+  const url = publicUrl(rawUrl);
+  if (url === undefined) {
+    throw usageError(
+      'PLANT_STORE_URL must be an http or https URL without query, such as https://shop.example.com/api',
+    );
+  }
+  if ((token === '') === (file === '')) {
+    throw usageError('PLANT_STORE_TOKEN or PLANT_STORE_TOKEN_FILE must be set, and not both');
+  }
+  const baseUrl = url.href.replace(/\/$/, '');
+  if (file === '') {
+    if (!B64TOKEN.test(token)) throw usageError(`PLANT_STORE_TOKEN must consist ${TOKEN_RULE}`);
+    return { baseUrl, idle, token: () => Promise.resolve(token) };
+  }
+  const fault = (error: Error) => `PLANT_STORE_TOKEN_FILE must name a file ${error.message}`;
+  await readToken(file).catch((error: Error) => {
+    throw usageError(fault(error));
+  });
+  const readAgain = () =>
+    readToken(file).catch((error: Error) => {
+      // Perhaps the token is being replaced.
+      throw new TemporaryFailure(fault(error));
+    });
+  return { baseUrl, idle, token: readAgain };
+}
+
+/** @throws Error whose message says what the file must be */
+async function readToken(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new Error(`that can be read: ${error.code}`, { cause: error });
+  });
+  const token = text.trim();
+  if (!B64TOKEN.test(token)) throw new Error(`with a token ${TOKEN_RULE}`);
+  return token;
+}

@@ -1,0 +1,169 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { parseExactJson, toInteger } from '../../src/json/exact-json.js';
+import { open, temporary } from './client.js';
+import { CommandError, EXIT, isBrokenPipe, TemporaryFailure, usageError } from './command-error.js';
+import type { Connection } from './connection.js';
+import { CSV_HEADER, csvRecord } from './csv-record.js';
+import { formatOf } from './formats.js';
+import type { Format } from './formats.js';
+import { Progress } from './progress.js';
+import { ByteQueue } from './records.js';
+import { Retries } from './retries.js';
+import type { Limits } from './retries.js';
+import type { Terminal } from './terminal.js';
+
+const LINE_FEED = 0x0a;
+
+const NOT_ASCENDING = 'the plants do not come in ascending order of their ids';
+
+export interface ExportOptions {
+  readonly format?: Format;
+  /** `-` is stdout. */
+  readonly output: string;
+  readonly tag?: string;
+  readonly name?: string;
+}
+
+/** `plant-store export`. Returns the exit code. */
+export async function exportPlants(
+  { format, output, tag, name }: ExportOptions,
+  connection: Connection,
+  { stdout, stderr }: Terminal,
+  signal: AbortSignal,
+  limits: Limits,
+): Promise<number> {
+  const isCsv = formatOf(output, format) === 'csv';
+  const progress = new Progress(stderr);
+  const retries = new Retries(signal, (message) => progress.print(message), limits);
+  const filters = Object.entries({ tag, name }).filter(([, value]) => value !== undefined);
+  const lines = plantLines(connection, filters as [string, string][], retries, signal);
+  const text = counted(lines, progress);
+  const summary = () =>
+    `${progress.rows} plants in ${progress.seconds.toFixed(1)} s (${progress.rate} plants/s)`;
+  try {
+    const converted = isCsv ? toCsv(text) : text;
+    if (output === '-') await pipeline(converted, stdout, { end: false, signal });
+    else await writeFile(output, converted, signal);
+  } catch (error) {
+    progress.stop();
+    if (!isBrokenPipe(error)) progress.print(`incomplete: ${summary()}`);
+    throw error;
+  }
+  progress.stop();
+  progress.print(`exported ${summary()}`);
+  return EXIT.done;
+}
+
+/** Under a temporary name until it is complete, so that a broken export is never taken for a complete one. */
+async function writeFile(
+  path: string,
+  text: AsyncIterable<Buffer | string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const existing = await stat(path).catch(() => undefined);
+  // A rename would replace a device, such as /dev/null.
+  if (existing?.isFile() === false) throw usageError(`--output must name a file: ${path} is none`);
+  const partial = `${path}.${process.pid}.part`;
+  try {
+    await pipeline(text, createWriteStream(partial, { flags: 'wx', flush: true }), { signal });
+    await rename(partial, path);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * All plants as chunks of whole lines. It goes on with the plant after the last whole line until an answer proves to be
+ * complete: by the empty line at its end or, since an older version of the service sends none, by having no plants.
+ */
+async function* plantLines(
+  connection: Connection,
+  filters: readonly [string, string][],
+  retries: Retries,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const query = new URLSearchParams(filters as [string, string][]);
+  const attempts = retries.begin();
+  let last: bigint | undefined;
+  for (;;) {
+    try {
+      const response = await open(connection, {
+        method: 'GET',
+        path: `/plants/export?${query.toString()}`,
+        signal,
+      });
+      let isComplete = true;
+      for await (const lines of wholeLines(response)) {
+        isComplete = endsInEmptyLine(lines);
+        const plants = isComplete ? lines.subarray(0, -1) : lines;
+        if (plants.length === 0) continue;
+        if (last !== undefined && firstId(plants) <= last) {
+          throw new CommandError(EXIT.incomplete, NOT_ASCENDING);
+        }
+        yield plants;
+        last = lastId(plants);
+        query.set('after', String(last));
+        // Also after a long wait for the reader of stdout.
+        attempts.succeeded();
+      }
+      if (isComplete) return;
+      throw new TemporaryFailure('the answer ended before its empty line');
+    } catch (error) {
+      await attempts.failed(error);
+    }
+  }
+}
+
+async function* wholeLines(response: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const begun = new ByteQueue();
+  try {
+    for await (const chunk of response) {
+      const end = chunk.lastIndexOf('\n') + 1;
+      begun.push(chunk.subarray(0, end));
+      if (end > 0) yield begun.take(begun.length);
+      begun.push(chunk.subarray(end));
+    }
+  } catch (error) {
+    throw temporary(error);
+  }
+  if (begun.length > 0) throw new TemporaryFailure('the answer ended in the middle of a line');
+}
+
+async function* counted(text: AsyncIterable<Buffer>, progress: Progress): AsyncGenerator<Buffer> {
+  for await (const lines of text) {
+    for (let at = lines.indexOf('\n'); at !== -1; at = lines.indexOf('\n', at + 1)) {
+      progress.rows += 1;
+    }
+    yield lines;
+  }
+}
+
+async function* toCsv(text: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  yield CSV_HEADER;
+  for await (const lines of text) {
+    const plants = lines.toString().trimEnd().split('\n').map(parsePlant);
+    yield plants.map(({ id, name, tag }) => csvRecord(id, name, tag)).join('');
+  }
+}
+
+/** Text of a plant has no line feed, so no other line is empty. */
+function endsInEmptyLine(lines: Buffer): boolean {
+  return lines.at(-1) === LINE_FEED && (lines.length === 1 || lines.at(-2) === LINE_FEED);
+}
+
+function firstId(lines: Buffer): bigint {
+  return parsePlant(lines.toString('utf8', 0, lines.indexOf(LINE_FEED))).id;
+}
+
+function lastId(lines: Buffer): bigint {
+  const start = lines.lastIndexOf('\n', lines.length - 2) + 1;
+  return parsePlant(lines.toString('utf8', start)).id;
+}
+
+function parsePlant(line: string) {
+  const { id, ...plant } = parseExactJson(line) as { id: unknown; name: string; tag?: string };
+  return { ...plant, id: toInteger(id)! };
+}

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { NoPrimaryError } from '../database-failure.js';
+
+/** So many milliseconds after the answer of a primary, hosts that have not answered are no longer waited for. */
+const WAIT_FOR_OTHERS = 500;
+
+/**
+ * Tries all hosts at once. libpq takes the first that is a primary (PostgreSQL manual, chapter 32.1.1.3), but that can be
+ * a server that was replaced and not shut down: the primary with the newest timeline is taken, and of equal ones the
+ * first in the list.
+ *
+ * @param tryHost resolves with the number of the timeline if the host is a primary. Must have a timeout
+ * @returns the URL of the primary
+ * @throws NoPrimaryError, or the failure of the only host
+ */
+export async function findPrimary(
+  urls: readonly string[],
+  tryHost: (url: string, signal: AbortSignal) => Promise<number>,
+  signal: AbortSignal,
+): Promise<string> {
+  const end = new AbortController();
+  const abort = (): void => end.abort();
+  signal.addEventListener('abort', abort, { once: true });
+  const failures = new Map<string, unknown>();
+  const primaries = new Map<string, number>();
+  try {
+    signal.throwIfAborted();
+    const tries = urls.map(async (url) => {
+      try {
+        primaries.set(url, await tryHost(url, end.signal));
+      } catch (error) {
+        failures.set(url, error);
+        throw error;
+      }
+    });
+    await Promise.any(tries).catch(() => {});
+    signal.throwIfAborted();
+    if (primaries.size > 0) {
+      const wait = sleep(WAIT_FOR_OTHERS, undefined, { ref: false, signal: end.signal });
+      await Promise.race([Promise.allSettled(tries), wait.catch(() => {})]);
+      signal.throwIfAborted();
+      const newest = Math.max(...primaries.values());
+      return urls.find((url) => primaries.get(url) === newest)!;
+    }
+    if (urls.length === 1) throw failures.get(urls[0]!);
+    throw new NoPrimaryError(new Map(urls.map((url) => [hostOf(url), failures.get(url)])));
+  } finally {
+    signal.removeEventListener('abort', abort);
+    abort();
+  }
+}
+
+/** Host and port, as the driver parses the URL of a single host. */
+export function hostOf(url: string): string {
+  const { host, port } = new Client(url);
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,239 @@
+import { Client, DatabaseError } from 'pg';
+import type { ClientConfig, QueryArrayConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
+import { ReadOnlyError, ReplyTimeoutError, StandbyError } from '../database-failure.js';
+import { DATABASE_LIMITS } from '../limits.js';
+
+/** Runs the statements of a connection, and observes their results. */
+export interface StatementRunner {
+  run<T>(client: PoolClient, text: string, send: () => Promise<T>): Promise<T>;
+
+  /** The reply to a statement is late. The connection will be closed when a new connection could have been tried. */
+  onSilence(): void;
+}
+
+type OnResult<Row extends QueryResultRow> = (
+  failure: Error | null,
+  result: QueryResult<Row>,
+) => void;
+
+/** node-postgres' client with the types of its callback API. */
+const CallbackClient = Client as unknown as new (config?: ClientConfig) => Omit<Client, 'query'> & {
+  query<Row extends QueryResultRow>(
+    statement: string | QueryConfig,
+    values: unknown[] | undefined,
+    onResult: OnResult<Row>,
+  ): unknown;
+};
+
+export interface PoolClientConfig extends ClientConfig {
+  /** Milliseconds until a statement without a result fails and closes the connection. */
+  readonly replyTimeout: number;
+  /** Told of each new client, before it connects. */
+  readonly onCreate?: (client: PoolClient) => void;
+}
+
+const NO_RESULT = { command: 'BEGIN', rowCount: null, oid: 0, fields: [], rows: [] };
+
+interface Session {
+  readonly own: boolean;
+  readonly standby: boolean;
+  readonly writable: boolean;
+  readonly citus: boolean;
+}
+
+/** The history of a database cluster that a primary writes. Each promotion begins a new one (manual, chapter 25.3.6). */
+export interface Timeline {
+  /** Of the cluster: all its servers, and only these, have the same. */
+  readonly system: string;
+  readonly number: number;
+}
+
+/** Timeouts of a session that an operator may set as well: for the role, the database or in the URL. In milliseconds. */
+const SESSION_TIMEOUTS = {
+  lock_timeout: DATABASE_LIMITS.lock,
+  idle_in_transaction_session_timeout: DATABASE_LIMITS.idleInTransaction,
+} as const;
+
+/** For transactions in sessions that other clients of a pooler share. SHOW takes no snapshot, so TypeORM can still set the isolation level. */
+const BEGIN_SHARED = [
+  'BEGIN',
+  `SET LOCAL statement_timeout = ${DATABASE_LIMITS.statement}`,
+  ...Object.entries(SESSION_TIMEOUTS).map(([name, value]) => `SET LOCAL ${name} = ${value}`),
+  'SHOW in_hot_standby',
+].join('; ');
+
+/**
+ * A connection of the pool. Between the checkout and the first statement, neither the pool nor TypeORM listens for
+ * errors, and an error, for example a connection closed by the server, would end the process. This class adds an empty
+ * listener: the next statement fails anyway, and the pool drops the connection when it is released.
+ */
+export class PoolClient extends CallbackClient {
+  /** Set by the pool at each checkout. */
+  declare readonly release: (failure?: Error) => void;
+
+  /** Whether the database has the extension Citus. */
+  hasCitus = false;
+
+  private readonly replyTimeout: number;
+  private runner: StatementRunner | undefined;
+  private isPooled = true;
+  private inTransaction = false;
+
+  constructor(config: PoolClientConfig) {
+    super(config);
+    this.replyTimeout = config.replyTimeout;
+    this.on('error', () => {});
+    config.onCreate?.(this);
+  }
+
+  /**
+   * Detects a pooler such as PgBouncer: PostgreSQL sends its process id at the start of a session (manual, chapter
+   * 54.2.1), a pooler sends a different number.
+   *
+   * Without a pooler, the timeouts are set once for the session, and statements may be prepared. The server stays a
+   * primary as long as the session lasts, because it can become a standby only by a restart (manual, chapter 26.4).
+   * Behind a pooler, clients share sessions, which must stay unchanged: each statement is sent in a transaction that also
+   * sets the timeouts and checks that the server is a primary.
+   *
+   * @param mustWrite whether to refuse a server whose sessions are read-only
+   * @throws StandbyError
+   * @throws ReadOnlyError
+   */
+  async adoptSession(mustWrite: boolean, runner?: StatementRunner): Promise<void> {
+    const { processID } = this as unknown as { readonly processID: number | null };
+    const values = [processID, String(DATABASE_LIMITS.statement)];
+    const timeouts = Object.entries(SESSION_TIMEOUTS).map(
+      ([name, value]) =>
+        `CASE WHEN pid = $1 AND current_setting('${name}') = '0' THEN set_config('${name}', '${value}', false) END`,
+    );
+    const { rows } = await this.send<Session>(
+      `SELECT pid = $1 AS own, pg_is_in_recovery() AS standby,
+         current_setting('transaction_read_only') = 'off' AS writable,
+         to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS citus,
+         CASE WHEN pid = $1 THEN set_config('statement_timeout', $2, false) END, ${timeouts.join()}
+       FROM pg_backend_pid() AS pid`,
+      values,
+    );
+    if (rows[0]?.standby === true) throw new StandbyError();
+    if (mustWrite && rows[0]?.writable !== true) throw new ReadOnlyError();
+    this.isPooled = rows[0]?.own !== true;
+    this.hasCitus = rows[0]?.citus === true;
+    this.runner = runner;
+  }
+
+  /** The timeline that the primary writes; `undefined` if the server does not tell, like some that are not PostgreSQL. */
+  async timeline(): Promise<Timeline | undefined> {
+    try {
+      // The name of a WAL file begins with the timeline. The control file would have it only after the next checkpoint.
+      const { rows } = await this.send<{ system: string; timeline: string }>(
+        `SELECT system_identifier::text AS system, left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline
+         FROM pg_control_system()`,
+      );
+      const [row] = rows;
+      return row && { system: row.system, number: Number.parseInt(row.timeline, 16) };
+    } catch (error) {
+      if (error instanceof DatabaseError) return undefined;
+      throw error;
+    }
+  }
+
+  override query<Row extends QueryResultRow>(
+    statement: string | QueryConfig | QueryArrayConfig,
+    values?: unknown[],
+  ): Promise<QueryResult<Row>> {
+    const text = typeof statement === 'string' ? statement : statement.text;
+    const send = () =>
+      this.isPooled
+        ? this.queryPooled<Row>(
+            typeof statement === 'string' ? { text, values: values ?? [] } : statement,
+          )
+        : this.send<Row>(statement, values);
+    return this.runner === undefined ? send() : this.runner.run(this, text, send);
+  }
+
+  /** Makes PostgreSQL drop a prepared statement. Its next use prepares it again. */
+  async forget(name: string): Promise<void> {
+    const { parsedStatements } = this.connection as unknown as {
+      readonly parsedStatements: Record<string, string | undefined>;
+    };
+    if (parsedStatements[name] === undefined) return;
+    await this.query(`DEALLOCATE "${name}"`);
+    delete parsedStatements[name];
+  }
+
+  /** Fails running statements, and makes the pool drop the connection. */
+  abandon(reason?: Error): void {
+    this.connection.stream.destroy(reason);
+  }
+
+  /**
+   * Sends a statement with a callback, and with a timeout instead of `query_timeout`. For a promise and for its timeout,
+   * node-postgres assigns a function to a property of the query. V8 allocates such a function among the old objects,
+   * where it keeps the rows alive until the next major garbage collection.
+   */
+  private async send<Row extends QueryResultRow>(
+    statement: string | QueryConfig,
+    values?: unknown[],
+  ): Promise<QueryResult<Row>> {
+    const probe = Math.min(DATABASE_LIMITS.connection, this.replyTimeout / 3);
+    let timer = setTimeout(() => {
+      this.runner?.onSilence();
+      // A connection without a reply is closed: its next user would wait behind this statement.
+      timer = setTimeout(() => this.abandon(new ReplyTimeoutError(this.replyTimeout)), probe);
+    }, this.replyTimeout - probe);
+    try {
+      return await new Promise((resolve, reject) => {
+        super.query<Row>(statement, values, (failure, result) => {
+          if (failure) reject(failure);
+          else resolve(result);
+        });
+      });
+    } catch (failure) {
+      // The stack of the caller, instead of the stack that reads the socket.
+      Error.captureStackTrace(failure as Error);
+      throw failure;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Runs a statement in TypeORM's transaction, or, in a single round trip, in a separate transaction. */
+  private async queryPooled<Row extends QueryResultRow>({
+    name: _name,
+    ...unnamed
+  }: QueryConfig): Promise<QueryResult<Row>> {
+    const { text } = unnamed;
+    if (text === 'START TRANSACTION') {
+      // After a failed begin, TypeORM returns the connection to the pool, with a transaction in an unknown state.
+      await this.begin().catch((error: unknown) => {
+        this.abandon();
+        throw error;
+      });
+      this.inTransaction = true;
+      return NO_RESULT;
+    }
+    if (this.inTransaction) {
+      if (text === 'COMMIT' || text === 'ROLLBACK') this.inTransaction = false;
+      return this.send<Row>(unnamed);
+    }
+    // Pipelined: all parts are sent at once. After a failure, PostgreSQL turns the COMMIT into a ROLLBACK (manual,
+    // chapter 3.4).
+    const [begun, result, committed] = await Promise.allSettled([
+      this.begin(),
+      this.send<Row>(unnamed),
+      this.send('COMMIT'),
+    ]);
+    for (const part of [begun, committed]) {
+      if (part.status === 'rejected') throw part.reason;
+    }
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  }
+
+  private async begin(): Promise<void> {
+    // One result for each of the statements.
+    const results: unknown = await this.send(BEGIN_SHARED);
+    const recovery = (results as readonly QueryResult<{ in_hot_standby: string }>[]).at(-1);
+    if (recovery?.rows[0]?.in_hot_standby !== 'off') throw new StandbyError();
+  }
+}

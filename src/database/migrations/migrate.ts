@@ -1,0 +1,247 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg, { DatabaseError } from 'pg';
+import { DataSource, MigrationExecutor } from 'typeorm';
+import type { DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
+import { StartupError } from '../../errors/startup.error.js';
+import { poolOf } from '../connections/bounded-pool.js';
+import { serverOf, STARTUP_LIMITS } from '../connect.js';
+import type { Waiting } from '../connect.js';
+import { describeFailure, driverFailure } from '../database-failure.js';
+import { indexProgress } from './index-progress.js';
+import { MigrationLock, SIGN_OF_LIFE, withoutTimeouts } from './migration-lock.js';
+import type { SignOfLife } from './migration-lock.js';
+
+/** lock not available, deadlock detected. */
+const CONTENTION = new Set(['55P03', '40P01']);
+
+/**
+ * Applies all pending migrations, each in a transaction of its own, unless it has `transaction = false`. If several
+ * instances start at once, only the first applies them.
+ *
+ * @throws StartupError
+ * @throws AbortError when `signal` aborts the wait for another instance
+ */
+export async function applyMigrations(dataSource: DataSource, waiting: Waiting): Promise<void> {
+  const { log } = waiting;
+  if ((await pendingMigrations(dataSource)).length === 0) {
+    log.info('the database is up to date');
+    return;
+  }
+  log.info('applying the migrations');
+  const applied = await migrate(dataSource, waiting, async (executor, perform) => {
+    const pending = await executor.getPendingMigrations();
+    for (const migration of pending) {
+      await perform(migration.instance, () => executor.executeMigration(migration));
+    }
+    return pending.map(({ name }) => name);
+  });
+  log.info({ applied }, 'the database is up to date');
+}
+
+/**
+ * Reverts the last migration.
+ *
+ * @throws StartupError
+ * @throws AbortError when `signal` aborts the wait for another instance
+ */
+export async function revertMigration(dataSource: DataSource, waiting: Waiting): Promise<void> {
+  const reverted = await migrate(dataSource, waiting, async (executor, perform) => {
+    const [last] = await executor.getExecutedMigrations();
+    if (last === undefined) return undefined;
+    // A migration of a later release, which this release cannot revert, is the executor's failure.
+    const known = dataSource.migrations.find(({ name }) => name === last.name);
+    await perform(known, () => executor.undoLastMigration());
+    return last.name;
+  });
+  if (reverted === undefined) waiting.log.info('there is no migration to revert');
+  else waiting.log.info({ reverted }, 'reverted the last migration');
+}
+
+/** Performs one migration, in a transaction unless it has `transaction = false`. */
+type Perform = (
+  migration: MigrationInterface | undefined,
+  step: () => Promise<unknown>,
+) => Promise<void>;
+
+/** Changes the schema under the lock. */
+async function migrate<T>(
+  dataSource: DataSource,
+  waiting: Waiting,
+  change: (executor: MigrationExecutor, perform: Perform) => Promise<T>,
+): Promise<T> {
+  // Separate connections for the lock and for the migrations, because the connections of the pool have statement timeouts.
+  const separate = new DataSource({
+    ...dataSource.options,
+    url: poolOf(dataSource)?.url,
+    driver: pg,
+    poolSize: 2,
+    extra: { keepAlive: true },
+  } as DataSourceOptions);
+  try {
+    await separate.initialize();
+    const [lockSession, session] = [separate.createQueryRunner(), separate.createQueryRunner()];
+    const lock = await MigrationLock.take(lockSession, waiting);
+    const stopAttending = attend(lock, dataSource, waiting);
+    try {
+      await removeTimeouts(session);
+      const executor = new MigrationExecutor(separate, session);
+      executor.transaction = 'none';
+      return await change(executor, async (migration, step) => {
+        lock.confirm();
+        await whenFree(waiting, () =>
+          migration?.transaction === false ? step() : inTransaction(session, waiting, step),
+        );
+      });
+    } finally {
+      await stopAttending();
+      await lock.release();
+    }
+  } catch (error) {
+    if (waiting.signal.aborted) throw error;
+    throw startupError(dataSource, `the migrations failed: ${describeFailure(error)}`, error);
+  } finally {
+    if (separate.isInitialized) await separate.destroy();
+  }
+}
+
+/**
+ * For what cannot run in a transaction. A session of a pooler has other users, so it keeps its timeouts: PostgreSQL sends
+ * its process id at the start of a session, a pooler sends a different number.
+ */
+async function removeTimeouts(session: QueryRunner): Promise<void> {
+  const { processID } = (await session.connect()) as { readonly processID: number };
+  await session.query(`${withoutTimeouts('session')} AND pg_backend_pid() = ${processID}`);
+}
+
+/**
+ * Who waits for a lock on a table keeps others from the table, so each wait for a lock is short. Meanwhile, requests wait
+ * as well.
+ */
+async function inTransaction(
+  session: QueryRunner,
+  { limits = STARTUP_LIMITS }: Waiting,
+  step: () => Promise<unknown>,
+): Promise<void> {
+  await session.startTransaction();
+  try {
+    await session.query(withoutTimeouts('transaction'));
+    await session.query(`SET LOCAL lock_timeout = ${limits.tableLock}`);
+    await step();
+    await session.commitTransaction();
+  } catch (error) {
+    // The first failure is the cause, also of the second.
+    await session.rollbackTransaction().catch(() => {});
+    throw error;
+  }
+}
+
+/** Repeats a migration that was refused a lock, for a limited time and with pauses in which others can work. */
+async function whenFree(
+  { log, signal, limits = STARTUP_LIMITS }: Waiting,
+  step: () => Promise<unknown>,
+): Promise<void> {
+  const deadline = performance.now() + limits.migrationLock;
+  for (;;) {
+    try {
+      await step();
+      return;
+    } catch (error) {
+      const failure = driverFailure(error);
+      const isContention = failure instanceof DatabaseError && CONTENTION.has(String(failure.code));
+      if (!isContention || performance.now() > deadline) throw error;
+      log.info({ reason: describeFailure(failure) }, 'a migration waits for a lock: trying again');
+    }
+    await sleep(4 * limits.tableLock, undefined, { signal });
+  }
+}
+
+/**
+ * Shows that this instance is alive, and logs how far it has come.
+ *
+ * @returns stops it
+ */
+function attend(
+  lock: MigrationLock,
+  dataSource: DataSource,
+  waiting: Waiting,
+): () => Promise<void> {
+  const { log, limits = STARTUP_LIMITS, onWait = () => {} } = waiting;
+  let last: Promise<void> | undefined;
+  const look = async (): Promise<void> => {
+    await lock.beat();
+    // Without a connection for it, there is nothing to log. The migration meets the same failure, or does not need it.
+    for (const progress of await indexProgress(dataSource).catch(() => [])) {
+      log.info(progress, 'building an index');
+      onWait(`building the index ${progress.index}`);
+    }
+  };
+  const timer = setInterval(() => {
+    last ??= look().finally(() => (last = undefined));
+  }, limits.beat);
+  return async () => {
+    clearInterval(timer);
+    await last;
+  };
+}
+
+/**
+ * Waits until another process has applied the migrations, for a limited time or as long as that process shows signs of
+ * life.
+ *
+ * @throws StartupError
+ * @throws AbortError when `signal` aborts the wait
+ */
+export async function awaitMigrations(
+  dataSource: DataSource,
+  { log, signal, limits = STARTUP_LIMITS }: Waiting,
+): Promise<void> {
+  let deadline = performance.now() + limits.wait;
+  let told = false;
+  let last: SignOfLife | undefined;
+  for (;;) {
+    const pending = await pendingMigrations(dataSource);
+    if (pending.length === 0) return;
+    const [row] = await dataSource.query<SignOfLife[]>(SIGN_OF_LIFE);
+    if (row?.sign !== last?.sign) deadline = performance.now() + limits.wait;
+    last = row;
+    if (performance.now() > deadline) {
+      throw startupError(
+        dataSource,
+        `migrations are pending and DATABASE_MIGRATE_ON_START is false: ${pending.join(', ')}`,
+      );
+    }
+    if (!told) log.info({ pending }, `waiting up to ${limits.wait / 1_000} s for the migrations`);
+    told = true;
+    await sleep(limits.retry, undefined, { signal });
+  }
+}
+
+/**
+ * Names of the pending migrations. Unlike TypeORM's own check, it does not write.
+ *
+ * @throws StartupError
+ */
+async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
+  const applied = await appliedMigrations(dataSource).catch((error: unknown) => {
+    const reason = describeFailure(error);
+    throw startupError(dataSource, `cannot read the applied migrations: ${reason}`, error);
+  });
+  return dataSource.migrations.flatMap(({ name }) =>
+    name === undefined || applied.has(name) ? [] : [name],
+  );
+}
+
+async function appliedMigrations(dataSource: DataSource): Promise<ReadonlySet<string>> {
+  const table = dataSource.options.migrationsTableName;
+  const [row] = await dataSource.query<{ exists: boolean }[]>(
+    'SELECT to_regclass($1) IS NOT NULL AS exists',
+    [table],
+  );
+  if (!row?.exists) return new Set();
+  const rows = await dataSource.query<{ name: string }[]>(`SELECT name FROM "${table}"`);
+  return new Set(rows.map(({ name }) => name));
+}
+
+function startupError(dataSource: DataSource, reason: string, cause?: unknown): StartupError {
+  return new StartupError(`DATABASE_URL: ${serverOf(dataSource)}: ${reason}`, { cause });
+}

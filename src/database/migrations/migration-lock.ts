@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { QueryRunner } from 'typeorm';
+import { STARTUP_LIMITS } from '../connect.js';
+import type { Waiting } from '../connect.js';
+import { describeFailure } from '../database-failure.js';
+
+/** Key of the advisory lock of all instances (PostgreSQL manual, chapter 13.3.5). Any number works. */
+const KEY = 7_526_841_013;
+
+/** Timeouts that could end the transaction of the lock or a migration. PostgreSQL 17 has the last one. */
+const TIMEOUTS = [
+  'statement_timeout',
+  'lock_timeout',
+  'idle_in_transaction_session_timeout',
+  'transaction_timeout',
+];
+
+/** Sets the timeouts to zero that this server has. */
+export function withoutTimeouts(scope: 'transaction' | 'session'): string {
+  const names = TIMEOUTS.map((name) => `'${name}'`).join();
+  return `SELECT set_config(name, '0', ${scope === 'transaction'}) FROM pg_settings WHERE name IN (${names})`;
+}
+
+/**
+ * The sessions that hold the lock, and when each was last active. A role that may not see the activity of the holder's
+ * role gets the sessions only.
+ */
+export const SIGN_OF_LIFE = `SELECT string_agg(concat(pid, ' ', state_change), ',') AS sign
+  FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)
+  WHERE locktype = 'advisory' AND granted AND objsubid = 1
+    AND (classid::bigint << 32 | objid::bigint) = ${KEY}
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+export interface SignOfLife {
+  readonly sign: string | null;
+}
+
+/**
+ * The lock of the instance that migrates, held by a transaction of its own: clients of PgBouncer share sessions, and
+ * `CREATE INDEX CONCURRENTLY` cannot run in a transaction.
+ *
+ * `CREATE INDEX CONCURRENTLY` also waits for each transaction that has a snapshot when it looks. If it ever saw this
+ * transaction with one, both would wait for each other. So there is no snapshot here: the transaction is READ
+ * COMMITTED, `SHOW` takes none, and statements without parameters are sent with the simple protocol, whose snapshot does
+ * not outlive them. For the same reason, each attempt to take the lock is a transaction of its own.
+ */
+export class MigrationLock {
+  private loss: unknown;
+
+  private constructor(
+    private readonly session: QueryRunner,
+    private readonly log: Logger,
+  ) {}
+
+  /**
+   * Waits for another instance as long as it shows signs of life.
+   *
+   * @throws AbortError when `signal` aborts the wait
+   */
+  static async take(
+    session: QueryRunner,
+    { log, signal, limits = STARTUP_LIMITS, onWait = () => {} }: Waiting,
+  ): Promise<MigrationLock> {
+    let deadline = performance.now() + limits.migrationLock;
+    let last: SignOfLife | undefined;
+    while (!(await isTaken(session))) {
+      const [row] = (await session.query(SIGN_OF_LIFE)) as readonly SignOfLife[];
+      if (last === undefined) log.info('another instance is migrating: waiting for it');
+      onWait('another instance is migrating');
+      if (row?.sign !== last?.sign) deadline = performance.now() + limits.migrationLock;
+      last = row;
+      if (performance.now() > deadline) {
+        throw new Error('another instance is migrating and shows no sign of life');
+      }
+      await sleep(limits.retry, undefined, { signal });
+    }
+    await session.query(withoutTimeouts('transaction'));
+    return new MigrationLock(session, log);
+  }
+
+  /** A sign of life. Keeps PgBouncer and firewalls from closing an idle connection as well. */
+  async beat(): Promise<void> {
+    try {
+      await this.session.query('SHOW in_hot_standby');
+    } catch (error) {
+      if (this.loss === undefined) {
+        this.log.error({ reason: describeFailure(error) }, 'the migration lock is lost');
+      }
+      this.loss ??= error;
+    }
+  }
+
+  /** @throws Error if another instance may have the lock now */
+  confirm(): void {
+    if (this.loss === undefined) return;
+    throw new Error(`the migration lock is lost: ${describeFailure(this.loss)}`);
+  }
+
+  async release(): Promise<void> {
+    // Without a connection, the server has released it.
+    await this.session.query('ROLLBACK').catch(() => {});
+  }
+}
+
+async function isTaken(session: QueryRunner): Promise<boolean> {
+  await session.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+  const [row] = (await session.query(
+    `SELECT pg_try_advisory_xact_lock(${KEY}) AS taken`,
+  )) as readonly { readonly taken: boolean }[];
+  if (row?.taken === true) return true;
+  await session.query('ROLLBACK');
+  return false;
+}

@@ -1,0 +1,5 @@
+import { PLANTS } from './plants/plants.feature.js';
+import type { Feature } from './resources/feature.js';
+
+/** What the service consists of, besides the framework. */
+export const FEATURES: readonly Feature[] = [PLANTS];

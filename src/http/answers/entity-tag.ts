@@ -1,0 +1,83 @@
+import { hash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { stringifyExactJson } from '../../json/exact-json.js';
+
+/** Characters of an entity tag: 132 bits of the hash. */
+const LENGTH = 22;
+
+/** RFC 9110, section 8.8.3. Commas may occur within a tag. */
+const ENTITY_TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
+
+/** The schema of `If-Match` and `If-None-Match`. */
+export const ENTITY_TAGS_SCHEMA = {
+  type: 'string',
+  pattern: String.raw`^(\*|((W/)?"[!#-~\x80-\xff]*")?([\t ]*,[\t ]*((W/)?"[!#-~\x80-\xff]*")?)*)$`,
+} as const;
+
+const FIELD_NAMES = { 'if-match': 'If-Match', 'if-none-match': 'If-None-Match' } as const;
+
+/** Whether a precondition of the request holds for the current representation of a resource. */
+export type Precondition = (representation: object) => boolean;
+
+/**
+ * The strong entity tag of a representation in JSON: a hash. A version counter would start again after a delete
+ * and a create, and its tags would repeat.
+ */
+export function entityTagOf(json: string): string {
+  return `"${hash('sha256', json, 'base64url').slice(0, LENGTH)}"`;
+}
+
+/**
+ * The precondition of a request that changes a resource; `undefined` if it has none (RFC 9110, section 13.1).
+ *
+ * @throws PlantStoreError `parameter-not-valid`
+ */
+export function preconditionOf(headers: IncomingHttpHeaders): Precondition | undefined {
+  const ifMatch = listOf(headers, 'if-match');
+  const ifNoneMatch = listOf(headers, 'if-none-match');
+  // `If-Match: *` holds for every plant that exists, and others are answered 404 anyway.
+  if ((ifMatch === undefined || ifMatch === '*') && ifNoneMatch === undefined) return undefined;
+  return (representation) => {
+    const tag = entityTagOf(stringifyExactJson(representation));
+    return (
+      (ifMatch === undefined || ifMatch === '*' || ifMatch.includes(tag)) &&
+      (ifNoneMatch === undefined || !matchesWeakly(ifNoneMatch, tag))
+    );
+  };
+}
+
+/**
+ * Whether a client that reads already has the representation with this tag (RFC 9110, section 13.2.2).
+ *
+ * @throws PlantStoreError `precondition-failed`, `parameter-not-valid`
+ */
+export function isNotModified(headers: IncomingHttpHeaders, tag: string): boolean {
+  const ifMatch = listOf(headers, 'if-match');
+  if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(tag)) {
+    throw new PlantStoreError('precondition-failed');
+  }
+  const ifNoneMatch = listOf(headers, 'if-none-match');
+  return ifNoneMatch !== undefined && matchesWeakly(ifNoneMatch, tag);
+}
+
+/** A weak comparison ignores `W/` (RFC 9110, section 8.8.3.2). */
+function matchesWeakly(list: '*' | readonly string[], tag: string): boolean {
+  return list === '*' || list.includes(tag) || list.includes(`W/${tag}`);
+}
+
+function listOf(
+  headers: IncomingHttpHeaders,
+  name: keyof typeof FIELD_NAMES,
+): '*' | readonly string[] | undefined {
+  const text = headers[name];
+  if (text === undefined || text === '*') return text;
+  const tags = text.match(ENTITY_TAG) ?? [];
+  // Elements may be empty (RFC 9110, section 5.6.1.2).
+  const elements = text.replaceAll(ENTITY_TAG, '\0').split(',');
+  if (!elements.every((element) => /^[\t ]*(?:\0[\t ]*)?$/.test(element))) {
+    const rule = 'must be * or a list of entity tags, such as "abc"';
+    throw new PlantStoreError('parameter-not-valid', `${FIELD_NAMES[name]} ${rule}`);
+  }
+  return tags;
+}

@@ -1,0 +1,33 @@
+import type { ServerResponse } from 'node:http';
+import { AnswerMemory } from './answer-memory.js';
+import { stringifyExactJson } from '../../json/exact-json.js';
+
+/** Of the process. */
+const memory = new AnswerMemory();
+
+/** Answers with JSON, with all digits of each `bigint`. */
+export function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  sendJsonText(response, status, stringifyExactJson(value));
+}
+
+/**
+ * @param fields names and values of further header fields, in turn
+ * @throws PlantStoreError `too-many-answers`
+ */
+export function sendJsonText(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  fields: readonly string[] = [],
+): void {
+  const length = Buffer.byteLength(text);
+  memory.hold(response, length);
+  response.writeHead(status, [
+    'Content-Type',
+    'application/json',
+    'Content-Length',
+    String(length),
+    ...fields,
+  ]);
+  response.end(text);
+}

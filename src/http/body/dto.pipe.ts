@@ -1,0 +1,173 @@
+import { Injectable } from '@nestjs/common';
+import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
+import { plainToInstance, TransformationType } from 'class-transformer';
+import type { TransformFnParams } from 'class-transformer';
+// The metadata of class-transformer. The package does not export it.
+import { defaultMetadataStorage as transformations } from 'class-transformer/cjs/storage.js';
+import { getMetadataStorage, validateSync } from 'class-validator';
+import type { ValidationError } from 'class-validator';
+import type { ErrorCode } from '../../errors/error-table.js';
+import { PlantStoreError } from '../../errors/plant-store.error.js';
+import type { JsonSource } from '../../json/exact-json.js';
+import type { MediaTypes, UnreadBody } from './json-body.js';
+import { quote } from '../../json/quote.js';
+
+type DtoClass = new () => object;
+
+const MEDIA_TYPES = Symbol('media types');
+const NO_OTHERS = Symbol('no others');
+
+/** Declares the media types of a body of this class, instead of `application/json`. The content is JSON. */
+export function BodyTypes(...types: MediaTypes): ClassDecorator {
+  return (target) => Reflect.defineMetadata(MEDIA_TYPES, types, target);
+}
+
+/**
+ * For the class of a `@Query()`: refuses parameters without a rule, and parameters that occur twice. Otherwise a
+ * typing error would look like a missing filter.
+ */
+export function NoOtherParameters(): ClassDecorator {
+  return (target) => Reflect.defineMetadata(NO_OTHERS, true, target);
+}
+
+/** The class of a `@Query()` that refuses every parameter. */
+@NoOtherParameters()
+export class NoParametersDto {}
+
+/**
+ * Builds the DTO of `@Body()`, `@Query()` or `@Param()` with class-transformer, and validates it with class-validator.
+ * Members without a rule are ignored. An object or array without a class (`@Type()`) is passed unchanged; a
+ * `@Transform()` finds it in `obj[key]`. Single parameters, such as `@Query('name')`, and custom decorators are passed
+ * unchanged as well.
+ *
+ * Nest's own ValidationPipe would convert path and query parameters with the unary plus before any other pipe sees
+ * them, and ids would lose digits.
+ */
+@Injectable()
+export class DtoPipe implements PipeTransform {
+  transform(value: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
+    const isSingle = data !== undefined;
+    if (type === 'custom' || (isSingle && type !== 'body')) return value;
+    if (metatype === NoParametersDto) return withoutParameters(value as object);
+    if (isSingle || !isDtoClass(metatype)) {
+      // Path parameters are strings, and Nest's documentation declares them as `any`.
+      if (type === 'param') return value;
+      // After `import type`, the run-time type is `Object`: a failure is better than a body without validation.
+      throw new TypeError(
+        `declare the whole ${type} as one parameter, and its type as a class with rules, imported as a value`,
+      );
+    }
+    if (type === 'body') return bodyAs(metatype, value as UnreadBody);
+    if (Reflect.hasMetadata(NO_OTHERS, metatype)) refuseOthers(metatype, value as object);
+    return make(metatype, value as object, 'parameter-not-valid');
+  }
+}
+
+async function bodyAs(dtoClass: DtoClass, body: UnreadBody): Promise<object> {
+  const types = Reflect.getMetadata(MEDIA_TYPES, dtoClass) as MediaTypes | undefined;
+  return toDto(dtoClass, await body.read(types), 'body');
+}
+
+/**
+ * Builds a DTO from parsed JSON, and validates it.
+ *
+ * @throws PlantStoreError `body-not-valid`
+ */
+export function toDto<T extends object>(
+  dtoClass: new () => T,
+  value: unknown,
+  source: JsonSource,
+): T {
+  if (!isDtoClass(dtoClass)) throw new TypeError('the class has no rules');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new PlantStoreError('body-not-valid', `the ${source} must be a JSON object`);
+  }
+  return make(dtoClass, value, 'body-not-valid') as T;
+}
+
+/** class-validator would refuse an object whose class has no rules. */
+function withoutParameters(parameters: object): NoParametersDto {
+  refuseOthers(NoParametersDto, parameters);
+  return new NoParametersDto();
+}
+
+function refuseOthers(dtoClass: DtoClass, parameters: object): void {
+  const names = new Set(rulesOf(dtoClass).map(({ propertyName }) => propertyName));
+  for (const [name, value] of Object.entries(parameters)) {
+    if (!names.has(name)) {
+      throw new PlantStoreError('parameter-not-valid', `there is no parameter ${quote(name)}`);
+    }
+    if (Array.isArray(value)) {
+      throw new PlantStoreError('parameter-not-valid', `${name} must not be given twice`);
+    }
+  }
+}
+
+/* Only exposed members are read. For an object without a class, class-transformer takes quadratic time, and it would
+   use the value of a member called `constructor` as the class. */
+const TRANSFORM_OPTIONS = { strategy: 'excludeAll', exposeDefaultValues: true } as const;
+const VALIDATE_OPTIONS = { forbidUnknownValues: true };
+
+/** Most mistakes that a message lists. */
+const MAX_LISTED = 10;
+
+function make(dtoClass: DtoClass, value: object, code: ErrorCode): object {
+  const dto = plainToInstance(dtoClass, value, TRANSFORM_OPTIONS);
+  // A rule of several members together is told once.
+  const mistakes = [...new Set(describe(validateSync(dto, VALIDATE_OPTIONS)))];
+  if (mistakes.length === 0) return dto;
+  const more = mistakes.splice(MAX_LISTED).length;
+  if (more > 0) mistakes.push(`and ${more} more`);
+  throw new PlantStoreError(code, mistakes.join('; '));
+}
+
+function describe(mistakes: readonly ValidationError[], path = ''): string[] {
+  return mistakes.flatMap(({ property, value, constraints = {}, children = [] }) => {
+    const name = path + property;
+    if (value === undefined) return [`${name} is missing`];
+    const rules = Object.values(constraints).map((rule) => path + rule);
+    return [...rules, ...describe(children, `${name}.`)];
+  });
+}
+
+const dtoClasses = new Map<unknown, boolean>();
+
+/** Whether a class has validation rules. If so, registers the members that have one with class-transformer. */
+function isDtoClass(type: unknown): type is DtoClass {
+  const known = dtoClasses.get(type);
+  if (known !== undefined) return known;
+  const rules = typeof type === 'function' ? rulesOf(type) : [];
+  dtoClasses.set(type, rules.length > 0);
+  for (const { propertyName } of rules) expose(type as DtoClass, propertyName);
+  return rules.length > 0;
+}
+
+function rulesOf(type: Function) {
+  return getMetadataStorage().getTargetValidationMetadatas(type, '', true, false);
+}
+
+function expose(target: DtoClass, propertyName: string): void {
+  if (transformations.findExposeMetadata(target, propertyName) === undefined) {
+    transformations.addExposeMetadata({ target, propertyName, options: {} });
+  }
+  const inner = transformations.findTypeMetadata(target, propertyName);
+  if (inner !== undefined) {
+    isDtoClass(inner.typeFunction());
+    return;
+  }
+  // `@Type()` would also store the declared type of the member, and class-transformer would call `new BigInt()`.
+  const type = { typeFunction: () => Object, reflectedType: undefined, options: {} };
+  transformations.addTypeMetadata({ target, propertyName, ...type });
+  // The rules of a primitive refuse every object.
+  const declared = Reflect.getMetadata(
+    'design:type',
+    target.prototype as object,
+    propertyName,
+  ) as unknown;
+  if ([String, Number, Boolean, BigInt].some((primitive) => primitive === declared)) return;
+  const direction = TransformationType.PLAIN_TO_CLASS;
+  if (transformations.findTransformMetadatas(target, propertyName, direction).length > 0) return;
+  const transformFn = ({ obj, key, value }: TransformFnParams): unknown =>
+    typeof value === 'object' && value !== null ? (obj as Record<string, unknown>)[key] : value;
+  transformations.addTransformMetadata({ target, propertyName, transformFn, options: {} });
+}

@@ -1,0 +1,234 @@
+import { MIMEType } from 'node:util';
+import type { Request, Response } from 'express';
+import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { UnsupportedMediaTypeError } from '../errors/unsupported-media-type.error.js';
+import { chunksOf } from './body-chunks.js';
+import { splitLines } from './body-lines.js';
+import type { Line } from './body-lines.js';
+import { parseExactJson } from '../../json/exact-json.js';
+import type { JsonSource } from '../../json/exact-json.js';
+import { quote } from '../../json/quote.js';
+import { declaresBody, sendContinue } from './unread-body.js';
+
+/**
+ * Most bytes of all bodies that arrive in chunks, until their requests are answered. Each body may be in memory four
+ * times: as chunks, text, plant, and database message.
+ */
+const MAX_UNANSWERED = 32 * 1024 * 1024;
+
+/** Bodies up to this size do not count, so that long bodies cannot block short ones. */
+const FREE = 16 * 1024;
+
+interface BodyLimits {
+  /** Longest body, in bytes. */
+  readonly bytes: number;
+  /** Longest pause between two chunks of a body. */
+  readonly idleMilliseconds: number;
+  /** From the start of reading to the end of the body. */
+  readonly milliseconds: number;
+}
+
+/** The media types that a body may have. */
+export type MediaTypes = readonly string[];
+
+const JSON_ONLY: MediaTypes = ['application/json'];
+
+/** Limits the memory of all bodies together. */
+class BodyMemory {
+  private taken = 0;
+
+  constructor(readonly limits: BodyLimits) {}
+
+  /** The account of one body. If no other body uses memory, every length has room. */
+  share() {
+    let own = 0;
+    const giveBack = (): void => {
+      this.taken -= own;
+      own = 0;
+    };
+    const take = (bytes: number): boolean => {
+      const others = this.taken - own;
+      const room = own + bytes <= FREE || others === 0 || this.taken + bytes <= MAX_UNANSWERED;
+      if (room) {
+        this.taken += bytes;
+        own += bytes;
+      }
+      return room;
+    };
+    return { take, giveBack };
+  }
+}
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** Set when the whole body was read at once. Node has not noticed its end by then. */
+      bodyIsRead?: boolean;
+    }
+  }
+}
+
+/** The body of a request, read by the first parameter that asks for it. Guards run before, so a valid token is needed. */
+export class UnreadBody {
+  private isTaken = false;
+
+  constructor(
+    private readonly request: Request,
+    private readonly memory: BodyMemory,
+  ) {}
+
+  /** Reads and parses the body. The value is not kept here, so that its memory can be freed while the plant waits. */
+  async read(accepted: MediaTypes = JSON_ONLY): Promise<unknown> {
+    this.take();
+    return parseJson(await readBody(this.request, this.memory, accepted), 'body');
+  }
+
+  /**
+   * Reads the body line by line. The limit on its length applies to each line, and the limit on its total time does not
+   * apply.
+   *
+   * @throws PlantStoreError `unsupported-media-type`; while lines are read `request-timeout`
+   */
+  lines(accepted: MediaTypes): AsyncIterable<readonly Line[]> {
+    this.take();
+    const { request } = this;
+    const { limits } = this.memory;
+    const refusal = declaresBody(request) ? refusalOfType(request, accepted) : undefined;
+    if (refusal !== undefined) throw refusal;
+    return splitLines(chunksOf(request, limits.idleMilliseconds), limits.bytes);
+  }
+
+  private take(): void {
+    if (this.isTaken) throw new TypeError('only one parameter of a handler can read the body');
+    this.isTaken = true;
+  }
+}
+
+/** Sets `request.body`, without reading the body. */
+export function jsonBody(limits: BodyLimits) {
+  const memory = new BodyMemory(limits);
+  return (request: Request): void => {
+    request.body = new UnreadBody(request, memory);
+  };
+}
+
+async function readBody(
+  request: Request,
+  memory: BodyMemory,
+  accepted: MediaTypes,
+): Promise<Buffer> {
+  const { limits } = memory;
+  if (!declaresBody(request)) throw new PlantStoreError('body-missing');
+  const length = request.headers['content-length'];
+  if (length !== undefined) {
+    if (Number(length) > limits.bytes) throw tooLarge(limits);
+    const refusal = refusalOfType(request, accepted);
+    if (refusal !== undefined) throw refusal;
+  }
+  sendContinue(request);
+  const body = await collect(request, memory, accepted);
+  if (body.length === 0) throw new PlantStoreError('body-missing');
+  return body;
+}
+
+function collect(
+  request: Request,
+  memory: BodyMemory,
+  accepted: MediaTypes,
+): Promise<Buffer> | Buffer {
+  // Most bodies arrive together with the header fields.
+  if (Number(request.headers['content-length']) === request.readableLength) {
+    request.bodyIsRead = true;
+    return request.read() as Buffer;
+  }
+  const { limits } = memory;
+  const response = request.res as Response;
+  const share = memory.share();
+  response.once('close', () => share.giveBack());
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let isKept = true;
+    const onTimeout = () => settle(() => reject(new PlantStoreError('request-timeout')));
+    const idle = setTimeout(onTimeout, limits.idleMilliseconds);
+    const whole = setTimeout(onTimeout, limits.milliseconds);
+    const onData = (chunk: Buffer) => {
+      idle.refresh();
+      // Whether a chunked body is empty is known only after its first chunk.
+      const refusal = size === 0 ? refusalOfType(request, accepted) : undefined;
+      if (refusal !== undefined) return settle(() => reject(refusal));
+      size += chunk.length;
+      if (size > limits.bytes) return settle(() => reject(tooLarge(limits)));
+      // If there is no room, the rest is read and discarded: a client that is still sending would not see the answer.
+      // A closed response has returned its share already.
+      isKept &&= !response.closed && share.take(chunk.length);
+      if (isKept) {
+        chunks.push(chunk);
+      } else {
+        chunks.length = 0;
+        share.giveBack();
+      }
+    };
+    const onEnd = () =>
+      settle(() =>
+        isKept
+          ? resolve(Buffer.concat(chunks, size))
+          : reject(new PlantStoreError('too-many-bodies')),
+      );
+    const onError = (error: Error) => settle(() => reject(error));
+    const settle = (outcome: () => void) => {
+      clearTimeout(idle);
+      clearTimeout(whole);
+      request.off('data', onData).off('end', onEnd).off('error', onError).pause();
+      // An aborted request emits another error, which needs a listener.
+      request.on('error', () => {});
+      outcome();
+    };
+    request.on('data', onData).on('end', onEnd).on('error', onError);
+  });
+}
+
+function tooLarge({ bytes }: BodyLimits): PlantStoreError {
+  return new PlantStoreError('body-too-large', `the body must not be longer than ${bytes} bytes`);
+}
+
+/** The failure of a request whose header fields announce anything other than JSON in UTF-8 of an accepted type. */
+function refusalOfType(
+  { headers, method }: Request,
+  accepted: MediaTypes,
+): PlantStoreError | undefined {
+  const { 'content-type': type, 'content-encoding': coding } = headers;
+  let found: string;
+  if (coding !== undefined) found = `Content-Encoding ${quote(coding)}`;
+  else if (type === undefined) found = 'no Content-Type';
+  else if (isUtf8(type, accepted)) return undefined;
+  else found = `Content-Type ${quote(type)}`;
+  const message = `the body must be ${accepted.join(' or ')} in UTF-8, without Content-Encoding; the request has ${found}`;
+  return new UnsupportedMediaTypeError(message, accepted, method);
+}
+
+function isUtf8(contentType: string, accepted: MediaTypes): boolean {
+  if (accepted.includes(contentType)) return true;
+  try {
+    const { essence, params } = new MIMEType(contentType);
+    return accepted.includes(essence) && /^utf-?8$/i.test(params.get('charset') ?? 'utf-8');
+  } catch {
+    return false;
+  }
+}
+
+// `ignoreBOM` keeps a byte order mark in the text, where the parser refuses it (RFC 8259, section 8.1).
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** @throws PlantStoreError `malformed-json` */
+export function parseJson(bytes: Buffer, source: JsonSource): unknown {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch (error) {
+    throw new PlantStoreError('malformed-json', `the ${source} is not valid UTF-8`, {
+      cause: error,
+    });
+  }
+  return parseExactJson(text, source);
+}

@@ -1,0 +1,45 @@
+import { createParamDecorator, StreamableFile } from '@nestjs/common';
+import type { ExecutionContext } from '@nestjs/common';
+import { Readable } from 'node:stream';
+import type { Request } from 'express';
+import { PlantStoreError } from '../../errors/plant-store.error.js';
+import type { Line } from './body-lines.js';
+import { toDto } from './dto.pipe.js';
+import { stringifyExactJson } from '../../json/exact-json.js';
+import { parseJson } from './json-body.js';
+import type { UnreadBody } from './json-body.js';
+
+/** Newline-delimited JSON: one JSON value a line. */
+export const NDJSON = 'application/x-ndjson';
+
+/** The lines of an NDJSON body, as an `AsyncIterable<readonly Line[]>` that reads them while they arrive. */
+export const NdjsonLines = createParamDecorator((_: unknown, context: ExecutionContext) =>
+  (context.switchToHttp().getRequest<Request>().body as UnreadBody).lines([NDJSON]),
+);
+
+/**
+ * Builds the DTO of a line, and validates it.
+ *
+ * @throws PlantStoreError `body-too-large`, `malformed-json`, `body-not-valid`
+ */
+export function lineToDto<T extends object>(dtoClass: new () => T, { bytes }: Line): T {
+  if (bytes === undefined) {
+    throw new PlantStoreError('body-too-large', 'the line is longer than a body may be');
+  }
+  return toDto(dtoClass, parseJson(bytes, 'line'), 'line');
+}
+
+export function toLine(value: object): string {
+  return `${stringifyExactJson(value)}\n`;
+}
+
+/** Lines that are sent as fast as the client reads them. */
+export class LinesFile extends StreamableFile {
+  /** @param endsInError if the lines fail after the first of them, the last line is an Error. Otherwise, the connection breaks */
+  constructor(
+    lines: AsyncIterable<string>,
+    readonly endsInError: boolean,
+  ) {
+    super(Readable.from(lines, { objectMode: false }), { type: NDJSON });
+  }
+}

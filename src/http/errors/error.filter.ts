@@ -1,0 +1,54 @@
+import { Catch, Inject } from '@nestjs/common';
+import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { describeFailure, driverFailure } from '../../database/database-failure.js';
+import { answerFailure, endStarted } from './answer-failure.js';
+import { LOGGER } from '../../observability/logger.js';
+import { Metrics } from '../../observability/metrics.js';
+import { RepeatedFailures } from '../../observability/repeated-failures.js';
+import type { ErrorDto } from './error.dto.js';
+import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { toAnswer } from './to-answer.js';
+
+/** Answers every failure of a request. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  private readonly repeated = new RepeatedFailures();
+
+  constructor(
+    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly metrics: Metrics,
+  ) {}
+
+  catch(exception: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<Request>();
+    const response = http.getResponse<Response>();
+    // The client disconnected before the end of its request: there is nobody to answer, and the service has not failed.
+    if (request.destroyed && !request.complete) return;
+
+    const failure = driverFailure(exception);
+    const answer = toAnswer(failure);
+    if (answer.status >= 500) this.report(failure, request, answer.body);
+    if (!response.headersSent) answerFailure(response, answer, this.metrics);
+    // Unless its stream failed after the last byte.
+    else if (!response.writableEnded) endStarted(response, answer, this.metrics);
+  }
+
+  /**
+   * Logs 5xx answers. During an outage only the failures that detected it, which have a cause, are logged: the others
+   * may be thousands a second. So may be failures for which nobody has provided.
+   */
+  private report(failure: unknown, request: Request, { error, message }: ErrorDto): void {
+    const context = { requestId: request.id, error };
+    if (!(failure instanceof PlantStoreError)) {
+      const path = String((request.route as { path?: unknown } | undefined)?.path);
+      const repeated = this.repeated.note(failure, `${request.method} ${path}`);
+      if (repeated === undefined) return;
+      this.logger.error({ ...context, err: failure, ...(repeated > 0 && { repeated }) }, message);
+    } else if (failure.cause !== undefined) {
+      this.logger.warn({ ...context, reason: describeFailure(failure.cause) }, message);
+    }
+  }
+}

@@ -1,0 +1,13 @@
+import { PlantStoreError } from '../../errors/plant-store.error.js';
+
+/** The body has a media type that the operation does not accept. */
+export class UnsupportedMediaTypeError extends PlantStoreError {
+  /** @param accepted the media types that the operation accepts, and the method that it uses, for header fields */
+  constructor(
+    message: string,
+    readonly accepted: readonly string[],
+    readonly method: string,
+  ) {
+    super('unsupported-media-type', message);
+  }
+}

@@ -1,0 +1,74 @@
+import type { Express, NextFunction, Request, RequestParamHandler, Response } from 'express';
+import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
+import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { PATCH_TYPES } from '../body/merge-patch.js';
+
+/**
+ * Answers OPTIONS with the methods of the path, or of all paths for `*` (RFC 9110, section 9.3.7), and with the media
+ * types of PATCH (RFC 5789, section 3.1).
+ */
+export function answerOptions(request: Request, response: Response, next: NextFunction): void {
+  const allowed = request.method === 'OPTIONS' ? allowedMethods(request) : [];
+  if (allowed.length === 0) return next();
+  response.setHeader('Allow', allowed.join(', '));
+  if (allowed.includes('PATCH')) response.setHeader('Accept-Patch', PATCH_TYPES.join(', '));
+  response.status(204).end();
+}
+
+/** The failure of a request that no route matches: 404 or 405. */
+export function unroutable(request: Request): PlantStoreError {
+  const allowed = allowedMethods(request);
+  return allowed.length === 0
+    ? new PlantStoreError('no-such-path')
+    : new MethodNotAllowedError(allowed);
+}
+
+/** A layer of Express's router (package `router`, whose types lack `match`). */
+type RouterLayer = Pick<Express['router']['stack'][number], 'route'> & {
+  match(path: string): boolean;
+};
+
+type RoutedLayer = RouterLayer & { readonly route: NonNullable<RouterLayer['route']> };
+
+/**
+ * For `app.param()`: makes Express skip a route with this parameter if another route has exactly the path of the request: `GET /plants/import`
+ * does not look up a plant called `import`, but is answered 405.
+ */
+export function preferLiteralPaths(): RequestParamHandler {
+  // Made by the first request, because the routes are added later.
+  let paths: ReadonlySet<string> | undefined;
+  return (request, _response, next) => {
+    paths ??= new Set(
+      routesOf(request)
+        .map(({ route }) => route.path)
+        .filter(isLiteral),
+    );
+    next(paths.has(request.path) ? 'route' : undefined);
+  };
+}
+
+function isLiteral(path: string): boolean {
+  return !/[:*]/.test(path);
+}
+
+function routesOf({ app }: Request): readonly RoutedLayer[] {
+  return (app.router.stack as unknown as readonly RouterLayer[]).filter(
+    (layer): layer is RoutedLayer => layer.route !== undefined,
+  );
+}
+
+/** The methods of all routes at the path of the request, as Express would match them; of all routes for `*`. */
+function allowedMethods(request: Request): readonly string[] {
+  // `request.path` lacks the base path if a router is mounted below it.
+  const path = request.originalUrl.replace(/^https?:\/\/[^/]*/i, '').split('?', 1)[0] || '/';
+  const matching = routesOf(request).filter((layer) => path === '*' || layer.match(path));
+  const literal = matching.filter(({ route }) => route.path === path);
+  const methods = new Set(
+    (literal.length > 0 ? literal : matching).flatMap(({ route }) =>
+      route.stack.map(({ method }) => method.toUpperCase()),
+    ),
+  );
+  if (methods.size === 0) return [];
+  if (methods.has('GET')) methods.add('HEAD');
+  return [...methods.add('OPTIONS')].toSorted();
+}

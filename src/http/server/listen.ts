@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { StartupError } from '../../errors/startup.error.js';
+
+/** Where to listen, and the names of the variables that configure it. */
+interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly variables: { readonly host: string; readonly port: string };
+}
+
+/**
+ * Connections that the kernel queues until the process accepts them, unless its own limit is lower (on Linux
+ * `net.core.somaxconn`). After an outage, more clients than Node's default of 511 may connect at once. Those that do
+ * not fit retry after 1 s, 3 s and 7 s.
+ */
+const BACKLOG = 4_096;
+
+/** @throws StartupError when the address cannot be used */
+export async function listen(server: Server, options: ListenOptions): Promise<AddressInfo> {
+  const { host, port } = options;
+  server.listen({ port, host, backlog: BACKLOG });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new StartupError(explain(error as NodeJS.ErrnoException, options), { cause: error });
+  }
+  return server.address() as AddressInfo;
+}
+
+function explain(
+  { code }: NodeJS.ErrnoException,
+  { host, port, variables }: ListenOptions,
+): string {
+  if (code === 'EADDRINUSE') {
+    return `${variables.port}: port ${port} on ${host} is already in use`;
+  }
+  if (code === 'EACCES') {
+    return `${variables.port}: this user has no permission to listen on port ${port}`;
+  }
+  return `${variables.host}: this machine cannot listen on ${host} (${code})`;
+}

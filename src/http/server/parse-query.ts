@@ -1,0 +1,18 @@
+import { parse } from 'node:querystring';
+import type { ParsedUrlQuery } from 'node:querystring';
+import { PlantStoreError } from '../../errors/plant-store.error.js';
+
+/**
+ * Parses the query of a URL. A parameter that is given twice is an array.
+ *
+ * @throws PlantStoreError `parameter-not-valid` for percent-encoding that is not UTF-8. The parser would replace it
+ */
+export function parseQuery(text: string): ParsedUrlQuery {
+  try {
+    decodeURIComponent(text);
+  } catch {
+    throw new PlantStoreError('parameter-not-valid', 'the query is not percent-encoded UTF-8');
+  }
+  // By default, the parser ignores what follows the thousandth pair.
+  return parse(text, undefined, undefined, { maxKeys: 0 });
+}

@@ -1,0 +1,72 @@
+import { StreamableFile } from '@nestjs/common';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import express from 'express';
+import type { Express, Request, Response } from 'express';
+import type { Observability } from '../../observability/observability.module.js';
+import { preferLiteralPaths, unroutable } from './allowed-methods.js';
+import { stringifyExactJson } from '../../json/exact-json.js';
+import { HttpServer } from './http-server.js';
+import type { HttpLimits } from './limits.js';
+import { JsonText } from '../answers/json-text.js';
+import { LinesFile } from '../body/ndjson.js';
+import { parseQuery } from './parse-query.js';
+import { Representation, sendRepresentation } from '../answers/representation.js';
+import { sendJson, sendJsonText } from '../answers/send-json.js';
+
+/** Nest's Express adapter with the service's own {@link HttpServer} and exact JSON. */
+export class PlantStoreAdapter extends ExpressAdapter {
+  constructor(
+    private readonly limits: HttpLimits,
+    private readonly observability: Observability,
+  ) {
+    // Express reads its routing settings only once, so they must be set before Nest uses the application.
+    super(
+      express()
+        .enable('strict routing')
+        .enable('case sensitive routing')
+        .disable('x-powered-by')
+        .disable('etag')
+        .set('query parser', parseQuery)
+        .param('id', preferLiteralPaths()),
+    );
+  }
+
+  override initHttpServer(): void {
+    this.httpServer = new HttpServer(this.getInstance<Express>(), this.limits, this.observability);
+  }
+
+  /** Sends what a handler returned: objects as exact JSON, everything else as Nest does. */
+  override reply(response: Response, body: unknown, status = response.statusCode): void {
+    if (body instanceof JsonText) {
+      return sendJsonText(response, status, body.text, body.fields);
+    }
+    if (body instanceof Representation) return sendRepresentation(response, status, body);
+    if (body instanceof StreamableFile) {
+      response.endsInError = body instanceof LinesFile && body.endsInError;
+      // Nest would answer `Bad Request` in plain text. The filter sends an Error, or cuts a started answer short.
+      body.setErrorHandler((error) => {
+        if (!response.headersSent) response.removeHeader('Content-Disposition');
+        response.req.next?.(error);
+      });
+    } else if (typeof body === 'object' && body !== null) {
+      if (!response.hasHeader('Content-Type')) return sendJson(response, status, body);
+      response.status(status).end(stringifyExactJson(body));
+      return;
+    }
+    super.reply(response, body, status);
+  }
+
+  /** Throws 404 or 405. Nest would throw a NotFoundException, like a handler that finds nothing. */
+  override setNotFoundHandler(): void {
+    this.use((request: Request) => {
+      // The last route that was tried is not the route of the request.
+      request.route = undefined;
+      throw unroutable(request);
+    });
+  }
+
+  /** Passes failures of Express to the filter unchanged, because their messages are for the log only. */
+  override mapException(error: unknown): unknown {
+    return error;
+  }
+}

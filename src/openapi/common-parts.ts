@@ -1,0 +1,59 @@
+import { getSchemaPath } from '@nestjs/swagger';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { stringify } from 'lossless-json';
+import { ErrorDto } from '../http/errors/error.dto.js';
+
+type SchemasObject = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
+type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
+
+const REQUEST_ID = 'X-Request-Id';
+
+const REQUEST_ID_PARAMETER = {
+  name: REQUEST_ID,
+  in: 'header',
+  required: false,
+  description:
+    'Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id.',
+  schema: { type: 'string' },
+} as const;
+
+const REQUEST_ID_HEADER = {
+  description: 'Identifies the request in the log of the service.',
+  schema: { type: 'string' },
+} as const;
+
+const OTHER_FAILURE = {
+  description: 'Any other failure. Later versions may add error numbers and statuses.',
+  content: { 'application/json': { schema: { $ref: getSchemaPath(ErrorDto) } } },
+};
+
+/** Returns the document with what every operation has, so that no operation has to declare it. */
+export function withCommonParts(document: OpenAPIObject): OpenAPIObject {
+  const complete = structuredClone(document);
+  for (const pathItem of Object.values(complete.paths)) {
+    for (const operation of Object.values(pathItem) as OperationObject[]) {
+      operation.parameters = [...(operation.parameters ?? []), REQUEST_ID_PARAMETER];
+      operation.responses['default'] = structuredClone(OTHER_FAILURE);
+      for (const response of Object.values(operation.responses)) {
+        if (response === undefined || '$ref' in response) continue;
+        response.headers = { ...response.headers, [REQUEST_ID]: REQUEST_ID_HEADER };
+      }
+      allowNewMembers(operation.responses, complete.components?.schemas ?? {});
+    }
+  }
+  return complete;
+}
+
+/**
+ * Allows members that are added later in every schema that a part of the document refers to. JSON Schema allows them
+ * by default, but generated Java and Go clients refuse them unless the schema says so.
+ */
+function allowNewMembers(part: unknown, schemas: SchemasObject): void {
+  const references = stringify(part)?.matchAll(/"#\/components\/schemas\/([^"]+)"/g) ?? [];
+  for (const [, name = ''] of references) {
+    const schema = schemas[name];
+    if (schema === undefined || '$ref' in schema || schema.additionalProperties === true) continue;
+    schema.additionalProperties = true;
+    allowNewMembers(schema, schemas);
+  }
+}

@@ -1,0 +1,16 @@
+import type { Feature } from '../resources/feature.js';
+import { CreatePlants1763683200000 } from './migrations/1763683200000-create-plants.js';
+import { DistributeTables1795305600000 } from './migrations/1795305600000-distribute-tables.js';
+import { IndexPlants1795309200000 } from './migrations/1795309200000-index-plants.js';
+import { IndexNames1795392000000 } from './migrations/1795392000000-index-names.js';
+import { PlantsModule } from './plants.module.js';
+
+export const PLANTS: Feature = {
+  module: PlantsModule,
+  migrations: [
+    CreatePlants1763683200000,
+    DistributeTables1795305600000,
+    IndexPlants1795309200000,
+    IndexNames1795392000000,
+  ],
+};

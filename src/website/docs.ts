@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Request, Response } from 'express';
+import type { Config } from '../config/config.js';
+import { openApiText, toYaml } from '../openapi/openapi.js';
+import { ICON, renderPage } from './page.js';
+import { projectFiles } from './project-files.js';
+
+const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
+const PAGE = join(PROJECT, 'public/docs');
+const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+
+/** Files of the API page: folder, name and type. */
+const ASSETS = [
+  [PAGE, 'page.css', 'text/css'],
+  [PAGE, 'explorer.css', 'text/css'],
+  [PAGE, 'page.js', 'text/javascript'],
+  [SWAGGER_UI, 'swagger-ui.css', 'text/css'],
+  [SWAGGER_UI, 'swagger-ui-bundle.js', 'text/javascript'],
+] as const;
+
+/** A body as it is sent, ready for every request. */
+interface Representation {
+  readonly body: Buffer;
+  readonly tag: string;
+}
+
+/**
+ * Serves the documentation: the only routes of the public port that need no token. They are plain Express routes,
+ * because every route of a controller needs a token.
+ */
+export function serveDocs(app: NestExpressApplication, { http }: Config): void {
+  const { basePath, publicBaseUrl } = http;
+  const express = app.getHttpAdapter().getInstance();
+  const policy = pagePolicy(publicBaseUrl);
+  const serve = (path: string, type: string, load: () => Promise<string | Buffer>): void => {
+    const isText = type !== 'image/png';
+    const contentType = isText ? `${type}; charset=utf-8` : type;
+    const prepare = once(() => representations(load(), isText));
+    express.get(basePath + path, async (request: Request, response: Response) => {
+      const { plain, gzipped } = await prepare();
+      const isGzipped = gzipped !== undefined && request.acceptsEncodings('gzip') === 'gzip';
+      const { body, tag } = isGzipped ? gzipped : plain;
+      if (gzipped !== undefined) response.vary('Accept-Encoding');
+      if (isGzipped) response.setHeader('Content-Encoding', 'gzip');
+      response.setHeader('Content-Security-Policy', policy);
+      response.setHeader('Cache-Control', 'no-cache');
+      response.setHeader('ETag', tag);
+      response.type(contentType).send(body);
+    });
+  };
+
+  const document = once(async () => openApiText(app, http));
+  serve('/openapi.json', 'application/json', document);
+  // RFC 9512
+  serve('/openapi.yaml', 'application/yaml', async () => toYaml(await document()));
+  serve('/docs', 'text/html', async () => {
+    const { renderReference } = await import('./reference.js');
+    return renderPage({
+      title: 'Plant Store',
+      root: '',
+      current: 'api',
+      main: renderReference(await document()),
+      styles: ['explorer.css'],
+      scripts: ['swagger-ui-bundle.js', 'page.js'],
+    });
+  });
+  serve('/docs/icon.svg', 'image/svg+xml', () => Promise.resolve(ICON));
+  for (const [folder, name, type] of ASSETS) {
+    serve(`/docs/${name}`, type, () => readFile(join(folder, name)));
+  }
+  const files = projectFiles(PROJECT);
+  for (const [path, type] of files) {
+    serve(`/docs/${path}`, type, async () => {
+      const content = await readFile(join(PROJECT, path));
+      if (type !== 'text/html') return content;
+      const { renderMarkdown } = await import('./markdown-page.js');
+      return renderMarkdown(path, content.toString(), files);
+    });
+  }
+  for (const path of new Set([basePath || '/', `${basePath}/`, `${basePath}/docs/`])) {
+    express.get(path, (_request: Request, response: Response) => {
+      response.redirect(`${basePath}/docs`);
+    });
+  }
+}
+
+/** Keeps the first result. After a failure, the next call tries again. */
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}
+
+/** Compresses text. It contains no secrets, so its compressed length reveals nothing (BREACH). */
+async function representations(loading: Promise<string | Buffer>, isText: boolean) {
+  const body = Buffer.from(await loading);
+  return {
+    plain: tagged(body),
+    gzipped: isText ? tagged(await promisify(gzip)(body)) : undefined,
+  };
+}
+
+/** The ETag is a hash of the content: modification times can differ between replicas. */
+function tagged(body: Buffer): Representation {
+  return { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
+}
+
+/** Allows files of this service and the images in the style sheet, in addition to the policy of the API. */
+function pagePolicy(publicBaseUrl: string | undefined): string {
+  const connect = ["'self'", ...(publicBaseUrl ? [new URL(publicBaseUrl).origin] : [])].join(' ');
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src ${connect}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
