@@ -3,6 +3,7 @@ import { Test } from '@nestjs/testing';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AuthGuard } from '../src/auth/auth.guard.js';
 import { TOKEN_VERIFIERS } from '../src/auth/token-verifier.js';
+import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 
 const first = { verify: vi.fn<(token: string) => boolean>() };
@@ -52,7 +53,7 @@ describe('the guard', () => {
   });
 
   it('passes on the failure of a verifier', async () => {
-    const outage = new PlantStoreError('token-issuer-unavailable');
+    const outage = new PlantStoreError(ERRORS.tokenIssuerUnavailable);
     second.verify.mockRejectedValue(outage);
     await expect(guard.canActivate(request('Bearer abc'))).rejects.toBe(outage);
   });

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Batcher } from '../src/database/batcher.js';
 import type { BatcherOptions } from '../src/database/batcher.js';
 import { RefusedStatementError } from '../src/database/database-failure.js';
+import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
 import { PATIENCE } from './support/patience.js';
@@ -258,7 +259,7 @@ describe('a group that fails', () => {
         Promise.reject(
           items.length === 8
             ? refusal('bad', '22001')
-            : new PlantStoreError('database-unavailable'),
+            : new PlantStoreError(ERRORS.databaseUnavailable),
         ),
     });
     expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set(['database-unavailable']));
@@ -272,7 +273,7 @@ describe('a group that fails', () => {
     const { addAll, groups } = createBatcher({
       perform: () => {
         clock += 2_500;
-        return Promise.reject(new PlantStoreError('pool-exhausted'));
+        return Promise.reject(new PlantStoreError(ERRORS.poolExhausted));
       },
     });
     for (let round = 1; round <= 3; round += 1) {

@@ -4,6 +4,7 @@ import { Test } from '@nestjs/testing';
 import { pino } from 'pino';
 import { QueryFailedError } from 'typeorm';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { ErrorFilter } from '../src/http/errors/error.filter.js';
 import { LOGGER } from '../src/observability/logger.js';
@@ -50,7 +51,7 @@ function answerTo(failure: unknown, request: object = {}, response: object = {})
 
 describe('the filter', () => {
   it('answers with status, header fields and body of the failure', () => {
-    expect(answerTo(new PlantStoreError('overloaded', 'too many plants'))).toEqual([
+    expect(answerTo(new PlantStoreError(ERRORS.overloaded, 'too many plants'))).toEqual([
       { 'retry-after': '1' },
       503,
       { error: 50301, message: 'too many plants' },
@@ -75,7 +76,7 @@ describe('the filter', () => {
 
   it('logs an outage with its reason, and without the statement', () => {
     const cause = new QueryFailedError('SELECT secret', [], new Error('connection refused'));
-    answerTo(new PlantStoreError('database-unavailable', undefined, { cause }));
+    answerTo(new PlantStoreError(ERRORS.databaseUnavailable, undefined, { cause }));
     expect(log).toMatchObject([{ level: 'warn', error: 50300, reason: 'connection refused' }]);
     expect(JSON.stringify(log)).not.toContain('secret');
   });

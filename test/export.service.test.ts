@@ -2,6 +2,7 @@ import { Test } from '@nestjs/testing';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { CatalogueService } from '../src/catalogue/catalogue.service.js';
 import { ConnectionShares } from '../src/database/connection-shares.js';
+import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { NO_TRACER, TRACER } from '../src/observability/tracer.js';
 import { ExportService } from '../src/transfer/export.service.js';
@@ -31,8 +32,8 @@ async function run(clientGone = new AbortController()): Promise<string> {
 it('an export reads a page again that finds no connection in time', async () => {
   list
     .mockResolvedValueOnce({ plants: ['1'], next: 1n })
-    .mockRejectedValueOnce(new PlantStoreError('too-many-exports'))
-    .mockRejectedValueOnce(new PlantStoreError('pool-exhausted'))
+    .mockRejectedValueOnce(new PlantStoreError(ERRORS.tooManyExports))
+    .mockRejectedValueOnce(new PlantStoreError(ERRORS.poolExhausted))
     .mockResolvedValueOnce({ plants: ['2'], next: undefined });
   expect(await run()).toBe('1\n2\n\n');
   expect(list.mock.calls.map(([{ after }]) => after)).toEqual([undefined, 1n, 1n, 1n]);
@@ -42,7 +43,7 @@ it('an export whose client has left has no empty line', async () => {
   const clientGone = new AbortController();
   list.mockImplementation(() => {
     clientGone.abort();
-    return Promise.reject(new PlantStoreError('database-unavailable'));
+    return Promise.reject(new PlantStoreError(ERRORS.databaseUnavailable));
   });
   expect(await run(clientGone)).toBe('');
 });

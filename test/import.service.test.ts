@@ -1,8 +1,9 @@
 import { Test } from '@nestjs/testing';
 import { DatabaseError } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ERROR_TABLE } from '../src/errors/error-table.js';
-import type { ErrorCode } from '../src/errors/error-table.js';
+import { ERRORS } from '../src/errors/common-errors.js';
+import { allErrors } from '../src/errors/error-kind.js';
+import type { ErrorKind } from '../src/errors/error-kind.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import type { Line } from '../src/http/body/body-lines.js';
 import { createLogger, LOGGER } from '../src/observability/logger.js';
@@ -65,26 +66,27 @@ async function run(...texts: readonly string[]): Promise<string> {
   return answer;
 }
 
-const CODES = Object.keys(ERROR_TABLE) as ErrorCode[];
-
-function isTemporary(code: ErrorCode): boolean {
-  return [429, 503].includes(ERROR_TABLE[code].status);
+function isTemporary({ number }: ErrorKind): boolean {
+  return /^(429|503)/.test(String(number));
 }
 
-const UNAVAILABLE = new PlantStoreError('database-unavailable');
+const UNAVAILABLE = new PlantStoreError(ERRORS.databaseUnavailable);
 
 describe('an import', () => {
-  it.each(CODES.filter(isTemporary))('retries a line after %s', async (code) => {
-    store.mockRejectedValueOnce(new PlantStoreError(code)).mockResolvedValue('created');
+  it.each(allErrors().filter(isTemporary))('retries a line after $code', async (kind) => {
+    store.mockRejectedValueOnce(new PlantStoreError(kind)).mockResolvedValue('created');
     expect(await run('{"id":1,"name":"a"}')).toBe('{"created":1,"unchanged":0,"refused":0}\n');
     expect(store).toHaveBeenCalledTimes(2);
   });
 
-  it.each(CODES.filter((code) => !isTemporary(code)))('retries no line after %s', async (code) => {
-    store.mockRejectedValueOnce(new PlantStoreError(code)).mockResolvedValue('created');
-    await run('{"id":1,"name":"a"}').catch(() => {});
-    expect(store).toHaveBeenCalledTimes(1);
-  });
+  it.each(allErrors().filter((kind) => !isTemporary(kind)))(
+    'retries no line after $code',
+    async (kind) => {
+      store.mockRejectedValueOnce(new PlantStoreError(kind)).mockResolvedValue('created');
+      await run('{"id":1,"name":"a"}').catch(() => {});
+      expect(store).toHaveBeenCalledTimes(1);
+    },
+  );
 
   it('fails like a create if the outage lasts', async () => {
     store.mockRejectedValue(UNAVAILABLE);

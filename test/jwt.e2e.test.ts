@@ -4,7 +4,7 @@ import type { KeyObject } from 'node:crypto';
 import { CompactEncrypt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ISSUER_TIMES } from '../src/auth/issuer-keys.js';
-import { ERROR_TABLE } from '../src/errors/error-table.js';
+import { ERRORS } from '../src/errors/common-errors.js';
 import { PATIENCE } from './support/patience.js';
 import { RawSocket } from './support/raw-socket.js';
 import { createTestDatabase } from './support/test-database.js';
@@ -41,27 +41,27 @@ const ACCEPTED: Outcome = {
 };
 const NO_CREDENTIALS: Outcome = {
   status: 401,
-  body: { error: 40100, message: ERROR_TABLE['no-credentials'].message },
+  body: { error: 40100, message: ERRORS.noCredentials.message },
   challenge: 'Bearer realm="plant-store"',
   retryAfter: null,
 };
 const NOT_VALID: Outcome = {
   status: 401,
-  body: { error: 40101, message: ERROR_TABLE['token-not-valid'].message },
+  body: { error: 40101, message: ERRORS.tokenNotValid.message },
   challenge:
     'Bearer realm="plant-store", error="invalid_token", error_description="the token is not valid"',
   retryAfter: null,
 };
 const EXPIRED: Outcome = {
   status: 401,
-  body: { error: 40102, message: ERROR_TABLE['token-expired'].message },
+  body: { error: 40102, message: ERRORS.tokenExpired.message },
   challenge:
     'Bearer realm="plant-store", error="invalid_token", error_description="the token has expired"',
   retryAfter: null,
 };
 const UNAVAILABLE: Outcome = {
   status: 503,
-  body: { error: 50303, message: ERROR_TABLE['token-issuer-unavailable'].message },
+  body: { error: 50303, message: ERRORS.tokenIssuerUnavailable.message },
   challenge: null,
   retryAfter: '1',
 };

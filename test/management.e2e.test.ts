@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { listen } from '../src/http/server/listen.js';
 import { ManagementServer } from '../src/management/management-server.js';
-import { ERROR_TABLE } from '../src/errors/error-table.js';
+import { allErrors } from '../src/errors/error-kind.js';
+import '../src/features.js';
 import { createLogger } from '../src/observability/logger.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { Readiness } from '../src/observability/readiness.js';
@@ -262,7 +263,7 @@ describe('the management port', () => {
   it('counts each refusal once, by its number, including malformed requests', async () => {
     const before = await refusals();
     expect(Object.keys(before).toSorted()).toEqual(
-      Object.values(ERROR_TABLE)
+      allErrors()
         .map(({ number }) => String(number))
         .toSorted(),
     );

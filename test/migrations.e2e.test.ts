@@ -6,7 +6,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
 import { describeFailure } from '../src/database/database-failure.js';
 import { generateMigration } from '../src/database/migrations/migration-file.js';
-import { applyMigrations, awaitMigrations, revertMigration } from '../src/database/migrations/migrate.js';
+import {
+  applyMigrations,
+  awaitMigrations,
+  revertMigration,
+} from '../src/database/migrations/migrate.js';
 import { StartupError } from '../src/errors/startup.error.js';
 import { createDataSource } from './support/data-source.js';
 import { PATIENCE } from './support/patience.js';

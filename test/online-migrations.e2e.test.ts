@@ -6,7 +6,11 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { shortPage } from '../src/catalogue/page-statement.js';
 import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
-import { applyMigrations, awaitMigrations, revertMigration } from '../src/database/migrations/migrate.js';
+import {
+  applyMigrations,
+  awaitMigrations,
+  revertMigration,
+} from '../src/database/migrations/migrate.js';
 import { createDataSource } from './support/data-source.js';
 import { LockCheck } from './support/lock-check.js';
 import { connect as connectClient } from './support/own-postgres.js';

@@ -1,5 +1,6 @@
 import { Test } from '@nestjs/testing';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { GroupCommit } from '../src/plants/group-commit.js';
 import { GroupLookup } from '../src/plants/group-lookup.js';
@@ -25,7 +26,7 @@ beforeEach(() => {
   creates.create.mockReset();
 });
 
-const outage = new PlantStoreError('database-unavailable');
+const outage = new PlantStoreError(ERRORS.databaseUnavailable);
 
 describe('creating a plant', () => {
   it('answers with its content', async () => {

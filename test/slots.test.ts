@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ERRORS } from '../src/errors/common-errors.js';
 import { Slots } from '../src/database/slots.js';
 
 /** A task that ends when the test says so. */
@@ -40,7 +41,7 @@ describe('slots', () => {
   });
 
   it('run as many tasks at once as there are, and the others in the order of their arrival', async () => {
-    const slots = new Slots(2, 'too-many-lists');
+    const slots = new Slots(2, ERRORS.tooManyLists);
     const all = tasks(4);
     const results = all.map(({ run }) => slots.run(run));
     await settle();
@@ -57,7 +58,7 @@ describe('slots', () => {
   });
 
   it('refuse a task that has waited for 2 seconds, with their own code', async () => {
-    const slots = new Slots(1, 'too-many-lists');
+    const slots = new Slots(1, ERRORS.tooManyLists);
     const [first, late, next] = tasks(3) as [Task, Task, Task];
     const done = slots.run(first.run);
     const refused = slots.run(late.run).catch((error: unknown) => error);
@@ -74,7 +75,7 @@ describe('slots', () => {
   });
 
   it('refuse at once what is more than 500 waiting tasks', async () => {
-    const slots = new Slots(1, 'too-many-changes');
+    const slots = new Slots(1, ERRORS.tooManyChanges);
     const all = tasks(501);
     const results = all.map(({ run }) => slots.run(run));
     await expect(slots.run(new Task().run)).rejects.toMatchObject({ code: 'too-many-changes' });
@@ -86,16 +87,16 @@ describe('slots', () => {
   });
 
   it('are given back by a task that fails', async () => {
-    const slots = new Slots(1, 'too-many-lists');
+    const slots = new Slots(1, ERRORS.tooManyLists);
     const failure = new Error('failed');
     await expect(slots.run(() => Promise.reject(failure))).rejects.toBe(failure);
     expect(await slots.run(() => Promise.resolve('done'))).toBe('done');
   });
 
   it('of several kinds share further slots, and each task is refused with the code of its kind', async () => {
-    const shared = new Slots(2, 'pool-exhausted');
-    const lists = new Slots(2, 'too-many-lists', shared);
-    const searches = new Slots(2, 'too-many-searches', shared);
+    const shared = new Slots(2, ERRORS.poolExhausted);
+    const lists = new Slots(2, ERRORS.tooManyLists, shared);
+    const searches = new Slots(2, ERRORS.tooManySearches, shared);
     const all = tasks(4);
     const results = [
       ...all.slice(0, 2).map(({ run }) => searches.run(run)),
@@ -116,7 +117,7 @@ describe('slots', () => {
   });
 
   it('can be taken without a wait, until all are taken', () => {
-    const slots = new Slots(2, 'too-many-imports');
+    const slots = new Slots(2, ERRORS.tooManyImports);
     const giveBack = slots.take();
     slots.take();
     expect(() => slots.take()).toThrow(expect.objectContaining({ code: 'too-many-imports' }));

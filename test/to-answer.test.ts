@@ -14,8 +14,7 @@ import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 import { describe, expect, it } from 'vitest';
 import { describeFailure, isOutage } from '../src/database/database-failure.js';
-import { ERROR_TABLE } from '../src/errors/error-table.js';
-import type { ErrorCode } from '../src/errors/error-table.js';
+import { allErrors } from '../src/errors/error-kind.js';
 import { MethodNotAllowedError } from '../src/http/errors/method-not-allowed.error.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { toAnswer } from '../src/http/errors/to-answer.js';
@@ -27,13 +26,13 @@ const INTERNAL = {
 };
 
 describe('the answer', () => {
-  it.each(Object.keys(ERROR_TABLE) as ErrorCode[])('to %s is in the error table', (code) => {
-    const { status, number, message } = ERROR_TABLE[code];
-    expect(toAnswer(new PlantStoreError(code))).toMatchObject({
-      status,
+  it.each(allErrors())('to $code has its number, its status and its message', (kind) => {
+    const { number, message } = kind;
+    expect(toAnswer(new PlantStoreError(kind))).toMatchObject({
+      status: Number(String(number).slice(0, 3)),
       body: { error: number, message },
     });
-    expect(toAnswer(new PlantStoreError(code, 'something precise')).body).toEqual({
+    expect(toAnswer(new PlantStoreError(kind, 'something precise')).body).toEqual({
       error: number,
       message: 'something precise',
     });

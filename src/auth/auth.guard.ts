@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
+import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { readBearerToken } from './bearer-credentials.js';
 import { TOKEN_VERIFIERS } from './token-verifier.js';
@@ -23,7 +24,7 @@ export class AuthGuard implements CanActivate {
     token: string,
     [verifier, ...others]: readonly TokenVerifier[] = this.verifiers,
   ): boolean | Promise<boolean> {
-    if (verifier === undefined) throw new PlantStoreError('token-not-valid');
+    if (verifier === undefined) throw new PlantStoreError(ERRORS.tokenNotValid);
     const isValid = verifier.verify(token);
     if (typeof isValid === 'boolean') return isValid || this.verify(token, others);
     return isValid.then((valid) => valid || this.verify(token, others));

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { countOf } from '../http/server/header-count.js';
+import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /**
@@ -13,13 +14,13 @@ export function readBearerToken(request: IncomingMessage): string {
   const { authorization: credentials = '' } = request.headers;
   if (countOf('authorization', request) > 1) {
     throw new PlantStoreError(
-      'token-not-valid',
+      ERRORS.tokenNotValid,
       'the request must have only one Authorization header',
     );
   }
   const [before = '', scheme = ''] = /^(\S*) */.exec(credentials) ?? [];
-  if (scheme.toLowerCase() !== 'bearer') throw new PlantStoreError('no-credentials');
+  if (scheme.toLowerCase() !== 'bearer') throw new PlantStoreError(ERRORS.noCredentials);
   const token = credentials.slice(before.length);
-  if (token === '') throw new PlantStoreError('token-not-valid');
+  if (token === '') throw new PlantStoreError(ERRORS.tokenNotValid);
   return token;
 }

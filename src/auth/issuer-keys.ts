@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { JwtConfig } from '../config/config.js';
 import { secureUrl } from '../config/variable-parsers.js';
 import { describeFailure } from '../database/database-failure.js';
+import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Metrics } from '../observability/metrics.js';
 import { fetchDocument } from './fetch-document.js';
@@ -170,5 +171,5 @@ interface DiscoveryDocument {
 }
 
 function unavailable(): PlantStoreError {
-  return new PlantStoreError('token-issuer-unavailable');
+  return new PlantStoreError(ERRORS.tokenIssuerUnavailable);
 }

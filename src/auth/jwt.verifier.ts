@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
 import type { JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
+import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { IssuerKeys, KeySet } from './issuer-keys.js';
 import type { TokenVerifier } from './token-verifier.js';
@@ -59,7 +60,7 @@ export class JwtVerifier implements TokenVerifier {
       return isAccessToken;
     } catch (error) {
       if (error instanceof PlantStoreError) throw error;
-      if (error instanceof errors.JWTExpired) throw new PlantStoreError('token-expired');
+      if (error instanceof errors.JWTExpired) throw new PlantStoreError(ERRORS.tokenExpired);
       // Every other error refuses the token. The library throws, for example, a TypeError for weak keys.
       return false;
     }

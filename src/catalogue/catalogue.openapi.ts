@@ -8,6 +8,8 @@ import {
   ApiOperation,
   ApiParam,
 } from '@nestjs/swagger';
+import { ERRORS } from '../errors/common-errors.js';
+import { PLANT_ERRORS } from '../plants/plants.errors.js';
 import { ApiErrors } from '../http/errors/api-errors.js';
 import { ENTITY_TAGS_SCHEMA } from '../http/answers/entity-tag.js';
 import { PATCH_TYPES } from '../http/body/merge-patch.js';
@@ -28,7 +30,7 @@ const IF_MATCH = ApiHeader({
   schema: ENTITY_TAGS_SCHEMA,
 });
 
-const PRECONDITION = ['no-such-plant', 'precondition-failed'] as const;
+const PRECONDITION = [PLANT_ERRORS.noSuchPlant, ERRORS.preconditionFailed] as const;
 
 const ID_PARAMETER = ApiParam({
   name: 'id',
@@ -67,8 +69,8 @@ export function ApiListPlants(): MethodDecorator {
       },
     }),
     ApiErrors(
-      ['parameter-not-valid', 'limit must be an integer between 1 and 1000'],
-      'search-too-slow',
+      [ERRORS.parameterNotValid, 'limit must be an integer between 1 and 1000'],
+      ERRORS.searchTooSlow,
     ),
   );
 }
@@ -108,14 +110,14 @@ export function ApiReplacePlant(): MethodDecorator {
       },
     }),
     ApiErrors(
-      'malformed-json',
-      'body-missing',
-      ['body-not-valid', 'id must be the id in the path, 1003'],
-      ['parameter-not-valid', PLANT_ID_PATH_RULE],
+      ERRORS.malformedJson,
+      ERRORS.bodyMissing,
+      [ERRORS.bodyNotValid, 'id must be the id in the path, 1003'],
+      [ERRORS.parameterNotValid, PLANT_ID_PATH_RULE],
       ...PRECONDITION,
-      'body-too-large',
+      ERRORS.bodyTooLarge,
       [
-        'unsupported-media-type',
+        ERRORS.unsupportedMediaType,
         'the body must be application/json in UTF-8, without Content-Encoding; the request has Content-Type "text/plain"',
         ['Accept'],
       ],
@@ -154,14 +156,14 @@ export function ApiPatchPlant(): MethodDecorator {
       },
     }),
     ApiErrors(
-      'malformed-json',
-      'body-missing',
-      ['body-not-valid', 'name must be a string'],
-      ['parameter-not-valid', PLANT_ID_PATH_RULE],
+      ERRORS.malformedJson,
+      ERRORS.bodyMissing,
+      [ERRORS.bodyNotValid, 'name must be a string'],
+      [ERRORS.parameterNotValid, PLANT_ID_PATH_RULE],
       ...PRECONDITION,
-      'body-too-large',
+      ERRORS.bodyTooLarge,
       [
-        'unsupported-media-type',
+        ERRORS.unsupportedMediaType,
         'the body must be application/merge-patch+json or application/json in UTF-8, without Content-Encoding; the request has Content-Type "text/plain"',
         ['Accept-Patch'],
       ],
@@ -180,6 +182,6 @@ export function ApiDeletePlant(): MethodDecorator {
     ID_PARAMETER,
     IF_MATCH,
     ApiNoContentResponse({ description: 'The plant is removed.' }),
-    ApiErrors(['parameter-not-valid', PLANT_ID_PATH_RULE], ...PRECONDITION),
+    ApiErrors([ERRORS.parameterNotValid, PLANT_ID_PATH_RULE], ...PRECONDITION),
   );
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ConnectionShares } from '../database/connection-shares.js';
 import type { Slots } from '../database/slots.js';
+import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
 import { toStoredPlantDto } from '../plants/dto/plant-to-dto.js';
@@ -92,7 +93,7 @@ export class CatalogueService {
       return await this.catalogue.find(query);
     } catch (error) {
       if (isTooSlow(error) && (await this.isResponsive())) {
-        throw new PlantStoreError('search-too-slow', TOO_SLOW);
+        throw new PlantStoreError(ERRORS.searchTooSlow, TOO_SLOW);
       }
       throw error;
     }
@@ -158,7 +159,7 @@ export class CatalogueService {
       precondition &&
       ((plant: Plant) => {
         if (!precondition(toStoredPlantDto(plant))) {
-          throw new PlantStoreError('precondition-failed');
+          throw new PlantStoreError(ERRORS.preconditionFailed);
         }
       });
     const changed = await this.shares.changes.run(() => perform(check));
@@ -173,5 +174,5 @@ function isTooSlow(error: unknown): boolean {
 
 function requireSameId(id: bigint, bodyId: bigint | undefined): void {
   if (bodyId === undefined || bodyId === id) return;
-  throw new PlantStoreError('body-not-valid', `id must be the id in the path, ${id}`);
+  throw new PlantStoreError(ERRORS.bodyNotValid, `id must be the id in the path, ${id}`);
 }

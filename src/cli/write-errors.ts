@@ -1,57 +1,19 @@
+import 'reflect-metadata';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { ERROR_TABLE } from '../errors/error-table.js';
-import type { ErrorCode } from '../errors/error-table.js';
+import { allErrors } from '../errors/error-kind.js';
+// With the failures of all features.
+import '../features.js';
 
 /* `npm run openapi` writes docs/errors.md. */
 
 const PAGE = fileURLToPath(new URL('../../docs/errors.md', import.meta.url));
 
-/** What a client should do. */
-const REMEDIES: Readonly<Record<ErrorCode, string>> = {
-  'bad-request': 'Fix the request. The message says what HTTP does not allow',
-  'malformed-json': 'Fix the body. The message names the position of the mistake',
-  'body-missing': 'Send a body',
-  'body-not-valid': 'Fix the members that the message names',
-  'parameter-not-valid': 'Fix the parameter that the message names',
-  'search-too-slow': 'Search for a longer or rarer text, or filter by `tag` as well',
-  'id-taken': 'Choose another id, or send the content that is stored',
-  'no-credentials': 'Send `Authorization: Bearer <token>`',
-  'token-not-valid': 'Check the token, and for a JWT its issuer and audience',
-  'token-expired': 'Get a new token',
-  'no-such-path': 'Check the path: it is case-sensitive and has no trailing slash',
-  'no-such-plant': 'Create the plant, or check the id',
-  'method-not-allowed': 'Use a method that the `Allow` header field lists',
-  'request-timeout': 'Send the request again, without pauses',
-  'precondition-failed': 'Read the plant again, and decide whether the change still makes sense',
-  'body-too-large': 'Send less than `BODY_LIMIT`',
-  'unsupported-media-type': 'Send `Content-Type: application/json`, in UTF-8 and uncompressed',
-  'expectation-failed': 'Send no `Expect` header field other than `100-continue`',
-  'too-many-searches': 'Retry when other searches are done',
-  'too-many-exports': 'Retry when other exports are done',
-  'too-many-imports': 'Retry when other imports are done',
-  'too-many-unanswered': 'Read answers before you send more requests on the connection',
-  'headers-too-large': 'Send fewer or shorter header fields',
-  internal: 'Report it: the log of the service has the error under the request id',
-  'database-unavailable': 'Retry',
-  overloaded: 'Retry, with backoff',
-  'shutting-down': 'Retry: another replica answers',
-  'token-issuer-unavailable': 'Retry',
-  'pool-exhausted': 'Retry, with backoff',
-  'database-too-slow':
-    'Retry, with backoff. For a search, use a longer or rarer text, or filter by `tag` as well',
-  'too-many-lists': 'Retry, with backoff',
-  'too-many-changes': 'Retry, with backoff',
-  'too-many-bodies': 'Retry, with backoff',
-  'too-many-answers': 'Read answers faster, or retry with backoff',
-  'row-locked': 'Retry',
-};
-
-const rows = Object.entries(REMEDIES).map(([code, remedy]) => {
-  const { number, status, message } = ERROR_TABLE[code as ErrorCode];
-  return `| ${number} | ${status} | ${message} | ${remedy} |`;
-});
+const rows = allErrors().map(
+  ({ number, message, remedy }) =>
+    `| ${number} | ${Math.floor(number / 100)} | ${message} | ${remedy} |`,
+);
 
 const text = `# Errors
 

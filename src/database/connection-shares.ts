@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
+import { ERRORS } from '../errors/common-errors.js';
 import { Slots } from './slots.js';
 
 /** Connections that only creates and look-ups use. */
@@ -19,11 +20,11 @@ export class ConnectionShares {
 
   constructor(@Inject(CONFIG) { database }: Config) {
     const { poolMax } = database;
-    const all = new Slots(Math.max(1, poolMax - RESERVED), 'pool-exhausted');
+    const all = new Slots(Math.max(1, poolMax - RESERVED), ERRORS.poolExhausted);
     const share = (part: number) => Math.max(1, Math.floor(poolMax * part));
-    this.lists = new Slots(share(0.3), 'too-many-lists', all);
-    this.searches = new Slots(share(0.2), 'too-many-searches', all);
-    this.exports = new Slots(share(0.2), 'too-many-exports', all);
-    this.changes = new Slots(share(0.3), 'too-many-changes', all);
+    this.lists = new Slots(share(0.3), ERRORS.tooManyLists, all);
+    this.searches = new Slots(share(0.2), ERRORS.tooManySearches, all);
+    this.exports = new Slots(share(0.2), ERRORS.tooManyExports, all);
+    this.changes = new Slots(share(0.3), ERRORS.tooManyChanges, all);
   }
 }

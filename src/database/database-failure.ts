@@ -5,7 +5,6 @@ import {
   QueryRunnerProviderAlreadyReleasedError,
   TypeORMError,
 } from 'typeorm';
-import type { ErrorCode } from '../errors/error-table.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /** read-only transaction: the server is a standby, during a failover or behind an outdated address. */
@@ -127,7 +126,7 @@ export function isCausedByRow(failure: unknown): boolean {
 const TIMEOUT_STATES = {
   '55P03': 'row-locked', // lock not available: the lock timeout
   '57014': 'database-too-slow', // query canceled: the statement timeout
-} as const satisfies Record<string, ErrorCode>;
+} as const satisfies Record<string, string>;
 
 /**
  * SQLSTATEs with which a server that works can refuse some rows and store others: it cannot reach the server that holds

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors/error-table.js';
+import type { ErrorKind } from '../errors/error-kind.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /** Most tasks that wait for a slot, and their longest wait in milliseconds. */
@@ -12,25 +12,25 @@ export class Slots {
 
   /**
    * @param count of the tasks that run at once
-   * @param code of the failure when a task finds no slot in time
+   * @param refusal the failure when a task finds no slot in time
    * @param shared slots of several kinds of tasks. Each task takes one of these as well
    */
   constructor(
     private readonly count: number,
-    private readonly code: ErrorCode,
+    private readonly refusal: ErrorKind,
     private readonly shared?: Slots,
   ) {}
 
   /**
    * Runs a task as soon as there is a slot. The wait is bounded.
    *
-   * @throws PlantStoreError with the code of these slots
+   * @throws PlantStoreError of the kind of these slots
    */
-  async run<Result>(task: () => Promise<Result>, code = this.code): Promise<Result> {
+  async run<Result>(task: () => Promise<Result>, refusal = this.refusal): Promise<Result> {
     if (this.taken < this.count) this.taken += 1;
-    else await this.takeOver(code);
+    else await this.takeOver(refusal);
     try {
-      return await (this.shared === undefined ? task() : this.shared.run(task, code));
+      return await (this.shared === undefined ? task() : this.shared.run(task, refusal));
     } finally {
       this.giveBack();
     }
@@ -40,21 +40,21 @@ export class Slots {
    * Takes a slot for a task that must not wait.
    *
    * @returns gives the slot back
-   * @throws PlantStoreError with the code of these slots
+   * @throws PlantStoreError of the kind of these slots
    */
   take(): () => void {
-    if (this.taken >= this.count) throw new PlantStoreError(this.code);
+    if (this.taken >= this.count) throw new PlantStoreError(this.refusal);
     this.taken += 1;
     return () => this.giveBack();
   }
 
   /** Resolves when another task has handed over its slot. */
-  private async takeOver(code: ErrorCode): Promise<void> {
-    if (this.waiting.size >= WAITING.tasks) throw new PlantStoreError(code);
+  private async takeOver(refusal: ErrorKind): Promise<void> {
+    if (this.waiting.size >= WAITING.tasks) throw new PlantStoreError(refusal);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.waiting.delete(start);
-        reject(new PlantStoreError(code));
+        reject(new PlantStoreError(refusal));
       }, WAITING.milliseconds);
       const start = (): void => {
         clearTimeout(timer);

@@ -1,19 +1,23 @@
-import { ERROR_TABLE } from './error-table.js';
-import type { ErrorCode } from './error-table.js';
+import { ERRORS } from './common-errors.js';
+import type { ErrorKind } from './error-kind.js';
 
-/** A failure with an answer for the client. Its code is independent of HTTP: the error table maps it to the answer. */
+/** A failure with an answer for the client, independent of HTTP (`src/http/errors/to-answer.ts` makes the answer). */
 export class PlantStoreError extends Error {
   override readonly name = 'PlantStoreError';
+  readonly kind: ErrorKind;
 
   /**
-   * @param message shown to the client, so it must not contain SQL, paths or secrets. Default: the message of the table
+   * @param message shown to the client, so it must not contain SQL, paths or secrets. Default: the message of the kind
    * @param options `cause` is logged and never sent to the client
    */
-  constructor(
-    readonly code: ErrorCode,
-    message?: string,
-    options?: ErrorOptions,
-  ) {
-    super(message ?? ERROR_TABLE[code].message, options);
+  constructor(kind: ErrorKind | string, message?: string, options?: ErrorOptions) {
+    const k =
+      typeof kind === 'string' ? Object.values(ERRORS).find(({ code }) => code === kind)! : kind;
+    super(message ?? k.message, options);
+    this.kind = k;
+  }
+
+  get code(): string {
+    return this.kind.code;
   }
 }

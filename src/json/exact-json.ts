@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'lossless-json';
+import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { quote } from './quote.js';
 
@@ -202,7 +203,10 @@ class Parser {
   }
 
   private malformed(why: string): PlantStoreError {
-    return new PlantStoreError('malformed-json', `the ${this.source} is not valid JSON: ${why}`);
+    return new PlantStoreError(
+      ERRORS.malformedJson,
+      `the ${this.source} is not valid JSON: ${why}`,
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { ERROR_TABLE } from '../errors/error-table.js';
+import type { ErrorKind } from '../errors/error-kind.js';
 import { BUILD } from './build.js';
 import { knownMethod } from './request-method.js';
 
@@ -83,7 +83,6 @@ export class Metrics {
   constructor() {
     collectDefaultMetrics({ register: this.registry });
     // Every series starts at zero: a rate would not count the first increment of a new series.
-    for (const { number } of Object.values(ERROR_TABLE)) this.refusals.inc({ error: number }, 0);
     for (const outcome of OUTCOMES) this.requests.inc({ outcome }, 0);
     new Gauge({
       name: 'plant_store_build_info',
@@ -106,6 +105,11 @@ export class Metrics {
       },
       seconds,
     );
+  }
+
+  /** Starts the series of these failures at zero. */
+  expectErrors(kinds: readonly ErrorKind[]): void {
+    for (const { number } of kinds) this.refusals.inc({ error: number }, 0);
   }
 
   /** Counts an Error answer. */

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import type { Logger } from 'pino';
+import { allErrors } from '../errors/error-kind.js';
 import { LOGGER } from './logger.js';
 import { Metrics } from './metrics.js';
 import { Readiness } from './readiness.js';
@@ -16,6 +17,10 @@ export interface Observability {
 
 @Module({})
 export class ObservabilityModule {
+  constructor(metrics: Metrics) {
+    metrics.expectErrors(allErrors());
+  }
+
   static forRoot({ logger, metrics, tracer }: Observability): DynamicModule {
     const providers = [
       { provide: LOGGER, useValue: logger },

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Batcher } from '../database/batcher.js';
+import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { Metrics } from '../observability/metrics.js';
 import { TRACER } from '../observability/tracer.js';
@@ -46,7 +47,7 @@ export class GroupCommit {
     const creations = new Map<Plant, Creation>();
     let open = group;
     for (let round = 0; open.length > 0; round += 1) {
-      if (round === MAX_ROUNDS) throw new PlantStoreError('overloaded');
+      if (round === MAX_ROUNDS) throw new PlantStoreError(ERRORS.overloaded);
       // Of several plants with one id, only the first can be created in a statement.
       const sent = new Map<bigint, Plant>();
       for (const plant of round === 0 ? open : await this.plants.findCreatable(open)) {

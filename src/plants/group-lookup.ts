@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { ERRORS } from '../errors/common-errors.js';
 import { Batcher } from '../database/batcher.js';
 import { Slots } from '../database/slots.js';
 import { TRACER } from '../observability/tracer.js';
@@ -19,7 +20,7 @@ const LONG_PLANTS = 2;
 @Injectable()
 export class GroupLookup {
   private readonly batcher: Batcher<bigint, Plant | 'long' | undefined>;
-  private readonly slots = new Slots(LONG_PLANTS, 'too-many-answers');
+  private readonly slots = new Slots(LONG_PLANTS, ERRORS.tooManyAnswers);
 
   constructor(
     private readonly plants: PlantsRepository,

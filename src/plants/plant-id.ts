@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { PipeTransform } from '@nestjs/common';
+import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /** The range of a plant's id: `integer`, format `int64`. */
@@ -37,7 +38,7 @@ export class PlantIdPipe implements PipeTransform<string, bigint> {
    */
   transform(text: string): bigint {
     const id = parsePlantId(text);
-    if (id === undefined) throw new PlantStoreError('parameter-not-valid', PLANT_ID_PATH_RULE);
+    if (id === undefined) throw new PlantStoreError(ERRORS.parameterNotValid, PLANT_ID_PATH_RULE);
     return id;
   }
 }

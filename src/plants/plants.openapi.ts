@@ -7,6 +7,8 @@ import {
   ApiOperation,
   ApiParam,
 } from '@nestjs/swagger';
+import { ERRORS } from '../errors/common-errors.js';
+import { PLANT_ERRORS } from './plants.errors.js';
 import { ApiErrors } from '../http/errors/api-errors.js';
 import { ENTITY_TAGS_SCHEMA } from '../http/answers/entity-tag.js';
 import { NewPlantDto } from './dto/new-plant.dto.js';
@@ -93,15 +95,15 @@ export function ApiCreatePlant(): MethodDecorator {
     }),
     ApiErrors(
       [
-        'malformed-json',
+        ERRORS.malformedJson,
         'the body is not valid JSON: the member "id" occurs twice, with different values',
       ],
-      'body-missing',
-      ['body-not-valid', `${PLANT_ID_RULE}; name must be a string`],
-      ['id-taken', `id ${EXAMPLES['a-plant']?.id} belongs to a plant with other content`],
-      'body-too-large',
+      ERRORS.bodyMissing,
+      [ERRORS.bodyNotValid, `${PLANT_ID_RULE}; name must be a string`],
+      [PLANT_ERRORS.idTaken, `id ${EXAMPLES['a-plant']?.id} belongs to a plant with other content`],
+      ERRORS.bodyTooLarge,
       [
-        'unsupported-media-type',
+        ERRORS.unsupportedMediaType,
         'the body must be application/json in UTF-8, without Content-Encoding; the request has Content-Type "text/plain"',
         ['Accept-Post'],
       ],
@@ -141,8 +143,8 @@ export function ApiGetPlant(): MethodDecorator {
       headers: ENTITY_TAG,
     }),
     ApiErrors(
-      ['parameter-not-valid', PLANT_ID_PATH_RULE],
-      ['no-such-plant', 'there is no plant with id 404'],
+      [ERRORS.parameterNotValid, PLANT_ID_PATH_RULE],
+      [PLANT_ERRORS.noSuchPlant, 'there is no plant with id 404'],
     ),
   );
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { PLANT_ERRORS } from './plants.errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { NewPlantDto } from './dto/new-plant.dto.js';
 import type { PlantDto } from './dto/plant.dto.js';
@@ -57,7 +58,7 @@ export class PlantsService {
 
 function requireStored({ id }: Plant, creation: Creation): Stored {
   if (creation !== 'taken') return creation;
-  throw new PlantStoreError('id-taken', `id ${id} belongs to a plant with other content`);
+  throw new PlantStoreError(PLANT_ERRORS.idTaken, `id ${id} belongs to a plant with other content`);
 }
 
 function toPlant({ id, name, tag }: NewPlantDto): Plant {
@@ -65,5 +66,5 @@ function toPlant({ id, name, tag }: NewPlantDto): Plant {
 }
 
 export function noSuchPlant(id: bigint): PlantStoreError {
-  return new PlantStoreError('no-such-plant', `there is no plant with id ${id}`);
+  return new PlantStoreError(PLANT_ERRORS.noSuchPlant, `there is no plant with id ${id}`);
 }

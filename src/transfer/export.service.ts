@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { ERRORS } from '../errors/common-errors.js';
 import { CatalogueService } from '../catalogue/catalogue.service.js';
 import { ConnectionShares } from '../database/connection-shares.js';
 import { Slots } from '../database/slots.js';
@@ -16,7 +17,7 @@ const PAGE = { plants: 1_000, bytes: 512 * 1024 } as const;
 /** Reads all plants, page by page (docs/decisions/export-by-pages.md). */
 @Injectable()
 export class ExportService {
-  private readonly open = new Slots(MAX_EXPORTS, 'too-many-exports');
+  private readonly open = new Slots(MAX_EXPORTS, ERRORS.tooManyExports);
 
   constructor(
     private readonly catalogue: CatalogueService,

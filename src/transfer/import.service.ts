@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
+import { ERRORS } from '../errors/common-errors.js';
 import { driverFailure, isCausedByRow } from '../database/database-failure.js';
 import { Slots } from '../database/slots.js';
 import type { ErrorDto } from '../http/errors/error.dto.js';
@@ -43,7 +44,7 @@ type StoringById = Map<bigint, Storing>;
 /** Creates the plants of a whole file. */
 @Injectable()
 export class ImportService {
-  private readonly slots = new Slots(MAX_IMPORTS, 'too-many-imports');
+  private readonly slots = new Slots(MAX_IMPORTS, ERRORS.tooManyImports);
   private readonly window: Window<Line> = {
     items: () => (this.plants.sinceCreate < RECENT ? WINDOW.besideCreates : WINDOW.items),
     size: WINDOW.bytes,

@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { driverFailure } from '../database/database-failure.js';
-import { ERROR_TABLE } from '../errors/error-table.js';
-import type { ErrorDefinition } from '../errors/error-table.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /** How long an outage is waited for, in milliseconds. A failover takes up to 30 s. */
@@ -33,7 +31,5 @@ export async function retried<Result>(
 /** Whether clients are told to send a request that fails so again. */
 function isTemporary(error: unknown): boolean {
   const failure = driverFailure(error);
-  if (!(failure instanceof PlantStoreError)) return false;
-  const { headers = {} }: ErrorDefinition = ERROR_TABLE[failure.code];
-  return 'Retry-After' in headers;
+  return failure instanceof PlantStoreError && failure.kind.retryAfter !== undefined;
 }

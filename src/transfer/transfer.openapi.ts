@@ -1,5 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
+import { ERRORS } from '../errors/common-errors.js';
 import { ApiErrors } from '../http/errors/api-errors.js';
 import { NDJSON } from '../http/body/ndjson.js';
 
@@ -53,13 +54,13 @@ export function ApiImportPlants(): MethodDecorator {
       },
     }),
     ApiErrors(
-      ['parameter-not-valid', 'there is no parameter "dry_run"'],
+      [ERRORS.parameterNotValid, 'there is no parameter "dry_run"'],
       [
-        'unsupported-media-type',
+        ERRORS.unsupportedMediaType,
         `the body must be ${NDJSON} in UTF-8, without Content-Encoding; the request has Content-Type "text/plain"`,
         ['Accept-Post'],
       ],
-      'too-many-imports',
+      ERRORS.tooManyImports,
     ),
   );
 }
@@ -83,10 +84,10 @@ export function ApiExportPlants(): MethodDecorator {
       },
     }),
     ApiErrors(
-      ['parameter-not-valid', 'name must have at least 3 characters'],
-      'search-too-slow',
-      'too-many-searches',
-      'too-many-exports',
+      [ERRORS.parameterNotValid, 'name must have at least 3 characters'],
+      ERRORS.searchTooSlow,
+      ERRORS.tooManySearches,
+      ERRORS.tooManyExports,
     ),
   );
 }

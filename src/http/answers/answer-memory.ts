@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 
 /** Most bytes of large answers that wait for their clients. */
@@ -35,7 +36,7 @@ export class AnswerMemory {
       slow.req.socket.destroy(new Error('the answer was not read in time'));
       this.free(slow);
     }
-    if (!this.hasRoom(bytes)) throw new PlantStoreError('too-many-answers');
+    if (!this.hasRoom(bytes)) throw new PlantStoreError(ERRORS.tooManyAnswers);
     this.held.set(response, { bytes, since: now });
     this.bytes += bytes;
     response.once('close', () => this.free(response));

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
 
@@ -55,7 +56,7 @@ export function preconditionOf(headers: IncomingHttpHeaders): Precondition | und
 export function isNotModified(headers: IncomingHttpHeaders, tag: string): boolean {
   const ifMatch = listOf(headers, 'if-match');
   if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(tag)) {
-    throw new PlantStoreError('precondition-failed');
+    throw new PlantStoreError(ERRORS.preconditionFailed);
   }
   const ifNoneMatch = listOf(headers, 'if-none-match');
   return ifNoneMatch !== undefined && matchesWeakly(ifNoneMatch, tag);
@@ -77,7 +78,7 @@ function listOf(
   const elements = text.replaceAll(ENTITY_TAG, '\0').split(',');
   if (!elements.every((element) => /^[\t ]*(?:\0[\t ]*)?$/.test(element))) {
     const rule = 'must be * or a list of entity tags, such as "abc"';
-    throw new PlantStoreError('parameter-not-valid', `${FIELD_NAMES[name]} ${rule}`);
+    throw new PlantStoreError(ERRORS.parameterNotValid, `${FIELD_NAMES[name]} ${rule}`);
   }
   return tags;
 }

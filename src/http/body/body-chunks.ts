@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { Request } from 'express';
+import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { sendContinue } from './unread-body.js';
 
@@ -28,7 +29,7 @@ export async function* chunksOf(request: Request, timeout: number): AsyncGenerat
   // A pipe does not pass on errors.
   request.on('error', (error) => chunks.destroy(error)).pipe(chunks);
   const wait = () =>
-    setTimeout(() => chunks.destroy(new PlantStoreError('request-timeout')), timeout);
+    setTimeout(() => chunks.destroy(new PlantStoreError(ERRORS.requestTimeout)), timeout);
   let timer = wait();
   try {
     for await (const chunk of chunks) {

@@ -6,7 +6,8 @@ import type { TransformFnParams } from 'class-transformer';
 import { defaultMetadataStorage as transformations } from 'class-transformer/cjs/storage.js';
 import { getMetadataStorage, validateSync } from 'class-validator';
 import type { ValidationError } from 'class-validator';
-import type { ErrorCode } from '../../errors/error-table.js';
+import type { ErrorKind } from '../../errors/error-kind.js';
+import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import type { JsonSource } from '../../json/exact-json.js';
 import type { MediaTypes, UnreadBody } from './json-body.js';
@@ -59,7 +60,7 @@ export class DtoPipe implements PipeTransform {
     }
     if (type === 'body') return bodyAs(metatype, value as UnreadBody);
     if (Reflect.hasMetadata(NO_OTHERS, metatype)) refuseOthers(metatype, value as object);
-    return make(metatype, value as object, 'parameter-not-valid');
+    return make(metatype, value as object, ERRORS.parameterNotValid);
   }
 }
 
@@ -80,9 +81,9 @@ export function toDto<T extends object>(
 ): T {
   if (!isDtoClass(dtoClass)) throw new TypeError('the class has no rules');
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new PlantStoreError('body-not-valid', `the ${source} must be a JSON object`);
+    throw new PlantStoreError(ERRORS.bodyNotValid, `the ${source} must be a JSON object`);
   }
-  return make(dtoClass, value, 'body-not-valid') as T;
+  return make(dtoClass, value, ERRORS.bodyNotValid) as T;
 }
 
 /** class-validator would refuse an object whose class has no rules. */
@@ -95,10 +96,10 @@ function refuseOthers(dtoClass: DtoClass, parameters: object): void {
   const names = new Set(rulesOf(dtoClass).map(({ propertyName }) => propertyName));
   for (const [name, value] of Object.entries(parameters)) {
     if (!names.has(name)) {
-      throw new PlantStoreError('parameter-not-valid', `there is no parameter ${quote(name)}`);
+      throw new PlantStoreError(ERRORS.parameterNotValid, `there is no parameter ${quote(name)}`);
     }
     if (Array.isArray(value)) {
-      throw new PlantStoreError('parameter-not-valid', `${name} must not be given twice`);
+      throw new PlantStoreError(ERRORS.parameterNotValid, `${name} must not be given twice`);
     }
   }
 }
@@ -111,14 +112,14 @@ const VALIDATE_OPTIONS = { forbidUnknownValues: true };
 /** Most mistakes that a message lists. */
 const MAX_LISTED = 10;
 
-function make(dtoClass: DtoClass, value: object, code: ErrorCode): object {
+function make(dtoClass: DtoClass, value: object, kind: ErrorKind): object {
   const dto = plainToInstance(dtoClass, value, TRANSFORM_OPTIONS);
   // A rule of several members together is told once.
   const mistakes = [...new Set(describe(validateSync(dto, VALIDATE_OPTIONS)))];
   if (mistakes.length === 0) return dto;
   const more = mistakes.splice(MAX_LISTED).length;
   if (more > 0) mistakes.push(`and ${more} more`);
-  throw new PlantStoreError(code, mistakes.join('; '));
+  throw new PlantStoreError(kind, mistakes.join('; '));
 }
 
 function describe(mistakes: readonly ValidationError[], path = ''): string[] {

@@ -1,5 +1,6 @@
 import { MIMEType } from 'node:util';
 import type { Request, Response } from 'express';
+import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { UnsupportedMediaTypeError } from '../errors/unsupported-media-type.error.js';
 import { chunksOf } from './body-chunks.js';
@@ -118,7 +119,7 @@ async function readBody(
   accepted: MediaTypes,
 ): Promise<Buffer> {
   const { limits } = memory;
-  if (!declaresBody(request)) throw new PlantStoreError('body-missing');
+  if (!declaresBody(request)) throw new PlantStoreError(ERRORS.bodyMissing);
   const length = request.headers['content-length'];
   if (length !== undefined) {
     if (Number(length) > limits.bytes) throw tooLarge(limits);
@@ -127,7 +128,7 @@ async function readBody(
   }
   sendContinue(request);
   const body = await collect(request, memory, accepted);
-  if (body.length === 0) throw new PlantStoreError('body-missing');
+  if (body.length === 0) throw new PlantStoreError(ERRORS.bodyMissing);
   return body;
 }
 
@@ -149,7 +150,7 @@ function collect(
     const chunks: Buffer[] = [];
     let size = 0;
     let isKept = true;
-    const onTimeout = () => settle(() => reject(new PlantStoreError('request-timeout')));
+    const onTimeout = () => settle(() => reject(new PlantStoreError(ERRORS.requestTimeout)));
     const idle = setTimeout(onTimeout, limits.idleMilliseconds);
     const whole = setTimeout(onTimeout, limits.milliseconds);
     const onData = (chunk: Buffer) => {
@@ -173,7 +174,7 @@ function collect(
       settle(() =>
         isKept
           ? resolve(Buffer.concat(chunks, size))
-          : reject(new PlantStoreError('too-many-bodies')),
+          : reject(new PlantStoreError(ERRORS.tooManyBodies)),
       );
     const onError = (error: Error) => settle(() => reject(error));
     const settle = (outcome: () => void) => {
@@ -189,7 +190,10 @@ function collect(
 }
 
 function tooLarge({ bytes }: BodyLimits): PlantStoreError {
-  return new PlantStoreError('body-too-large', `the body must not be longer than ${bytes} bytes`);
+  return new PlantStoreError(
+    ERRORS.bodyTooLarge,
+    `the body must not be longer than ${bytes} bytes`,
+  );
 }
 
 /** The failure of a request whose header fields announce anything other than JSON in UTF-8 of an accepted type. */
@@ -226,7 +230,7 @@ export function parseJson(bytes: Buffer, source: JsonSource): unknown {
   try {
     text = utf8.decode(bytes);
   } catch (error) {
-    throw new PlantStoreError('malformed-json', `the ${source} is not valid UTF-8`, {
+    throw new PlantStoreError(ERRORS.malformedJson, `the ${source} is not valid UTF-8`, {
       cause: error,
     });
   }

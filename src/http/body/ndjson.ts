@@ -2,6 +2,7 @@ import { createParamDecorator, StreamableFile } from '@nestjs/common';
 import type { ExecutionContext } from '@nestjs/common';
 import { Readable } from 'node:stream';
 import type { Request } from 'express';
+import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import type { Line } from './body-lines.js';
 import { toDto } from './dto.pipe.js';
@@ -24,7 +25,7 @@ export const NdjsonLines = createParamDecorator((_: unknown, context: ExecutionC
  */
 export function lineToDto<T extends object>(dtoClass: new () => T, { bytes }: Line): T {
   if (bytes === undefined) {
-    throw new PlantStoreError('body-too-large', 'the line is longer than a body may be');
+    throw new PlantStoreError(ERRORS.bodyTooLarge, 'the line is longer than a body may be');
   }
   return toDto(dtoClass, parseJson(bytes, 'line'), 'line');
 }

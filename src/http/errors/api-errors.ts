@@ -1,34 +1,35 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { ERROR_TABLE } from '../../errors/error-table.js';
-import type { ErrorCode, ErrorDefinition } from '../../errors/error-table.js';
+import { ERRORS } from '../../errors/common-errors.js';
+import type { ErrorKind } from '../../errors/error-kind.js';
 import { ErrorDto } from './error.dto.js';
+import { headersOf, statusOf } from './to-answer.js';
 
 /** A failure of an operation, if wanted with the message of its example and with further header fields. */
 type DocumentedError =
-  ErrorCode | readonly [code: ErrorCode, message: string, headers?: readonly string[]];
+  ErrorKind | readonly [kind: ErrorKind, message: string, headers?: readonly string[]];
 
 /** The failures that any operation can have. */
-const COMMON: readonly ErrorCode[] = [
-  'bad-request',
-  'no-credentials',
-  'token-not-valid',
-  'token-expired',
-  'request-timeout',
-  'expectation-failed',
-  'too-many-unanswered',
-  'headers-too-large',
-  'internal',
-  'database-unavailable',
-  'overloaded',
-  'shutting-down',
-  'token-issuer-unavailable',
-  'pool-exhausted',
-  'database-too-slow',
-  'row-locked',
+const COMMON: readonly ErrorKind[] = [
+  ERRORS.badRequest,
+  ERRORS.noCredentials,
+  ERRORS.tokenNotValid,
+  ERRORS.tokenExpired,
+  ERRORS.requestTimeout,
+  ERRORS.expectationFailed,
+  ERRORS.tooManyUnanswered,
+  ERRORS.headersTooLarge,
+  ERRORS.internal,
+  ERRORS.databaseUnavailable,
+  ERRORS.overloaded,
+  ERRORS.shuttingDown,
+  ERRORS.tokenIssuerUnavailable,
+  ERRORS.poolExhausted,
+  ERRORS.databaseTooSlow,
+  ERRORS.rowLocked,
 ];
 
-/** The header fields of the error table. */
+/** What the header fields of failures mean. */
 const HEADER_MEANINGS: Readonly<Record<string, string>> = {
   'WWW-Authenticate': 'Why the credentials were refused (RFC 6750, section 3).',
   'Retry-After': 'Seconds to wait before the request is sent again.',
@@ -38,36 +39,32 @@ const HEADER_MEANINGS: Readonly<Record<string, string>> = {
   'Accept-Encoding': 'The content coding that the operation accepts.',
 };
 
-/** Documents the failures of an operation, those common to all included, out of the error table. */
+/** Documents the failures of an operation, those common to all included, out of their kinds. */
 export function ApiErrors(
   ...failures: readonly DocumentedError[]
 ): MethodDecorator & ClassDecorator {
   const documented = [...failures, ...COMMON].map((failure) => {
-    const [code, message, others = []] = typeof failure === 'string' ? [failure] : failure;
-    const definition: ErrorDefinition = ERROR_TABLE[code];
-    const headers = [...others, ...Object.keys(definition.headers ?? {})];
-    return { code, definition, message: message ?? definition.message, headers };
+    const [kind, message = kind.message, others = []] = 'code' in failure ? [failure] : failure;
+    return { kind, message, headers: [...others, ...Object.keys(headersOf(kind))] };
   });
-  const statuses = new Set(documented.map(({ definition }) => definition.status));
+  const statuses = new Set(documented.map(({ kind }) => statusOf(kind)));
   return applyDecorators(
     ApiExtraModels(ErrorDto),
     ...[...statuses].map((status) => {
       const ofStatus = documented
-        .filter(({ definition }) => definition.status === status)
-        .toSorted((one, other) => one.definition.number - other.definition.number);
+        .filter(({ kind }) => statusOf(kind) === status)
+        .toSorted((one, other) => one.kind.number - other.kind.number);
       return ApiResponse({
         status,
-        description: ofStatus
-          .map(({ definition }) => `${definition.number}: ${definition.message}`)
-          .join('\n\n'),
-        ...headersOf(ofStatus.flatMap(({ headers }) => headers)),
+        description: ofStatus.map(({ kind }) => `${kind.number}: ${kind.message}`).join('\n\n'),
+        ...documentedHeaders(ofStatus.flatMap(({ headers }) => headers)),
         content: {
           'application/json': {
             schema: { $ref: getSchemaPath(ErrorDto) },
             examples: Object.fromEntries(
-              ofStatus.map(({ code, definition, message }) => [
-                code,
-                { summary: definition.message, value: { error: definition.number, message } },
+              ofStatus.map(({ kind, message }) => [
+                kind.code,
+                { summary: kind.message, value: { error: kind.number, message } },
               ]),
             ),
           },
@@ -77,7 +74,7 @@ export function ApiErrors(
   );
 }
 
-function headersOf(names: readonly string[]) {
+function documentedHeaders(names: readonly string[]) {
   if (names.length === 0) return {};
   return {
     headers: Object.fromEntries(

@@ -1,17 +1,14 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { ERROR_TABLE } from '../../errors/error-table.js';
-
-const NUMBERS = Object.values(ERROR_TABLE)
-  .map(({ number, message }) => `- ${number}: ${message}`)
-  .join('\n');
 
 /** The body of every answer that reports a failure. */
 @ApiSchema({ name: 'Error', description: 'Why a request failed.' })
 export class ErrorDto {
+  // The document adds the numbers of all features (`src/openapi/common-parts.ts`).
   @ApiProperty({
     type: 'integer',
     format: 'int32',
-    description: `Numeric error indicator. Its first three digits are the HTTP status. A number never changes its meaning.\n\n${NUMBERS}`,
+    description:
+      'Numeric error indicator. Its first three digits are the HTTP status. A number never changes its meaning.',
   })
   readonly error!: number;
 

@@ -1,10 +1,14 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import { ERROR_TABLE, type ErrorCode, type ErrorDefinition } from '../../errors/error-table.js';
+import { ERRORS } from '../../errors/common-errors.js';
+import { allErrors } from '../../errors/error-kind.js';
+import type { ErrorKind } from '../../errors/error-kind.js';
 import type { ErrorDto } from './error.dto.js';
 import { MethodNotAllowedError } from './method-not-allowed.error.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { UnsupportedMediaTypeError } from './unsupported-media-type.error.js';
+
+const CHALLENGE = 'Bearer realm="plant-store"';
 
 export interface ErrorAnswer {
   readonly status: number;
@@ -12,22 +16,39 @@ export interface ErrorAnswer {
   readonly body: ErrorDto;
 }
 
+/** The first three digits of the number. */
+export function statusOf({ number }: ErrorKind): number {
+  return Math.floor(number / 100);
+}
+
+/** The header fields of every answer with this failure. */
+export function headersOf(kind: ErrorKind): Readonly<Record<string, string>> {
+  const status = statusOf(kind);
+  // The `error` attribute is sent only if the request had credentials (RFC 6750, section 3).
+  const challenge = kind.challenge === undefined ? CHALLENGE : `${CHALLENGE}, ${kind.challenge}`;
+  return {
+    ...(status === 401 && { 'WWW-Authenticate': challenge }),
+    ...(status === 415 && { 'Accept-Encoding': 'identity' }),
+    ...(kind.retryAfter !== undefined && { 'Retry-After': String(kind.retryAfter) }),
+  };
+}
+
 /** Maps anything that was thrown to the answer that the client gets. */
 export function toAnswer(failure: unknown): ErrorAnswer {
   if (failure instanceof HttpException && isStatus(failure.getStatus())) {
     return ofHttpException(failure);
   }
-  const { status, number, message, headers }: ErrorDefinition = ERROR_TABLE[codeOf(failure)];
+  const kind = kindOf(failure);
   return {
-    status,
+    status: statusOf(kind),
     headers: {
-      ...headers,
+      ...headersOf(kind),
       ...(failure instanceof MethodNotAllowedError && { Allow: failure.allowed.join(', ') }),
       ...(failure instanceof UnsupportedMediaTypeError && acceptedBy(failure)),
     },
     body: {
-      error: number,
-      message: (failure instanceof PlantStoreError && failure.message) || message,
+      error: kind.number,
+      message: (failure instanceof PlantStoreError && failure.message) || kind.message,
     },
   };
 }
@@ -45,10 +66,12 @@ function acceptedBy({ accepted, method }: UnsupportedMediaTypeError): Record<str
 function ofHttpException(exception: HttpException): ErrorAnswer {
   const status = exception.getStatus();
   const error = status * 100;
-  const headers = Object.values<ErrorDefinition>(ERROR_TABLE).find(
-    ({ number }) => number === error,
-  )?.headers;
-  return { status, headers: { ...headers }, body: { error, message: messageOf(exception) } };
+  const kind = allErrors().find(({ number }) => number === error);
+  return {
+    status,
+    headers: kind === undefined ? {} : headersOf(kind),
+    body: { error, message: messageOf(exception) },
+  };
 }
 
 /** The response of a Nest exception is a string, or an object with one or more strings in `message` or `error`. */
@@ -67,16 +90,10 @@ function isStatus(status: unknown): boolean {
   return Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599;
 }
 
-function codeOf(failure: unknown): ErrorCode {
-  if (failure instanceof PlantStoreError) return failure.code;
-  const status = statusOf(failure);
-  if (status === 404) return 'no-such-path';
-  return status !== undefined && status >= 400 && status < 500 ? 'bad-request' : 'internal';
-}
-
-/** Errors of Express and its libraries (`http-errors`) have a `status`. */
-function statusOf(failure: unknown): number | undefined {
-  return failure instanceof Error && 'status' in failure && typeof failure.status === 'number'
-    ? failure.status
-    : undefined;
+function kindOf(failure: unknown): ErrorKind {
+  if (failure instanceof PlantStoreError) return failure.kind;
+  // Errors of Express and its libraries (`http-errors`) have a `status`.
+  const status = failure instanceof Error && 'status' in failure ? Number(failure.status) : 500;
+  if (status === 404) return ERRORS.noSuchPath;
+  return status >= 400 && status < 500 ? ERRORS.badRequest : ERRORS.internal;
 }

@@ -1,3 +1,4 @@
+import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 
 /** The body has a media type that the operation does not accept. */
@@ -8,6 +9,6 @@ export class UnsupportedMediaTypeError extends PlantStoreError {
     readonly accepted: readonly string[],
     readonly method: string,
   ) {
-    super('unsupported-media-type', message);
+    super(ERRORS.unsupportedMediaType, message);
   }
 }

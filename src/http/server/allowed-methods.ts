@@ -1,5 +1,6 @@
 import type { Express, NextFunction, Request, RequestParamHandler, Response } from 'express';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
+import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { PATCH_TYPES } from '../body/merge-patch.js';
 
@@ -19,7 +20,7 @@ export function answerOptions(request: Request, response: Response, next: NextFu
 export function unroutable(request: Request): PlantStoreError {
   const allowed = allowedMethods(request);
   return allowed.length === 0
-    ? new PlantStoreError('no-such-path')
+    ? new PlantStoreError(ERRORS.noSuchPath)
     : new MethodNotAllowedError(allowed);
 }
 

@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 
 /**
@@ -8,7 +9,7 @@ import { PlantStoreError } from '../../errors/plant-store.error.js';
 export function requireBasePath(basePath: string) {
   return ({ path }: Request): void => {
     if (path !== '*' && path !== basePath && !path.startsWith(`${basePath}/`)) {
-      throw new PlantStoreError('no-such-path');
+      throw new PlantStoreError(ERRORS.noSuchPath);
     }
   };
 }

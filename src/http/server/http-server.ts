@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Express, Request, Response } from 'express';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
+import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { toAnswer } from '../errors/to-answer.js';
 import type { Observability } from '../../observability/observability.module.js';
@@ -114,7 +115,7 @@ export class HttpServer extends Server {
         await sleep(DRAIN_POLL);
       }
       for (const response of this.currentResponses()) {
-        this.fail(response, new PlantStoreError('shutting-down'));
+        this.fail(response, new PlantStoreError(ERRORS.shuttingDown));
       }
       await Promise.race([closed, after(LAST_CALL)]);
     }
@@ -160,7 +161,7 @@ export class HttpServer extends Server {
     if (connection === undefined || connection.isRefused) return;
     const { open } = connection;
     if (open.length >= MAX_PIPELINED) {
-      this.refuse(socket, new PlantStoreError('too-many-unanswered'));
+      this.refuse(socket, new PlantStoreError(ERRORS.tooManyUnanswered));
       return;
     }
     const before = open.at(-1);
@@ -211,7 +212,10 @@ export class HttpServer extends Server {
     if (this.states.get(socket)?.isRefused === true && !request.complete) return;
     // Express finds no path in such a target, and would answer by itself.
     if (!isTarget(request)) {
-      this.answer(socket, new PlantStoreError('bad-request', 'the request target is not a URL'));
+      this.answer(
+        socket,
+        new PlantStoreError(ERRORS.badRequest, 'the request target is not a URL'),
+      );
       return;
     }
     if (this.isDraining) response.setHeader('Connection', 'close');

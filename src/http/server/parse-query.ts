@@ -1,5 +1,6 @@
 import { parse } from 'node:querystring';
 import type { ParsedUrlQuery } from 'node:querystring';
+import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 
 /**
@@ -11,7 +12,7 @@ export function parseQuery(text: string): ParsedUrlQuery {
   try {
     decodeURIComponent(text);
   } catch {
-    throw new PlantStoreError('parameter-not-valid', 'the query is not percent-encoded UTF-8');
+    throw new PlantStoreError(ERRORS.parameterNotValid, 'the query is not percent-encoded UTF-8');
   }
   // By default, the parser ignores what follows the thousandth pair.
   return parse(text, undefined, undefined, { maxKeys: 0 });

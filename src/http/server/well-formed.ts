@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { countOf } from './header-count.js';
 
@@ -9,26 +10,26 @@ const HOST = /^([\w.~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(:\d*)?$/;
 export function wellFormed(request: IncomingMessage): void {
   const { httpVersion, headers } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    throw new PlantStoreError('bad-request', 'the request must use HTTP/1.1 or HTTP/1.0');
+    throw new PlantStoreError(ERRORS.badRequest, 'the request must use HTTP/1.1 or HTTP/1.0');
   }
   // HTTP/1.1 requires exactly one Host (RFC 9112, section 3.2). `headers` has only the first of several.
   const hosts = countOf('host', request);
   if (hosts > 1 || (hosts === 0 ? httpVersion === '1.1' : !HOST.test(headers.host ?? ''))) {
-    throw new PlantStoreError('bad-request', 'the request needs exactly one valid Host header');
+    throw new PlantStoreError(ERRORS.badRequest, 'the request needs exactly one valid Host header');
   }
   const coding = headers['transfer-encoding'];
   // Such a request has faulty framing, whatever the coding (RFC 9112, section 6.1).
   if (coding !== undefined && httpVersion === '1.0') {
     const message = 'HTTP/1.0 does not support Transfer-Encoding: send a Content-Length';
-    throw new PlantStoreError('bad-request', message);
+    throw new PlantStoreError(ERRORS.badRequest, message);
   }
   // Reading another coding as chunked would permit request smuggling (RFC 9112, sections 6.1 and 11.2).
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    throw new PlantStoreError('bad-request', 'the only supported Transfer-Encoding is chunked');
+    throw new PlantStoreError(ERRORS.badRequest, 'the only supported Transfer-Encoding is chunked');
   }
   // RFC 9110, section 10.1.1.
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
-    throw new PlantStoreError('expectation-failed');
+    throw new PlantStoreError(ERRORS.expectationFailed);
   }
 }
 

@@ -1,0 +1,14 @@
+import { defineErrors } from '../errors/error-kind.js';
+
+export const PLANT_ERRORS = defineErrors([0, 19], {
+  idTaken: {
+    number: 40009,
+    message: 'the id belongs to a plant with other content',
+    remedy: 'Choose another id, or send the content that is stored',
+  },
+  noSuchPlant: {
+    number: 40401,
+    message: 'there is no plant with this id',
+    remedy: 'Create the plant, or check the id',
+  },
+});
