@@ -16,8 +16,6 @@ const LAYERS = [
   'auth',
   'resources',
   'plants',
-  'catalogue',
-  'transfer',
   'openapi',
   'website',
   'local',

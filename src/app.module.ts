@@ -3,7 +3,6 @@ import type { DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
 import type { ServiceConfig } from './config/config.js';
-import { CatalogueModule } from './catalogue/catalogue.module.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ErrorFilter } from './http/errors/error.filter.js';
@@ -11,9 +10,9 @@ import { DtoPipe } from './http/body/dto.pipe.js';
 import { ManagementModule } from './management/management.module.js';
 import { ObservabilityModule } from './observability/observability.module.js';
 import type { Observability } from './observability/observability.module.js';
-import { migrationsOf } from './resources/feature.js';
+import { schemaOf } from './resources/feature.js';
 import type { Feature } from './resources/feature.js';
-import { TransferModule } from './transfer/transfer.module.js';
+import { ResourcesModule } from './resources/resources.module.js';
 
 @Module({})
 export class AppModule {
@@ -27,13 +26,11 @@ export class AppModule {
       imports: [
         ConfigModule.forRoot(config),
         ObservabilityModule.forRoot(observability),
-        DatabaseModule.forRoot(config.database, migrationsOf(features), observability),
+        DatabaseModule.forRoot(config.database, schemaOf(features), observability),
         ManagementModule,
         AuthModule,
-        // Before the modules with `plants/:id`, because Express takes the first route that matches.
-        TransferModule,
+        ResourcesModule,
         ...features.map(({ module }) => module),
-        CatalogueModule,
       ],
       providers: [
         { provide: APP_PIPE, useClass: DtoPipe },

@@ -421,7 +421,9 @@ describe('a database that refuses some rows', () => {
   it('for want of a privilege refuses them in one statement, and the log has a line when it begins and when it ends', async () => {
     const groups = async () => {
       const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
-      return Number(/^plant_store_creation_group_rows_count (\d+)$/m.exec(metrics)![1]);
+      return Number(
+        /^plant_store_creation_group_rows_count\{resource="plants"\} (\d+)$/m.exec(metrics)![1],
+      );
     };
     await service.database.query(
       `CREATE FUNCTION forbid() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -189,7 +189,9 @@ describe('the service', () => {
       const posted = plants.map((plant) => service.post(plant));
       await vi.waitFor(async () => {
         const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
-        expect(metrics).toMatch(/^plant_store_creations_waiting ([2-9]|\d\d)$/m);
+        expect(metrics).toMatch(
+          /^plant_store_creations_waiting\{resource="plants"\} ([2-9]|\d\d)$/m,
+        );
       }, PATIENCE);
       await unlock();
       const answers = await Promise.all(posted);

@@ -16,7 +16,7 @@ import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { DtoPipe, NoParametersDto } from '../src/http/body/dto.pipe.js';
 import { toInteger } from '../src/json/exact-json.js';
 import { jsonBody } from '../src/http/body/json-body.js';
-import { NewPlantDto } from '../src/plants/dto/new-plant.dto.js';
+import { NewPlantDto } from '../src/plants/dto/plant.dto.js';
 
 /* DTOs as in Nest's documentation. */
 

@@ -31,7 +31,7 @@ async function lockPlants(): Promise<Client> {
 async function areWaiting(count: number): Promise<void> {
   await vi.waitFor(async () => {
     const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
-    expect(metrics).toContain(`\nplant_store_creations_waiting ${count}\n`);
+    expect(metrics).toContain(`\nplant_store_creations_waiting{resource="plants"} ${count}\n`);
   }, PATIENCE);
 }
 
@@ -70,7 +70,9 @@ async function createTogether(
 /** How many groups were sent so far. */
 async function groups(): Promise<number> {
   const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
-  return Number(/^plant_store_creation_group_rows_count (\d+)$/m.exec(metrics)?.[1]);
+  return Number(
+    /^plant_store_creation_group_rows_count\{resource="plants"\} (\d+)$/m.exec(metrics)?.[1],
+  );
 }
 
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);

@@ -1,20 +1,24 @@
-import { Test } from '@nestjs/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { NO_TRACER, TRACER } from '../src/observability/tracer.js';
-import { GroupLookup } from '../src/plants/group-lookup.js';
-import { PlantsRepository } from '../src/plants/plants.repository.js';
+import { Slots } from '../src/database/slots.js';
+import type { Statements } from '../src/database/statements.js';
+import { ERRORS } from '../src/errors/common-errors.js';
+import { NO_TRACER } from '../src/observability/tracer.js';
+import { Plant } from '../src/plants/plant.entity.js';
+import { EntityColumns } from '../src/resources/entity-columns.js';
+import { GroupLookup } from '../src/resources/group-lookup.js';
+import { createDataSource } from './support/data-source.js';
 import { startTestService } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+afterAll(() => service.stop());
+
 describe('look-ups that arrive together', () => {
-  let service: TestService;
-
-  beforeAll(async () => {
-    service = await startTestService();
-  });
-
-  afterAll(() => service.stop());
-
   it('are answered each for itself, with ids digit for digit', async () => {
     const base = 2n ** 62n;
     const stored = Array.from({ length: 50 }, (_, n) => ({
@@ -39,15 +43,15 @@ describe('look-ups that arrive together', () => {
 
 describe('look-ups of long plants', () => {
   it('are answered like others, in the same group or not', async () => {
-    const service = await startTestService({ environment: { BODY_LIMIT: '2mb' } });
+    const patient = await startTestService({ environment: { BODY_LIMIT: '2mb' } });
     try {
       const lengths = [131_071, 131_072, 131_073, 1_000_000];
-      await service.database.query(
+      await patient.database.query(
         `INSERT INTO plants SELECT id, repeat('n', length - 1), 't' FROM unnest($1::int[]) WITH ORDINALITY AS t (length, id)`,
         [lengths],
       );
       const ids = [1, 2, 3, 4, 5, 3, 4, 1];
-      const answers = await Promise.all(ids.map((id) => service.request('GET', `/plants/${id}`)));
+      const answers = await Promise.all(ids.map((id) => patient.request('GET', `/plants/${id}`)));
       for (const [index, { status, text }] of answers.entries()) {
         const id = ids[index]!;
         const length = lengths[id - 1];
@@ -56,27 +60,27 @@ describe('look-ups of long plants', () => {
         else expect(text === plant).toBe(true);
       }
     } finally {
-      await service.stop();
+      await patient.stop();
     }
   });
 });
 
 it('share a statement, which asks for each id once', async () => {
-  const findByIds = vi.fn<PlantsRepository['findByIds']>((ids) =>
-    Promise.resolve({
-      plants: ids.filter((id) => id < 10n).map((id) => ({ id, name: `${id}`, tag: null })),
-      long: [],
-    }),
-  );
-  const module = await Test.createTestingModule({
-    providers: [
-      GroupLookup,
-      { provide: PlantsRepository, useValue: { findByIds } },
-      { provide: TRACER, useValue: NO_TRACER },
-    ],
-  }).compile();
-  const lookup = module.get(GroupLookup);
+  const rows = vi.fn<Statements['rows']>(({ values }) => {
+    const ids = (values![0] as readonly string[]).filter((id) => Number(id) < 10);
+    return Promise.resolve(ids.map((id) => [id, false, id, `name ${id}`, null]) as never);
+  });
+  const dataSource = createDataSource(service.database.url);
+  await dataSource.initialize();
+  const columns = new EntityColumns(dataSource, Plant);
+  await dataSource.destroy();
+  const lookup = new GroupLookup<Plant>({
+    columns: () => columns,
+    statements: { rows } as unknown as Statements,
+    tracer: NO_TRACER,
+    slots: new Slots(1, ERRORS.tooManyAnswers),
+  });
   const found = await Promise.all([7n, 8n, 7n, 404n].map((id) => lookup.find(id)));
-  expect(found.map((plant) => plant?.name)).toEqual(['7', '8', '7', undefined]);
-  expect(findByIds.mock.calls).toEqual([[[7n, 8n, 404n], 131_072]]);
+  expect(found.map((plant) => plant?.name)).toEqual(['name 7', 'name 8', 'name 7', undefined]);
+  expect(rows.mock.calls.map(([{ values }]) => values)).toEqual([[['7', '8', '404']]]);
 });

@@ -195,7 +195,7 @@ describe('a management port of its own', () => {
   }
 
   it('logs why there are no metrics, and answers with an Error', async () => {
-    measured.observeCreationQueue(() => {
+    measured.observeCreationQueue('hedges', () => {
       throw new Error('the queue is not to be read');
     });
     const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
@@ -320,17 +320,19 @@ describe('the management port', () => {
 
   it('shows the limits of the queue and the pool', async () => {
     const values = await metrics();
-    expect(values.get('plant_store_creations_waiting')).toBe(0);
-    expect(values.get('plant_store_creations_waiting_max')).toBe(1_000);
-    expect(values.get('plant_store_creations_waiting_characters')).toBe(0);
-    expect(values.get('plant_store_creations_waiting_characters_max')).toBe(50_000_000);
+    expect(values.get('plant_store_creations_waiting{resource="plants"}')).toBe(0);
+    expect(values.get('plant_store_creations_waiting_max{resource="plants"}')).toBe(1_000);
+    expect(values.get('plant_store_creations_waiting_characters{resource="plants"}')).toBe(0);
+    expect(values.get('plant_store_creations_waiting_characters_max{resource="plants"}')).toBe(
+      50_000_000,
+    );
     expect(
       values.get('db_client_connection_max{db_client_connection_pool_name="plant-store"}'),
     ).toBe(10);
   });
 
   it('shows a filling queue, a used pool, and the size of groups', async () => {
-    const waiting = 'plant_store_creations_waiting';
+    const waiting = 'plant_store_creations_waiting{resource="plants"}';
     const used =
       'db_client_connection_count{db_client_connection_pool_name="plant-store",db_client_connection_state="used"}';
     const groups = 'plant_store_creation_group_rows';
@@ -344,16 +346,16 @@ describe('the management port', () => {
     }
     for (let id = 200; id < 240; id++) creations.push(service.post({ id, name: 'four' }));
     await vi.waitFor(async () => expect((await metrics()).get(waiting)).toBe(40), PATIENCE);
-    expect((await metrics()).get(`${waiting}_characters`)).toBe(160);
+    expect((await metrics()).get(waiting.replace('{', '_characters{'))).toBe(160);
     await unlock();
     const answers = await Promise.all(creations);
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
     const after = await metrics();
     const grown = (series: string) => (after.get(series) ?? NaN) - (before.get(series) ?? NaN);
-    expect(grown(`${groups}_sum`)).toBe(42);
-    expect(grown(`${groups}_bucket{le="1"}`)).toBeGreaterThanOrEqual(2);
-    expect(grown(`${groups}_count`)).toBeGreaterThan(2);
-    expect(grown(`${groups}_count`)).toBeLessThan(20);
+    expect(grown(`${groups}_sum{resource="plants"}`)).toBe(42);
+    expect(grown(`${groups}_bucket{le="1",resource="plants"}`)).toBeGreaterThanOrEqual(2);
+    expect(grown(`${groups}_count{resource="plants"}`)).toBeGreaterThan(2);
+    expect(grown(`${groups}_count{resource="plants"}`)).toBeLessThan(20);
     expect(after.get(waiting)).toBe(0);
   });
 

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { DataSource } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { shortPage } from '../src/catalogue/page-statement.js';
+import { searchStatement } from './support/search-statement.js';
 import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
 import {
   applyMigrations,
@@ -242,7 +242,7 @@ describe('an index', () => {
       "INSERT INTO plants SELECT n, 'Plant ' || n, NULL FROM generate_series(1, 20000) AS n",
     );
     await database.query('ANALYZE plants');
-    const { text, values } = shortPage({ name: 'lant 1777', limit: 20, maxBytes: 1_000_000 });
+    const { text, values } = searchStatement('lant 1777');
     const plan = await database.query(`EXPLAIN ${text}`, values);
     expect(JSON.stringify(plan)).toContain('Bitmap Index Scan on plants_name_search_idx');
   });

@@ -13,7 +13,7 @@ import { Metrics } from '../observability/metrics.js';
 import { NO_TRACER } from '../observability/tracer.js';
 import { createLogger } from '../observability/logger.js';
 import { StartupError } from '../errors/startup.error.js';
-import { migrationsOf } from '../resources/feature.js';
+import { schemaOf } from '../resources/feature.js';
 import { runProgram } from '../run-program.js';
 
 /* `npm run migration:generate -- Name`, `migration:run` and `migration:revert`, on the database of DATABASE_URL or of
@@ -63,7 +63,7 @@ async function perform(url: string, signal: AbortSignal): Promise<void> {
   // With the entities of all features.
   const { FEATURES } = await import('../features.js');
   const dataSource = new DataSource(
-    dataSourceOptions({ url, poolMax: 2 }, migrationsOf(FEATURES), {
+    dataSourceOptions({ url, poolMax: 2 }, schemaOf(FEATURES), {
       logger: log,
       metrics: new Metrics(),
       tracer: NO_TRACER,

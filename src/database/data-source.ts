@@ -1,5 +1,4 @@
 import pg from 'pg';
-import { getMetadataArgsStorage } from 'typeorm';
 import type { DataSourceOptions, Logger, MigrationInterface } from 'typeorm';
 import type { Observability } from '../observability/observability.module.js';
 import { BoundedPool } from './connections/bounded-pool.js';
@@ -20,19 +19,24 @@ export interface DatabaseSettings {
   readonly poolMax: number;
 }
 
-export type Migrations = readonly (new () => MigrationInterface)[];
+/** The tables of the database. */
+export interface DatabaseSchema {
+  /** Classes with `@Entity()`. */
+  readonly entities: readonly Function[];
+  /** Applied in the order of their timestamps. */
+  readonly migrations: readonly (new () => MigrationInterface)[];
+}
 
 /** The definition of the database for the service, the migration commands and the tests. */
 export function dataSourceOptions(
   { url, poolMax }: DatabaseSettings,
-  migrations: Migrations,
+  { entities, migrations }: DatabaseSchema,
   observability: Observability,
 ) {
   return {
     type: 'postgres',
     url,
-    // All classes with @Entity() in the modules that have been loaded.
-    entities: getMetadataArgsStorage().tables.map(({ target }) => target),
+    entities: [...entities],
     migrations: [...migrations],
     migrationsTableName: 'plant_store_migrations',
     synchronize: false,

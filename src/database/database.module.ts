@@ -6,7 +6,7 @@ import { Metrics } from '../observability/metrics.js';
 import { Readiness } from '../observability/readiness.js';
 import type { Observability } from '../observability/observability.module.js';
 import { dataSourceOptions } from './data-source.js';
-import type { DatabaseSettings, Migrations } from './data-source.js';
+import type { DatabaseSchema, DatabaseSettings } from './data-source.js';
 import { poolOf } from './connections/bounded-pool.js';
 import { ConnectionShares } from './connection-shares.js';
 import { Statements } from './statements.js';
@@ -24,7 +24,7 @@ export class DatabaseModule {
 
   static forRoot(
     settings: DatabaseSettings,
-    migrations: Migrations,
+    schema: DatabaseSchema,
     observability: Observability,
   ): DynamicModule {
     return {
@@ -32,7 +32,7 @@ export class DatabaseModule {
       global: true,
       imports: [
         TypeOrmModule.forRoot({
-          ...dataSourceOptions(settings, migrations, observability),
+          ...dataSourceOptions(settings, schema, observability),
           // The start connects with a timeout, while the health port already answers (connect.ts).
           manualInitialization: true,
         }),

@@ -45,6 +45,9 @@ const OUTCOMES = ['answered', 'failed', 'abandoned'] as const;
 export class Metrics {
   private readonly registry = new Registry();
 
+  /** By resource. */
+  private readonly queues = new Map<string, () => QueueUse>();
+
   private readonly requestDuration = new Histogram({
     name: 'http_server_request_duration_seconds',
     help: 'Duration of HTTP server requests.',
@@ -68,7 +71,8 @@ export class Metrics {
 
   private readonly groupRows = new Histogram({
     name: 'plant_store_creation_group_rows',
-    help: 'Plants in a group that was sent to the database.',
+    help: 'Rows in a group that was sent to the database.',
+    labelNames: ['resource'],
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 500],
     registers: [this.registry],
   });
@@ -91,6 +95,7 @@ export class Metrics {
       registers: [this.registry],
     }).set({ ...BUILD, node_version: process.versions.node }, 1);
     this.observeEventLoop();
+    this.observeQueues();
   }
 
   recordRequest({ method, scheme, route, status, seconds }: RequestMeasurement): void {
@@ -118,8 +123,8 @@ export class Metrics {
   }
 
   /** Records the size of a group. */
-  recordGroup(rows: number): void {
-    this.groupRows.observe(rows);
+  recordGroup(resource: string, rows: number): void {
+    this.groupRows.observe({ resource }, rows);
   }
 
   /** Exposes the use of the connection pool. `use` is called at each scrape. */
@@ -149,21 +154,33 @@ export class Metrics {
     );
   }
 
-  /** Exposes the creation queue. `queue` is called at each scrape. */
-  observeCreationQueue(queue: () => QueueUse): void {
+  /** Exposes the creation queue of a resource. `queue` is called at each scrape. */
+  observeCreationQueue(resource: string, queue: () => QueueUse): void {
+    if (this.queues.has(resource)) throw new TypeError(`${resource} has a creation queue already`);
+    this.queues.set(resource, queue);
+    this.groupRows.zero({ resource });
+  }
+
+  private observeQueues(): void {
     const name = 'plant_store_creations_waiting';
-    this.gauge(name, 'Plants that wait for the next group.', () => queue().rows);
-    this.gauge(`${name}_max`, 'Most plants that may wait.', () => queue().maxRows);
-    this.gauge(
-      `${name}_characters`,
-      'Characters of the plants that wait.',
-      () => queue().characters,
-    );
-    this.gauge(
-      `${name}_characters_max`,
-      'Most characters that may wait.',
-      () => queue().maxCharacters,
-    );
+    const gauges = [
+      [name, 'Creates that wait for the next group.', 'rows'],
+      [`${name}_max`, 'Most creates that may wait.', 'maxRows'],
+      [`${name}_characters`, 'Characters of the creates that wait.', 'characters'],
+      [`${name}_characters_max`, 'Most characters that may wait.', 'maxCharacters'],
+    ] as const;
+    for (const [gauge, help, use] of gauges) {
+      const { queues } = this;
+      new Gauge({
+        name: gauge,
+        help,
+        labelNames: ['resource'],
+        registers: [this.registry],
+        collect() {
+          for (const [resource, queue] of queues) this.set({ resource }, queue()[use]);
+        },
+      });
+    }
   }
 
   /** Exposes the state of the token issuer, read at each scrape. */

@@ -1,20 +1,26 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { INT64_COLUMN, Int64Field } from '../resources/int64.js';
+import { TextField } from '../resources/text.js';
 
+/** A plant: the columns of the table, and the rules and schemas of the members, from which the DTOs are made. */
 // TypeORM cannot write these indexes, so it leaves them to the migrations.
 @Index('plants_tag_idx', { synchronize: false })
 @Index('plants_name_search_idx', { synchronize: false })
 @Entity('plants')
 export class Plant {
-  // pg returns int8 as text, because a number cannot hold every int8.
-  @PrimaryColumn('bigint', {
-    primaryKeyConstraintName: 'plants_pkey',
-    transformer: { from: BigInt, to: String },
-  })
+  @PrimaryColumn({ ...INT64_COLUMN, primaryKeyConstraintName: 'plants_pkey' })
+  @Int64Field({ description: 'Identification number of the plant.', example: 7 })
   readonly id!: bigint;
 
   @Column('text')
+  @TextField({ description: 'The name of the plant. It may be empty.', example: 'Monstera' })
   readonly name!: string;
 
   @Column('text', { nullable: true })
+  @TextField({
+    description: 'Tag that specifies the type of the plant.',
+    example: 'indoor',
+    isOptional: true,
+  })
   readonly tag!: string | null;
 }

@@ -1,10 +1,29 @@
-import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Query,
+} from '@nestjs/common';
+import type { StreamableFile } from '@nestjs/common';
+import { ClientGone } from '../http/answers/client-gone.js';
+import type { Precondition } from '../http/answers/entity-tag.js';
+import type { Page } from '../http/answers/page.js';
 import { Representation } from '../http/answers/representation.js';
-import { NewPlantDto } from './dto/new-plant.dto.js';
-import { PlantDto } from './dto/plant.dto.js';
-import { StoredPlantDto } from './dto/stored-plant.dto.js';
-import { PlantIdPipe } from './plant-id.js';
-import { ApiCreatePlant, ApiGetPlant } from './plants.openapi.js';
+import { RequestPrecondition } from '../http/answers/request-precondition.decorator.js';
+import type { Line } from '../http/body/body-lines.js';
+import { NoParametersDto } from '../http/body/dto.pipe.js';
+import { LinesFile, NdjsonLines } from '../http/body/ndjson.js';
+import { Int64Pipe } from '../resources/int64.js';
+import { ExportPlantsDto, ListPlantsDto } from './dto/list-plants.dto.js';
+import { NewPlantDto, PlantPatchDto, PlantReplacementDto } from './dto/plant.dto.js';
+import type { PlantDto, StoredPlantDto } from './dto/plant.dto.js';
+import { API } from './plants.openapi.js';
 import { PlantsService } from './plants.service.js';
 
 @Controller('plants')
@@ -13,14 +32,67 @@ export class PlantsController {
 
   @Post()
   @HttpCode(200)
-  @ApiCreatePlant()
+  @API.create()
   create(@Body() plant: NewPlantDto): Promise<PlantDto> {
     return this.plants.create(plant);
   }
 
+  @Get()
+  @API.list()
+  list(@Query() query: ListPlantsDto): Promise<Page<ListPlantsDto>> {
+    return this.plants.list(query);
+  }
+
+  @Post('import')
+  @HttpCode(200)
+  @API.import()
+  import(
+    @Query() _query: NoParametersDto,
+    @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
+    @ClientGone() clientGone: AbortSignal,
+  ): StreamableFile {
+    return new LinesFile(this.plants.import(lines, clientGone), true);
+  }
+
+  @Get('export')
+  @API.export()
+  export(@Query() query: ExportPlantsDto, @ClientGone() clientGone: AbortSignal): StreamableFile {
+    return new LinesFile(this.plants.export(query, clientGone), false);
+  }
+
   @Get(':id')
-  @ApiGetPlant()
-  async get(@Param('id', PlantIdPipe) id: bigint): Promise<Representation<StoredPlantDto>> {
+  @API.get()
+  async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<StoredPlantDto>> {
     return new Representation(await this.plants.get(id));
+  }
+
+  @Put(':id')
+  @API.replace()
+  async replace(
+    @Param('id', Int64Pipe) id: bigint,
+    @Body() plant: PlantReplacementDto,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<Representation<StoredPlantDto>> {
+    return new Representation(await this.plants.replace(id, plant, precondition));
+  }
+
+  @Patch(':id')
+  @API.patch()
+  async patch(
+    @Param('id', Int64Pipe) id: bigint,
+    @Body() patch: PlantPatchDto,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<Representation<StoredPlantDto>> {
+    return new Representation(await this.plants.patch(id, patch, precondition));
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @API.remove()
+  remove(
+    @Param('id', Int64Pipe) id: bigint,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<void> {
+    return this.plants.remove(id, precondition);
   }
 }

@@ -3,10 +3,12 @@ import { CreatePlants1763683200000 } from './migrations/1763683200000-create-pla
 import { DistributeTables1795305600000 } from './migrations/1795305600000-distribute-tables.js';
 import { IndexPlants1795309200000 } from './migrations/1795309200000-index-plants.js';
 import { IndexNames1795392000000 } from './migrations/1795392000000-index-names.js';
+import { Plant } from './plant.entity.js';
 import { PlantsModule } from './plants.module.js';
 
 export const PLANTS: Feature = {
   module: PlantsModule,
+  entities: [Plant],
   migrations: [
     CreatePlants1763683200000,
     DistributeTables1795305600000,

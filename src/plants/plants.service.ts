@@ -1,24 +1,34 @@
 import { Injectable } from '@nestjs/common';
-import { PLANT_ERRORS } from './plants.errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
-import type { NewPlantDto } from './dto/new-plant.dto.js';
-import type { PlantDto } from './dto/plant.dto.js';
-import { toPlantDto, toStoredPlantDto } from './dto/plant-to-dto.js';
-import type { StoredPlantDto } from './dto/stored-plant.dto.js';
-import { GroupCommit } from './group-commit.js';
-import type { Creation } from './group-commit.js';
-import { GroupLookup } from './group-lookup.js';
-import type { Plant } from './plant.entity.js';
-import type { Stored } from './plants.repository.js';
+import type { Precondition } from '../http/answers/entity-tag.js';
+import type { Page } from '../http/answers/page.js';
+import type { Line } from '../http/body/body-lines.js';
+import type { Creation, Stored } from '../resources/group-create.js';
+import { Resources } from '../resources/resources.js';
+import type { Resource } from '../resources/resources.js';
+import { PlantDto, StoredPlantDto } from './dto/plant.dto.js';
+import type { NewPlantDto, PlantPatchDto, PlantReplacementDto } from './dto/plant.dto.js';
+import type { ExportPlantsDto, ListPlantsDto } from './dto/list-plants.dto.js';
+import { NameIndexCleaner } from './name-index-cleaner.js';
+import { Plant } from './plant.entity.js';
+import { PLANT_ERRORS } from './plants.errors.js';
+import { PLANT_FILTERS } from './plants.filters.js';
 
 @Injectable()
 export class PlantsService {
-  private lastCreate = -Infinity;
+  private readonly plants: Resource<Plant, StoredPlantDto, ListPlantsDto>;
 
   constructor(
-    private readonly groupCommit: GroupCommit,
-    private readonly groupLookup: GroupLookup,
-  ) {}
+    resources: Resources,
+    private readonly nameIndex: NameIndexCleaner,
+  ) {
+    this.plants = resources.of(Plant, {
+      name: 'plants',
+      dto: StoredPlantDto,
+      filters: PLANT_FILTERS,
+      onCreated: (created) => nameIndex.noteNames(created.map(({ name }) => name)),
+    });
+  }
 
   /**
    * Creates a plant. Creating the same plant again succeeds and changes nothing, so a client may retry after a lost
@@ -26,45 +36,66 @@ export class PlantsService {
    *
    * @throws PlantStoreError `id-taken` when the id belongs to a plant with other content
    */
-  async create(newPlant: NewPlantDto): Promise<PlantDto> {
-    this.lastCreate = performance.now();
-    const plant = toPlant(newPlant);
-    requireStored(plant, await this.groupCommit.create(plant));
-    return toPlantDto(plant);
-  }
-
-  /** Milliseconds since {@link create} was called. */
-  get sinceCreate(): number {
-    return performance.now() - this.lastCreate;
-  }
-
-  /**
-   * Creates a plant like {@link create}, and tells whether it was stored before.
-   *
-   * @throws PlantStoreError `id-taken`
-   */
-  async store(newPlant: NewPlantDto): Promise<Stored> {
-    const plant = toPlant(newPlant);
-    return requireStored(plant, await this.groupCommit.create(plant));
+  async create(plant: NewPlantDto): Promise<PlantDto> {
+    requireStored(plant.id, await this.plants.creates.create(plant));
+    return this.plants.represent(plant, PlantDto);
   }
 
   /** @throws PlantStoreError `no-such-plant` */
   async get(id: bigint): Promise<StoredPlantDto> {
-    const plant = await this.groupLookup.find(id);
-    if (plant === undefined) throw noSuchPlant(id);
-    return toStoredPlantDto(plant);
+    return this.found(id, await this.plants.lookups.find(id));
+  }
+
+  list(query: ListPlantsDto): Promise<Page<ListPlantsDto>> {
+    return this.plants.pages.list(query);
+  }
+
+  /** @throws PlantStoreError `no-such-plant`, `precondition-failed`, or `body-not-valid` if the body has another id */
+  async replace(
+    id: bigint,
+    plant: PlantReplacementDto,
+    precondition?: Precondition,
+  ): Promise<StoredPlantDto> {
+    const replaced = await this.plants.changes.replace(id, plant, precondition);
+    this.nameIndex.noteNames([plant.name]);
+    return this.found(id, replaced);
+  }
+
+  /** @throws PlantStoreError like {@link replace} */
+  async patch(
+    id: bigint,
+    patch: PlantPatchDto,
+    precondition?: Precondition,
+  ): Promise<StoredPlantDto> {
+    const patched = await this.plants.changes.patch(id, patch, precondition);
+    if (patch.name !== undefined) this.nameIndex.noteNames([patch.name]);
+    return this.found(id, patched);
+  }
+
+  /** @throws PlantStoreError `no-such-plant`, `precondition-failed` */
+  async remove(id: bigint, precondition?: Precondition): Promise<void> {
+    this.found(id, await this.plants.changes.remove(id, precondition));
+  }
+
+  /** Creates a plant for each line, and returns the lines of the answer. */
+  import(lines: AsyncIterable<readonly Line[]>, clientGone: AbortSignal): AsyncGenerator<string> {
+    return this.plants.imports.run(lines, clientGone, async (plant) =>
+      requireStored(plant.id, await this.plants.creates.createOneOfMany(plant)),
+    );
+  }
+
+  /** Returns the plants that match as lines. */
+  export(query: ExportPlantsDto, clientGone: AbortSignal): AsyncGenerator<string> {
+    return this.plants.exports.run(query, clientGone);
+  }
+
+  private found(id: bigint, plant: Plant | undefined): StoredPlantDto {
+    if (plant !== undefined) return this.plants.represent(plant);
+    throw new PlantStoreError(PLANT_ERRORS.noSuchPlant, `there is no plant with id ${id}`);
   }
 }
 
-function requireStored({ id }: Plant, creation: Creation): Stored {
+function requireStored(id: bigint, creation: Creation): Stored {
   if (creation !== 'taken') return creation;
   throw new PlantStoreError(PLANT_ERRORS.idTaken, `id ${id} belongs to a plant with other content`);
-}
-
-function toPlant({ id, name, tag }: NewPlantDto): Plant {
-  return { id, name, tag: tag ?? null };
-}
-
-export function noSuchPlant(id: bigint): PlantStoreError {
-  return new PlantStoreError(PLANT_ERRORS.noSuchPlant, `there is no plant with id ${id}`);
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { shortPage } from '../../src/catalogue/page-statement.js';
 import { FaultyLink } from '../support/faulty-link.js';
+import { searchStatement } from '../support/search-statement.js';
 import { startTestService } from '../support/test-service.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { Answer, TestService } from '../support/test-service.js';
@@ -124,7 +124,7 @@ describe('the index of searches', () => {
     );
     await service.database.query('VACUUM ANALYZE plants');
     expect((await search('ЯБЛОКО')).json).toMatchObject([{ id: 4321 }]);
-    const { text, values } = shortPage({ name: 'ЯБЛОКО', limit: 50, maxBytes: 1_000_000 });
+    const { text, values } = searchStatement('ЯБЛОКО');
     const plan = await service.database.query(`EXPLAIN ANALYZE ${text}`, values);
     const steps = plan.map((row) => row['QUERY PLAN']).join('\n');
     expect(steps).toContain('plants_name_search_idx');

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import type { Logger } from 'pino';
 import { dataSourceOptions } from '../../src/database/data-source.js';
 import { FEATURES } from '../../src/features.js';
-import { migrationsOf } from '../../src/resources/feature.js';
+import { schemaOf } from '../../src/resources/feature.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
 
@@ -13,7 +13,7 @@ export function createDataSource(
   { poolMax = 1, logger = pino({ level: 'silent' }) }: { poolMax?: number; logger?: Logger } = {},
 ): DataSource {
   return new DataSource(
-    dataSourceOptions({ url, poolMax }, migrationsOf(FEATURES), {
+    dataSourceOptions({ url, poolMax }, schemaOf(FEATURES), {
       logger,
       metrics: new Metrics(),
       tracer: NO_TRACER,

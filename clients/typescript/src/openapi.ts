@@ -59,7 +59,7 @@ export interface paths {
         put?: never;
         /**
          * Import plants
-         * @description Creates a plant for each line of the body, which is a NewPlant in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary. There are no parameters; a request with any is refused.
+         * @description Creates a plant for each line of the body, which is a StoredPlant in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary. There are no parameters; a request with any is refused.
          *
          *     An import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: plants that are stored with the same content count as unchanged.
          */
@@ -84,7 +84,7 @@ export interface paths {
         get: operations["getPlant"];
         /**
          * Replace a plant
-         * @description Replaces the name and the tag of a stored plant. Does not create a plant.
+         * @description Replaces all members of a stored plant, except its id. Does not create a plant.
          */
         put: operations["replacePlant"];
         post?: never;
@@ -97,7 +97,7 @@ export interface paths {
         head?: never;
         /**
          * Change members of a plant
-         * @description Applies a JSON Merge Patch (RFC 7396): changes the members that the body has. `"tag": null` removes the tag.
+         * @description Applies a JSON Merge Patch (RFC 7396): changes the members that the body has. `null` removes a member.
          */
         patch: operations["patchPlant"];
         trace?: never;
@@ -161,7 +161,7 @@ export interface components {
              */
             id: bigint;
             /**
-             * @description The name of the plant. It must not contain U+0000 or unpaired surrogates. It may be empty.
+             * @description The name of the plant. It may be empty. It must not contain U+0000 or unpaired surrogates.
              * @example Monstera
              */
             name: string;
@@ -174,7 +174,7 @@ export interface components {
         /** @description A plant without its id, as createPlant returns it. */
         Plant: {
             /**
-             * @description The name of the plant. It must not contain U+0000 or unpaired surrogates. It may be empty.
+             * @description The name of the plant. It may be empty. It must not contain U+0000 or unpaired surrogates.
              * @example Monstera
              */
             name: string;
@@ -193,12 +193,12 @@ export interface components {
              */
             id?: bigint;
             /**
-             * @description The new name.
+             * @description The name of the plant. It may be empty. It must not contain U+0000 or unpaired surrogates.
              * @example Monstera
              */
             name?: string;
             /**
-             * @description The new tag, or null to remove the tag.
+             * @description Tag that specifies the type of the plant. It must not contain U+0000 or unpaired surrogates.
              * @example indoor
              */
             tag?: string | null;
@@ -212,7 +212,7 @@ export interface components {
              */
             id?: bigint;
             /**
-             * @description The name of the plant. It must not contain U+0000 or unpaired surrogates. It may be empty.
+             * @description The name of the plant. It may be empty. It must not contain U+0000 or unpaired surrogates.
              * @example Monstera
              */
             name: string;
@@ -231,7 +231,7 @@ export interface components {
              */
             id: bigint;
             /**
-             * @description The name of the plant. It must not contain U+0000 or unpaired surrogates. It may be empty.
+             * @description The name of the plant. It may be empty. It must not contain U+0000 or unpaired surrogates.
              * @example Monstera
              */
             name: string;
@@ -253,14 +253,14 @@ export interface operations {
     listPlants: {
         parameters: {
             query?: {
+                /** @description The most items of the page. */
+                limit?: number;
+                /** @description Only items with a greater id: the last id that was received. The `Link` of a page has this value. */
+                after?: bigint;
                 /** @description Only plants with exactly this tag. `tag` and `name` together have at most 2000 bytes, percent-encoded. */
                 tag?: string;
                 /** @description Only plants whose name contains this text, in upper or lower case, in its first 4,000 characters. 3 to 200 characters. */
                 name?: string;
-                /** @description The most plants of the page. */
-                limit?: number;
-                /** @description Only plants with a greater id: the last id that was received. The `Link` of a page has this value. */
-                after?: bigint;
             };
             header?: {
                 /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
@@ -611,12 +611,12 @@ export interface operations {
     exportPlants: {
         parameters: {
             query?: {
+                /** @description Only items with a greater id: the last id that was received. The `Link` of a page has this value. */
+                after?: bigint;
                 /** @description Only plants with exactly this tag. `tag` and `name` together have at most 2000 bytes, percent-encoded. */
                 tag?: string;
                 /** @description Only plants whose name contains this text, in upper or lower case, in its first 4,000 characters. 3 to 200 characters. */
                 name?: string;
-                /** @description Only plants with a greater id: the last id that was received. The `Link` of a page has this value. */
-                after?: bigint;
             };
             header?: {
                 /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
@@ -787,7 +787,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description NewPlants, each on a line of its own, or none. Blank lines are skipped. The limit on the length of a body applies to each line, and the body can have any length. */
+        /** @description Plants, each on a line of its own, or none. Blank lines are skipped. The limit on the length of a body applies to each line, and the body can have any length. */
         requestBody?: {
             content: {
                 "application/x-ndjson": string;

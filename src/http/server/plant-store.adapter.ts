@@ -7,11 +7,11 @@ import { preferLiteralPaths, unroutable } from './allowed-methods.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
 import { HttpServer } from './http-server.js';
 import type { HttpLimits } from './limits.js';
-import { JsonText } from '../answers/json-text.js';
 import { LinesFile } from '../body/ndjson.js';
 import { parseQuery } from './parse-query.js';
+import { Page, sendPage } from '../answers/page.js';
 import { Representation, sendRepresentation } from '../answers/representation.js';
-import { sendJson, sendJsonText } from '../answers/send-json.js';
+import { sendJson } from '../answers/send-json.js';
 
 /** Nest's Express adapter with the service's own {@link HttpServer} and exact JSON. */
 export class PlantStoreAdapter extends ExpressAdapter {
@@ -37,9 +37,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   /** Sends what a handler returned: objects as exact JSON, everything else as Nest does. */
   override reply(response: Response, body: unknown, status = response.statusCode): void {
-    if (body instanceof JsonText) {
-      return sendJsonText(response, status, body.text, body.fields);
-    }
+    if (body instanceof Page) return sendPage(response, status, body);
     if (body instanceof Representation) return sendRepresentation(response, status, body);
     if (body instanceof StreamableFile) {
       response.endsInError = body instanceof LinesFile && body.endsInError;

@@ -1,11 +1,26 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { PlantNameField, PlantTagField } from './plant-fields.js';
+import { BodyTypes } from '../../http/body/dto.pipe.js';
+import { PATCH_TYPES } from '../../http/body/merge-patch.js';
+import { DtoOf, PatchOf, ReplacementOf } from '../../resources/dto-of.js';
+import { Plant } from '../plant.entity.js';
+
+/* Plant and NewPlant are published (`contract/`), so they name their members. The others have all members of the entity. */
 
 @ApiSchema({ name: 'Plant', description: 'A plant without its id, as createPlant returns it.' })
-export class PlantDto {
-  @PlantNameField()
-  readonly name!: string;
+export class PlantDto extends DtoOf(Plant, ['name', 'tag']) {}
 
-  @PlantTagField()
-  readonly tag?: string;
-}
+@ApiSchema({ name: 'NewPlant', description: 'A plant to create.' })
+export class NewPlantDto extends DtoOf(Plant, ['id', 'name', 'tag']) {}
+
+@ApiSchema({ name: 'StoredPlant', description: 'A plant with its id.' })
+export class StoredPlantDto extends DtoOf(Plant) {}
+
+@ApiSchema({ name: 'PlantReplacement', description: 'The new content of a plant.' })
+export class PlantReplacementDto extends ReplacementOf(Plant) {}
+
+@BodyTypes(...PATCH_TYPES)
+@ApiSchema({
+  name: 'PlantPatch',
+  description: 'The members to change. Members that are absent stay as they are.',
+})
+export class PlantPatchDto extends PatchOf(Plant) {}

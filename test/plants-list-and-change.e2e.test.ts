@@ -48,6 +48,9 @@ function idsOf({ text }: Answer): string[] {
   return [...text.matchAll(/"id":(-?\d+)/g)].map(([, id = '']) => id);
 }
 
+const NOT_INT64 =
+  'after must be an integer between -9223372036854775808 and 9223372036854775807, in canonical decimal form';
+
 const FILTERS_TOO_LONG = 'tag and name together must have at most 2000 bytes, percent-encoded';
 
 /** The target of the `Link` to the next page. */
@@ -149,9 +152,9 @@ describe('GET /plants', () => {
     ['limit=', 'limit must be an integer between 1 and 1000'],
     ['limit=x', 'limit must be an integer between 1 and 1000'],
     ['limit=1&limit=2', 'limit must not be given twice'],
-    ['after=x', 'after must be the id of a plant, in canonical decimal form'],
-    ['after=1.0', 'after must be the id of a plant, in canonical decimal form'],
-    [`after=${MAX + 1n}`, 'after must be the id of a plant, in canonical decimal form'],
+    ['after=x', NOT_INT64],
+    ['after=1.0', NOT_INT64],
+    [`after=${MAX + 1n}`, NOT_INT64],
     ['tag=a&tag=b', 'tag must not be given twice'],
     ['tag=%00', 'tag must not contain U+0000 or unpaired surrogates'],
     ['name=ab', 'name must have 3 to 200 characters'],
@@ -168,10 +171,7 @@ describe('GET /plants', () => {
     ['__proto__=1', 'there is no parameter "__proto__"'],
     ['tag=%FF', 'the query is not percent-encoded UTF-8'],
     ['tag=%', 'the query is not percent-encoded UTF-8'],
-    [
-      'limit=0&after=x',
-      'limit must be an integer between 1 and 1000; after must be the id of a plant, in canonical decimal form',
-    ],
+    ['limit=0&after=x', `limit must be an integer between 1 and 1000; ${NOT_INT64}`],
   ])('refuses ?%s', async (query, message) => {
     const answer = await get(`/plants?${query}`);
     expect(answer).toMatchObject({ status: 400, json: { error: 40004, message } });

@@ -1,26 +1,24 @@
-import { Test } from '@nestjs/testing';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { CatalogueService } from '../src/catalogue/catalogue.service.js';
-import { ConnectionShares } from '../src/database/connection-shares.js';
+import type { ConnectionShares } from '../src/database/connection-shares.js';
+import { Slots } from '../src/database/slots.js';
 import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
-import { NO_TRACER, TRACER } from '../src/observability/tracer.js';
-import { ExportService } from '../src/transfer/export.service.js';
+import { Page } from '../src/http/answers/page.js';
+import type { PageParameters } from '../src/http/answers/page.js';
+import { NO_TRACER } from '../src/observability/tracer.js';
+import { Exports } from '../src/resources/exports.js';
+import type { Pages } from '../src/resources/pages.js';
 
-const list = vi.fn<CatalogueService['list']>();
-let exports: ExportService;
+const list = vi.fn<Pages<PageParameters>['list']>();
+const exports = new Exports<PageParameters>({
+  pages: { list } as unknown as Pages<PageParameters>,
+  shares: {} as ConnectionShares,
+  slots: new Slots(1, ERRORS.tooManyExports),
+  tracer: NO_TRACER,
+});
 
-beforeEach(async () => {
+beforeEach(() => {
   list.mockReset();
-  const module = await Test.createTestingModule({
-    providers: [
-      ExportService,
-      { provide: CatalogueService, useValue: { list } },
-      { provide: ConnectionShares, useValue: {} },
-      { provide: TRACER, useValue: NO_TRACER },
-    ],
-  }).compile();
-  exports = module.get(ExportService);
 });
 
 async function run(clientGone = new AbortController()): Promise<string> {
@@ -31,10 +29,10 @@ async function run(clientGone = new AbortController()): Promise<string> {
 
 it('an export reads a page again that finds no connection in time', async () => {
   list
-    .mockResolvedValueOnce({ plants: ['1'], next: 1n })
+    .mockResolvedValueOnce(new Page(['1'], 1n, { limit: 1 }))
     .mockRejectedValueOnce(new PlantStoreError(ERRORS.tooManyExports))
     .mockRejectedValueOnce(new PlantStoreError(ERRORS.poolExhausted))
-    .mockResolvedValueOnce({ plants: ['2'], next: undefined });
+    .mockResolvedValueOnce(new Page(['2'], undefined, { limit: 1 }));
   expect(await run()).toBe('1\n2\n\n');
   expect(list.mock.calls.map(([{ after }]) => after)).toEqual([undefined, 1n, 1n, 1n]);
 });

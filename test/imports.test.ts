@@ -1,46 +1,43 @@
-import { Test } from '@nestjs/testing';
 import { DatabaseError } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Slots } from '../src/database/slots.js';
 import { ERRORS } from '../src/errors/common-errors.js';
 import { allErrors } from '../src/errors/error-kind.js';
 import type { ErrorKind } from '../src/errors/error-kind.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import type { Line } from '../src/http/body/body-lines.js';
-import { createLogger, LOGGER } from '../src/observability/logger.js';
-import { NO_TRACER, TRACER } from '../src/observability/tracer.js';
-import { PlantsService } from '../src/plants/plants.service.js';
-import { ImportService } from '../src/transfer/import.service.js';
+import { createLogger } from '../src/observability/logger.js';
+import { NO_TRACER } from '../src/observability/tracer.js';
+import { StoredPlantDto } from '../src/plants/dto/plant.dto.js';
+import type { GroupCreate, Stored } from '../src/resources/group-create.js';
+import { Imports } from '../src/resources/imports.js';
 
-const store = vi.fn<PlantsService['store']>();
+const store = vi.fn<(plant: StoredPlantDto) => Promise<Stored>>();
 const log: string[] = [];
 /** Milliseconds since the last single create. */
 let sinceCreate: number;
-let imports: ImportService;
+let imports: Imports<StoredPlantDto>;
 let clientGone: AbortController;
 
-beforeEach(async () => {
+beforeEach(() => {
   vi.useFakeTimers();
   store.mockReset();
   clientGone = new AbortController();
   log.length = 0;
   sinceCreate = Infinity;
-  const module = await Test.createTestingModule({
-    providers: [
-      ImportService,
-      {
-        provide: PlantsService,
-        useValue: {
-          store,
-          get sinceCreate() {
-            return sinceCreate;
-          },
-        },
-      },
-      { provide: TRACER, useValue: NO_TRACER },
-      { provide: LOGGER, useValue: createLogger('info', { write: (line) => void log.push(line) }) },
-    ],
-  }).compile();
-  imports = module.get(ImportService);
+  const creates = {
+    isSame: (one: StoredPlantDto, other: StoredPlantDto) => one.name === other.name,
+    get sinceCreate() {
+      return sinceCreate;
+    },
+  };
+  imports = new Imports({
+    dto: StoredPlantDto,
+    creates: creates as GroupCreate<StoredPlantDto>,
+    slots: new Slots(1, ERRORS.tooManyImports),
+    tracer: NO_TRACER,
+    logger: createLogger('info', { write: (line) => void log.push(line) }),
+  });
 });
 
 afterEach(() => {
@@ -58,7 +55,8 @@ async function* linesOf(...texts: readonly string[]): AsyncGenerator<readonly Li
 async function run(...texts: readonly string[]): Promise<string> {
   let answer = '';
   const work = (async () => {
-    for await (const text of imports.run(linesOf(...texts), clientGone.signal)) answer += text;
+    for await (const text of imports.run(linesOf(...texts), clientGone.signal, store))
+      answer += text;
   })();
   work.catch(() => {});
   await vi.advanceTimersByTimeAsync(60_000);

@@ -1,23 +1,17 @@
-import { Inject, Injectable } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { ERRORS } from '../errors/common-errors.js';
 import { driverFailure, isCausedByRow } from '../database/database-failure.js';
-import { Slots } from '../database/slots.js';
+import type { Slots } from '../database/slots.js';
 import type { ErrorDto } from '../http/errors/error.dto.js';
 import { toAnswer } from '../http/errors/to-answer.js';
 import type { Line } from '../http/body/body-lines.js';
 import { lineToDto, toLine } from '../http/body/ndjson.js';
-import { LOGGER } from '../observability/logger.js';
-import { TRACER } from '../observability/tracer.js';
 import type { Tracer } from '../observability/tracer.js';
-import { NewPlantDto } from '../plants/dto/new-plant.dto.js';
-import type { Stored } from '../plants/plants.repository.js';
-import { PlantsService } from '../plants/plants.service.js';
+import type { Identified } from './entity-columns.js';
+import type { GroupCreate, Stored } from './group-create.js';
 import { inOrder } from './in-order.js';
 import type { Window } from './in-order.js';
 import { retried } from './retried.js';
-
-const MAX_IMPORTS = 8;
 
 /**
  * The lines of an import that wait for the database at once. Single creates wait behind them, so there are fewer while
@@ -32,46 +26,54 @@ interface RefusedLine extends ErrorDto {
   readonly line: number;
 }
 
-/** A plant that is being stored. */
-interface Storing {
-  readonly plant: NewPlantDto;
+/** A row that is being stored. */
+interface Storing<Content> {
+  readonly content: Content;
   readonly stored: Promise<Stored>;
 }
 
-/** The last plant with each id that is being stored. */
-type StoringById = Map<bigint, Storing>;
+/** The last row with each id that is being stored. */
+type StoringById<Content> = Map<bigint, Storing<Content>>;
 
-/** Creates the plants of a whole file. */
-@Injectable()
-export class ImportService {
-  private readonly slots = new Slots(MAX_IMPORTS, ERRORS.tooManyImports);
+export interface ImportsOptions<Content extends Identified> {
+  /** The class of a line. */
+  readonly dto: Type<Content>;
+  readonly creates: GroupCreate<Content>;
+  /** How many imports of all resources run at once. */
+  readonly slots: Slots;
+  readonly tracer: Tracer;
+  readonly logger: Logger;
+}
+
+/** Creates the rows of a whole file. */
+export class Imports<Content extends Identified> {
   private readonly window: Window<Line> = {
-    items: () => (this.plants.sinceCreate < RECENT ? WINDOW.besideCreates : WINDOW.items),
+    items: () => (this.options.creates.sinceCreate < RECENT ? WINDOW.besideCreates : WINDOW.items),
     size: WINDOW.bytes,
     sizeOf: ({ length }) => length,
   };
 
-  constructor(
-    private readonly plants: PlantsService,
-    @Inject(TRACER) private readonly tracer: Tracer,
-    @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  constructor(private readonly options: ImportsOptions<Content>) {}
 
   /**
-   * Creates a plant for each line, through the same groups as single creates. Of lines with the same id, the first wins.
+   * Creates a row for each line, through the same groups as single creates. Of lines with the same id, the first wins.
    * The statements do not appear in traces, because there can be thousands.
    *
+   * @param store creates a row with `createOneOfMany`, and throws what a refused line says
    * @returns the lines of the answer, several at a time: each refused line, and at the end a summary
    * @throws PlantStoreError if the import cannot go on
    */
   async *run(
     lines: AsyncIterable<readonly Line[]>,
     clientGone: AbortSignal,
+    store: (content: Content) => Promise<Stored>,
   ): AsyncGenerator<string> {
-    const giveBack = this.slots.take();
-    const storing: StoringById = new Map();
+    const giveBack = this.options.slots.take();
+    const storing: StoringById<Content> = new Map();
     const summary = { created: 0, unchanged: 0, refused: 0 };
-    const create = (line: Line) => this.create(line, storing, clientGone);
+    const retriedStore = (content: Content) =>
+      retried(clientGone, () => this.options.tracer.serving([], () => store(content)));
+    const create = (line: Line) => this.create(line, storing, retriedStore);
     try {
       for await (const results of inOrder(lines, this.window, create, clientGone)) {
         let refused = '';
@@ -91,42 +93,40 @@ export class ImportService {
 
   private async create(
     line: Line,
-    storing: StoringById,
-    clientGone: AbortSignal,
+    storing: StoringById<Content>,
+    store: (content: Content) => Promise<Stored>,
   ): Promise<Stored | RefusedLine> {
     try {
-      const plant = lineToDto(NewPlantDto, line);
-      const current = { plant, stored: this.storeAfter(storing.get(plant.id), plant, clientGone) };
-      storing.set(plant.id, current);
+      const content = lineToDto(this.options.dto, line);
+      const { id } = content;
+      const current = { content, stored: this.storeAfter(storing.get(id), content, store) };
+      storing.set(id, current);
       try {
         return await current.stored;
       } finally {
-        if (storing.get(plant.id) === current) storing.delete(plant.id);
+        if (storing.get(id) === current) storing.delete(id);
       }
     } catch (error) {
       const isOfRow = isCausedByRow(driverFailure(error));
       const { status, body } = toAnswer(error);
       if (status >= 500 && !isOfRow) throw error;
-      if (isOfRow) this.logger.error({ err: driverFailure(error) }, 'the database refused a line');
+      if (isOfRow) {
+        this.options.logger.error({ err: driverFailure(error) }, 'the database refused a line');
+      }
       return { line: line.number, error: body.error, message: body.message };
     }
   }
 
   private async storeAfter(
-    earlier: Storing | undefined,
-    plant: NewPlantDto,
-    clientGone: AbortSignal,
+    earlier: Storing<Content> | undefined,
+    content: Content,
+    store: (content: Content) => Promise<Stored>,
   ): Promise<Stored> {
-    if (earlier !== undefined && isSame(earlier.plant, plant)) {
+    if (earlier !== undefined && this.options.creates.isSame(earlier.content, content)) {
       await earlier.stored;
       return 'unchanged';
     }
     await earlier?.stored.catch(() => {});
-    const store = () => this.tracer.serving([], () => this.plants.store(plant));
-    return retried(clientGone, store);
+    return store(content);
   }
-}
-
-function isSame(one: NewPlantDto, other: NewPlantDto): boolean {
-  return one.name === other.name && one.tag === other.tag;
 }

@@ -1,0 +1,209 @@
+import type { Type } from '@nestjs/common';
+import { getMetadataStorage } from 'class-validator';
+import type { DataSource, EntityMetadata } from 'typeorm';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { stringifyExactJson } from '../json/exact-json.js';
+
+/** An entity whose clients choose its key. */
+export interface Identified {
+  readonly id: bigint;
+}
+
+/** A column of an entity, as statements and answers use it. */
+export interface EntityColumn {
+  readonly property: string;
+  readonly databaseName: string;
+  /** The name of the member in JSON, with the colon. */
+  readonly jsonName: string;
+  /** As an identifier of SQL, in quotation marks. */
+  readonly name: string;
+  /** The type in SQL, such as `bigint`. */
+  readonly type: string;
+  readonly isNullable: boolean;
+  /** An expression of the number of bytes that a value has; `undefined` if all values are short. */
+  readonly bytes: string | undefined;
+  /** The parameter of a statement for a value of the property. */
+  readonly toParameter: (value: unknown) => unknown;
+  /** The value of the property for a value that the driver has read. */
+  readonly fromDriver: (value: unknown) => unknown;
+  /** The JSON of a value that the driver has read, which is not null. */
+  readonly toJson: (value: unknown) => string;
+}
+
+/** Types of which a value can be as long as a body. */
+const TEXT_TYPES = new Set(['text', 'varchar', 'character varying', 'char', 'character', 'bytea']);
+
+/** Types whose values are short. Of all others, the length of the text counts. */
+const SHORT_TYPES =
+  /^(big|small)?int(eger|\d)?$|^(bool|boolean|real|float\d|double precision|uuid|date|interval)$|^time/;
+
+/** The columns of an entity. */
+export class EntityColumns {
+  readonly tableName: string;
+  /** As an identifier of SQL. */
+  readonly table: string;
+  readonly key: EntityColumn;
+  readonly all: readonly EntityColumn[];
+  /** Those that a create stores: without the columns that the database or TypeORM fills. */
+  readonly given: readonly EntityColumn[];
+  /** The number of bytes of a row, as far as it can be large: an expression of SQL. */
+  readonly bytes: string;
+  /** PostgreSQL has no arrays of arrays, so `unnest` cannot take such columns. */
+  readonly hasArrays: boolean;
+  private readonly ofDto = new Map<Type, readonly EntityColumn[]>();
+
+  /** Reads the metadata that TypeORM makes when it connects. */
+  constructor(dataSource: DataSource, entity: Type<Identified>) {
+    const metadata = dataSource.getMetadata(entity);
+    this.tableName = metadata.tableName;
+    this.table = quoted(metadata.tableName);
+    const columns = metadata.columns.filter(({ isVirtual }) => !isVirtual);
+    this.all = columns.map((column) => entityColumn(dataSource, column));
+    this.given = this.all.filter((_, at) => isGiven(columns[at]!));
+    this.key = this.column('id');
+    const lengths = this.all.flatMap(({ bytes }) => bytes ?? []);
+    this.bytes = lengths.length === 0 ? '0' : lengths.join(' + ');
+    this.hasArrays = columns.some(({ isArray }) => isArray);
+    requireKey(metadata);
+  }
+
+  /** @throws TypeError if the entity has no such property */
+  column(property: string): EntityColumn {
+    const column = this.all.find((candidate) => candidate.property === property);
+    if (column === undefined) throw new TypeError(`${this.table} has no column for ${property}`);
+    return column;
+  }
+
+  /** The columns of the members of a DTO, in the order of the members. */
+  of(dtoClass: Type): readonly EntityColumn[] {
+    const known = this.ofDto.get(dtoClass);
+    if (known !== undefined) return known;
+    const rules = getMetadataStorage().getTargetValidationMetadatas(dtoClass, '', true, false);
+    const members = new Set(rules.map(({ propertyName }) => propertyName));
+    const columns = [...members].map((member) => this.column(member));
+    this.ofDto.set(dtoClass, columns);
+    return columns;
+  }
+
+  /**
+   * What a statement selects: whether the row has more bytes than the limit, and the columns. Those of such a row that can
+   * be long are null.
+   */
+  list(columns: readonly EntityColumn[], maxBytes = Infinity): string {
+    const isLong = maxBytes === Infinity ? 'false' : `${this.bytes} > ${maxBytes}`;
+    const names = columns.map(({ name, bytes }) =>
+      bytes === undefined || maxBytes === Infinity
+        ? name
+        : `CASE WHEN ${this.bytes} <= ${maxBytes} THEN ${name} END AS ${name}`,
+    );
+    return [`${isLong} AS is_long`, ...names].join(', ');
+  }
+
+  /** The parameters of a create, one for each of {@link given}. What is absent is null. */
+  parametersOf(content: object): readonly unknown[] {
+    const values = content as Readonly<Record<string, unknown>>;
+    return this.given.map(({ property, toParameter }) => toParameter(values[property] ?? null));
+  }
+
+  /** The length of the parameters that can be long, in characters. */
+  lengthOf(parameters: readonly unknown[]): number {
+    let length = 0;
+    for (const [at, { bytes }] of this.given.entries()) {
+      const parameter = parameters[at];
+      if (bytes !== undefined && parameter !== null) length += String(parameter).length;
+    }
+    return length;
+  }
+
+  /** The entity of a row that the driver has read, with all columns. */
+  entityOf(row: readonly unknown[]): object {
+    const entity: Record<string, unknown> = {};
+    for (const [at, { property, fromDriver }] of this.all.entries()) {
+      entity[property] = fromDriver(row[at]);
+    }
+    return entity;
+  }
+}
+
+/** Copies the members of a DTO that are not null. */
+export function contentOf(columns: readonly EntityColumn[], entity: object): object {
+  const values = entity as Readonly<Record<string, unknown>>;
+  const content: Record<string, unknown> = {};
+  for (const { property } of columns) {
+    const value = values[property];
+    if (value !== null && value !== undefined) content[property] = value;
+  }
+  return content;
+}
+
+/**
+ * Writes a row as the JSON of {@link contentOf}, without making that object.
+ *
+ * @param first the position of the first column in the row
+ */
+export function rowToJson(
+  columns: readonly EntityColumn[],
+  row: readonly unknown[],
+  first: number,
+): string {
+  let json = '';
+  for (let at = 0; at < columns.length; at++) {
+    const value = row[first + at];
+    if (value === null) continue;
+    const { jsonName, toJson } = columns[at]!;
+    json += (json === '' ? '{' : ',') + jsonName + toJson(value);
+  }
+  return `${json}}`;
+}
+
+function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityColumn {
+  const { driver } = dataSource;
+  const type = driver.normalizeType(column) + (column.isArray ? '[]' : '');
+  const name = quoted(column.databaseName);
+  const isInt64 = type === 'bigint';
+  const isText = type === 'text' && column.transformer === undefined;
+  const fromDriver = isText
+    ? (value: unknown) => value
+    : (value: unknown): unknown => driver.prepareHydratedValue(value, column);
+  return {
+    property: column.propertyName,
+    databaseName: column.databaseName,
+    jsonName: `${JSON.stringify(column.propertyName)}:`,
+    name,
+    type,
+    isNullable: column.isNullable,
+    bytes: bytesOf(name, type, column.isNullable),
+    toParameter: isText
+      ? (value) => value
+      : (value) => driver.preparePersistentValue(value, column) as unknown,
+    fromDriver,
+    // The driver reads int8 as text, which is its JSON.
+    toJson: isInt64
+      ? String
+      : isText
+        ? JSON.stringify
+        : (value) => stringifyExactJson(fromDriver(value)),
+  };
+}
+
+function bytesOf(name: string, type: string, isNullable: boolean): string | undefined {
+  if (SHORT_TYPES.test(type)) return undefined;
+  // PostgreSQL knows the length of a stored text without reading the text.
+  const length = `octet_length(${name}${TEXT_TYPES.has(type) ? '' : '::text'})`;
+  return isNullable ? `coalesce(${length}, 0)` : length;
+}
+
+function isGiven(column: ColumnMetadata): boolean {
+  const { isInsert, isGenerated, isCreateDate, isUpdateDate, isDeleteDate, isVersion } = column;
+  return isInsert && !(isGenerated || isCreateDate || isUpdateDate || isDeleteDate || isVersion);
+}
+
+function requireKey({ name, primaryColumns }: EntityMetadata): void {
+  const [key, ...others] = primaryColumns;
+  if (others.length === 0 && key?.propertyName === 'id' && key.type === 'bigint') return;
+  throw new TypeError(`${name} must have one primary key, "id", which is a bigint`);
+}
+
+function quoted(identifier: string): string {
+  return `"${identifier.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,66 @@
+import { Batcher } from '../database/batcher.js';
+import type { Slots } from '../database/slots.js';
+import type { Statement, Statements } from '../database/statements.js';
+import type { Tracer } from '../observability/tracer.js';
+import type { EntityColumns, Identified } from './entity-columns.js';
+
+/** Most rows of a statement. */
+const MAX_ROWS = 32;
+
+/** Most bytes of a row in a group. All rows of a group are in memory at once. */
+const MAX_BYTES = (4 * 1024 * 1024) / MAX_ROWS;
+
+export interface GroupLookupOptions {
+  /** Known when the database is connected. */
+  readonly columns: () => EntityColumns;
+  readonly statements: Statements;
+  readonly tracer: Tracer;
+  /** For the rows that are read alone, because they are long. */
+  readonly slots: Slots;
+}
+
+type Found = readonly unknown[];
+
+/** Looks up the rows of many requests in one statement. */
+export class GroupLookup<Entity extends Identified> {
+  private readonly batcher: Batcher<bigint, Found | 'long' | undefined>;
+
+  constructor(private readonly options: GroupLookupOptions) {
+    this.batcher = new Batcher({
+      lengthOf: () => 0,
+      maxRows: MAX_ROWS,
+      perform: (ids) => this.perform(ids),
+      tracer: options.tracer,
+    });
+  }
+
+  /** @throws PlantStoreError `too-many-answers`, or as after any failure of the database */
+  async find(id: bigint): Promise<Entity | undefined> {
+    const { columns, slots } = this.options;
+    const found = await this.batcher.add(id);
+    const row = found === 'long' ? await slots.run(() => this.findAlone(id)) : found;
+    if (row === undefined) return undefined;
+    return columns().entityOf(row) as Entity;
+  }
+
+  private async perform(ids: readonly bigint[]): Promise<readonly (Found | 'long' | undefined)[]> {
+    const { columns, statements } = this.options;
+    const rows = await statements.rows(lookup(columns(), [...new Set(ids)], MAX_BYTES));
+    const found = new Map<string, Found | 'long'>();
+    for (const [id, isLong, ...row] of rows) found.set(String(id), isLong === true ? 'long' : row);
+    return ids.map((id) => found.get(String(id)));
+  }
+
+  private async findAlone(id: bigint): Promise<Found | undefined> {
+    const [found] = await this.options.statements.rows(lookup(this.options.columns(), [id]));
+    return found?.slice(2);
+  }
+}
+
+function lookup(columns: EntityColumns, ids: readonly bigint[], maxBytes?: number): Statement {
+  const { table, key } = columns;
+  return {
+    text: `SELECT ${key.name}, ${columns.list(columns.all, maxBytes)} FROM ${table} WHERE ${key.name} = ANY ($1::bigint[])`,
+    values: [ids.map(String)],
+  };
+}

@@ -1,0 +1,84 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { buildMessage, ValidateBy } from 'class-validator';
+import { filterQuery, isFilter } from '../http/answers/page.js';
+import { INT64_SCHEMA, int64ParameterRule, isInt64, parseInt64 } from './int64.js';
+import { IfPresent } from './member.js';
+
+const MAX_LIMIT = 1_000;
+
+/**
+ * Most bytes of the filters in the query of the `Link`, so that the link passes every proxy: nginx takes up to 4 kB of
+ * header fields from a service (`proxy_buffer_size`).
+ */
+export const MAX_FILTERS = 2_000;
+
+/** The most items of a page. */
+export function Limit(): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional({
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_LIMIT,
+      default: 50,
+      description: 'The most items of the page.',
+    }),
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'string' && /^[1-9]\d{0,3}$/.test(value) ? Number(value) : value,
+    ),
+    ValidateBy({
+      name: 'isLimit',
+      validator: {
+        validate: (value) => typeof value === 'number' && value <= MAX_LIMIT,
+        defaultMessage: () => `limit must be an integer between 1 and ${MAX_LIMIT}`,
+      },
+    }),
+  );
+}
+
+/** A parameter of the query that is a 64-bit integer. The property is a `bigint`. */
+export function Int64Parameter(description: string): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional({ ...INT64_SCHEMA, description }),
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'string' ? (parseInt64(value) ?? value) : value,
+    ),
+    IfPresent(),
+    ValidateBy({
+      name: 'isInt64',
+      validator: {
+        validate: isInt64,
+        defaultMessage: buildMessage(() => int64ParameterRule('$property')),
+      },
+    }),
+  );
+}
+
+/**
+ * For each filter of a query: all of them together must fit into the `Link` to the next page.
+ */
+export function AreFiltersShort(): PropertyDecorator {
+  return ValidateBy({
+    name: 'areFiltersShort',
+    validator: {
+      validate: (_, args) => filterQuery(args?.object ?? {}).length <= MAX_FILTERS,
+      defaultMessage: (args) => {
+        const names = Object.keys(args?.object ?? {}).filter(isFilter);
+        const all = names.length === 1 ? names : [names.join(' and '), 'together'];
+        return `${all.join(' ')} must have at most ${MAX_FILTERS} bytes, percent-encoded`;
+      },
+    },
+  });
+}
+
+/** The parameters of a list, besides its filters. */
+export class ListParameters {
+  @Limit()
+  readonly limit: number = 50;
+
+  @Int64Parameter(
+    'Only items with a greater id: the last id that was received. The `Link` of a page has this value.',
+  )
+  readonly after?: bigint;
+}

@@ -1,0 +1,106 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import type { Logger } from 'pino';
+import { DataSource } from 'typeorm';
+import { ConnectionShares } from '../database/connection-shares.js';
+import { Slots } from '../database/slots.js';
+import { Statements } from '../database/statements.js';
+import { ERRORS } from '../errors/common-errors.js';
+import type { PageParameters } from '../http/answers/page.js';
+import { LOGGER } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { TRACER } from '../observability/tracer.js';
+import type { Tracer } from '../observability/tracer.js';
+import { Changes } from './changes.js';
+import type { Content } from './dto-of.js';
+import { contentOf, EntityColumns } from './entity-columns.js';
+import type { Identified } from './entity-columns.js';
+import { Exports } from './exports.js';
+import { GroupCreate } from './group-create.js';
+import { GroupLookup } from './group-lookup.js';
+import { Imports } from './imports.js';
+import { Pages } from './pages.js';
+import type { Filters } from './pages.js';
+
+/** Most imports that run at once. */
+const MAX_IMPORTS = 8;
+
+/** Most exports that are open at once. Each has up to three pages in memory: in work, in its stream and in its socket. */
+const MAX_EXPORTS = 32;
+
+/** Most long rows that are looked up at once. */
+const LONG_ROWS = 2;
+
+export interface ResourceOptions<Dto, Query> {
+  /** The name of the resource in metrics, such as `plants`. */
+  readonly name: string;
+  /** All that is stored of it, with the id. */
+  readonly dto: Type<Dto>;
+  readonly filters: Filters<Query>;
+  /** Called with what is new, after a commit. */
+  readonly onCreated?: (created: readonly Dto[]) => void;
+}
+
+/** What a service needs for a resource whose clients choose the id. Each part has a page in docs/framework. */
+export interface Resource<
+  Entity extends Identified,
+  Dto extends Identified,
+  Query extends PageParameters,
+> {
+  readonly creates: GroupCreate<Dto>;
+  readonly lookups: GroupLookup<Entity>;
+  readonly changes: Changes<Entity, Dto>;
+  readonly pages: Pages<Query>;
+  readonly imports: Imports<Dto>;
+  readonly exports: Exports<Query>;
+  /** The members of a DTO, by default of that with all members. Null is left out. */
+  represent(entity: Entity | Dto): Dto;
+  represent<Other>(entity: Entity | Dto, dto: Type<Other>): Other;
+}
+
+/** Makes the parts of which resources consist. */
+@Injectable()
+export class Resources {
+  private readonly importSlots = new Slots(MAX_IMPORTS, ERRORS.tooManyImports);
+  private readonly exportSlots = new Slots(MAX_EXPORTS, ERRORS.tooManyExports);
+  private readonly longSlots = new Slots(LONG_ROWS, ERRORS.tooManyAnswers);
+
+  constructor(
+    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly statements: Statements,
+    private readonly shares: ConnectionShares,
+    private readonly metrics: Metrics,
+    @Inject(TRACER) private readonly tracer: Tracer,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** To be called in the constructor of the service of the resource. */
+  of<Entity extends Identified, Query extends PageParameters>(
+    entity: Type<Entity>,
+    {
+      name,
+      dto,
+      filters,
+      onCreated = () => {},
+    }: ResourceOptions<Content<Entity> & Identified, Query>,
+  ): Resource<Entity, Content<Entity> & Identified, Query> {
+    const { dataSource, statements, shares, metrics, tracer, logger } = this;
+    let known: EntityColumns | undefined;
+    const columns = () => (known ??= new EntityColumns(dataSource, entity));
+    const represent = (content: object, dtoClass: Type = dto) =>
+      contentOf(columns().of(dtoClass), content) as Content<Entity> & Identified;
+    const base = { columns, statements, shares, metrics, tracer, dataSource };
+    const creates = new GroupCreate({ ...base, resource: name, onCreated });
+    const pages = new Pages<Query>({ ...base, dto, filters });
+    return {
+      creates,
+      pages,
+      represent: represent as Resource<Entity, Content<Entity> & Identified, Query>['represent'],
+      lookups: new GroupLookup<Entity>({ ...base, slots: this.longSlots }),
+      changes: new Changes({ ...base, entity, represent }),
+      imports: new Imports({ dto, creates, tracer, logger, slots: this.importSlots }),
+      exports: new Exports({ pages, shares, tracer, slots: this.exportSlots }),
+    };
+  }
+}

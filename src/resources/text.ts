@@ -1,0 +1,69 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { buildMessage, ValidateBy } from 'class-validator';
+import { IfPresent } from './member.js';
+import type { Member } from './member.js';
+
+/**
+ * Any text without U+0000. The pattern works in ECMAScript, Java, Python and Go, whose RE2 has no `\u0000`. It leaves
+ * out unpaired surrogates, which RE2 cannot match.
+ */
+const TEXT_SCHEMA = { type: 'string', pattern: String.raw`^[^\x00]*$` } as const;
+
+interface TextMember extends Member<string> {
+  /** In characters: Unicode code points, as JSON Schema counts them. */
+  readonly minLength?: number;
+  readonly maxLength?: number;
+}
+
+/** A member that is text of any script: its rule and its schema. */
+export function TextField({ isOptional = false, ...member }: TextMember): PropertyDecorator {
+  const { minLength = 0, maxLength = Infinity } = member;
+  return applyDecorators(
+    ApiProperty({
+      ...TEXT_SCHEMA,
+      ...member,
+      description: `${member.description} It must not contain U+0000 or unpaired surrogates.`,
+      required: !isOptional,
+    }),
+    ...(isOptional ? [IfPresent()] : []),
+    IsStorableText(),
+    ...(minLength > 0 || maxLength < Infinity ? [HasLength(minLength, maxLength)] : []),
+  );
+}
+
+/** Text that PostgreSQL can hold: no U+0000 (manual, chapter 8.3) and nothing that has no UTF-8 form. */
+export function IsStorableText(): PropertyDecorator {
+  return ValidateBy({
+    name: 'isStorableText',
+    validator: {
+      validate: (value) =>
+        typeof value === 'string' && value.isWellFormed() && !value.includes('\0'),
+      defaultMessage: buildMessage(
+        (each, args) =>
+          `${each}$property must ${typeof args?.value === 'string' ? 'not contain U+0000 or unpaired surrogates' : 'be a string'}`,
+      ),
+    },
+  });
+}
+
+/** Bounds the length of a text, in Unicode code points. */
+export function HasLength(min: number, max: number): PropertyDecorator {
+  const rule =
+    max === Infinity ? `at least ${min}` : min === 0 ? `at most ${max}` : `${min} to ${max}`;
+  return ValidateBy({
+    name: 'hasLength',
+    validator: {
+      // Another rule refuses what is no text.
+      validate: (value) => typeof value !== 'string' || isWithin(value, min, max),
+      defaultMessage: buildMessage((each) => `${each}$property must have ${rule} characters`),
+    },
+  });
+}
+
+function isWithin(text: string, min: number, max: number): boolean {
+  // A code point has one or two UTF-16 code units.
+  if (text.length > 2 * max) return false;
+  const { length } = Array.from(text);
+  return length >= min && length <= max;
+}
