@@ -58,7 +58,12 @@ export interface ResourceDocs {
   readonly replacement: Type;
   readonly patch: Type;
   /** `idTaken` and `noSuch` are failures of the feature. */
-  readonly errors: { readonly idTaken: ErrorKind; readonly noSuch: ErrorKind };
+  readonly errors: {
+    readonly idTaken: ErrorKind;
+    readonly noSuch: ErrorKind;
+    /** Further failures of creates and changes. */
+    readonly others?: readonly ErrorKind[];
+  };
   readonly examples: Examples<Example>;
   /** The id of the example that is replaced, changed and removed. */
   readonly changed: number;
@@ -72,6 +77,7 @@ export interface ResourceDocs {
 /** The decorators of the operations of a resource. */
 export function apiOperations(docs: ResourceDocs) {
   const { one, plural, stored, replacement, patch, errors } = docs;
+  const { others = [] } = errors;
   const noun = one.replace(/^an? /, '');
   const [single, many] = docs.operationIds;
   const operation = (operationId: string, summary: string, description: string) =>
@@ -138,6 +144,7 @@ export function apiOperations(docs: ResourceDocs) {
           [ERRORS.bodyNotValid, `${int64Rule('id')}; name must be a string`],
           [errors.idTaken, `id ${first?.id} belongs to ${one} with other content`],
           ERRORS.bodyTooLarge,
+          ...others,
           unsupported(['application/json'], 'Accept-Post'),
         ),
       );
@@ -231,6 +238,7 @@ export function apiOperations(docs: ResourceDocs) {
           [ERRORS.bodyNotValid, `id must be the id in the path, ${docs.changed}`],
           ...bodyErrors,
           ...changeErrors,
+          ...others,
           unsupported(['application/json'], 'Accept'),
         ),
       );
@@ -260,6 +268,7 @@ export function apiOperations(docs: ResourceDocs) {
           [ERRORS.bodyNotValid, 'name must be a string'],
           ...bodyErrors,
           ...changeErrors,
+          ...others,
           unsupported(PATCH_TYPES, 'Accept-Patch'),
         ),
       );

@@ -5,6 +5,8 @@ import type { ConnectionShares } from '../database/connection-shares.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
+import { withConstraintErrors } from './constraints.js';
+import type { ConstraintErrors } from './constraints.js';
 import type { EntityColumns, Identified } from './entity-columns.js';
 
 export interface ChangesOptions<Entity, Dto> {
@@ -13,6 +15,7 @@ export interface ChangesOptions<Entity, Dto> {
   readonly columns: () => EntityColumns;
   /** What a precondition is about. */
   readonly represent: (entity: Entity) => Dto;
+  readonly constraints: ConstraintErrors;
   readonly dataSource: DataSource;
   readonly shares: ConnectionShares;
 }
@@ -88,8 +91,8 @@ export class Changes<Entity extends Identified, Dto extends object> {
     precondition: Precondition | undefined,
     perform: (rows: Repository<Entity>) => Promise<Entity | undefined>,
   ): Promise<Entity | undefined> {
-    const { entity, dataSource, shares, represent } = this.options;
-    return shares.changes.run(() => {
+    const { entity, constraints, dataSource, shares, represent } = this.options;
+    const change = (): Promise<Entity | undefined> => {
       if (precondition === undefined) return perform(dataSource.getRepository(entity));
       return dataSource.transaction(async (manager) => {
         const rows = manager.getRepository(entity);
@@ -99,7 +102,8 @@ export class Changes<Entity extends Identified, Dto extends object> {
         if (!precondition(represent(row))) throw new PlantStoreError(ERRORS.preconditionFailed);
         return perform(rows);
       });
-    });
+    };
+    return withConstraintErrors(constraints, () => shares.changes.run(change));
   }
 
   /** TypeORM returns the rows of RETURNING as the driver does. */

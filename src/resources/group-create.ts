@@ -5,6 +5,8 @@ import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Tracer } from '../observability/tracer.js';
+import { withConstraintErrors } from './constraints.js';
+import type { ConstraintErrors } from './constraints.js';
 import { CreateStatements } from './create-statements.js';
 import type { Parameters } from './create-statements.js';
 import type { EntityColumns, Identified } from './entity-columns.js';
@@ -29,6 +31,7 @@ export interface GroupCreateOptions<Content> {
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
   readonly statements: Statements;
+  readonly constraints: ConstraintErrors;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
   /** Called after a commit. */
@@ -67,7 +70,8 @@ export class GroupCreate<Content extends Identified> {
 
   /** Like {@link create}, for a request with many rows, which makes way for those with a single row. */
   createOneOfMany(content: Content): Promise<Creation> {
-    return this.batcher.add({ content, parameters: this.parametersOf(content) });
+    const row = { content, parameters: this.parametersOf(content) };
+    return withConstraintErrors(this.options.constraints, () => this.batcher.add(row));
   }
 
   /** Milliseconds since {@link create} was called. */

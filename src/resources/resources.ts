@@ -14,6 +14,7 @@ import { TRACER } from '../observability/tracer.js';
 import type { Tracer } from '../observability/tracer.js';
 import { Changes } from './changes.js';
 import type { Content } from './dto-of.js';
+import type { ConstraintErrors } from './constraints.js';
 import { contentOf, EntityColumns } from './entity-columns.js';
 import type { Identified } from './entity-columns.js';
 import { Exports } from './exports.js';
@@ -38,6 +39,8 @@ export interface ResourceOptions<Dto, Query> {
   /** All that is stored of it, with the id. */
   readonly dto: Type<Dto>;
   readonly filters: Filters<Query>;
+  /** Failures of creates and changes. */
+  readonly constraints?: ConstraintErrors;
   /** Called with what is new, after a commit. */
   readonly onCreated?: (created: readonly Dto[]) => void;
 }
@@ -82,6 +85,7 @@ export class Resources {
       name,
       dto,
       filters,
+      constraints = {},
       onCreated = () => {},
     }: ResourceOptions<Content<Entity> & Identified, Query>,
   ): Resource<Entity, Content<Entity> & Identified, Query> {
@@ -90,7 +94,7 @@ export class Resources {
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
     const represent = (content: object, dtoClass: Type = dto) =>
       contentOf(columns().of(dtoClass), content) as Content<Entity> & Identified;
-    const base = { columns, statements, shares, metrics, tracer, dataSource };
+    const base = { columns, constraints, statements, shares, metrics, tracer, dataSource };
     const creates = new GroupCreate({ ...base, resource: name, onCreated });
     const pages = new Pages<Query>({ ...base, dto, filters });
     return {

@@ -1,0 +1,30 @@
+import { ApiSchema, OmitType } from '@nestjs/swagger';
+import { BodyTypes, NoOtherParameters } from '../../../src/http/body/dto.pipe.js';
+import { PATCH_TYPES } from '../../../src/http/body/merge-patch.js';
+import { DtoOf, PatchOf, ReplacementOf } from '../../../src/resources/dto-of.js';
+import { Int64Parameter, ListParameters } from '../../../src/resources/page-parameters.js';
+import { Garden } from '../garden.entity.js';
+
+@ApiSchema({ name: 'Garden', description: 'A garden with its id.' })
+export class GardenDto extends DtoOf(Garden) {}
+
+@ApiSchema({ name: 'GardenReplacement', description: 'The new content of a garden.' })
+export class GardenReplacementDto extends ReplacementOf(Garden) {}
+
+@BodyTypes(...PATCH_TYPES)
+@ApiSchema({
+  name: 'GardenPatch',
+  description: 'The members to change. Members that are absent stay as they are.',
+})
+export class GardenPatchDto extends PatchOf(Garden) {}
+
+@NoOtherParameters()
+export class ListGardensDto extends ListParameters {
+  // #region plants
+  @Int64Parameter('Only gardens with this plant.')
+  readonly plantId?: bigint;
+  // #endregion
+}
+
+@NoOtherParameters()
+export class ExportGardensDto extends OmitType(ListGardensDto, ['limit']) {}

@@ -1,0 +1,102 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Query,
+} from '@nestjs/common';
+import type { StreamableFile } from '@nestjs/common';
+import { ClientGone } from '../../src/http/answers/client-gone.js';
+import type { Precondition } from '../../src/http/answers/entity-tag.js';
+import type { Page } from '../../src/http/answers/page.js';
+import { Representation } from '../../src/http/answers/representation.js';
+import { RequestPrecondition } from '../../src/http/answers/request-precondition.decorator.js';
+import type { Line } from '../../src/http/body/body-lines.js';
+import { NoParametersDto } from '../../src/http/body/dto.pipe.js';
+import { LinesFile, NdjsonLines } from '../../src/http/body/ndjson.js';
+import { Int64Pipe } from '../../src/resources/int64.js';
+import {
+  ExportGardensDto,
+  GardenDto,
+  GardenPatchDto,
+  GardenReplacementDto,
+  ListGardensDto,
+} from './dto/garden.dto.js';
+import { API } from './gardens.openapi.js';
+import { GardensService } from './gardens.service.js';
+
+@Controller('gardens')
+export class GardensController {
+  constructor(private readonly gardens: GardensService) {}
+
+  @Post()
+  @HttpCode(200)
+  @API.create()
+  create(@Body() garden: GardenDto): Promise<GardenDto> {
+    return this.gardens.create(garden);
+  }
+
+  @Get()
+  @API.list()
+  list(@Query() query: ListGardensDto): Promise<Page<ListGardensDto>> {
+    return this.gardens.list(query);
+  }
+
+  @Post('import')
+  @HttpCode(200)
+  @API.import()
+  import(
+    @Query() _query: NoParametersDto,
+    @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
+    @ClientGone() clientGone: AbortSignal,
+  ): StreamableFile {
+    return new LinesFile(this.gardens.import(lines, clientGone), true);
+  }
+
+  @Get('export')
+  @API.export()
+  export(@Query() query: ExportGardensDto, @ClientGone() clientGone: AbortSignal): StreamableFile {
+    return new LinesFile(this.gardens.export(query, clientGone), false);
+  }
+
+  @Get(':id')
+  @API.get()
+  async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<GardenDto>> {
+    return new Representation(await this.gardens.get(id));
+  }
+
+  @Put(':id')
+  @API.replace()
+  async replace(
+    @Param('id', Int64Pipe) id: bigint,
+    @Body() garden: GardenReplacementDto,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<Representation<GardenDto>> {
+    return new Representation(await this.gardens.replace(id, garden, precondition));
+  }
+
+  @Patch(':id')
+  @API.patch()
+  async patch(
+    @Param('id', Int64Pipe) id: bigint,
+    @Body() patch: GardenPatchDto,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<Representation<GardenDto>> {
+    return new Representation(await this.gardens.patch(id, patch, precondition));
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @API.remove()
+  remove(
+    @Param('id', Int64Pipe) id: bigint,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<void> {
+    return this.gardens.remove(id, precondition);
+  }
+}

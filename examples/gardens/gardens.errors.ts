@@ -1,0 +1,21 @@
+import { defineErrors } from '../../src/errors/error-kind.js';
+
+export const GARDEN_ERRORS = defineErrors([20, 29], {
+  gardenNotFound: {
+    number: 40420,
+    message: 'there is no garden with this id',
+    remedy: 'Create the garden, or check the id',
+  },
+  gardenIdTaken: {
+    number: 40920,
+    message: 'the id belongs to a garden with other content',
+    remedy: 'Choose another id, or send the content that is stored',
+  },
+  // #region plants
+  gardenPlantNotFound: {
+    number: 40921,
+    message: 'there is no plant with the id in plantId',
+    remedy: 'Create the plant first, or check the id',
+  },
+  // #endregion
+});

@@ -1,0 +1,50 @@
+import { apiOperations } from '../../src/resources/api-operations.js';
+import { GardenDto, GardenPatchDto, GardenReplacementDto } from './dto/garden.dto.js';
+import { GARDEN_ERRORS } from './gardens.errors.js';
+
+/** The documentation of the operations. Its examples succeed if they are sent in the order of the document. */
+export const API = apiOperations({
+  one: 'a garden',
+  plural: 'gardens',
+  operationIds: ['Garden', 'Gardens'],
+  created: GardenDto,
+  stored: GardenDto,
+  replacement: GardenReplacementDto,
+  patch: GardenPatchDto,
+  errors: {
+    idTaken: GARDEN_ERRORS.gardenIdTaken,
+    noSuch: GARDEN_ERRORS.gardenNotFound,
+    // #region plants
+    others: [GARDEN_ERRORS.gardenPlantNotFound],
+    // #endregion
+  },
+  examples: {
+    'with-note': {
+      summary: 'A garden with a note',
+      id: 2001,
+      content: { name: 'Kitchen garden', note: 'South wall' },
+    },
+    'without-note': { summary: 'A garden without a note', id: 2002, content: { name: 'Yard' } },
+  },
+  changed: 2002,
+  replacements: {
+    'with-note': {
+      summary: 'A new name and a note',
+      body: { name: 'Court', note: 'Shade' },
+      content: { name: 'Court', note: 'Shade' },
+    },
+  },
+  patches: {
+    note: {
+      summary: 'Another note',
+      body: { note: 'Sun' },
+      content: { name: 'Court', note: 'Sun' },
+    },
+    'no-note': { summary: 'No note', body: { note: null }, content: { name: 'Court' } },
+  },
+  imported: [
+    { id: 2101, name: 'Orchard', note: 'Apples' },
+    { id: 2102, name: 'Meadow' },
+  ],
+  refused: { body: [{ id: 2103, name: 'Bed' }, { id: 2104 }], message: 'name is missing' },
+});

@@ -1,0 +1,99 @@
+import { Injectable } from '@nestjs/common';
+import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+import type { Precondition } from '../../src/http/answers/entity-tag.js';
+import type { Page } from '../../src/http/answers/page.js';
+import type { Line } from '../../src/http/body/body-lines.js';
+import type { Creation, Stored } from '../../src/resources/group-create.js';
+import { isEqual } from '../../src/resources/page-statement.js';
+import { Resources } from '../../src/resources/resources.js';
+import type { Resource } from '../../src/resources/resources.js';
+import { GardenDto } from './dto/garden.dto.js';
+import type {
+  ExportGardensDto,
+  GardenPatchDto,
+  GardenReplacementDto,
+  ListGardensDto,
+} from './dto/garden.dto.js';
+import { Garden } from './garden.entity.js';
+import { GARDEN_ERRORS } from './gardens.errors.js';
+
+@Injectable()
+export class GardensService {
+  private readonly gardens: Resource<Garden, GardenDto, ListGardensDto>;
+
+  constructor(resources: Resources) {
+    this.gardens = resources.of<Garden, ListGardensDto>(Garden, {
+      name: 'gardens',
+      dto: GardenDto,
+      filters: {
+        // #region plants
+        plantId: isEqual('plant_id'),
+        // #endregion
+      },
+      constraints: {
+        // #region plants
+        gardens_plant_id_fkey: GARDEN_ERRORS.gardenPlantNotFound,
+        // #endregion
+      },
+    });
+  }
+
+  /** @throws PlantStoreError `garden-id-taken` if the id belongs to a garden with other content */
+  async create(garden: GardenDto): Promise<GardenDto> {
+    requireStored(garden.id, await this.gardens.creates.create(garden));
+    return this.gardens.represent(garden);
+  }
+
+  /** @throws PlantStoreError `garden-not-found` */
+  async get(id: bigint): Promise<GardenDto> {
+    return this.found(id, await this.gardens.lookups.find(id));
+  }
+
+  list(query: ListGardensDto): Promise<Page<ListGardensDto>> {
+    return this.gardens.pages.list(query);
+  }
+
+  /** @throws PlantStoreError `garden-not-found`, `precondition-failed`, `body-not-valid` if the body has another id */
+  async replace(
+    id: bigint,
+    garden: GardenReplacementDto,
+    precondition?: Precondition,
+  ): Promise<GardenDto> {
+    return this.found(id, await this.gardens.changes.replace(id, garden, precondition));
+  }
+
+  /** @throws PlantStoreError like {@link replace} */
+  async patch(id: bigint, patch: GardenPatchDto, precondition?: Precondition): Promise<GardenDto> {
+    return this.found(id, await this.gardens.changes.patch(id, patch, precondition));
+  }
+
+  /** @throws PlantStoreError `garden-not-found`, `precondition-failed` */
+  async remove(id: bigint, precondition?: Precondition): Promise<void> {
+    this.found(id, await this.gardens.changes.remove(id, precondition));
+  }
+
+  /** Creates a garden for each line, and returns the lines of the answer. */
+  import(lines: AsyncIterable<readonly Line[]>, clientGone: AbortSignal): AsyncGenerator<string> {
+    return this.gardens.imports.run(lines, clientGone, async (garden) =>
+      requireStored(garden.id, await this.gardens.creates.createOneOfMany(garden)),
+    );
+  }
+
+  /** Returns the gardens that match as lines. */
+  export(query: ExportGardensDto, clientGone: AbortSignal): AsyncGenerator<string> {
+    return this.gardens.exports.run(query, clientGone);
+  }
+
+  private found(id: bigint, garden: Garden | undefined): GardenDto {
+    if (garden !== undefined) return this.gardens.represent(garden);
+    throw new PlantStoreError(GARDEN_ERRORS.gardenNotFound, `there is no garden with id ${id}`);
+  }
+}
+
+function requireStored(id: bigint, creation: Creation): Stored {
+  if (creation !== 'taken') return creation;
+  throw new PlantStoreError(
+    GARDEN_ERRORS.gardenIdTaken,
+    `id ${id} belongs to a garden with other content`,
+  );
+}

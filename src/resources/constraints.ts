@@ -1,0 +1,25 @@
+import { DatabaseError } from 'pg';
+import { driverFailure } from '../database/database-failure.js';
+import type { ErrorKind } from '../errors/error-kind.js';
+import { PlantStoreError } from '../errors/plant-store.error.js';
+
+/** What a violation of a constraint of the database means to a client, by the name of the constraint. */
+export type ConstraintErrors = Readonly<Record<string, ErrorKind>>;
+
+/**
+ * Performs work on the database. A violation of one of the constraints, such as a foreign key or a unique key, becomes
+ * the declared failure; any other failure is passed on.
+ */
+export async function withConstraintErrors<Result>(
+  errors: ConstraintErrors,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const failure = driverFailure(error);
+    const constraint = failure instanceof DatabaseError ? failure.constraint : undefined;
+    const kind = constraint === undefined ? undefined : errors[constraint];
+    throw kind === undefined ? error : new PlantStoreError(kind);
+  }
+}
