@@ -147,6 +147,7 @@ export interface components {
              *     - 50308: too many large bodies are being received
              *     - 50309: too many large answers are being sent
              *     - 50310: another transaction holds the row or the table
+             *     - 50311: concurrent transactions are in conflict
              */
             error: number;
             /** @description Text describing the error. */
@@ -397,6 +398,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {
@@ -588,6 +591,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {
@@ -757,6 +762,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {
@@ -935,6 +942,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {
@@ -1118,6 +1127,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {
@@ -1336,6 +1347,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {
@@ -1515,6 +1528,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {
@@ -1736,6 +1751,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ERRORS } from '../src/errors/common-errors.js';
 import { AnswerMemory } from '../src/http/answers/answer-memory.js';
 
 const MB = 1024 * 1024;
@@ -38,23 +39,23 @@ function hold(bytes: number) {
 describe('the memory for answers', () => {
   it('takes 64 MB of large answers, and refuses more until one has left', () => {
     const [first] = [hold(32 * MB), hold(32 * MB)];
-    expect(() => hold(MB)).toThrow(expect.objectContaining({ code: 'too-many-answers' }));
+    expect(() => hold(MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
     first.close();
     hold(32 * MB);
-    expect(() => hold(MB)).toThrow(expect.objectContaining({ code: 'too-many-answers' }));
+    expect(() => hold(MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
   });
 
   it('does not count short answers', () => {
     hold(64 * MB);
     for (let n = 0; n < 10_000; n += 1) hold(64 * 1024);
     expect(() => hold(64 * 1024 + 1)).toThrow(
-      expect.objectContaining({ code: 'too-many-answers' }),
+      expect.objectContaining({ kind: ERRORS.tooManyAnswers }),
     );
   });
 
   it('takes an answer of any length if there is no other', () => {
     const huge = hold(600 * MB);
-    expect(() => hold(MB)).toThrow(expect.objectContaining({ code: 'too-many-answers' }));
+    expect(() => hold(MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
     huge.close();
     hold(MB);
   });
@@ -62,7 +63,7 @@ describe('the memory for answers', () => {
   it('cuts off clients that have not read for ten seconds, the oldest first and no more than needed', () => {
     const [oldest, older] = [hold(30 * MB), hold(30 * MB)];
     clock += 9_999;
-    expect(() => hold(30 * MB)).toThrow(expect.objectContaining({ code: 'too-many-answers' }));
+    expect(() => hold(30 * MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
     clock += 1;
     hold(30 * MB);
     expect(oldest.destroy).toHaveBeenCalledOnce();
@@ -71,7 +72,7 @@ describe('the memory for answers', () => {
     oldest.close();
     expect(() => hold(30 * MB)).not.toThrow();
     expect(older.destroy).toHaveBeenCalledOnce();
-    expect(() => hold(30 * MB)).toThrow(expect.objectContaining({ code: 'too-many-answers' }));
+    expect(() => hold(30 * MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
   });
 
   it('leaves slow clients alone as long as there is room', () => {

@@ -48,7 +48,7 @@ describe('the guard', () => {
 
   it('refuses a token that no verifier accepts', async () => {
     await expect(guard.canActivate(request('Bearer abc'))).rejects.toMatchObject({
-      code: 'token-not-valid',
+      kind: ERRORS.tokenNotValid,
     });
   });
 

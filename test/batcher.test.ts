@@ -1,5 +1,4 @@
 import { DatabaseError } from 'pg';
-import { QueryFailedError } from 'typeorm';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Batcher } from '../src/database/batcher.js';
 import type { BatcherOptions } from '../src/database/batcher.js';
@@ -46,7 +45,7 @@ function outcomes(settled: readonly PromiseSettledResult<string>[]): string[] {
   return settled.map((one) => {
     if (one.status === 'fulfilled') return one.value;
     const reason: unknown = one.reason;
-    return reason instanceof PlantStoreError ? reason.code : String(reason);
+    return reason instanceof PlantStoreError ? reason.kind.code : String(reason);
   });
 }
 
@@ -153,18 +152,6 @@ describe('a group that fails', () => {
     },
   );
 
-  it('is halved as well if TypeORM reports the failure', async () => {
-    const { addAll } = createBatcher({
-      perform: (items) =>
-        refusing((item) => item === 0)(items).catch((error: Error) =>
-          Promise.reject(new QueryFailedError('SELECT', [], error)),
-        ),
-    });
-    const [first, ...others] = await addAll(texts(4));
-    expect(first!.status).toBe('rejected');
-    expect(outcomes(others)).toEqual(texts(4).slice(1));
-  });
-
   it('for every other item of full groups performs the rest, and shrinks the next groups', async () => {
     let perform = refusing(() => false);
     const { addAll, groups } = createBatcher({ perform: (items) => perform(items) });
@@ -240,7 +227,7 @@ describe('a group that fails', () => {
       addAll(texts(2)),
     );
     await new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
-    await expect(batcher.add('late')).rejects.toMatchObject({ code: 'overloaded' });
+    await expect(batcher.add('late')).rejects.toMatchObject({ kind: ERRORS.overloaded });
     isLocked = false;
     for (const gate of gates) gate.open();
     await Promise.all([first, second]);
@@ -267,17 +254,20 @@ describe('a group that fails', () => {
     expect(groups.map(({ length }) => length)).toEqual([8, 4]);
   });
 
-  it('keeps its size after a timeout of the pool', async () => {
+  it.each([
+    ['a timeout of the pool', new PlantStoreError(ERRORS.poolExhausted), 'pool-exhausted'],
+    ['a deadlock', new RefusedStatementError('40P01'), 'transaction-conflict'],
+  ])('keeps its size after %s', async (_, failure, code) => {
     let clock = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => clock);
     const { addAll, groups } = createBatcher({
       perform: () => {
         clock += 2_500;
-        return Promise.reject(new PlantStoreError(ERRORS.poolExhausted));
+        return Promise.reject(failure);
       },
     });
     for (let round = 1; round <= 3; round += 1) {
-      expect(new Set(outcomes(await addAll(texts(32))))).toEqual(new Set(['pool-exhausted']));
+      expect(new Set(outcomes(await addAll(texts(32))))).toEqual(new Set([code]));
     }
     expect(groups.map(({ length }) => length)).toEqual([32, 32, 32]);
   });
@@ -306,7 +296,7 @@ describe('a queue', () => {
     await vi.waitFor(() => expect(groups).toHaveLength(2), PATIENCE);
     const all = addAll(texts(1_000));
     expect(batcher.queue).toMatchObject({ rows: 1_000, maxRows: 1_000 });
-    await expect(batcher.add('one more')).rejects.toMatchObject({ code: 'overloaded' });
+    await expect(batcher.add('one more')).rejects.toMatchObject({ kind: ERRORS.overloaded });
     gate.open();
     await first;
     expect(outcomes(await all)).toEqual(texts(1_000));
@@ -323,7 +313,7 @@ describe('a queue', () => {
     await vi.waitFor(() => expect(groups).toHaveLength(2), PATIENCE);
     const long = batcher.add('60000000');
     expect(batcher.queue).toMatchObject({ characters: 60_000_000, maxCharacters: 50_000_000 });
-    await expect(batcher.add('1')).rejects.toMatchObject({ code: 'overloaded' });
+    await expect(batcher.add('1')).rejects.toMatchObject({ kind: ERRORS.overloaded });
     gate.open();
     await Promise.all([first, long]);
   });
@@ -338,8 +328,8 @@ describe('a queue', () => {
       const late = batcher.add('late').catch((error: unknown) => error);
       await new Promise((resolve) => setImmediate(resolve));
       vi.advanceTimersByTime(2_100);
-      expect(await late).toMatchObject({ code: 'overloaded' });
-      await expect(batcher.add('later')).rejects.toMatchObject({ code: 'overloaded' });
+      expect(await late).toMatchObject({ kind: ERRORS.overloaded });
+      await expect(batcher.add('later')).rejects.toMatchObject({ kind: ERRORS.overloaded });
       gate.open();
       await first;
       expect(await batcher.add('again')).toBe('again');
@@ -361,7 +351,7 @@ describe('an item', () => {
       const add = async (item: string) => {
         void batcher.add(item).then(
           () => settled.push(item),
-          (error: PlantStoreError) => settled.push(`${item}: ${error.code}`),
+          (error: PlantStoreError) => settled.push(`${item}: ${error.kind.code}`),
         );
         await immediate();
       };

@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { DataSource } from 'typeorm';
 import {
   afterAll,
   afterEach,
@@ -20,6 +19,7 @@ import {
 import { isOutage } from '../src/database/database-failure.js';
 import { startEmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import type { EmbeddedPostgres } from '../src/local/embedded-postgres.js';
+import { dataSourceOf } from '../src/database/data-source.js';
 import { createDataSource } from './support/data-source.js';
 import { FaultyLink } from './support/faulty-link.js';
 import { PATIENCE } from './support/patience.js';
@@ -340,7 +340,7 @@ describe('a statement without a reply', () => {
   it('fails at its timeout, and its connection serves nobody else', async () => {
     const database = await createTestDatabase();
     const { options } = createDataSource(database.url);
-    const dataSource = new DataSource({
+    const dataSource = dataSourceOf({
       ...options,
       extra: { ...options.extra, replyTimeout: 200 },
     });

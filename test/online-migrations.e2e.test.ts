@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { searchStatement } from './support/search-statement.js';
@@ -11,6 +11,7 @@ import {
   awaitMigrations,
   revertMigration,
 } from '../src/database/migrations/migrate.js';
+import { dataSourceOf } from '../src/database/data-source.js';
 import { createDataSource } from './support/data-source.js';
 import { LockCheck } from './support/lock-check.js';
 import { connect as connectClient } from './support/own-postgres.js';
@@ -65,7 +66,7 @@ type MigrationClass = new () => MigrationInterface;
 function including(...others: readonly MigrationClass[]): Promise<DataSource> {
   const { options } = dataSource;
   const all = [...(options.migrations as MigrationClass[]), ...others];
-  return connected(new DataSource({ ...options, migrations: all }));
+  return connected(dataSourceOf({ ...options, migrations: all }));
 }
 
 /** A migration of one statement. */

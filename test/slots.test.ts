@@ -65,7 +65,7 @@ describe('slots', () => {
     await vi.advanceTimersByTimeAsync(1_999);
     const waits = slots.run(next.run);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await refused).toMatchObject({ code: 'too-many-lists' });
+    expect(await refused).toMatchObject({ kind: ERRORS.tooManyLists });
     first.end();
     await done;
     await settle();
@@ -78,7 +78,7 @@ describe('slots', () => {
     const slots = new Slots(1, ERRORS.tooManyChanges);
     const all = tasks(501);
     const results = all.map(({ run }) => slots.run(run));
-    await expect(slots.run(new Task().run)).rejects.toMatchObject({ code: 'too-many-changes' });
+    await expect(slots.run(new Task().run)).rejects.toMatchObject({ kind: ERRORS.tooManyChanges });
     for (const task of all) {
       await settle();
       task.end();
@@ -108,7 +108,7 @@ describe('slots', () => {
     await vi.advanceTimersByTimeAsync(1_000);
     all[0]!.end();
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(await refused).toMatchObject({ code: 'too-many-lists' });
+    expect(await refused).toMatchObject({ kind: ERRORS.tooManyLists });
     expect(running(all)).toEqual([1, 2]);
     all[1]!.end();
     all[2]!.end();
@@ -120,7 +120,7 @@ describe('slots', () => {
     const slots = new Slots(2, ERRORS.tooManyImports);
     const giveBack = slots.take();
     slots.take();
-    expect(() => slots.take()).toThrow(expect.objectContaining({ code: 'too-many-imports' }));
+    expect(() => slots.take()).toThrow(expect.objectContaining({ kind: ERRORS.tooManyImports }));
     giveBack();
     expect(() => slots.take()).not.toThrow();
   });

@@ -1,10 +1,10 @@
 import 'reflect-metadata';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { readCommandConfig } from '../config/config.js';
 import { connect } from '../database/connect.js';
-import { dataSourceOptions } from '../database/data-source.js';
+import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
 import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
 import { generateMigration } from '../database/migrations/migration-file.js';
 import { applyMigrations, revertMigration } from '../database/migrations/migrate.js';
@@ -62,7 +62,7 @@ async function migrate(signal: AbortSignal): Promise<void> {
 async function perform(url: string, signal: AbortSignal): Promise<void> {
   // With the entities of all features.
   const { FEATURES } = await import('../features.js');
-  const dataSource = new DataSource(
+  const dataSource = dataSourceOf(
     dataSourceOptions({ url, poolMax: 2 }, schemaOf(FEATURES), {
       logger: log,
       metrics: new Metrics(),

@@ -1,8 +1,9 @@
 import type { Span } from '@opentelemetry/api';
+import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { QueueUse } from '../observability/metrics.js';
 import type { Tracer } from '../observability/tracer.js';
-import { driverFailure, isCausedByRow, RefusedStatementError } from './database-failure.js';
+import { isCausedByRow, isConflict, RefusedStatementError } from './database-failure.js';
 import { DATABASE_LIMITS } from './limits.js';
 
 /** Concurrent groups. While PostgreSQL flushes a group to disk, the next group is sent. */
@@ -112,7 +113,7 @@ export class Batcher<Item, Result> {
     return new Promise((resolve, reject) => {
       const characters = this.options.lengthOf(item);
       if (!this.hasRoom(characters)) {
-        reject(new PlantStoreError('overloaded'));
+        reject(new PlantStoreError(ERRORS.overloaded));
         return;
       }
       const spans = this.options.tracer.served();
@@ -158,15 +159,15 @@ export class Batcher<Item, Result> {
       hasPerformed: false,
       isPartial: false,
     };
-    const failure = driverFailure(await this.commit(group, halving));
+    const failure = await this.commit(group, halving);
     stopTimer();
     this.running -= 1;
     // A lock that every row of a group waits for is one on the table: others would only wait for it as well.
     if (halving.isLocked && !halving.hasPerformed && group.length > 1) this.stuck = true;
     else if (failure === undefined) this.stuck = false;
     if (halving.isPartial) this.maxRows = Math.min(this.maxRows, FIRST_ROWS);
-    // Without a connection, the duration does not depend on the rows.
-    else if (!(failure instanceof PlantStoreError && failure.code === 'pool-exhausted')) {
+    // The wait for a connection, or for other transactions, does not depend on the rows.
+    else if (!isPoolExhausted(failure) && !isConflict(failure)) {
       this.adapt(group.length, performance.now() - start, failure === undefined);
     }
     this.sendNext();
@@ -203,7 +204,7 @@ export class Batcher<Item, Result> {
     const latest = performance.now() - MAX_WAIT;
     const inTime = this.waiting.findIndex(({ since }) => since > latest);
     const late = this.dequeue(inTime === -1 ? this.waiting.length : inTime);
-    for (const entry of late) entry.reject(new PlantStoreError('overloaded'));
+    for (const entry of late) entry.reject(new PlantStoreError(ERRORS.overloaded));
     // Further items would only time out as well.
     this.stuck ||= late.length > 0;
     const [oldest] = this.waiting;
@@ -252,12 +253,15 @@ export class Batcher<Item, Result> {
   }
 }
 
+function isPoolExhausted(failure: unknown): boolean {
+  return failure instanceof PlantStoreError && failure.kind === ERRORS.poolExhausted;
+}
+
 /** Whether the database may store other rows of a group, and the group has not reached its limits. */
-function canBePartial(error: unknown, halving: Halving): boolean {
-  const failure = driverFailure(error);
+function canBePartial(failure: unknown, halving: Halving): boolean {
   if (!(failure instanceof RefusedStatementError && failure.canBePartial)) return false;
   halving.failuresInARow += 1;
-  if (failure.code === 'row-locked') {
+  if (failure.kind === ERRORS.rowLocked) {
     // The whole group has waited for the lock. Its parts wait only shortly.
     if (!halving.isLocked) halving.since = performance.now();
     halving.isLocked = true;
@@ -281,7 +285,7 @@ function refuseExpired(group: readonly Waiting<unknown, never>[]): () => void {
   const refuse = (): void => {
     const latest = performance.now() - MAX_TIME;
     for (const entry of group) {
-      if (entry.since <= latest) entry.reject(new PlantStoreError('database-too-slow'));
+      if (entry.since <= latest) entry.reject(new PlantStoreError(ERRORS.databaseTooSlow));
     }
     const next = group.find(({ since }) => since > latest);
     if (next !== undefined) timer = wait(next.since);

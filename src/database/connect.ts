@@ -5,14 +5,8 @@ import type { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { databaseServers } from '../config/database-url.js';
 import { StartupError } from '../errors/startup.error.js';
-import {
-  describeFailure,
-  driverFailure,
-  isOutage,
-  isRefusal,
-  NoPrimaryError,
-  StandbyError,
-} from './database-failure.js';
+import { isOutage, isRefusal, NoPrimaryError, StandbyError } from './database-failure.js';
+import { describeFailure } from '../observability/describe-failure.js';
 import { hostOf } from './connections/find-primary.js';
 
 /** Timeouts of the start, in milliseconds. */
@@ -98,8 +92,7 @@ function timeout(error: unknown, server: string, seconds: number): string {
 }
 
 /** Whether a retry can succeed. Wrong credentials or TLS settings are permanent. */
-function isTransient(failure: unknown): boolean {
-  const error = driverFailure(failure);
+function isTransient(error: unknown): boolean {
   if (error instanceof NoPrimaryError) return [...error.failures.values()].some(isTransient);
   if (!isOutage(error) || isRefusal(error)) return false;
   // PgBouncer in statement mode refuses every transaction.

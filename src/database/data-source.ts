@@ -1,5 +1,6 @@
 import pg from 'pg';
-import type { DataSourceOptions, Logger, MigrationInterface } from 'typeorm';
+import { DataSource, QueryFailedError } from 'typeorm';
+import type { DataSourceOptions, Logger, MigrationInterface, QueryRunner } from 'typeorm';
 import type { Observability } from '../observability/observability.module.js';
 import { BoundedPool } from './connections/bounded-pool.js';
 import { DATABASE_LIMITS } from './limits.js';
@@ -55,4 +56,39 @@ export function dataSourceOptions(
       pipeline: true,
     },
   } as const satisfies DataSourceOptions;
+}
+
+/**
+ * A DataSource, not connected yet, that throws the failures of the driver and of the pool as they are. TypeORM would
+ * wrap each in an error that contains the statement.
+ */
+export function dataSourceOf(options: DataSourceOptions): DataSource {
+  const dataSource = new DataSource(options);
+  const { driver } = dataSource;
+  const create = driver.createQueryRunner.bind(driver);
+  driver.createQueryRunner = (mode) => passFailuresOn(create(mode) as PostgresQueryRunner);
+  return dataSource;
+}
+
+interface PostgresQueryRunner extends QueryRunner {
+  /** Private in TypeORM. Called with a failure when the connection breaks while no statement runs. */
+  releasePostgresConnection(failure?: Error): Promise<void>;
+}
+
+function passFailuresOn(runner: PostgresQueryRunner): QueryRunner {
+  const query = runner.query.bind(runner) as (...parts: unknown[]) => Promise<never>;
+  runner.query = async (...parts: unknown[]) => {
+    try {
+      return await query(...parts);
+    } catch (error) {
+      throw error instanceof QueryFailedError ? error.driverError : error;
+    }
+  };
+  // A broken connection stays with its user until the release, so that the next statement fails like any other on a
+  // broken connection. TypeORM would answer that the runner is released already, as if the service had a bug.
+  const release = runner.releasePostgresConnection.bind(runner);
+  runner.releasePostgresConnection = async (failure) => {
+    if (failure === undefined) await release();
+  };
+  return runner;
 }

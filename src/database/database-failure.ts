@@ -1,11 +1,9 @@
 import { DatabaseError } from 'pg';
-import {
-  QueryFailedError,
-  QueryRunnerAlreadyReleasedError,
-  QueryRunnerProviderAlreadyReleasedError,
-  TypeORMError,
-} from 'typeorm';
+import { TypeORMError } from 'typeorm';
+import { ERRORS } from '../errors/common-errors.js';
+import type { ErrorKind } from '../errors/error-kind.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
+import { describeFailure } from '../observability/describe-failure.js';
 
 /** read-only transaction: the server is a standby, during a failover or behind an outdated address. */
 const READ_ONLY = '25006';
@@ -34,8 +32,7 @@ const OUTAGE_STATES = [
  * Whether the database cannot serve now, as opposed to a wrong statement. Pool and protocol errors have neither class
  * nor code, so every error that is not known to be a bug counts as an outage.
  */
-export function isOutage(failure: unknown): failure is Error {
-  const error = driverFailure(failure);
+export function isOutage(error: unknown): error is Error {
   if (error instanceof DatabaseError) {
     return OUTAGE_STATES.some((state) => String(error.code).startsWith(state));
   }
@@ -96,12 +93,11 @@ export function isOnlyStandby(failure: unknown): boolean {
 
 /** Whether the connection failed. If PostgreSQL itself reports the error, the connection works. */
 export function isDisconnection(outage: unknown): boolean {
-  return !(driverFailure(outage) instanceof DatabaseError || isReadOnly(outage));
+  return !(outage instanceof DatabaseError || isReadOnly(outage));
 }
 
 /** Whether the server or the session is read-only. */
-export function isReadOnly(failure: unknown): boolean {
-  const error = driverFailure(failure);
+export function isReadOnly(error: unknown): boolean {
   return (
     error instanceof StandbyError ||
     error instanceof ReadOnlyError ||
@@ -109,24 +105,32 @@ export function isReadOnly(failure: unknown): boolean {
   );
 }
 
-/** TypeORM's errors for a connection that broke while no statement was running. */
-const BROKEN_BETWEEN_STATEMENTS = [
-  QueryRunnerAlreadyReleasedError,
-  QueryRunnerProviderAlreadyReleasedError,
-];
+/**
+ * A transaction was to be committed although one of its statements had failed. PostgreSQL rolls it back without an error
+ * (manual, chapter 3.4).
+ */
+export class RolledBackError extends Error {
+  override readonly name = 'RolledBackError';
 
-const BUGS = [TypeORMError, TypeError, RangeError, ReferenceError, SyntaxError];
+  constructor() {
+    super('the transaction was rolled back: the failure of one of its statements was caught');
+  }
+}
+
+const BUGS = [RolledBackError, TypeORMError, TypeError, RangeError, ReferenceError, SyntaxError];
 
 /** Whether a single row can have caused the failure: data exception, integrity constraint violation. */
 export function isCausedByRow(failure: unknown): boolean {
   return failure instanceof DatabaseError && /^2[23]/.test(String(failure.code));
 }
 
-/** SQLSTATEs of a statement that took too long. Others may succeed. */
-const TIMEOUT_STATES = {
-  '55P03': 'row-locked', // lock not available: the lock timeout
-  '57014': 'database-too-slow', // query canceled: the statement timeout
-} as const satisfies Record<string, string>;
+/** SQLSTATEs of a statement that took too long, or was in the way of other transactions. Others may succeed. */
+const ENDED_STATES = {
+  '40001': ERRORS.transactionConflict, // serialization failure
+  '40P01': ERRORS.transactionConflict, // deadlock detected
+  '55P03': ERRORS.rowLocked, // lock not available: the lock timeout
+  '57014': ERRORS.databaseTooSlow, // query canceled: the statement timeout
+} as const satisfies Record<string, ErrorKind>;
 
 /**
  * SQLSTATEs with which a server that works can refuse some rows and store others: it cannot reach the server that holds
@@ -135,10 +139,10 @@ const TIMEOUT_STATES = {
  */
 const PARTIAL_STATES = /^(08|55P03|57P0[123]|58|XX)/;
 
-/** The server refused the statement: `database-too-slow`, `row-locked` or `database-unavailable`. */
+/** The server refused the statement: `database-unavailable`, or a code of {@link ENDED_STATES}. */
 export class RefusedStatementError extends PlantStoreError {
   constructor(readonly state: string | undefined) {
-    super(isTimeoutState(state) ? TIMEOUT_STATES[state] : 'database-unavailable');
+    super(isEndedState(state) ? ENDED_STATES[state] : ERRORS.databaseUnavailable);
   }
 
   /** Whether the statement can succeed for other rows. */
@@ -147,38 +151,24 @@ export class RefusedStatementError extends PlantStoreError {
   }
 }
 
-function isTimeoutState(state: string | undefined): state is keyof typeof TIMEOUT_STATES {
-  return state !== undefined && Object.hasOwn(TIMEOUT_STATES, state);
+function isEndedState(state: string | undefined): state is keyof typeof ENDED_STATES {
+  return state !== undefined && Object.hasOwn(ENDED_STATES, state);
 }
 
-/** Whether the server ended a statement that took too long or waited for a lock, and goes on with others. */
-export function isTimeout(failure: unknown): boolean {
-  const error = driverFailure(failure);
-  return error instanceof DatabaseError && isTimeoutState(error.code);
+/** Whether the server ended a statement for its time or for other transactions, and goes on with others. */
+export function isEndedByServer(error: unknown): boolean {
+  return error instanceof DatabaseError && isEndedState(error.code);
+}
+
+/** Whether PostgreSQL rolled a transaction back that may succeed when it is repeated (manual, chapter 13.5). */
+export function isConflict(failure: unknown): boolean {
+  // During the start, the pool passes errors of the driver on.
+  const refused =
+    failure instanceof DatabaseError ? new RefusedStatementError(failure.code) : failure;
+  return refused instanceof RefusedStatementError && refused.kind === ERRORS.transactionConflict;
 }
 
 /** Whether the server refused the login or does not have the database. A retry would fail as well. */
 export function isRefusal(failure: unknown): boolean {
   return failure instanceof DatabaseError && /^(28|3D)/.test(String(failure.code));
-}
-
-/** Describes a failure for the log and for operators, without statements, values or user names. */
-export function describeFailure(failure: unknown): string {
-  const error = driverFailure(failure);
-  if (error instanceof AggregateError) return error.errors.map(describeFailure).join(', ');
-  const text = error instanceof Error ? error.message : String(error);
-  // Citus names a worker with the role: `postgres@10.0.0.7:5432`. The connection's own error follows on further lines.
-  const message = text.replaceAll(/[^\s@"]+@(?=[^\s@]+:\d+\b)/g, '').replaceAll(/\s*\n\s*/g, ' ');
-  // A refused login contains the role, in the language and with the quotation marks of the server.
-  return error instanceof DatabaseError && error.code?.startsWith('28')
-    ? `${message.replaceAll(/["'«»„“”‘’‹›][^"'«»„“”‘’‹›]+["'«»„“”‘’‹›]/g, '…')} (${error.code})`
-    : message;
-}
-
-/** Unwraps TypeORM's error, which contains the statement, to the error of the driver or the pool. */
-export function driverFailure(failure: unknown): unknown {
-  if (BROKEN_BETWEEN_STATEMENTS.some((type) => failure instanceof type)) {
-    return new PlantStoreError('database-unavailable');
-  }
-  return failure instanceof QueryFailedError ? failure.driverError : failure;
 }

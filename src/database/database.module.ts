@@ -5,11 +5,12 @@ import { DataSource } from 'typeorm';
 import { Metrics } from '../observability/metrics.js';
 import { Readiness } from '../observability/readiness.js';
 import type { Observability } from '../observability/observability.module.js';
-import { dataSourceOptions } from './data-source.js';
+import { dataSourceOf, dataSourceOptions } from './data-source.js';
 import type { DatabaseSchema, DatabaseSettings } from './data-source.js';
 import { poolOf } from './connections/bounded-pool.js';
 import { ConnectionShares } from './connection-shares.js';
 import { Statements } from './statements.js';
+import { Transactions } from './transactions.js';
 
 const NO_POOL = { used: 0, idle: 0, pending: 0, max: 0 };
 
@@ -31,14 +32,17 @@ export class DatabaseModule {
       module: DatabaseModule,
       global: true,
       imports: [
-        TypeOrmModule.forRoot({
-          ...dataSourceOptions(settings, schema, observability),
-          // The start connects with a timeout, while the health port already answers (connect.ts).
-          manualInitialization: true,
+        TypeOrmModule.forRootAsync({
+          useFactory: () => ({
+            ...dataSourceOptions(settings, schema, observability),
+            // The start connects with a timeout, while the health port already answers (connect.ts).
+            manualInitialization: true,
+          }),
+          dataSourceFactory: async (options) => dataSourceOf(options!),
         }),
       ],
-      providers: [Statements, ConnectionShares],
-      exports: [Statements, ConnectionShares],
+      providers: [Statements, ConnectionShares, Transactions],
+      exports: [Statements, ConnectionShares, Transactions],
     };
   }
 }

@@ -6,8 +6,11 @@ export const DATABASE_LIMITS = {
   statement: 5_000,
   /** For a statement, enforced by the service: the server may hang, or disappear without closing the connection. */
   reply: 6_000,
-  /** For a lock that another transaction holds, enforced by the server. */
-  lock: 1_000,
+  /**
+   * For a lock that another transaction holds, enforced by the server. Longer than `deadlock_timeout`, by default 1 s,
+   * after which the server looks for a deadlock. Otherwise it would report each deadlock as a lock timeout.
+   */
+  lock: 1_200,
   /** For the next statement of a transaction, enforced by the server: this process was paused, and holds locks. */
   idleInTransaction: 5_000,
   /** For an idle connection. */

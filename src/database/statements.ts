@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { QueryConfig, QueryResult, QueryResultRow } from 'pg';
-import { DataSource } from 'typeorm';
+import { DataSource, QueryRunnerAlreadyReleasedError } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { poolOf } from './connections/bounded-pool.js';
 import type { PoolClient } from './connections/pool-client.js';
+import { repeatAfterConflict } from './repeat-after-conflict.js';
 
 /** A statement with its values. A statement with a name is prepared, so each name must always have the same text. */
 export type Statement = QueryConfig<unknown[]>;
@@ -14,28 +16,23 @@ export type Statement = QueryConfig<unknown[]>;
  */
 const SLOW_READ = 20;
 
-/** Runs SQL that TypeORM cannot express, or not as efficiently. */
+/** Runs SQL that TypeORM cannot express, or not as efficiently, each statement in one round trip. */
 @Injectable()
 export class Statements {
   constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
 
   /**
-   * Runs a statement in a separate transaction, in one round trip.
+   * Runs a statement in a separate transaction. Repeats it if it is in conflict with concurrent transactions.
    *
    * @param onCitus the statement for a database that is distributed with Citus
-   * @throws PlantStoreError `database-unavailable`, or `overloaded` if all connections are in use
+   * @throws PlantStoreError `database-unavailable`, `pool-exhausted` if all connections are in use, and others
    * @throws DatabaseError when the statement is at fault
    */
-  async run<Row extends QueryResultRow>(
+  run<Row extends QueryResultRow>(
     statement: Statement,
-    onCitus: () => Statement = () => statement,
+    onCitus?: () => Statement,
   ): Promise<QueryResult<Row>> {
-    const client = await this.lend();
-    try {
-      return await client.query<Row>(client.hasCitus ? onCitus() : statement);
-    } finally {
-      client.release();
-    }
+    return repeatAfterConflict(() => this.lend((client) => send<Row>(client, statement, onCitus)));
   }
 
   /** Whether the database is distributed with Citus. */
@@ -48,23 +45,51 @@ export class Statements {
    *
    * @throws PlantStoreError like {@link run}
    */
-  async rows<Row extends readonly unknown[]>(statement: Statement): Promise<readonly Row[]> {
-    const client = await this.lend();
+  rows<Row extends readonly unknown[]>(statement: Statement): Promise<readonly Row[]> {
+    return repeatAfterConflict(() => this.lend((client) => read<Row>(client, statement)));
+  }
+
+  /** Statements in the transaction of a manager. A conflict ends the transaction, which is repeated as a whole. */
+  in({ queryRunner }: EntityManager): Pick<Statements, 'run' | 'rows'> {
+    if (queryRunner === undefined) return this;
+    const connection = (): Promise<PoolClient> => {
+      // By now, the connection may belong to somebody else.
+      if (queryRunner.isReleased) throw new QueryRunnerAlreadyReleasedError();
+      return queryRunner.connect();
+    };
+    return {
+      run: async (statement, onCitus) => send(await connection(), statement, onCitus),
+      rows: async (statement) => read(await connection(), statement),
+    };
+  }
+
+  private async lend<Result>(use: (client: PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await poolOf(this.dataSource)?.lend();
+    if (client === undefined) throw new Error('the database is not connected yet');
     try {
-      const start = performance.now();
-      const { rows } = await client.query<Row & QueryResultRow>({ ...statement, rowMode: 'array' });
-      if (statement.name !== undefined && performance.now() - start > SLOW_READ) {
-        await client.forget(statement.name);
-      }
-      return rows;
+      return await use(client);
     } finally {
       client.release();
     }
   }
+}
 
-  private async lend(): Promise<PoolClient> {
-    const client = await poolOf(this.dataSource)?.lend();
-    if (client === undefined) throw new Error('the database is not connected yet');
-    return client;
+function send<Row extends QueryResultRow>(
+  client: PoolClient,
+  statement: Statement,
+  onCitus: () => Statement = () => statement,
+): Promise<QueryResult<Row>> {
+  return client.query<Row>(client.hasCitus ? onCitus() : statement);
+}
+
+async function read<Row extends readonly unknown[]>(
+  client: PoolClient,
+  statement: Statement,
+): Promise<readonly Row[]> {
+  const start = performance.now();
+  const { rows } = await client.query<Row & QueryResultRow>({ ...statement, rowMode: 'array' });
+  if (statement.name !== undefined && performance.now() - start > SLOW_READ) {
+    await client.forget(statement.name);
   }
+  return rows;
 }

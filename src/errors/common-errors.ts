@@ -181,4 +181,10 @@ export const ERRORS = defineErrors([0, 19], {
     remedy: 'Retry',
     retryAfter: 1,
   },
+  transactionConflict: {
+    number: 50311,
+    message: 'concurrent transactions are in conflict',
+    remedy: 'Retry',
+    retryAfter: 1,
+  },
 });

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import { LOGGER } from '../observability/logger.js';
 import { poolOf } from '../database/connections/bounded-pool.js';
-import { describeFailure } from '../database/database-failure.js';
+import { describeFailure } from '../observability/describe-failure.js';
 import { DATABASE_LIMITS } from '../database/limits.js';
 import type { PoolClient } from '../database/connections/pool-client.js';
 

@@ -56,9 +56,9 @@ export class PlantsService {
     plant: PlantReplacementDto,
     precondition?: Precondition,
   ): Promise<StoredPlantDto> {
-    const replaced = await this.plants.changes.replace(id, plant, precondition);
+    const replaced = this.found(id, await this.plants.changes.replace(id, plant, precondition));
     this.nameIndex.noteNames([plant.name]);
-    return this.found(id, replaced);
+    return replaced;
   }
 
   /** @throws PlantStoreError like {@link replace} */
@@ -67,9 +67,9 @@ export class PlantsService {
     patch: PlantPatchDto,
     precondition?: Precondition,
   ): Promise<StoredPlantDto> {
-    const patched = await this.plants.changes.patch(id, patch, precondition);
+    const patched = this.found(id, await this.plants.changes.patch(id, patch, precondition));
     if (patch.name !== undefined) this.nameIndex.noteNames([patch.name]);
-    return this.found(id, patched);
+    return patched;
   }
 
   /** @throws PlantStoreError `no-such-plant`, `precondition-failed` */

@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import type { DataSource, FindOptionsWhere, Repository } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
 import type { ConnectionShares } from '../database/connection-shares.js';
+import type { Transactions } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
@@ -18,6 +19,7 @@ export interface ChangesOptions<Entity, Dto> {
   readonly constraints: ConstraintErrors;
   readonly dataSource: DataSource;
   readonly shares: ConnectionShares;
+  readonly transactions: Transactions;
 }
 
 /** What the body of a change may have. The other members are those of the entity. */
@@ -91,19 +93,21 @@ export class Changes<Entity extends Identified, Dto extends object> {
     precondition: Precondition | undefined,
     perform: (rows: Repository<Entity>) => Promise<Entity | undefined>,
   ): Promise<Entity | undefined> {
-    const { entity, constraints, dataSource, shares, represent } = this.options;
-    const change = (): Promise<Entity | undefined> => {
-      if (precondition === undefined) return perform(dataSource.getRepository(entity));
-      return dataSource.transaction(async (manager) => {
-        const rows = manager.getRepository(entity);
+    const { entity, constraints, dataSource, shares, transactions, represent } = this.options;
+    const rows = dataSource.getRepository(entity);
+    const changeIfSame = () =>
+      transactions.run(async (manager) => {
+        const locked = manager.withRepository(rows);
         const where = { id } as FindOptionsWhere<Entity>;
-        const row = await rows.findOne({ where, lock: { mode: 'pessimistic_write' } });
+        const row = await locked.findOne({ where, lock: { mode: 'pessimistic_write' } });
         if (row === null) return undefined;
-        if (!precondition(represent(row))) throw new PlantStoreError(ERRORS.preconditionFailed);
-        return perform(rows);
+        if (precondition?.(represent(row)) === false) {
+          throw new PlantStoreError(ERRORS.preconditionFailed);
+        }
+        return perform(locked);
       });
-    };
-    return withConstraintErrors(constraints, () => shares.changes.run(change));
+    const change = () => shares.changes.run(() => perform(rows));
+    return withConstraintErrors(constraints, precondition === undefined ? change : changeIfSame);
   }
 
   /** TypeORM returns the rows of RETURNING as the driver does. */

@@ -1,5 +1,4 @@
 import { DatabaseError } from 'pg';
-import { driverFailure } from '../database/database-failure.js';
 import type { ErrorKind } from '../errors/error-kind.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
@@ -17,8 +16,7 @@ export async function withConstraintErrors<Result>(
   try {
     return await work();
   } catch (error) {
-    const failure = driverFailure(error);
-    const constraint = failure instanceof DatabaseError ? failure.constraint : undefined;
+    const constraint = error instanceof DatabaseError ? error.constraint : undefined;
     const kind = constraint === undefined ? undefined : errors[constraint];
     throw kind === undefined ? error : new PlantStoreError(kind);
   }

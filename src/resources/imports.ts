@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { driverFailure, isCausedByRow } from '../database/database-failure.js';
+import { isCausedByRow } from '../database/database-failure.js';
 import type { Slots } from '../database/slots.js';
 import type { ErrorDto } from '../http/errors/error.dto.js';
 import { toAnswer } from '../http/errors/to-answer.js';
@@ -107,12 +107,10 @@ export class Imports<Content extends Identified> {
         if (storing.get(id) === current) storing.delete(id);
       }
     } catch (error) {
-      const isOfRow = isCausedByRow(driverFailure(error));
+      const isOfRow = isCausedByRow(error);
       const { status, body } = toAnswer(error);
       if (status >= 500 && !isOfRow) throw error;
-      if (isOfRow) {
-        this.options.logger.error({ err: driverFailure(error) }, 'the database refused a line');
-      }
+      if (isOfRow) this.options.logger.error({ err: error }, 'the database refused a line');
       return { line: line.number, error: body.error, message: body.message };
     }
   }

@@ -6,6 +6,7 @@ import { DataSource } from 'typeorm';
 import { ConnectionShares } from '../database/connection-shares.js';
 import { Slots } from '../database/slots.js';
 import { Statements } from '../database/statements.js';
+import { Transactions } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
 import type { PageParameters } from '../http/answers/page.js';
 import { LOGGER } from '../observability/logger.js';
@@ -73,6 +74,7 @@ export class Resources {
     @InjectDataSource() private readonly dataSource: DataSource,
     private readonly statements: Statements,
     private readonly shares: ConnectionShares,
+    private readonly transactions: Transactions,
     private readonly metrics: Metrics,
     @Inject(TRACER) private readonly tracer: Tracer,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -89,7 +91,7 @@ export class Resources {
       onCreated = () => {},
     }: ResourceOptions<Content<Entity> & Identified, Query>,
   ): Resource<Entity, Content<Entity> & Identified, Query> {
-    const { dataSource, statements, shares, metrics, tracer, logger } = this;
+    const { dataSource, statements, shares, transactions, metrics, tracer, logger } = this;
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
     const represent = (content: object, dtoClass: Type = dto) =>
@@ -102,7 +104,7 @@ export class Resources {
       pages,
       represent: represent as Resource<Entity, Content<Entity> & Identified, Query>['represent'],
       lookups: new GroupLookup<Entity>({ ...base, slots: this.longSlots }),
-      changes: new Changes({ ...base, entity, represent }),
+      changes: new Changes({ ...base, entity, represent, transactions }),
       imports: new Imports({ dto, creates, tracer, logger, slots: this.importSlots }),
       exports: new Exports({ pages, shares, tracer, slots: this.exportSlots }),
     };

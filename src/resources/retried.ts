@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { driverFailure } from '../database/database-failure.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
 /** How long an outage is waited for, in milliseconds. A failover takes up to 30 s. */
@@ -29,7 +28,6 @@ export async function retried<Result>(
 }
 
 /** Whether clients are told to send a request that fails so again. */
-function isTemporary(error: unknown): boolean {
-  const failure = driverFailure(error);
+function isTemporary(failure: unknown): boolean {
   return failure instanceof PlantStoreError && failure.kind.retryAfter !== undefined;
 }

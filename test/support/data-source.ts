@@ -1,7 +1,7 @@
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
-import { dataSourceOptions } from '../../src/database/data-source.js';
+import { dataSourceOf, dataSourceOptions } from '../../src/database/data-source.js';
 import { FEATURES } from '../../src/features.js';
 import { schemaOf } from '../../src/resources/feature.js';
 import { Metrics } from '../../src/observability/metrics.js';
@@ -12,7 +12,7 @@ export function createDataSource(
   url: string,
   { poolMax = 1, logger = pino({ level: 'silent' }) }: { poolMax?: number; logger?: Logger } = {},
 ): DataSource {
-  return new DataSource(
+  return dataSourceOf(
     dataSourceOptions({ url, poolMax }, schemaOf(FEATURES), {
       logger,
       metrics: new Metrics(),

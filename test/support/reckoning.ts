@@ -50,7 +50,7 @@ export function contradictions(
 }
 
 /** Refusals of creates and look-ups while something is amiss: the queue, the pool, the database, the process. */
-const TEMPORARY = new Set(['50300', '50301', '50302', '50304', '50305', '50310']);
+const TEMPORARY = new Set(['50300', '50301', '50302', '50304', '50305', '50310', '50311']);
 
 /** What is wrong with the answer to the look-up of an acknowledged plant: only an outage may hide the plant. */
 export function misreading(plant: WantedPlant, outcome: Outcome): string | undefined {

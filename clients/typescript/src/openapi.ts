@@ -147,6 +147,7 @@ export interface components {
              *     - 50308: too many large bodies are being received
              *     - 50309: too many large answers are being sent
              *     - 50310: another transaction holds the row or the table
+             *     - 50311: concurrent transactions are in conflict
              */
             error: number;
             /** @description Text describing the error. */
@@ -391,6 +392,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {
@@ -582,6 +585,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {
@@ -751,6 +756,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {
@@ -929,6 +936,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {
@@ -1112,6 +1121,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {
@@ -1330,6 +1341,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {
@@ -1509,6 +1522,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {
@@ -1730,6 +1745,8 @@ export interface operations {
              *     50305: the database takes too long
              *
              *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
              */
             503: {
                 headers: {

@@ -1,31 +1,23 @@
-import { performance } from 'node:perf_hooks';
-import type { EventLoopUtilization } from 'node:perf_hooks';
 import { callbackify } from 'node:util';
-import { DatabaseError, Pool } from 'pg';
+import { Pool } from 'pg';
 import type { PoolConfig } from 'pg';
 import type { DataSource } from 'typeorm';
 import { databaseServers } from '../../config/database-url.js';
-import type { DatabaseServers } from '../../config/database-url.js';
+import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { describeFailure } from '../../observability/describe-failure.js';
 import type { PoolUse } from '../../observability/metrics.js';
 import { operationOf } from '../../observability/tracer.js';
 import type { Observability } from '../../observability/observability.module.js';
-import {
-  describeFailure,
-  isDisconnection,
-  isOutage,
-  isOnlyStandby,
-  isReadOnly,
-  isTimeout,
-  OutdatedPrimaryError,
-  RefusedStatementError,
-  ReplyTimeoutError,
-} from '../database-failure.js';
-import { findPrimary, hostOf } from './find-primary.js';
-import { DATABASE_LIMITS } from '../limits.js';
+import { isOnlyStandby, ReplyTimeoutError } from '../database-failure.js';
+import { isTimedOut, now, withTimeout } from './connection-timeout.js';
+import type { Moment } from './connection-timeout.js';
+import { Failures } from './failures.js';
+import { hostOf } from './find-primary.js';
 import { Outage } from './outage.js';
 import { PoolClient } from './pool-client.js';
-import type { StatementRunner, Timeline } from './pool-client.js';
+import type { PoolClientConfig, StatementRunner } from './pool-client.js';
+import { Servers } from './servers.js';
 
 /** Most requests that may wait for a connection. */
 const MAX_WAITING = 1_000;
@@ -35,12 +27,6 @@ const POOL_TIMEOUT = 'timeout exceeded when trying to connect';
 
 /** A failover is over after this time, in milliseconds. Patroni detects a lost leader after its `ttl`, 30 s by default. */
 const FAILOVER = 60_000;
-
-/**
- * Milliseconds without a refusal until the database counts as recovered. On a full disk, some statements still succeed,
- * because their rows fit into existing pages.
- */
-const RECOVERY = 5_000;
 
 export type BoundedPoolOptions = PoolConfig & {
   /** With one host or several. */
@@ -65,14 +51,15 @@ const CallbackPool = Pool as unknown as new (config: object) => Omit<Pool, 'conn
  * A pool with connections to a primary only. If the URL has several hosts, all connections lead to the host that was
  * last found to be the primary; when it fails, the pool looks for the primary again. A request for a connection waits
  * until a timeout, and fails at once during an outage or after other requests have timed out. Failures are
- * {@link PlantStoreError}s: `pool-exhausted` if all connections are in use, `database-too-slow` and `row-locked` if the
- * server ended the statement, otherwise `database-unavailable`. Errors that the statement itself has caused are passed on
+ * {@link PlantStoreError}s: `pool-exhausted` if all connections are in use, `database-too-slow`, `row-locked` and
+ * `transaction-conflict` if the server ended the statement, otherwise `database-unavailable`. Errors that the statement itself has caused are passed on
  * unchanged.
  */
 export class BoundedPool extends CallbackPool implements StatementRunner {
   private readonly observability: Observability;
   private readonly replyTimeout: number;
-  private readonly servers: DatabaseServers;
+  private readonly servers: Servers;
+  private readonly failures: Failures;
   /** All clients, also those that still connect. */
   private readonly clients = new Set<PoolClient>();
   /** Connections with a session. */
@@ -86,15 +73,6 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 
   /** A wait for a connection has timed out, and no statement has succeeded since. */
   private isExhausted = false;
-
-  /** By operation, such as INSERT, that the database refuses, for example because of a full disk. */
-  private readonly refusals = new Map<string, { last: number; count: number }>();
-
-  /** The newest of a server that was reached. */
-  private timeline: Timeline | undefined;
-
-  /** Servers with an older timeline that were reported. */
-  private readonly replaced = new Set<string>();
 
   private readonly outage = new Outage({
     probe: (signal) => this.probe(signal),
@@ -123,9 +101,15 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       },
       onConnect: (client: PoolClient) => this.adopt(client),
     });
-    this.servers = servers;
     this.replyTimeout = options.replyTimeout;
     this.observability = observability;
+    this.servers = new Servers(servers, observability.logger);
+    this.failures = new Failures({
+      logger: observability.logger,
+      outage: this.outage,
+      hasSeveralHosts: this.servers.areSeveral,
+      isConnected: () => this.connections.size > 0,
+    });
   }
 
   /** The URL of the host that was last found to be the primary, at first the first host. */
@@ -139,13 +123,8 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   get use(): PoolUse {
-    const { totalCount, idleCount, waitingCount, options } = this;
-    return {
-      used: totalCount - idleCount,
-      idle: idleCount,
-      pending: waitingCount,
-      max: options.max,
-    };
+    const { totalCount, idleCount: idle, waitingCount: pending, options } = this;
+    return { used: totalCount - idle, idle, pending, max: options.max };
   }
 
   /** Whether the address has led to a standby for longer than a failover takes. */
@@ -165,14 +144,9 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 
   /** A connection to the primary that does not count towards the pool. The caller must close it. */
   async connectApart(applicationName: string): Promise<PoolClient> {
-    const { options, replyTimeout } = this;
-    const client = new PoolClient({ ...options, replyTimeout, application_name: applicationName });
+    const client = new PoolClient({ ...this.clientConfig, application_name: applicationName });
     try {
-      await withTimeout(client, async () => {
-        await client.connect();
-        await client.adoptSession(this.servers.mustWrite);
-        await this.requireNewest(client);
-      });
+      await this.servers.connect(client);
       return client;
     } catch (error) {
       client.abandon();
@@ -187,7 +161,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       return;
     }
     // Later, outages are what makes the pool look for the primary.
-    if (!this.isServing && this.connections.size === 0 && this.servers.urls.length > 1) {
+    if (!this.isServing && this.connections.size === 0 && this.servers.areSeveral) {
       callbackify(() => this.probe(new AbortController().signal))((failure) => {
         if (failure) callback(failure, undefined, () => {});
         else this.checkOut(callback);
@@ -215,10 +189,10 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       try {
         const result = await send();
         this.isExhausted = false;
-        this.noteSuccess(operation);
+        this.failures.noteSuccess(operation);
         return result;
       } catch (error) {
-        throw this.statementFailure(client, operation, error);
+        throw this.isServing ? this.failures.ofStatement(client, operation, error) : error;
       }
     });
   }
@@ -229,53 +203,19 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   private async adopt(client: PoolClient): Promise<void> {
-    // The pool's own timeout covers only connecting, not the first query.
-    await withTimeout(client, async () => {
-      await client.adoptSession(this.servers.mustWrite, this);
-      await this.requireNewest(client);
-    });
+    await withTimeout(client, () => this.servers.adopt(client, this));
     this.hasCitus = client.hasCitus;
     this.connections.add(client);
     client.once('end', () => this.connections.delete(client));
-    this.noteSuccess('new connections');
-  }
-
-  /**
-   * A primary that was replaced, but not shut down, still takes connections and writes. Of several hosts, only the server
-   * with the newest timeline is used.
-   *
-   * @returns the number of the timeline; 0 if it is not known
-   * @throws OutdatedPrimaryError
-   */
-  private async requireNewest(client: PoolClient): Promise<number> {
-    if (this.servers.urls.length === 1) return 0;
-    const timeline = await client.timeline();
-    if (timeline === undefined) return 0;
-    const { number } = timeline;
-    const newest = timeline.system === this.timeline?.system ? this.timeline.number : 0;
-    if (number < newest) {
-      const error = new OutdatedPrimaryError(number, newest);
-      this.reportReplaced(client, error);
-      throw error;
-    }
-    this.timeline = timeline;
-    return number;
-  }
-
-  /** Whoever writes to this server by another way loses what is written. */
-  private reportReplaced({ host, port }: PoolClient, { message: reason }: Error): void {
-    const server = `${host}:${port}`;
-    if (this.replaced.has(server)) return;
-    this.replaced.add(server);
-    this.observability.logger.error({ server, reason }, 'a replaced primary is still running');
+    this.failures.noteConnection();
   }
 
   /** The failure of a request that would only wait for a timeout. */
   private refusal(): PlantStoreError | undefined {
-    if (this.outage.isKnown) return new PlantStoreError('database-unavailable');
+    if (this.outage.isKnown) return new PlantStoreError(ERRORS.databaseUnavailable);
     const { used, max, pending } = this.use;
     return pending >= MAX_WAITING || (this.isExhausted && used >= max)
-      ? new PlantStoreError('pool-exhausted')
+      ? new PlantStoreError(ERRORS.poolExhausted)
       : undefined;
   }
 
@@ -283,55 +223,14 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     if (!this.isServing) return failure;
     if (failure.message === POOL_TIMEOUT) {
       this.isExhausted = true;
-      return new PlantStoreError('pool-exhausted');
+      return new PlantStoreError(ERRORS.poolExhausted);
     }
-    // If other connections work, a refused connection is not an outage.
-    this.note('new connections', failure, isTimedOut(start));
-    return new PlantStoreError('database-unavailable');
+    return this.failures.ofConnection(failure, isTimedOut(start));
   }
 
-  private statementFailure(client: PoolClient, operation: string, error: unknown): unknown {
-    if (!this.isServing || !isOutage(error)) return error;
-    // A new connection may lead to the new primary. This connection would stay with the standby.
-    if (isReadOnly(error)) void client.end();
-    if (!isTimeout(error)) this.note(operation, error, false);
-    return error instanceof DatabaseError
-      ? new RefusedStatementError(error.code)
-      : new PlantStoreError('database-unavailable');
-  }
-
-  /** @param isKnown whether the failure is an outage for sure */
-  private note(operation: string, failure: Error, isKnown: boolean): void {
-    const isGone = isDisconnection(failure) || this.connections.size === 0;
-    if (!isGone) this.noteRefusal(operation, failure);
-    // Another host can be the primary now.
-    const hasMoved = isReadOnly(failure) && this.servers.urls.length > 1;
-    if (isGone || hasMoved) this.outage.suspect(failure, isKnown);
-  }
-
-  private noteRefusal(operation: string, error: unknown): void {
-    const { count } = this.refusals.get(operation) ?? { count: 0 };
-    if (count === 0) {
-      const reason = describeFailure(error);
-      this.observability.logger.error({ reason }, `the database refuses ${operation}`);
-    }
-    this.refusals.set(operation, { last: performance.now(), count: count + 1 });
-  }
-
-  private noteSuccess(operation: string): void {
-    const refusal = this.refusals.get(operation);
-    if (refusal === undefined || performance.now() - refusal.last < RECOVERY) return;
-    this.refusals.delete(operation);
-    this.observability.logger.info(
-      { refused: refusal.count },
-      `the database accepts ${operation} again`,
-    );
-  }
-
-  /** Looks for the primary, first at its last host. New connections will lead there. */
+  /** Looks for the primary. New connections will lead there. */
   private async probe(signal: AbortSignal): Promise<void> {
-    const hosts = new Set([this.url, ...this.servers.urls]);
-    const url = await findPrimary([...hosts], (host, end) => this.tryHost(host, end), signal);
+    const url = await this.servers.findPrimary(this.clientConfig, signal);
     if (url === this.url || signal.aborted) return;
     this.options.connectionString = url;
     for (const client of this.clients) client.abandon();
@@ -340,65 +239,9 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     }
   }
 
-  /** Tries a new connection, because connections of the pool may be broken without notice. */
-  private async tryHost(connectionString: string, signal: AbortSignal): Promise<number> {
-    const { options, replyTimeout } = this;
-    const client = new PoolClient({
-      ...options,
-      replyTimeout,
-      connectionString,
-      onCreate: () => {},
-    });
-    const abandon = (): void => client.abandon();
-    signal.addEventListener('abort', abandon, { once: true });
-    try {
-      return await withTimeout(client, async () => {
-        await client.connect();
-        await client.adoptSession(this.servers.mustWrite);
-        return this.requireNewest(client);
-      });
-    } finally {
-      signal.removeEventListener('abort', abandon);
-      abandon();
-    }
+  private get clientConfig(): PoolClientConfig {
+    return { ...this.options, replyTimeout: this.replyTimeout };
   }
-}
-
-/** Abandons a connection that is not ready in time. */
-async function withTimeout<Result>(
-  client: PoolClient,
-  connecting: () => Promise<Result>,
-): Promise<Result> {
-  // `setImmediate` first reads an answer that has already arrived.
-  let giveUp: NodeJS.Immediate | undefined;
-  const timer = setTimeout(() => {
-    giveUp = setImmediate(() => client.abandon());
-  }, DATABASE_LIMITS.connection);
-  try {
-    return await connecting();
-  } finally {
-    clearTimeout(timer);
-    clearImmediate(giveUp);
-  }
-}
-
-interface Moment {
-  readonly time: number;
-  readonly loop: EventLoopUtilization;
-}
-
-function now(): Moment {
-  return { time: performance.now(), loop: performance.eventLoopUtilization() };
-}
-
-/**
- * Whether a wait since then has timed out. A busy process notices the timeout before it reads an answer that has long
- * arrived. So the timeout counts only if the event loop was idle for at least half of the time.
- */
-function isTimedOut(start: Moment): boolean {
-  const { idle } = performance.eventLoopUtilization(start.loop);
-  const waited = performance.now() - start.time;
-  return waited >= DATABASE_LIMITS.connection && idle >= waited / 2;
 }
 
 /** TypeORM's pool, or `undefined` before the first connection. */

@@ -1,6 +1,11 @@
 import { Client, DatabaseError } from 'pg';
 import type { ClientConfig, QueryArrayConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
-import { ReadOnlyError, ReplyTimeoutError, StandbyError } from '../database-failure.js';
+import {
+  ReadOnlyError,
+  ReplyTimeoutError,
+  RolledBackError,
+  StandbyError,
+} from '../database-failure.js';
 import { DATABASE_LIMITS } from '../limits.js';
 
 /** Runs the statements of a connection, and observes their results. */
@@ -176,6 +181,7 @@ export class PoolClient extends CallbackClient {
     values?: unknown[],
   ): Promise<QueryResult<Row>> {
     const probe = Math.min(DATABASE_LIMITS.connection, this.replyTimeout / 3);
+    const isCommit = (typeof statement === 'string' ? statement : statement.text) === 'COMMIT';
     let timer = setTimeout(() => {
       this.runner?.onSilence();
       // A connection without a reply is closed: its next user would wait behind this statement.
@@ -185,6 +191,7 @@ export class PoolClient extends CallbackClient {
       return await new Promise((resolve, reject) => {
         super.query<Row>(statement, values, (failure, result) => {
           if (failure) reject(failure);
+          else if (result.command === 'ROLLBACK' && isCommit) reject(new RolledBackError());
           else resolve(result);
         });
       });
@@ -223,10 +230,9 @@ export class PoolClient extends CallbackClient {
       this.send<Row>(unnamed),
       this.send('COMMIT'),
     ]);
-    for (const part of [begun, committed]) {
-      if (part.status === 'rejected') throw part.reason;
-    }
+    if (begun.status === 'rejected') throw begun.reason;
     if (result.status === 'rejected') throw result.reason;
+    if (committed.status === 'rejected') throw committed.reason;
     return result.value;
   }
 

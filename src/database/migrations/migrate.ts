@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg, { DatabaseError } from 'pg';
-import { DataSource, MigrationExecutor } from 'typeorm';
-import type { DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
+import { MigrationExecutor } from 'typeorm';
+import type { DataSource, DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
 import { poolOf } from '../connections/bounded-pool.js';
+import { dataSourceOf } from '../data-source.js';
 import { serverOf, STARTUP_LIMITS } from '../connect.js';
 import type { Waiting } from '../connect.js';
-import { describeFailure, driverFailure } from '../database-failure.js';
+import { describeFailure } from '../../observability/describe-failure.js';
 import { indexProgress } from './index-progress.js';
 import { MigrationLock, SIGN_OF_LIFE, withoutTimeouts } from './migration-lock.js';
 import type { SignOfLife } from './migration-lock.js';
@@ -70,7 +71,7 @@ async function migrate<T>(
   change: (executor: MigrationExecutor, perform: Perform) => Promise<T>,
 ): Promise<T> {
   // Separate connections for the lock and for the migrations, because the connections of the pool have statement timeouts.
-  const separate = new DataSource({
+  const separate = dataSourceOf({
     ...dataSource.options,
     url: poolOf(dataSource)?.url,
     driver: pg,
@@ -146,10 +147,9 @@ async function whenFree(
       await step();
       return;
     } catch (error) {
-      const failure = driverFailure(error);
-      const isContention = failure instanceof DatabaseError && CONTENTION.has(String(failure.code));
+      const isContention = error instanceof DatabaseError && CONTENTION.has(String(error.code));
       if (!isContention || performance.now() > deadline) throw error;
-      log.info({ reason: describeFailure(failure) }, 'a migration waits for a lock: trying again');
+      log.info({ reason: describeFailure(error) }, 'a migration waits for a lock: trying again');
     }
     await sleep(4 * limits.tableLock, undefined, { signal });
   }

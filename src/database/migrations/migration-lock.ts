@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { QueryRunner } from 'typeorm';
 import { STARTUP_LIMITS } from '../connect.js';
 import type { Waiting } from '../connect.js';
-import { describeFailure } from '../database-failure.js';
+import { describeFailure } from '../../observability/describe-failure.js';
 
 /** Key of the advisory lock of all instances (PostgreSQL manual, chapter 13.3.5). Any number works. */
 const KEY = 7_526_841_013;

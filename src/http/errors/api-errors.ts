@@ -27,6 +27,7 @@ const COMMON: readonly ErrorKind[] = [
   ERRORS.poolExhausted,
   ERRORS.databaseTooSlow,
   ERRORS.rowLocked,
+  ERRORS.transactionConflict,
 ];
 
 /** What the header fields of failures mean. */

@@ -2,8 +2,8 @@ import { Catch, Inject } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { describeFailure, driverFailure } from '../../database/database-failure.js';
 import { answerFailure, endStarted } from './answer-failure.js';
+import { describeFailure } from '../../observability/describe-failure.js';
 import { LOGGER } from '../../observability/logger.js';
 import { Metrics } from '../../observability/metrics.js';
 import { RepeatedFailures } from '../../observability/repeated-failures.js';
@@ -21,14 +21,13 @@ export class ErrorFilter implements ExceptionFilter {
     private readonly metrics: Metrics,
   ) {}
 
-  catch(exception: unknown, host: ArgumentsHost): void {
+  catch(failure: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
     const response = http.getResponse<Response>();
     // The client disconnected before the end of its request: there is nobody to answer, and the service has not failed.
     if (request.destroyed && !request.complete) return;
 
-    const failure = driverFailure(exception);
     const answer = toAnswer(failure);
     if (answer.status >= 500) this.report(failure, request, answer.body);
     if (!response.headersSent) answerFailure(response, answer, this.metrics);

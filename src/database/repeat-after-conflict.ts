@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isConflict } from './database-failure.js';
+
+const MAX_ATTEMPTS = 3;
+
+/**
+ * Milliseconds after the first attempt until which another may begin. One that ends in a deadlock takes a second, because
+ * PostgreSQL waits before it looks for a deadlock. Three of these end before the reply timeout of 6 s.
+ */
+const LAST_BEGINS = 3_000;
+
+/** Longest pause before an attempt, in milliseconds. Each is random, so that rivals do not meet again. */
+const MAX_PAUSE = 100;
+
+/**
+ * Repeats a whole transaction that was rolled back because of concurrent ones. A COMMIT without an answer is not
+ * repeated: only PostgreSQL itself can say that nothing has happened.
+ *
+ * @throws PlantStoreError `transaction-conflict` if the last attempt was rolled back as well
+ */
+export async function repeatAfterConflict<Result>(
+  transaction: () => Promise<Result>,
+): Promise<Result> {
+  const start = performance.now();
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await transaction();
+    } catch (error) {
+      const pause = Math.random() * MAX_PAUSE;
+      const isLast = attempt === MAX_ATTEMPTS || performance.now() - start + pause > LAST_BEGINS;
+      if (isLast || !isConflict(error)) throw error;
+      await sleep(pause);
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { Injectable } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
+import type { EntityManager } from 'typeorm';
+import { ConnectionShares } from './connection-shares.js';
+import { repeatAfterConflict } from './repeat-after-conflict.js';
+
+/** Runs several statements as one transaction (docs/transactions.md). */
+@Injectable()
+export class Transactions {
+  constructor(
+    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly shares: ConnectionShares,
+  ) {}
+
+  /**
+   * Commits what `work` does as a whole, or nothing if it throws. Repeats it a few times if PostgreSQL rolled it back
+   * because of concurrent transactions. So `work` can run more than once, and must have no effects outside of the
+   * database. It must be short, because it holds locks and a connection.
+   *
+   * @param work uses only this manager: `manager.withRepository(…)`, `statements.in(manager)`
+   * @param outer of a transaction that has begun: `work` becomes part of it
+   * @throws PlantStoreError `too-many-changes`, `transaction-conflict`, or as after any failure of the database
+   */
+  async run<Result>(
+    work: (manager: EntityManager) => Promise<Result>,
+    outer?: EntityManager,
+  ): Promise<Result> {
+    if (outer?.queryRunner?.isTransactionActive === true) return work(outer);
+    return this.shares.changes.run(() =>
+      repeatAfterConflict(() => this.dataSource.transaction(work)),
+    );
+  }
+}

@@ -1,0 +1,13 @@
+import { DatabaseError } from 'pg';
+
+/** Describes a failure for the log and for operators, without statements, values or user names. */
+export function describeFailure(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(describeFailure).join(', ');
+  const text = error instanceof Error ? error.message : String(error);
+  // Citus names a worker with the role: `postgres@10.0.0.7:5432`. The connection's own error follows on further lines.
+  const message = text.replaceAll(/[^\s@"]+@(?=[^\s@]+:\d+\b)/g, '').replaceAll(/\s*\n\s*/g, ' ');
+  // A refused login contains the role, in the language and with the quotation marks of the server.
+  return error instanceof DatabaseError && error.code?.startsWith('28')
+    ? `${message.replaceAll(/["'«»„“”‘’‹›][^"'«»„“”‘’‹›]+["'«»„“”‘’‹›]/g, '…')} (${error.code})`
+    : message;
+}
