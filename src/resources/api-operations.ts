@@ -77,7 +77,7 @@ export interface ResourceDocs {
 /** The decorators of the operations of a resource. */
 export function apiOperations(docs: ResourceDocs) {
   const { one, plural, stored, replacement, patch, errors } = docs;
-  const { others = [] } = errors;
+  const { others: further = [] } = errors;
   const noun = one.replace(/^an? /, '');
   const [single, many] = docs.operationIds;
   const operation = (operationId: string, summary: string, description: string) =>
@@ -144,7 +144,7 @@ export function apiOperations(docs: ResourceDocs) {
           [ERRORS.bodyNotValid, `${int64Rule('id')}; name must be a string`],
           [errors.idTaken, `id ${first?.id} belongs to ${one} with other content`],
           ERRORS.bodyTooLarge,
-          ...others,
+          ...further,
           unsupported(['application/json'], 'Accept-Post'),
         ),
       );
@@ -238,7 +238,7 @@ export function apiOperations(docs: ResourceDocs) {
           [ERRORS.bodyNotValid, `id must be the id in the path, ${docs.changed}`],
           ...bodyErrors,
           ...changeErrors,
-          ...others,
+          ...further,
           unsupported(['application/json'], 'Accept'),
         ),
       );
@@ -268,7 +268,7 @@ export function apiOperations(docs: ResourceDocs) {
           [ERRORS.bodyNotValid, 'name must be a string'],
           ...bodyErrors,
           ...changeErrors,
-          ...others,
+          ...further,
           unsupported(PATCH_TYPES, 'Accept-Patch'),
         ),
       );
