@@ -8,7 +8,7 @@ import type { Cluster } from './create-cluster.js';
 import { embeddedBinaries } from './embedded-binaries.js';
 import { launchServer, readyServer, stopServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
-import { send } from './processes.js';
+import { sendSignal } from './processes.js';
 import { serverAccount } from './server-account.js';
 
 /** A running PostgreSQL server with its data in a folder. */
@@ -69,7 +69,7 @@ export async function startEmbeddedPostgres(
     const server = await lockedServer(cluster, { log, settings, signal });
     await removeDrafts(folder);
     // Stops the server if this process exits without `stop()`.
-    const onExit = () => send(server.pid, 'SIGQUIT');
+    const onExit = () => sendSignal(server.pid, 'SIGQUIT');
     process.once('exit', onExit);
     return {
       url: server.url,

@@ -6,7 +6,7 @@ import { Client } from 'pg';
 import { StartupError } from '../errors/startup.error.js';
 import { USER } from './create-cluster.js';
 import type { Cluster } from './create-cluster.js';
-import { end, POLL_INTERVAL, send } from './processes.js';
+import { end, POLL_INTERVAL, sendSignal } from './processes.js';
 import { spawnAs } from './server-account.js';
 
 /** Timeouts, in milliseconds. */
@@ -47,14 +47,14 @@ export async function readyServer(
     const file = await postmasterFile(path);
     // A server removes its file shortly before it exits.
     pid ??= file?.pid;
-    if (pid === undefined || !send(pid, 0)) return undefined;
+    if (pid === undefined || !sendSignal(pid, 0)) return undefined;
     if (pid !== launched && (await isStale(pid, path))) {
       // A concurrent start may have replaced the file meanwhile.
       if ((await postmasterFile(path))?.pid === pid) await fs.rm(pidFile(path), { force: true });
       return undefined;
     }
     if (file?.ready && file.pid === pid)
-      return connect(pid, file.port, password).catch(() => undefined);
+      return openSession(pid, file.port, password).catch(() => undefined);
     await sleep(POLL_INTERVAL);
   }
   return undefined;
@@ -97,7 +97,7 @@ export async function launchServer(
   if (child.pid !== undefined) {
     const server = await readyServer(cluster, password, signal, child.pid);
     if (server !== undefined) return server;
-    await end(child.pid, SHUTDOWN, (pid) => !send(pid, 0));
+    await end(child.pid, SHUTDOWN, (pid) => !sendSignal(pid, 0));
   }
   signal.throwIfAborted();
   if (!last) return undefined;
@@ -108,7 +108,7 @@ export async function launchServer(
 
 /** Stops a server and waits until it is gone. */
 export async function stopServer(server: PostgresServer, { path }: Cluster): Promise<void> {
-  await end(server.pid, SHUTDOWN, async (pid) => !send(pid, 0) || (await isStale(pid, path)));
+  await end(server.pid, SHUTDOWN, async (pid) => !sendSignal(pid, 0) || (await isStale(pid, path)));
   void server.session.end().catch(() => {});
 }
 
@@ -140,7 +140,7 @@ async function isStale(pid: number, cluster: string): Promise<boolean> {
   }
 }
 
-async function connect(pid: number, port: number, password: string): Promise<PostgresServer> {
+async function openSession(pid: number, port: number, password: string): Promise<PostgresServer> {
   const url = `postgres://${USER}:${password}@127.0.0.1:${port}/postgres`;
   const session = new Client({
     connectionString: url,

@@ -7,7 +7,7 @@ export const POLL_INTERVAL = 20;
 const END_TIMEOUT = 10_000;
 
 /** Sends a signal (0: none). Returns whether the process exists. */
-export function send(pid: number, signal: NodeJS.Signals | 0): boolean {
+export function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
   } catch (error) {
@@ -23,7 +23,7 @@ export async function end(
 ): Promise<void> {
   for (const signal of signals) {
     if (pid === undefined || (await hasEnded(pid))) return;
-    send(pid, signal);
+    sendSignal(pid, signal);
     const deadline = performance.now() + END_TIMEOUT;
     while (!(await hasEnded(pid)) && performance.now() < deadline) await sleep(POLL_INTERVAL);
   }

@@ -62,7 +62,7 @@ function operationSection(
         ${parametersSection('Headers', endpoint, (place) => place === 'header')}
         ${successesOf(endpoint).map(([status, answer]) => answerSection(status, answer, endpoints))}
         ${failuresSection(failuresOf(endpoint), common)}
-        ${folded('Response headers', headersTable(endpoint.responses))}
+        ${details('Response headers', headersTable(endpoint.responses))}
       </div>
       ${samplesSection(endpoint)}
     </div>
@@ -120,11 +120,11 @@ function failuresSection(failures: readonly Failure[], common: readonly Failure[
   const own = failures.filter((failure) => !isCommon(failure));
   if (failures.length === 0) return html``;
   return html`<h4>Failures</h4>
-    ${failuresTable(own)} ${folded('Failures of every operation', failuresTable(common))}`;
+    ${failuresTable(own)} ${details('Failures of every operation', failuresTable(common))}`;
 }
 
 /** Content below a title that opens it, or nothing if there is none. */
-function folded(title: string, content: Html): Html {
+function details(title: string, content: Html): Html {
   if (content.source === '') return content;
   return html`<details>
     <summary>${title}</summary>
