@@ -72,7 +72,9 @@ const JSON_TYPE = 'application/json';
 export function readDocument(text: string) {
   const { info, paths } = withoutReferences(parse(text)) as Document;
   const endpoints = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path })),
+    Object.entries(methods).map(([method, operation]) =>
+      Object.assign(operation, { method, path }),
+    ),
   );
   return { info, endpoints };
 }
@@ -93,7 +95,7 @@ export function failuresOf({ responses }: Endpoint): Failure[] {
       : Object.values(content?.[JSON_TYPE]?.examples ?? {})
           .map(({ summary = '', value }) => ({
             status,
-            number: String((value as { readonly error: unknown }).error),
+            number: (value as { readonly error: LosslessNumber }).error.value,
             meaning: summary,
             body: value,
           }))

@@ -1,4 +1,5 @@
 import { stringify } from 'lossless-json';
+import type { LosslessNumber } from 'lossless-json';
 import { codeSamples, PLACEHOLDERS } from './code-samples.js';
 import { Html, html } from './html.js';
 import {
@@ -16,7 +17,8 @@ export function samplesSection(endpoint: Endpoint): Html {
   const path = parameters
     .filter((parameter) => parameter.in === 'path')
     .reduce((filled, { name, schema, example, examples }) => {
-      const value = firstExample(examples) ?? example ?? schema.example;
+      const value = (firstExample(examples) ?? example ?? schema.example) as
+        string | LosslessNumber | undefined;
       return value === undefined
         ? filled
         : filled.replace(`{${name}}`, encodeURIComponent(String(value)));
