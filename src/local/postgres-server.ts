@@ -16,9 +16,6 @@ const LIMITS = {
   connect: 5_000,
 } as const;
 
-/** Below those that systems give to outgoing connections. */
-const PORTS = [20_000, 30_000] as const;
-
 /** Signals of a fast, then of an immediate shutdown (PostgreSQL manual, chapter 18.5). */
 const SHUTDOWN = ['SIGINT', 'SIGQUIT'] as const;
 
@@ -82,8 +79,8 @@ export async function launchServer(
     [
       `-D${join(cluster.path, 'data')}`,
       '--listen_addresses=127.0.0.1',
-      // If another program has the port, the next attempt takes another one.
-      `--port=${randomInt(...PORTS)}`,
+      // Below the ports of outgoing connections. If another program has it, the next attempt takes another one.
+      `--port=${randomInt(20_000, 30_000)}`,
       '--unix_socket_directories=',
       ...Object.entries(settings).map(([name, value]) => `--${name}=${value}`),
     ],
