@@ -2,7 +2,7 @@
  * The folders of `src`, from the lowest to the highest. A folder imports from itself and from folders before
  * it; what stands in `src` itself, and `cli`, put the folders together.
  */
-const LAYERS = [
+export const LAYERS = [
   'errors',
   'config',
   'observability',
@@ -48,6 +48,5 @@ export default {
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     includeOnly: '^src/',
-    reporterOptions: { archi: { collapsePattern: '^src/[^/]+' } },
   },
 };

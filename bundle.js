@@ -75,7 +75,7 @@ if (!isUpToDate()) {
             if (!file.fileName.startsWith('packages/')) continue;
             // Node.js reads every source map at the start.
             if (file.type === 'asset') delete bundle[file.fileName];
-            else file.code = inAscii(replaced(file.code, /\n\/\/# sourceMappingURL=.*/, ''));
+            else file.code = replaced(file.code, /\n\/\/# sourceMappingURL=.*/, '');
           }
         },
       },
@@ -107,19 +107,6 @@ function replaced(code, pattern, replacement) {
   const result = code.replace(pattern, replacement);
   if (result === code) throw new Error(`found nothing to replace: ${pattern}`);
   return result;
-}
-
-/**
- * V8 keeps the source in memory. For a file that is not ASCII, Node.js gives it two bytes for each character. An escape
- * means the same as the character, except after a backslash and in a template that is read raw.
- */
-function inAscii(code) {
-  const found = /\\[^\0-\x7f]|String\.raw`[^`]*[^\0-\x7f]/.exec(code);
-  if (found !== null) throw new Error(`cannot be escaped: ${found[0]}`);
-  return code.replace(
-    /[^\0-\x7f]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }
 
 function isUpToDate() {

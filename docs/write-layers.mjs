@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { cruise } from 'dependency-cruiser';
-import configuration from '../.dependency-cruiser.mjs';
+import configuration, { LAYERS } from '../.dependency-cruiser.mjs';
 
 /*
- * Draws which folder of `src` imports which, into CONTRIBUTING.md. With `--check` it fails when the drawing there is
+ * Draws which layer of `src` imports which, into CONTRIBUTING.md. With `--check` it fails when the drawing there is
  * not up to date. An arrow that follows from others is left out.
  */
 
@@ -13,14 +13,14 @@ const DRAWING = /```mermaid\n[\s\S]*?```/;
 const { output } = await cruise(['src'], configuration.options, undefined, {
   tsConfig: { fileName: 'tsconfig.json' },
 });
-/** The folders that each folder imports from. */
+/** The layers that each layer imports from. */
 const imports = new Map();
 for (const { source, dependencies } of output.modules) {
-  const folder = folderOf(source);
-  const others = imports.get(folder) ?? new Set();
-  for (const { resolved } of dependencies) others.add(folderOf(resolved));
-  others.delete(folder);
-  imports.set(folder, others);
+  const layer = layerOf(source);
+  const others = imports.get(layer) ?? new Set();
+  for (const { resolved } of dependencies) others.add(layerOf(resolved));
+  others.delete(layer);
+  imports.set(layer, others);
 }
 const arrows = [...imports].flatMap(([from, others]) =>
   [...others]
@@ -41,14 +41,14 @@ if (drawn !== text && process.argv.includes('--check')) {
   await writeFile(FILE, drawn);
 }
 
-/** Whether a folder imports from another one, if only by way of a third. */
+/** Whether a layer imports from another one, if only by way of a third. */
 function leadsTo(from, to) {
   const others = imports.get(from) ?? [];
   return [...others].some((other) => other === to || leadsTo(other, to));
 }
 
-/** The files that stand in `src` itself put the folders together. */
-function folderOf(path) {
-  const [, folder = '', ...rest] = path.split('/');
-  return rest.length > 0 ? folder : 'composition';
+/** The files that stand in `src` itself put the layers together. */
+function layerOf(path) {
+  const layer = [...LAYERS, 'cli'].find((folder) => path.startsWith(`src/${folder}/`));
+  return layer ?? 'composition';
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -89,16 +89,6 @@ describe('the bundle', () => {
     expect(malformed.complaints).toEqual([
       'plant-store: DATABASE_URL must be a URL such as postgres://user:password@host:5432/database, special characters percent-encoded',
     ]);
-  });
-
-  it('contains the packages in ASCII, because Node.js needs twice the memory for other sources', async () => {
-    const folder = image.path('dist', 'packages');
-    const files = await readdir(folder);
-    expect(files.length).toBeGreaterThan(10);
-    for (const file of files) {
-      const source = await readFile(`${folder}/${file}`);
-      expect([file, source.every((byte) => byte < 0x80)]).toEqual([file, true]);
-    }
   });
 
   it('names the files and lines of src in stack traces', async () => {

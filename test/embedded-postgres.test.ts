@@ -100,6 +100,14 @@ describe('the embedded database', () => {
     await second.stop();
   });
 
+  it('stops when somebody has removed its folder', async () => {
+    copyMade();
+    const server = await start();
+    await rm(folder, { recursive: true, force: true });
+    await server.stop();
+    expect(() => process.kill(server.pid, 0)).toThrow(/ESRCH/);
+  });
+
   it('reports the message of a server that does not start', async () => {
     copyMade();
     const holder = createServer().listen(0, '127.0.0.1');

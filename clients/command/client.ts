@@ -52,7 +52,7 @@ export async function open(
     response.destroy();
     throw new CommandError(EXIT.incomplete, 'PLANT_STORE_URL does not lead to a plant store');
   }
-  const failure = await describeFailure(response);
+  const failure = await failureOf(response);
   if (status === 408 || status === 429 || status >= 500) {
     throw new TemporaryFailure(failure, millisecondsOf(headers['retry-after']));
   }
@@ -94,7 +94,7 @@ function send(url: string, options: RequestOptions, body?: Buffer): Promise<Inco
 }
 
 /** Number and message of an Error, or the status of an answer from a proxy. */
-async function describeFailure(response: IncomingMessage): Promise<string> {
+async function failureOf(response: IncomingMessage): Promise<string> {
   const { statusCode, statusMessage, headers } = response;
   try {
     const { error, message } = JSON.parse(await readText(response)) as Record<string, unknown>;

@@ -65,7 +65,7 @@ export async function runCommand(
 ): Promise<number> {
   const { env, stdout, stderr } = terminal;
   let code: number = EXIT.usage;
-  const connect = () => readConnection(env, limits.idle);
+  const connection = () => readConnection(env, limits.idle);
   const program = new Command('plant-store')
     .description('Import and export the plants of a plant store, over HTTP.')
     .version(BUILD.version)
@@ -91,7 +91,7 @@ export async function runCommand(
     .addHelpText('after', IMPORT_HELP)
     .action(async (files: string[], options: ImportOptions) => {
       const { importFiles } = await import('./import.js');
-      code = await importFiles(files, options, await connect(), terminal, signal, limits);
+      code = await importFiles(files, options, await connection(), terminal, signal, limits);
     });
   program
     .command('export')
@@ -107,7 +107,7 @@ export async function runCommand(
     .addHelpText('after', EXPORT_HELP)
     .action(async (options: ExportOptions) => {
       const { exportPlants } = await import('./export.js');
-      code = await exportPlants(options, await connect(), terminal, signal, limits);
+      code = await exportPlants(options, await connection(), terminal, signal, limits);
     });
   try {
     await program.parseAsync(args, { from: 'user' });

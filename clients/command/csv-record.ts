@@ -7,9 +7,9 @@ export const CSV_HEADER = `${COLUMNS.join()}\r\n`;
 
 /** Quotes all text, because then no character needs a rule. */
 export function csvRecord(id: bigint, name: string, tag: string | undefined): string {
-  return `${id},${quote(name)},${tag === undefined ? '' : quote(tag)}\r\n`;
+  return `${id},${quotedField(name)},${tag === undefined ? '' : quotedField(tag)}\r\n`;
 }
 
-function quote(text: string): string {
+function quotedField(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;
 }

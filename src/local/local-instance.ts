@@ -31,18 +31,15 @@ export async function startLocalInstance(
   const folder = resolve(LOCAL_FOLDER);
   const log = (step: string) => logger.info(step);
   const postgres = await startEmbeddedPostgres(folder, { log, signal });
-  let generatedToken: string | undefined;
-  try {
-    if (config.auth.token === undefined) generatedToken = await localToken(folder);
-  } catch (error) {
-    await postgres.stop();
-    throw error;
-  }
+  const token =
+    config.auth.token ??
+    (await localToken(folder).catch(async (error: unknown) => {
+      await postgres.stop();
+      throw error;
+    }));
+  const generatedToken = config.auth.token === undefined ? token : undefined;
   return {
-    config: withDatabase(
-      { ...config, auth: { ...config.auth, token: config.auth.token ?? generatedToken } },
-      postgres.url,
-    ),
+    config: withDatabase({ ...config, auth: { ...config.auth, token } }, postgres.url),
     welcome: (address) => welcome(config, address, generatedToken),
     stop: () => postgres.stop(),
   };

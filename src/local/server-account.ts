@@ -92,13 +92,7 @@ export function spawnAs(
   });
 }
 
-interface SystemUser {
-  readonly name: string;
-  readonly uid: number;
-  readonly gid: number;
-}
-
-async function systemUsers(): Promise<SystemUser[]> {
+async function systemUsers() {
   const lines = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n');
   return lines.flatMap((line) => {
     const [name, , uid, gid] = line.split(':');

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.js';
 
 /** URL of the API on this machine, without a trailing slash. */
 export function localAddress({ basePath }: Config['http'], address: AddressInfo): string {
-  return `http://${hostOf(address)}:${address.port}${basePath}`;
+  return `http://${hostInUrl(address)}:${address.port}${basePath}`;
 }
 
 /**
@@ -36,7 +36,7 @@ export function hasLocalToken({ auth }: Pick<Config, 'auth'>): boolean {
   return auth.token !== undefined && isLocalToken(auth.token);
 }
 
-function hostOf({ address, family }: AddressInfo): string {
+function hostInUrl({ address, family }: AddressInfo): string {
   if (['127.0.0.1', '0.0.0.0', '::1', '::'].includes(address)) return 'localhost';
   return family === 'IPv6' ? `[${address}]` : address;
 }

@@ -105,7 +105,7 @@ export class OpenTelemetryTracer implements Tracer {
     try {
       return await run();
     } catch (error) {
-      for (const span of spans) fail(span, codeOf(error));
+      for (const span of spans) fail(span, errorTypeOf(error));
       throw error;
     } finally {
       for (const span of spans) span.end();
@@ -152,7 +152,7 @@ function fail(span: Span, type: string): void {
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR });
 }
 
-function codeOf(error: unknown): string {
+function errorTypeOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   return 'code' in error ? String(error.code) : error.name;
 }

@@ -5,7 +5,7 @@ import type { DestinationStream } from 'pino';
 export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** The fields of a log line that are used here. */
-interface Line {
+interface LogLine {
   readonly time: number;
   readonly level: number;
   readonly msg?: string;
@@ -29,7 +29,7 @@ interface ErrorFields {
 }
 
 /** Messages that are shown as a sentence with selected fields. */
-const SENTENCES = new Map<string | undefined, (line: Line) => string>([
+const SENTENCES = new Map<string | undefined, (line: LogLine) => string>([
   ['starting', ({ management }) => `starting, management on ${urlOf(management)}`],
   [
     'listening',
@@ -44,10 +44,10 @@ const NO_LOGFMT = new Set(['time', 'level', 'pid', 'hostname', 'msg', 'err', 'st
 
 /** Text for people instead of JSON: local time, level (except `info`), message, fields. */
 export function textLines(destination: DestinationStream): DestinationStream {
-  return { write: (json) => destination.write(toText(JSON.parse(json) as Line)) };
+  return { write: (json) => destination.write(toText(JSON.parse(json) as LogLine)) };
 }
 
-function toText(line: Line): string {
+function toText(line: LogLine): string {
   const { time, level, msg, err, stack } = line;
   const label = level === levels.values['info'] ? [] : [levels.labels[level]?.toUpperCase()];
   const sentence = SENTENCES.get(msg) ?? withFields;
@@ -55,13 +55,13 @@ function toText(line: Line): string {
   return [text, ...stackOf(err), ...indented(stack)].map((part) => `${escaped(part)}\n`).join('');
 }
 
-function requestOf({ method, route, status, error, durationMs = 0 }: Line, outcome?: string) {
+function requestOf({ method, route, status, error, durationMs = 0 }: LogLine, outcome?: string) {
   const parts = [method, route ?? '-', outcome, status, error, `${durationMs.toFixed(1)} ms`];
   return parts.filter((part) => part !== undefined).join(' ');
 }
 
 /** The message and its fields in logfmt. */
-function withFields(line: Line): string {
+function withFields(line: LogLine): string {
   const fields = Object.entries<unknown>({ ...line }).filter(([name]) => !NO_LOGFMT.has(name));
   const pairs = fields.map(([name, value]) => {
     const isWord = typeof value === 'string' && !/[\s"=]/.test(value);

@@ -3,14 +3,13 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { stringify } from 'lossless-json';
 import { allErrors } from '../errors/error-kind.js';
 import { ErrorDto } from '../http/errors/error.dto.js';
+import { REQUEST_ID_HEADER } from '../http/server/request-id.js';
 
 type SchemasObject = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
 
-const REQUEST_ID = 'X-Request-Id';
-
 const REQUEST_ID_PARAMETER = {
-  name: REQUEST_ID,
+  name: REQUEST_ID_HEADER,
   in: 'header',
   required: false,
   description:
@@ -18,7 +17,7 @@ const REQUEST_ID_PARAMETER = {
   schema: { type: 'string' },
 } as const;
 
-const REQUEST_ID_HEADER = {
+const ANSWERED_REQUEST_ID = {
   description: 'Identifies the request in the log of the service.',
   schema: { type: 'string' },
 } as const;
@@ -38,7 +37,7 @@ export function withCommonParts(document: OpenAPIObject): OpenAPIObject {
       operation.responses['default'] = structuredClone(OTHER_FAILURE);
       for (const response of Object.values(operation.responses)) {
         if (response === undefined || '$ref' in response) continue;
-        response.headers = { ...response.headers, [REQUEST_ID]: REQUEST_ID_HEADER };
+        response.headers = { ...response.headers, [REQUEST_ID_HEADER]: ANSWERED_REQUEST_ID };
       }
       allowNewMembers(operation.responses, complete.components?.schemas ?? {});
     }

@@ -31,7 +31,7 @@ export function codeSamples({ method, path, body }: SampleRequest): Record<strin
     fetch: `const response = await fetch('${url}', {
 ${method === 'GET' ? '' : `  method: '${method}',\n`}  headers: {
     Authorization: '${bearer}',
-${body === undefined ? '  },\n' : `    'Content-Type': '${body.type}',\n  },\n  body: ${quote(body.text)},\n`}});
+${body === undefined ? '  },\n' : `    'Content-Type': '${body.type}',\n  },\n  body: ${stringLiteral(body.text)},\n`}});
 // As text, because JSON.parse rounds ids beyond 2^53.
 console.log(response.status, await response.text());`,
     Python: `import requests
@@ -40,7 +40,7 @@ response = requests.${method.toLowerCase()}(
     '${url}',
     headers={
         'Authorization': '${bearer}',
-${body === undefined ? '    },\n' : `        'Content-Type': '${body.type}',\n    },\n    data=${quote(body.text)}.encode(),\n`})
+${body === undefined ? '    },\n' : `        'Content-Type': '${body.type}',\n    },\n    data=${stringLiteral(body.text)}.encode(),\n`})
 print(response.status_code, response.text)`,
   };
 }
@@ -55,6 +55,6 @@ function shell(text: string): string {
 }
 
 /** A string literal of JavaScript and Python. */
-function quote(text: string): string {
+function stringLiteral(text: string): string {
   return `'${text.replaceAll(/[\\']/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`)}'`;
 }

@@ -26,7 +26,7 @@ const ASSETS = [
 ] as const;
 
 /** A body as it is sent, ready for every request. */
-interface Representation {
+interface TaggedBody {
   readonly body: Buffer;
   readonly tag: string;
 }
@@ -42,7 +42,7 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   const serve = (path: string, type: string, load: () => Promise<string | Buffer>): void => {
     const isText = type !== 'image/png';
     const contentType = isText ? `${type}; charset=utf-8` : type;
-    const prepare = once(() => representations(load(), isText));
+    const prepare = once(() => encodings(load(), isText));
     express.get(basePath + path, async (request: Request, response: Response) => {
       const { plain, gzipped } = await prepare();
       const isGzipped = gzipped !== undefined && request.acceptsEncodings('gzip') === 'gzip';
@@ -104,7 +104,7 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
 }
 
 /** Compresses text. It contains no secrets, so its compressed length reveals nothing (BREACH). */
-async function representations(loading: Promise<string | Buffer>, isText: boolean) {
+async function encodings(loading: Promise<string | Buffer>, isText: boolean) {
   const body = Buffer.from(await loading);
   return {
     plain: tagged(body),
@@ -113,19 +113,19 @@ async function representations(loading: Promise<string | Buffer>, isText: boolea
 }
 
 /** The ETag is a hash of the content: modification times can differ between replicas. */
-function tagged(body: Buffer): Representation {
+function tagged(body: Buffer): TaggedBody {
   return { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
 }
 
 /** Allows files of this service and the images in the style sheet, in addition to the policy of the API. */
 function pagePolicy(publicBaseUrl: string | undefined): string {
-  const connect = ["'self'", ...(publicBaseUrl ? [new URL(publicBaseUrl).origin] : [])].join(' ');
+  const addresses = ["'self'", ...(publicBaseUrl ? [new URL(publicBaseUrl).origin] : [])].join(' ');
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
-    `connect-src ${connect}`,
+    `connect-src ${addresses}`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

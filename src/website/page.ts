@@ -1,6 +1,6 @@
 import { Html, html } from './html.js';
 
-export interface Page {
+export interface WebPage {
   readonly title: string;
   /** The relative path from the page to the base path, such as `../`. */
   readonly root: string;
@@ -23,9 +23,9 @@ const LOGO = new Html(`<svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
 export const ICON = LOGO.source.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg"');
 
 /** Renders a page of the documentation. Its links are relative, so that it works below any path. */
-export function renderPage(page: Page): string {
+export function renderPage(page: WebPage): string {
   const { title, root, current, main, styles = [], scripts = [] } = page;
-  const isCurrent = (name: Page['current']) =>
+  const isCurrent = (name: WebPage['current']) =>
     new Html(name === current ? ' aria-current="page"' : '');
   return html`<!doctype html>
     <html lang="en">

@@ -1,0 +1,124 @@
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import * as fs from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { StartupError } from '../errors/startup.error.js';
+import type { EmbeddedBinaries } from './embedded-binaries.js';
+import { end } from './processes.js';
+import { spawnAs } from './server-account.js';
+import type { ServerAccount } from './server-account.js';
+
+/** A database cluster (PostgreSQL manual, chapter 18.2), and what its programs are run with. */
+export interface Cluster {
+  /** Its folder, with the data, the password and the log of the server. */
+  readonly path: string;
+  readonly binaries: EmbeddedBinaries;
+  readonly account: ServerAccount;
+}
+
+/** The superuser of a cluster. */
+export const USER = 'plant_store';
+
+/* A cluster is created under a temporary name and renamed when it is complete, so that an interrupted start, or two
+   concurrent starts, cannot leave an incomplete cluster. */
+const DRAFT = 'postgres-new-';
+
+/**
+ * pg_trgm asks the C library which characters are letters, whatever the locale provider. In the locale `C`, only ASCII
+ * letters are. Not every system has `C.UTF-8`.
+ */
+const CHARACTER_TYPES = ['C.UTF-8', 'en_US.UTF-8', 'C'] as const;
+
+/**
+ * Creates a cluster, unless a concurrent start does.
+ *
+ * @throws StartupError
+ * @throws AbortError when `signal` aborts
+ */
+export async function createCluster(cluster: Cluster, signal: AbortSignal): Promise<void> {
+  const folder = dirname(cluster.path);
+  const draft = await fs.mkdtemp(join(folder, DRAFT));
+  try {
+    let failure: string | undefined;
+    for (const characterType of CHARACTER_TYPES) {
+      failure = await runInitdb(draft, characterType, cluster, signal);
+      // It says so before it writes anything.
+      if (!failure?.includes('invalid locale name')) break;
+    }
+    if (failure === undefined) {
+      await fs.rename(draft, cluster.path).catch((error: unknown) => {
+        if (!existsSync(cluster.path)) throw error;
+      });
+    }
+    signal.throwIfAborted();
+    if (existsSync(cluster.path)) return;
+    throw new StartupError(
+      `cannot create the database in ${folder} (${failure}): fix that, or set DATABASE_URL`,
+    );
+  } finally {
+    await fs.rm(draft, { recursive: true, force: true });
+  }
+}
+
+/** Removes what interrupted starts have left. */
+export async function removeDrafts(folder: string): Promise<void> {
+  for (const name of await fs.readdir(folder)) {
+    if (!name.startsWith(DRAFT)) continue;
+    // Fails while a concurrent start still writes there.
+    await fs.rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+/** Fills the folder of a new cluster. Returns the first line of `initdb`'s error output if it fails. */
+async function runInitdb(
+  draft: string,
+  characterType: string,
+  { account, binaries }: Cluster,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const passwordFile = join(draft, 'password');
+  await fs.writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 });
+  if (account.uid !== undefined) {
+    for (const path of [draft, passwordFile]) await fs.chown(path, account.uid, account.gid ?? -1);
+  }
+  const initdb = spawnAs(
+    account,
+    binaries.initdb,
+    [
+      `--pgdata=${join(draft, 'data')}`,
+      `--username=${USER}`,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      // The same on every system, with case folding for all letters, not only ASCII.
+      '--locale=C',
+      `--lc-ctype=${characterType}`,
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      '--no-instructions',
+    ],
+    // In a separate process group, so that a signal also reaches the programs that initdb runs.
+    { detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  let errors = '';
+  initdb.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const hasExited = () => initdb.exitCode !== null || initdb.signalCode !== null;
+  const interrupt = () => void end(groupOf(initdb), ['SIGTERM', 'SIGKILL'], hasExited);
+  signal.addEventListener('abort', interrupt, { once: true });
+  if (signal.aborted) interrupt();
+  try {
+    const [code] = await once(initdb, 'close');
+    return code === 0 ? undefined : errors.trim().split('\n')[0];
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    signal.removeEventListener('abort', interrupt);
+  }
+}
+
+/** The process group of a detached process, as a target of signals. Windows has no process groups. */
+function groupOf({ pid }: ChildProcess): number | undefined {
+  return pid === undefined || process.platform === 'win32' ? pid : -pid;
+}
