@@ -7,11 +7,16 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { build } from 'rolldown';
 
 /* `npm run build`: bundles what a deployment runs into `dist/`, unless `dist/` is newer than its sources. Loading a few
-   bundled files takes a third of the time that loading the 1,500 files of the packages takes. */
+   bundled files takes a third of the time that loading the 1,500 files of the packages takes.
+
+   `npm run build -- examples/gardens` builds the service with the features of an example into `dist-gardens/`. */
+
+const [example] = process.argv.slice(2);
+const OUTPUT = example === undefined ? 'dist' : `dist-${basename(example)}`;
 
 const SOURCES = [
   'src',
@@ -20,10 +25,11 @@ const SOURCES = [
   'package-lock.json',
   'tsconfig.json',
   'bundle.js',
+  ...(example === undefined ? [] : [example]),
 ];
 
 /** Written after a complete build. Its time is the beginning of the build: a file may change while it is read. */
-const STAMP = 'dist/.built';
+const STAMP = `${OUTPUT}/.built`;
 
 /** These modules load TypeORM and class-transformer with a `require` of their own, so they would get a second copy. */
 const OWN_REQUIRE = {
@@ -43,6 +49,7 @@ if (!isUpToDate()) {
       'in-process': 'src/in-process.ts',
       'cli/migration': 'src/cli/migration.ts',
       'cli/plant-store': 'clients/command/plant-store.ts',
+      ...(example !== undefined && { 'cli/write-openapi': 'src/cli/write-openapi.ts' }),
     },
     platform: 'node',
     // Both would drop calls that only check their argument by throwing, such as `decodeURIComponent(text);`.
@@ -51,6 +58,7 @@ if (!isUpToDate()) {
     // Optional packages of NestJS that this project does not install.
     external: [/^@nestjs\/(microservices|websockets)/, '@fastify/static'],
     plugins: [
+      example !== undefined && inPlaceOf('src/features.ts', `${example}/features.ts`),
       {
         name: 'own-require',
         load: {
@@ -81,7 +89,7 @@ if (!isUpToDate()) {
       },
     ],
     output: {
-      dir: 'dist',
+      dir: OUTPUT,
       cleanDir: true,
       chunkFileNames: ({ name }) =>
         name.startsWith('packages') ? 'packages/[hash].js' : 'chunks/[name].js',
@@ -97,9 +105,23 @@ if (!isUpToDate()) {
     },
   });
   // Has a shebang line.
-  chmodSync('dist/cli/plant-store.js', 0o755);
+  chmodSync(`${OUTPUT}/cli/plant-store.js`, 0o755);
   writeFileSync(STAMP, '');
   utimesSync(STAMP, begin, begin);
+}
+
+/** Bundles one file where another one is imported. */
+function inPlaceOf(original, replacement) {
+  return {
+    name: 'in-place-of',
+    resolveId: {
+      order: 'pre',
+      async handler(source, importer, options) {
+        const resolved = await this.resolve(source, importer, { ...options, skipSelf: true });
+        return resolved?.id === resolve(original) ? resolve(replacement) : resolved;
+      },
+    },
+  };
 }
 
 /** Fails if there is nothing to replace: a new version of a package or of the bundler needs another replacement. */

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { EXAMPLE } from './test/support/application.js';
 
 const BUILD = 'test/support/build.ts';
 const DATABASE = 'test/support/global-setup.ts';
@@ -15,7 +16,7 @@ export default defineConfig({
   test: {
     hookTimeout: 60_000,
     // Node.js loads the built program, as it does for users.
-    server: { deps: { external: [/\/dist\//] } },
+    server: { deps: { external: [/\/dist(-\w+)?\//] } },
     // Many tests wait for time to pass, so there can be more of them than processors.
     maxWorkers: 6,
     coverage: {
@@ -35,7 +36,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'service',
-          include: ['test/*.test.ts'],
+          // The tests of an example run in its program: `test/support/application.ts`.
+          include: ['test/*.test.ts', ...(EXAMPLE === undefined ? [] : [`${EXAMPLE}/*.test.ts`])],
           testTimeout: 60_000,
           // Loading Nest and TypeORM anew for each file takes a third of the time.
           isolate: false,

@@ -24,6 +24,7 @@ import { createDataSource } from './support/data-source.js';
 import { FaultyLink } from './support/faulty-link.js';
 import { PATIENCE } from './support/patience.js';
 import { createTestDatabase } from './support/test-database.js';
+import { given } from './support/test-database.js';
 import { startTestService } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
 import { areUsed, expectUnavailable } from './support/unavailable.js';
@@ -39,7 +40,7 @@ describe('a database server that dies', () => {
     service = await startTestService({
       // As few connections as concurrent groups, so that a full pool must not hide the outage.
       environment: { DATABASE_POOL_MAX: '2' },
-      database: { url: server.url, query: () => Promise.reject(), drop: () => Promise.resolve() },
+      database: given(server.url),
     });
   });
 

@@ -11,6 +11,7 @@ import { startReplicatedPostgres } from './support/replicated-postgres.js';
 import type { ReplicatedPostgres, ReplicatedServer } from './support/replicated-postgres.js';
 import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
+import { given } from './support/test-database.js';
 import { startTestService } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 
@@ -134,8 +135,7 @@ describe('a cluster of a primary and a standby', () => {
   /** Starts the service with the hosts in the given order. */
   function start(first: ReplicatedServer, second: ReplicatedServer): Promise<TestService> {
     const url = withHosts(second.url, new URL(first.url).host);
-    const database = { url, query: () => Promise.reject(), drop: () => Promise.resolve() };
-    return startTestService({ database });
+    return startTestService({ database: given(url) });
   }
 
   async function isServed(id: number): Promise<void> {

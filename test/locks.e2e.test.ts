@@ -13,7 +13,7 @@ describe('a transaction of somebody else that stays open', () => {
   });
 
   beforeEach(async () => {
-    await service.database.query('TRUNCATE plants');
+    await service.database.empty();
     for (const id of [1, 2]) await service.post({ id, name: 'old' });
     other = new Client({ connectionString: service.database.url });
     await other.connect();

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EXAMPLE } from './support/application.js';
 import { OPERATIONS } from './support/operations.js';
 import { startTestService } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
@@ -7,9 +8,11 @@ import type { TestService } from './support/test-service.js';
 /** Values that `Number()` or `ParseIntPipe` would take for an integer, and values that no column can hold. */
 const NOT_INTEGERS = ['x', '1e3', '0x10', '01', '+1', '%201', '1.0', '9223372036854775808', '%00'];
 
-const testFiles = readdirSync('test')
-  .filter((name) => name.endsWith('.test.ts'))
-  .map((name) => readFileSync(`test/${name}`, 'utf8'));
+const testFiles = ['test', ...(EXAMPLE === undefined ? [] : [EXAMPLE])].flatMap((folder) =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => readFileSync(`${folder}/${name}`, 'utf8')),
+);
 
 let service: TestService;
 

@@ -38,7 +38,7 @@ afterAll(async () => {
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'plant-store-command-'));
   process.chdir(folder);
-  await service.database.query('TRUNCATE plants');
+  await service.database.empty();
 });
 
 afterEach(async () => {
@@ -607,7 +607,7 @@ describe('export', () => {
       const before = (await run(['export'])).stdout;
       expect(before).toBe(lines.join(''));
       await run(['export', '--output', `all.${format}`]);
-      await service.database.query('TRUNCATE plants');
+      await service.database.empty();
       const { stdout } = await run(['import', `all.${format}`]);
       expect(stdout).toMatch(new RegExp(`^created ${values.length}, unchanged 0, refused 0 `));
       expect((await run(['export'])).stdout).toBe(before);

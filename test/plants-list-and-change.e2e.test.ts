@@ -19,7 +19,7 @@ beforeAll(async () => {
   service = await startTestService();
 });
 
-beforeEach(() => service.database.query('TRUNCATE plants'));
+beforeEach(() => service.database.empty());
 
 afterAll(() => service.stop());
 
@@ -113,7 +113,7 @@ describe('GET /plants', () => {
         fc.option(fc.constantFrom('a&b=c>d', '月', ''), { nil: undefined }),
         fc.option(fc.constantFrom('ALOE', 'icu'), { nil: undefined }),
         async (plants, limit, tag, word) => {
-          await service.database.query('TRUNCATE plants');
+          await service.database.empty();
           await store(...plants.map(({ id, name, tag: own }) => [id, name, own] as const));
           const filters = Object.entries({ tag, name: word }).flatMap(
             ([key, value]): [string, string][] => (value === undefined ? [] : [[key, value]]),
@@ -282,7 +282,7 @@ describe('GET /plants', () => {
       fc.array(alphabet, { minLength, maxLength: 8 }).map((letters) => letters.join(''));
     await fc.assert(
       fc.asyncProperty(fc.array(text(0), { maxLength: 6 }), text(3), async (names, word) => {
-        await service.database.query('TRUNCATE plants');
+        await service.database.empty();
         await store(...names.map((name, id) => [id, name] as const));
         const found = idsOf(await get(`/plants?name=${encodeURIComponent(word)}`));
         const wanted = names.flatMap((name, id) =>
@@ -540,7 +540,7 @@ describe.each(CHANGES)('%s with a precondition', (method, headers, body) => {
 
   it('has one winner among concurrent requests', async () => {
     for (let round = 0; round < 5; round++) {
-      await service.database.query('TRUNCATE plants');
+      await service.database.empty();
       await store([1, 'old', 'x']);
       const tag = (await get('/plants/1')).headers.get('etag') ?? '';
       const answers = await Promise.all([
@@ -622,7 +622,7 @@ describe('PATCH /plants/{id}', () => {
     ['{"id":1,"colour":null}', '{"id":1,"name":"old","tag":"x"}'],
   ])('with %s answers %s', async (body, text) => {
     for (const headers of [MERGE_PATCH, JSON_TYPE]) {
-      await service.database.query('TRUNCATE plants');
+      await service.database.empty();
       await store([1, 'old', 'x']);
       const answer = await patch(body, headers);
       expect(answer).toMatchObject({ status: 200, text });

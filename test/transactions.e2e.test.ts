@@ -112,7 +112,7 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
   });
 
   beforeEach(async () => {
-    await database.query('TRUNCATE plants');
+    await database.empty();
     await database.query(`INSERT INTO plants (id, name) VALUES (1, 'a'), (2, 'b')`);
     other = await connectOther(database);
   });

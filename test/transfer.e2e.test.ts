@@ -20,7 +20,7 @@ beforeAll(async () => {
   });
 });
 
-beforeEach(() => service.database.query('TRUNCATE plants'));
+beforeEach(() => service.database.empty());
 
 afterAll(() => service.stop());
 
@@ -172,7 +172,7 @@ describe('POST /plants/import', () => {
     const plant = fc.record({ id: fc.nat(5), name: fc.constantFrom('a', 'b') });
     await fc.assert(
       fc.asyncProperty(fc.array(plant, { maxLength: 200 }), async (plants) => {
-        await service.database.query('TRUNCATE plants');
+        await service.database.empty();
         const first = new Map<number, string>();
         const refused: number[] = [];
         for (const [index, { id, name }] of plants.entries()) {
@@ -417,14 +417,14 @@ describe('GET /plants/export', () => {
     const plants = fc.uniqueArray(plant, { selector: ({ id }) => id, maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(plants, async (all) => {
-        await service.database.query('TRUNCATE plants');
+        await service.database.empty();
         const lines = all.map(({ id, name, tag }) =>
           JSON.stringify({ name, tag }).replace('{', `{"id":${id},`),
         );
         expect((await importing(lines.join('\n'))).json).toMatchObject({ created: all.length });
         const before = await stored();
         const { text: exported } = await exporting();
-        await service.database.query('TRUNCATE plants');
+        await service.database.empty();
         expect((await importing(exported)).json).toMatchObject({ created: all.length });
         expect(await stored()).toEqual(before);
         expect((await exporting()).text).toBe(exported);

@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import type { OpenAPIObject } from '@nestjs/swagger';
 import { stringify } from 'lossless-json';
 import type { Config } from '../config/config.js';
 import { withCommonParts } from './common-parts.js';
@@ -11,6 +12,9 @@ Every request needs a bearer token in its \`Authorization\` header.
 A failed request is answered with an Error. Its \`error\` number identifies the failure and never changes its meaning; the first three digits are the HTTP status. After a 503, wait for the seconds in \`Retry-After\`, then send the request again.
 
 Ids are 64-bit integers. JSON parsers that read numbers as doubles, such as JavaScript's \`JSON.parse\`, round ids beyond 2^53.`;
+
+type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
+type TagObject = NonNullable<OpenAPIObject['tags']>[number];
 
 const METHODS = ['post', 'get', 'put', 'patch', 'delete'];
 
@@ -27,7 +31,6 @@ export function openApiText(
     .setTitle('Plant Store')
     .setDescription(DESCRIPTION)
     .setVersion('1.0.0')
-    .addTag('plants', 'Create, list, change and remove plants.')
     .addSecurity('bearerAuth', {
       type: 'http',
       scheme: 'bearer',
@@ -43,7 +46,20 @@ export function openApiText(
   Object.assign(config.info, { license: { name: 'MIT', identifier: 'MIT' } });
   // The servers carry the prefix, so the paths equal the published interface below any prefix.
   const document = SwaggerModule.createDocument(app, config, { ignoreGlobalPrefix: true });
+  document.tags = tagsOf(document);
   return `${stringify(sortKeys(withCommonParts(document)), undefined, 2)}\n`;
+}
+
+/** The tags of the operations: the names of the resources. */
+function tagsOf({ paths }: OpenAPIObject): TagObject[] {
+  const operations = Object.values(paths).flatMap(
+    (item) => Object.values(item) as OperationObject[],
+  );
+  const names = new Set(operations.flatMap(({ tags = [] }) => tags));
+  return [...names].map((name) => ({
+    name,
+    description: `Create, list, change and remove ${name}.`,
+  }));
 }
 
 /** Writes a document of {@link openApiText} as YAML, with the same digits. */

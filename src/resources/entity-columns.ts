@@ -110,7 +110,8 @@ export class EntityColumns {
     let length = 0;
     for (const [at, { bytes }] of this.given.entries()) {
       const parameter = parameters[at];
-      if (bytes !== undefined && parameter !== null) length += (parameter as string | Uint8Array).length;
+      if (bytes !== undefined && parameter !== null)
+        length += (parameter as string | Uint8Array).length;
     }
     return length;
   }

@@ -10,6 +10,7 @@ import { PgBouncer } from '../support/pgbouncer.js';
 import { Workspace } from '../support/process.js';
 import { isRefusedFor503, tally } from '../support/reckoning.js';
 import { Replica } from '../support/replica.js';
+import { given } from '../support/test-database.js';
 import { startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 import { expectRecovery, expectReckoning } from '../support/verdicts.js';
@@ -40,7 +41,7 @@ afterEach(() => workspace.remove());
 /** The service in this process, on the coordinator. */
 function serve(databaseUrl = coordinator.url): Promise<TestService> {
   const query = (sql: string) => coordinator.query(sql);
-  return startTestService({ database: { url: databaseUrl, query, drop: () => Promise.resolve() } });
+  return startTestService({ database: { ...given(databaseUrl), query } });
 }
 
 function startReplica({ url }: Server): Promise<Replica> {

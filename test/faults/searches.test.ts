@@ -19,7 +19,7 @@ beforeAll(async () => {
   service = await startTestService({ environment: POOL });
 });
 
-beforeEach(() => service.database.query('TRUNCATE plants'));
+beforeEach(() => service.database.empty());
 
 afterAll(() => service.stop());
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
+import { DIST } from './application.js';
 import { startEmbeddedPostgres } from '../../src/local/embedded-postgres.js';
 
 declare module 'vitest' {
@@ -48,7 +49,7 @@ async function provideDatabases(project: TestProject, postgresUrl: string): Prom
   const client = new Client({ connectionString: postgresUrl });
   await client.connect();
   await client.query(`CREATE DATABASE ${migratedDatabase}`);
-  await promisify(execFile)(process.execPath, ['dist/cli/migration.js', 'run'], {
+  await promisify(execFile)(process.execPath, [`${DIST}/cli/migration.js`, 'run'], {
     env: { ...process.env, DATABASE_URL: url },
   });
   // Nor by a worker of autovacuum: whoever is connected keeps it from being copied.

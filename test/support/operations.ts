@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { DOCUMENT } from './application.js';
 
 export interface Parameter {
   readonly name: string;
@@ -29,7 +30,7 @@ interface PathItem {
   };
 }
 
-const { paths } = JSON.parse(readFileSync('openapi.json', 'utf8')) as {
+const { paths } = JSON.parse(readFileSync(DOCUMENT, 'utf8')) as {
   paths: Record<string, PathItem>;
 };
 

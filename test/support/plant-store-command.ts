@@ -6,9 +6,10 @@ import { runCommand } from '../../clients/command/command.js';
 import type { Limits } from '../../clients/command/retries.js';
 import { PATIENCE } from './patience.js';
 import { TOKEN } from './test-service.js';
+import { DIST } from './application.js';
 
 /** The built command, as in an image. */
-const MAIN = fileURLToPath(new URL('../../dist/cli/plant-store.js', import.meta.url));
+const MAIN = fileURLToPath(new URL(`../../${DIST}/cli/plant-store.js`, import.meta.url));
 
 /** Pauses that are short enough for tests. */
 export const IMPATIENT: Limits = {

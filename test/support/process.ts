@@ -9,9 +9,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { DIST } from './application.js';
 
 /** The built program, as in an image. */
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL(`../../${DIST}/main.js`, import.meta.url));
 
 /** Timeout of every wait, in milliseconds. Only failures reach it. */
 const BOUND = 60_000;

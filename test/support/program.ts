@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
+import { DIST } from './application.js';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -12,7 +13,7 @@ declare module 'vitest' {
 
 /** Tests run the built program. Only a run that measures coverage runs the sources. */
 export function setup(project: TestProject): void {
-  const module = project.config.coverage.enabled ? 'src/in-process.ts' : 'dist/in-process.js';
+  const module = project.config.coverage.enabled ? 'src/in-process.ts' : `${DIST}/in-process.js`;
   project.provide('program', pathToFileURL(resolve(module)).href);
 }
 

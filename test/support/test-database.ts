@@ -2,17 +2,31 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { inject } from 'vitest';
 
+/** A table that another one refers to can only be emptied together with it. */
+const EMPTY = `DO $$ BEGIN
+  EXECUTE (SELECT 'TRUNCATE ' || string_agg(format('%I', tablename), ', ') FROM pg_tables
+    WHERE schemaname = 'public' AND tablename <> 'plant_store_migrations');
+END $$`;
+
 /** A database of its own on the shared server. */
 export interface TestDatabase {
   readonly url: string;
   /** Runs one statement on a connection of its own. */
   query(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
+  /** Removes the rows of all tables. */
+  empty(): Promise<void>;
   drop(): Promise<void>;
 }
 
 /** A database with the schema of the service. */
 export function createMigratedDatabase(): Promise<TestDatabase> {
   return createTestDatabase(`TEMPLATE ${inject('migratedDatabase')}`);
+}
+
+/** A database that the test itself removes, and looks at in other ways. */
+export function given(url: string): TestDatabase {
+  const cannot = () => Promise.reject(new Error('the test has its own connection'));
+  return { url, query: cannot, empty: cannot, drop: () => Promise.resolve() };
 }
 
 export async function createTestDatabase(options = ''): Promise<TestDatabase> {
@@ -24,6 +38,9 @@ export async function createTestDatabase(options = ''): Promise<TestDatabase> {
   return {
     url: url.href,
     query: (sql, values) => query(url.href, sql, values),
+    empty: async () => {
+      await query(url.href, EMPTY);
+    },
     drop: async () => {
       await query(server, `DROP DATABASE ${name} WITH (FORCE)`);
     },
