@@ -1,7 +1,6 @@
 import { getSchemaPath } from '@nestjs/swagger';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { stringify } from 'lossless-json';
-import { allErrors } from '../errors/error-kind.js';
 import { ErrorDto } from '../http/errors/error.dto.js';
 import { REQUEST_ID_HEADER } from '../http/server/request-id.js';
 
@@ -30,7 +29,6 @@ const OTHER_FAILURE = {
 /** Returns the document with what every operation has, so that no operation has to declare it. */
 export function withCommonParts(document: OpenAPIObject): OpenAPIObject {
   const complete = structuredClone(document);
-  listErrors(complete.components?.schemas?.['Error']);
   for (const pathItem of Object.values(complete.paths)) {
     for (const operation of Object.values(pathItem) as OperationObject[]) {
       operation.parameters = [...(operation.parameters ?? []), REQUEST_ID_PARAMETER];
@@ -43,15 +41,6 @@ export function withCommonParts(document: OpenAPIObject): OpenAPIObject {
     }
   }
   return complete;
-}
-
-/** Adds the numbers of all failures to the schema of the Error. */
-function listErrors(schema: SchemasObject[string] | undefined): void {
-  const number = schema && 'properties' in schema ? schema.properties?.['error'] : undefined;
-  if (number === undefined || !('description' in number))
-    throw new Error('there is no schema of the Error');
-  const numbers = allErrors().map(({ number: error, message }) => `- ${error}: ${message}`);
-  number.description = `${number.description}\n\n${numbers.join('\n')}`;
 }
 
 /**

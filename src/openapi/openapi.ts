@@ -2,6 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { stringify } from 'lossless-json';
+import { allErrors } from '../errors/error-kind.js';
 import type { Config } from '../config/config.js';
 import { withCommonParts } from './common-parts.js';
 
@@ -13,6 +14,10 @@ A failed request is answered with an Error. Its \`error\` number identifies the 
 
 Ids are 64-bit integers. JSON parsers that read numbers as doubles, such as JavaScript's \`JSON.parse\`, round ids beyond 2^53.`;
 
+type SchemaObject = Exclude<
+  NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>[string],
+  { $ref: string }
+>;
 type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
 type TagObject = NonNullable<OpenAPIObject['tags']>[number];
 
@@ -47,6 +52,7 @@ export function openApiText(
   // The servers carry the prefix, so the paths equal the published interface below any prefix.
   const document = SwaggerModule.createDocument(app, config, { ignoreGlobalPrefix: true });
   document.tags = tagsOf(document);
+  listErrors(document);
   return `${stringify(sortKeys(withCommonParts(document)), undefined, 2)}\n`;
 }
 
@@ -60,6 +66,14 @@ function tagsOf({ paths }: OpenAPIObject): TagObject[] {
     name,
     description: `Create, list, change and remove ${name}.`,
   }));
+}
+
+/** Adds the numbers of all failures to the schema of the Error. */
+function listErrors({ components }: OpenAPIObject): void {
+  const schema = components?.schemas?.['Error'] as SchemaObject | undefined;
+  const number = schema?.properties?.['error'] as SchemaObject;
+  const numbers = allErrors().map(({ number: error, message }) => `- ${error}: ${message}`);
+  number.description = `${number.description}\n\n${numbers.join('\n')}`;
 }
 
 /** Writes a document of {@link openApiText} as YAML, with the same digits. */

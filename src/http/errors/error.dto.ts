@@ -3,7 +3,7 @@ import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 /** The body of every answer that reports a failure. */
 @ApiSchema({ name: 'Error', description: 'Why a request failed.' })
 export class ErrorDto {
-  // The document adds the numbers of all features (`src/openapi/common-parts.ts`).
+  // The document adds the numbers of all features (`src/openapi/openapi.ts`).
   @ApiProperty({
     type: 'integer',
     format: 'int32',
