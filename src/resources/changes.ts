@@ -16,7 +16,7 @@ export interface ChangesOptions<Entity, Dto> {
   readonly columns: () => EntityColumns;
   /** What a precondition is about. */
   readonly represent: (entity: Entity) => Dto;
-  readonly constraints: ConstraintErrors;
+  readonly constraints: ConstraintErrors | undefined;
   readonly dataSource: DataSource;
   readonly shares: ConnectionShares;
   readonly transactions: Transactions;
@@ -107,7 +107,7 @@ export class Changes<Entity extends Identified, Dto extends object> {
         return perform(locked);
       });
     const change = () => shares.changes.run(() => perform(rows));
-    return withConstraintErrors(constraints, precondition === undefined ? change : changeIfSame);
+    return withConstraintErrors(constraints ?? {}, precondition === undefined ? change : changeIfSame);
   }
 
   /** TypeORM returns the rows of RETURNING as the driver does. */

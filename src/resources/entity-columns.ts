@@ -3,6 +3,7 @@ import { getMetadataStorage } from 'class-validator';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { stringifyExactJson } from '../json/exact-json.js';
+import { INT64_COLUMN } from './int64.js';
 
 /** An entity whose clients choose its key. */
 export interface Identified {
@@ -174,9 +175,11 @@ function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityCol
     type,
     isNullable: column.isNullable,
     bytes: bytesOf(name, type, column.isNullable),
-    toParameter: isText
-      ? (value) => value
-      : (value) => driver.preparePersistentValue(value, column) as unknown,
+    // Two types that need nothing of what TypeORM does for others, which takes 1 µs for each value.
+    toParameter:
+      isText || column.transformer === INT64_COLUMN.transformer
+        ? (value) => (typeof value === 'bigint' ? String(value) : value)
+        : (value) => driver.preparePersistentValue(value, column) as unknown,
     fromDriver,
     // The driver reads int8 as text, which is its JSON.
     toJson: isInt64

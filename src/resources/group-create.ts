@@ -31,7 +31,7 @@ export interface GroupCreateOptions<Content> {
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
   readonly statements: Statements;
-  readonly constraints: ConstraintErrors;
+  readonly constraints: ConstraintErrors | undefined;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
   /** Called after a commit. */
@@ -71,7 +71,10 @@ export class GroupCreate<Content extends Identified> {
   /** Like {@link create}, for a request with many rows, which makes way for those with a single row. */
   createOneOfMany(content: Content): Promise<Creation> {
     const row = { content, parameters: this.parametersOf(content) };
-    return withConstraintErrors(this.options.constraints, () => this.batcher.add(row));
+    const { constraints } = this.options;
+    return constraints === undefined
+      ? this.batcher.add(row)
+      : withConstraintErrors(constraints, () => this.batcher.add(row));
   }
 
   /** Milliseconds since {@link create} was called. */

@@ -87,7 +87,7 @@ export class Resources {
       name,
       dto,
       filters,
-      constraints = {},
+      constraints,
       onCreated = () => {},
     }: ResourceOptions<Content<Entity> & Identified, Query>,
   ): Resource<Entity, Content<Entity> & Identified, Query> {
