@@ -1,7 +1,10 @@
-import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
-import { Plant } from '../../src/plants/plant.entity.js';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { INT64_COLUMN, Int64Field } from '../../src/resources/int64.js';
 import { TextField } from '../../src/resources/text.js';
+// #region plants
+import { Index, JoinColumn, ManyToOne } from 'typeorm';
+import { Plant } from '../../src/plants/plant.entity.js';
+// #endregion
 
 /** A garden: the columns of the table, and the rules and schemas of the members, from which the DTOs are made. */
 // #region plants

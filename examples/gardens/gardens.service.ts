@@ -4,7 +4,6 @@ import type { Precondition } from '../../src/http/answers/entity-tag.js';
 import type { Page } from '../../src/http/answers/page.js';
 import type { Line } from '../../src/http/body/body-lines.js';
 import type { Creation, Stored } from '../../src/resources/group-create.js';
-import { isEqual } from '../../src/resources/page-statement.js';
 import { Resources } from '../../src/resources/resources.js';
 import type { Resource } from '../../src/resources/resources.js';
 import { GardenDto } from './dto/garden.dto.js';
@@ -16,6 +15,9 @@ import type {
 } from './dto/garden.dto.js';
 import { Garden } from './garden.entity.js';
 import { GARDEN_ERRORS } from './gardens.errors.js';
+// #region plants
+import { isEqual } from '../../src/resources/page-statement.js';
+// #endregion
 
 @Injectable()
 export class GardensService {
@@ -30,11 +32,9 @@ export class GardensService {
         plantId: isEqual('plant_id'),
         // #endregion
       },
-      constraints: {
-        // #region plants
-        gardens_plant_id_fkey: GARDEN_ERRORS.gardenPlantNotFound,
-        // #endregion
-      },
+      // #region plants
+      constraints: { gardens_plant_id_fkey: GARDEN_ERRORS.gardenPlantNotFound },
+      // #endregion
     });
   }
 

@@ -1,12 +1,13 @@
 import 'reflect-metadata';
-import { writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import type { DataSource } from 'typeorm';
 import { readCommandConfig } from '../config/config.js';
 import { connect } from '../database/connect.js';
 import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
 import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
-import { generateMigration } from '../database/migrations/migration-file.js';
+import { generateMigration, withMigration } from '../database/migrations/migration-file.js';
 import { applyMigrations, revertMigration } from '../database/migrations/migrate.js';
 import { LOCAL_FOLDER } from '../local/local-instance.js';
 import { Metrics } from '../observability/metrics.js';
@@ -16,12 +17,10 @@ import { StartupError } from '../errors/startup.error.js';
 import { schemaOf } from '../resources/feature.js';
 import { runProgram } from '../run-program.js';
 
-/* `npm run migration:generate -- Name`, `migration:run` and `migration:revert`, on the database of DATABASE_URL or of
+/* `npm run migration:generate -- Name feature`, `migration:run` and `migration:revert`, on the database of DATABASE_URL or of
    the local instance. */
 
-const FOLDER = join('src', 'database', 'migrations');
-
-const [command, name = ''] = process.argv.slice(2);
+const [command, name = '', feature = ''] = process.argv.slice(2);
 let log = createLogger('info');
 
 process.exitCode = await runProgram(
@@ -39,10 +38,13 @@ async function migrate(signal: AbortSignal): Promise<void> {
   const { databaseUrl, logFormat } = readCommandConfig(process.env);
   log = createLogger('info', undefined, logFormat);
   if (!['generate', 'run', 'revert'].includes(command ?? '')) {
-    throw new StartupError('usage: migration generate NAME | run | revert');
+    throw new StartupError('usage: migration generate NAME FEATURE | run | revert');
   }
   if (command === 'generate' && !/^([A-Z][a-z0-9]*)+$/.test(name)) {
     throw new StartupError('the name of a migration must be in Pascal case, such as AddColour');
+  }
+  if (command === 'generate' && !existsSync(featureFile())) {
+    throw new StartupError(`there is no ${featureFile()}`);
   }
   if (databaseUrl !== undefined) {
     await perform(databaseUrl, signal);
@@ -86,7 +88,14 @@ async function generate(dataSource: DataSource): Promise<void> {
     log.info('the schema already matches the entities: nothing to migrate');
     return;
   }
-  const file = join(FOLDER, migration.fileName);
+  const file = join('src', feature, 'migrations', migration.fileName);
+  await mkdir(dirname(file), { recursive: true });
   await writeFile(file, migration.source);
-  log.info(`wrote ${file}: add ${migration.className} to src/database/data-source.ts`);
+  const listed = withMigration(await readFile(featureFile(), 'utf8'), migration);
+  await writeFile(featureFile(), listed);
+  log.info(`wrote ${file}, and added it to ${featureFile()}`);
+}
+
+function featureFile(): string {
+  return join('src', feature, `${feature}.feature.ts`);
 }

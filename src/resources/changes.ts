@@ -107,7 +107,10 @@ export class Changes<Entity extends Identified, Dto extends object> {
         return perform(locked);
       });
     const change = () => shares.changes.run(() => perform(rows));
-    return withConstraintErrors(constraints ?? {}, precondition === undefined ? change : changeIfSame);
+    return withConstraintErrors(
+      constraints ?? {},
+      precondition === undefined ? change : changeIfSame,
+    );
   }
 
   /** TypeORM returns the rows of RETURNING as the driver does. */

@@ -2,8 +2,11 @@ import { ApiSchema, OmitType } from '@nestjs/swagger';
 import { BodyTypes, NoOtherParameters } from '../../../src/http/body/dto.pipe.js';
 import { PATCH_TYPES } from '../../../src/http/body/merge-patch.js';
 import { DtoOf, PatchOf, ReplacementOf } from '../../../src/resources/dto-of.js';
-import { Int64Parameter, ListParameters } from '../../../src/resources/page-parameters.js';
+import { ListParameters } from '../../../src/resources/page-parameters.js';
 import { Garden } from '../garden.entity.js';
+// #region plants
+import { Int64Parameter } from '../../../src/resources/page-parameters.js';
+// #endregion
 
 @ApiSchema({ name: 'Garden', description: 'A garden with its id.' })
 export class GardenDto extends DtoOf(Garden) {}

@@ -42,6 +42,20 @@ ${statements(downQueries.toReversed().map(({ query }) => query))}
   };
 }
 
+/** Adds a migration to the file of its feature. */
+export function withMigration(
+  feature: string,
+  { fileName, className }: Pick<MigrationFile, 'fileName' | 'className'>,
+): string {
+  const path = `./migrations/${fileName.replace(/ts$/, 'js')}`;
+  const list = /migrations: \[([^\]]*)\]/;
+  const [, listed = ''] = list.exec(feature) ?? [];
+  const names = [...listed.split(',').map((name) => name.trim()), className].filter(Boolean);
+  return feature
+    .replace(/\n\n/, `\nimport { ${className} } from '${path}';\n\n`)
+    .replace(list, `migrations: [\n    ${names.join(',\n    ')},\n  ]`);
+}
+
 function statements(queries: readonly string[]): string {
   return queries
     .map((query) => {

@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-export class CreateGardens1795478400000 implements MigrationInterface {
-  readonly name = 'CreateGardens1795478400000';
+export class CreateGardens1795395600000 implements MigrationInterface {
+  readonly name = 'CreateGardens1795395600000';
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(
