@@ -86,7 +86,7 @@ function migrationTimes() {
 function errorRanges() {
   const names = readdirSync('src', { recursive: true }).map((name) => join('src', String(name)));
   const sources = [
-    ...names.filter((name) => /errors\.ts$/.test(name)),
+    ...names.filter((name) => name.endsWith('errors.ts')),
     `${TEMPLATE}/gardens.errors.ts`,
   ];
   return sources.flatMap((name) => {
