@@ -105,7 +105,8 @@ describe('the embedded database', () => {
     const server = await start();
     await rm(folder, { recursive: true, force: true });
     await server.stop();
-    expect(() => process.kill(server.pid, 0)).toThrow(/ESRCH/);
+    // A process that has ended can be looked up until its parent has been told.
+    await vi.waitFor(() => expect(() => process.kill(server.pid, 0)).toThrow(/ESRCH/), PATIENCE);
   });
 
   it('reports the message of a server that does not start', async () => {

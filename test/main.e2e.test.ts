@@ -1,6 +1,7 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../src/config/config.js';
 import { welcome } from '../src/local/welcome.js';
@@ -147,6 +148,15 @@ describe('the service', () => {
   });
 });
 
+/** In the folder of the test. */
+const FEATURE = join('src', 'plants', 'plants.feature.ts');
+
+/** From the folder of the project. */
+async function copyFeature(): Promise<void> {
+  await mkdir(dirname(FEATURE), { recursive: true });
+  await cp(join(dirname(fileURLToPath(import.meta.url)), '..', FEATURE), FEATURE);
+}
+
 describe('the migration command', () => {
   async function migration(...commandLine: string[]): Promise<void> {
     vi.resetModules();
@@ -165,9 +175,12 @@ describe('the migration command', () => {
     expect(output).toContain('CreatePlants1763683200000');
     await migration('revert');
     expect(output).toContain('reverted the last migration');
-    await migration('generate', 'AddColour');
+    await copyFeature();
+    await migration('generate', 'AddColour', 'plants');
     expect(output).toContain('nothing to migrate');
-    await migration('generate', 'add colour');
+    await migration('generate', 'AddColour', 'hedges');
+    expect(output).toContain('there is no src/hedges/hedges.feature.ts');
+    await migration('generate', 'add colour', 'plants');
     expect(output).toContain('must be in Pascal case');
     expect(process.exitCode).toBe(1);
     await database.drop();
@@ -181,7 +194,8 @@ describe('the migration command', () => {
     await migration('run');
     await migration('revert');
     expect(output).toContain('reverted the last migration');
-    await migration('generate', 'AddColour');
+    await copyFeature();
+    await migration('generate', 'AddColour', 'plants');
     expect(output).toContain('nothing to migrate');
     await database.drop();
   });
@@ -191,15 +205,20 @@ describe('the migration command', () => {
     vi.stubEnv('DATABASE_URL', database.url);
     await migration('run');
     await database.query('ALTER TABLE plants DROP COLUMN tag');
-    const migrations = join('src', 'database', 'migrations');
-    await mkdir(migrations, { recursive: true });
-    await migration('generate', 'AddTag');
+    await copyFeature();
+    await migration('generate', 'AddTag', 'plants');
+    const migrations = join('src', 'plants', 'migrations');
     const [file = ''] = await readdir(migrations);
     expect(file).toMatch(/^\d{13}-add-tag\.ts$/);
     const source = await readFile(join(migrations, file), 'utf8');
     expect(source).toContain('`ALTER TABLE "plants" ADD "tag" text`');
     expect(source).toContain('`ALTER TABLE "plants" DROP COLUMN "tag"`');
-    expect(output).toMatch(/add AddTag\d{13} to src\/database\/data-source\.ts/);
+    const feature = await readFile(FEATURE, 'utf8');
+    const name = file.replace(/^(\d+).*/, 'AddTag$1');
+    expect(feature).toContain(
+      `import { ${name} } from './migrations/${file.replace(/ts$/, 'js')}';`,
+    );
+    expect(feature).toMatch(new RegExp(`IndexNames\\d+,\\n    ${name},\\n  \\],`));
     await database.drop();
   });
 
@@ -235,7 +254,7 @@ describe('the migration command', () => {
 
   it('prints its usage', async () => {
     await migration('up');
-    expect(output).toContain('usage: migration generate NAME | run | revert');
+    expect(output).toContain('usage: migration generate NAME FEATURE | run | revert');
     expect(process.exitCode).toBe(1);
   });
 

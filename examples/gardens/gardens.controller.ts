@@ -26,6 +26,7 @@ import {
   GardenPatchDto,
   GardenReplacementDto,
   ListGardensDto,
+  NewGardenDto,
 } from './dto/garden.dto.js';
 import { API } from './gardens.openapi.js';
 import { GardensService } from './gardens.service.js';
@@ -37,7 +38,7 @@ export class GardensController {
   @Post()
   @HttpCode(200)
   @API.create()
-  create(@Body() garden: GardenDto): Promise<GardenDto> {
+  create(@Body() garden: NewGardenDto): Promise<GardenDto> {
     return this.gardens.create(garden);
   }
 

@@ -1,5 +1,5 @@
 import { apiOperations } from '../../src/resources/api-operations.js';
-import { GardenDto, GardenPatchDto, GardenReplacementDto } from './dto/garden.dto.js';
+import { GardenDto, GardenPatchDto, GardenReplacementDto, NewGardenDto } from './dto/garden.dto.js';
 import { GARDEN_ERRORS } from './gardens.errors.js';
 
 /** The documentation of the operations. Its examples succeed if they are sent in the order of the document. */
@@ -7,7 +7,7 @@ export const API = apiOperations({
   one: 'a garden',
   plural: 'gardens',
   operationIds: ['Garden', 'Gardens'],
-  created: GardenDto,
+  created: NewGardenDto,
   stored: GardenDto,
   replacement: GardenReplacementDto,
   patch: GardenPatchDto,

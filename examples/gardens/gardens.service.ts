@@ -12,6 +12,7 @@ import type {
   GardenPatchDto,
   GardenReplacementDto,
   ListGardensDto,
+  NewGardenDto,
 } from './dto/garden.dto.js';
 import { Garden } from './garden.entity.js';
 import { GARDEN_ERRORS } from './gardens.errors.js';
@@ -39,7 +40,7 @@ export class GardensService {
   }
 
   /** @throws PlantStoreError `garden-id-taken` if the id belongs to a garden with other content */
-  async create(garden: GardenDto): Promise<GardenDto> {
+  async create(garden: NewGardenDto): Promise<GardenDto> {
     requireStored(garden.id, await this.gardens.creates.create(garden));
     return this.gardens.represent(garden);
   }

@@ -8,6 +8,9 @@ import { Garden } from '../garden.entity.js';
 import { Int64Parameter } from '../../../src/resources/page-parameters.js';
 // #endregion
 
+@ApiSchema({ name: 'NewGarden', description: 'A garden to create.' })
+export class NewGardenDto extends DtoOf(Garden) {}
+
 @ApiSchema({ name: 'Garden', description: 'A garden with its id.' })
 export class GardenDto extends DtoOf(Garden) {}
 
