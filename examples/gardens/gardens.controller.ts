@@ -30,6 +30,10 @@ import {
 } from './dto/garden.dto.js';
 import { API } from './gardens.openapi.js';
 import { GardensService } from './gardens.service.js';
+// #region plants
+import type { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
+import { ApiGetPlantOfGarden } from './gardens.openapi.js';
+// #endregion
 
 @Controller('gardens')
 export class GardensController {
@@ -71,6 +75,14 @@ export class GardensController {
     return new Representation(await this.gardens.get(id));
   }
 
+  // #region plants
+  @Get(':id/plant')
+  @ApiGetPlantOfGarden()
+  getPlant(@Param('id', Int64Pipe) id: bigint): Promise<StoredPlantDto> {
+    return this.gardens.getPlant(id);
+  }
+
+  // #endregion
   @Put(':id')
   @API.replace()
   async replace(

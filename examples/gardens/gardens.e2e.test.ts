@@ -106,6 +106,29 @@ describe('GET /gardens', () => {
   // #endregion
 });
 
+// #region plants
+describe('GET /gardens/{id}/plant', () => {
+  it('finds the plant of a garden', async () => {
+    await service.post({ id: 5, name: 'Aloe' });
+    await send('POST', '/gardens', { ...GARDEN, plantId: 5 });
+    const answer = await send('GET', '/gardens/1/plant');
+    expect(answer.status).toBe(200);
+    expect(answer.json).toEqual({ id: 5, name: 'Aloe' });
+  });
+
+  it('refuses an unknown garden, and a garden without a plant', async () => {
+    await send('POST', '/gardens', GARDEN);
+    for (const [id, error] of [
+      [404, 40420],
+      [1, 40421],
+    ]) {
+      const answer = await send('GET', `/gardens/${id}/plant`);
+      expect(answer).toMatchObject({ status: 404, json: { error } });
+    }
+  });
+});
+// #endregion
+
 describe('PUT /gardens/{id}', () => {
   it('replaces all members', async () => {
     await send('POST', '/gardens', GARDEN);

@@ -12,6 +12,11 @@ export const GARDEN_ERRORS = defineErrors([20, 29], {
     remedy: 'Choose another id, or send the content that is stored',
   },
   // #region plants
+  gardenHasNoPlant: {
+    number: 40421,
+    message: 'the garden has no plant',
+    remedy: 'Give it a plant',
+  },
   gardenPlantNotFound: {
     number: 40921,
     message: 'there is no plant with the id in plantId',

@@ -1,6 +1,38 @@
 import { apiOperations } from '../../src/resources/api-operations.js';
 import { GardenDto, GardenPatchDto, GardenReplacementDto, NewGardenDto } from './dto/garden.dto.js';
 import { GARDEN_ERRORS } from './gardens.errors.js';
+// #region plants
+import { applyDecorators } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiParam } from '@nestjs/swagger';
+import { ERRORS } from '../../src/errors/common-errors.js';
+import { ApiErrors } from '../../src/http/errors/api-errors.js';
+import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
+import { INT64_SCHEMA, int64ParameterRule } from '../../src/resources/int64.js';
+// #endregion
+
+// #region plants
+export function ApiGetPlantOfGarden(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'getPlantOfGarden',
+      tags: ['gardens'],
+      summary: 'Get the plant of a garden',
+    }),
+    ApiParam({
+      name: 'id',
+      schema: INT64_SCHEMA,
+      description: 'Id of the garden.',
+      example: 2001,
+    }),
+    ApiOkResponse({ type: StoredPlantDto, description: 'The plant that grows there.' }),
+    ApiErrors(
+      [ERRORS.parameterNotValid, int64ParameterRule('id')],
+      GARDEN_ERRORS.gardenNotFound,
+      GARDEN_ERRORS.gardenHasNoPlant,
+    ),
+  );
+}
+// #endregion
 
 /** The documentation of the operations. Its examples succeed if they are sent in the order of the document. */
 export const API = apiOperations({

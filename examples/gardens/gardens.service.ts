@@ -17,6 +17,8 @@ import type {
 import { Garden } from './garden.entity.js';
 import { GARDEN_ERRORS } from './gardens.errors.js';
 // #region plants
+import type { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
+import { PlantsService } from '../../src/plants/plants.service.js';
 import { isEqual } from '../../src/resources/page-statement.js';
 // #endregion
 
@@ -24,7 +26,12 @@ import { isEqual } from '../../src/resources/page-statement.js';
 export class GardensService {
   private readonly gardens: Resource<Garden, GardenDto, ListGardensDto>;
 
-  constructor(resources: Resources) {
+  constructor(
+    resources: Resources,
+    // #region plants
+    private readonly plants: PlantsService,
+    // #endregion
+  ) {
     this.gardens = resources.of<Garden, ListGardensDto>(Garden, {
       name: 'gardens',
       dto: GardenDto,
@@ -50,6 +57,15 @@ export class GardensService {
     return this.found(id, await this.gardens.lookups.find(id));
   }
 
+  // #region plants
+  /** @throws PlantStoreError `garden-not-found`, `garden-has-no-plant` */
+  async getPlant(id: bigint): Promise<StoredPlantDto> {
+    const { plantId } = await this.get(id);
+    if (plantId === undefined) throw new PlantStoreError(GARDEN_ERRORS.gardenHasNoPlant);
+    return this.plants.get(plantId);
+  }
+
+  // #endregion
   list(query: ListGardensDto): Promise<Page<ListGardensDto>> {
     return this.gardens.pages.list(query);
   }

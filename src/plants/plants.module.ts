@@ -9,5 +9,6 @@ import { PlantsService } from './plants.service.js';
   imports: [TypeOrmModule.forFeature([Plant])],
   controllers: [PlantsController],
   providers: [PlantsService, NameIndexCleaner],
+  exports: [PlantsService],
 })
 export class PlantsModule {}
