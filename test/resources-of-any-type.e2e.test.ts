@@ -1,0 +1,241 @@
+import { Injectable, Module } from '@nestjs/common';
+import type { OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { pino } from 'pino';
+import { Column, CreateDateColumn, Entity, PrimaryColumn, Repository } from 'typeorm';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readConfig, withDatabase } from '../src/config/config.js';
+import { defineErrors } from '../src/errors/error-kind.js';
+import { HTTP_LIMITS } from '../src/http/server/limits.js';
+import { Metrics } from '../src/observability/metrics.js';
+import { NO_TRACER } from '../src/observability/tracer.js';
+import { DtoOf } from '../src/resources/dto-of.js';
+import type { Feature } from '../src/resources/feature.js';
+import { INT64_COLUMN, Int64Field } from '../src/resources/int64.js';
+import { ListParameters } from '../src/resources/page-parameters.js';
+import { Resources } from '../src/resources/resources.js';
+import type { Resource } from '../src/resources/resources.js';
+import { TextField } from '../src/resources/text.js';
+import { startService } from '../src/service.js';
+import type { Service } from '../src/service.js';
+import { createTestDatabase } from './support/test-database.js';
+import type { TestDatabase } from './support/test-database.js';
+import { TOKEN } from './support/test-service.js';
+
+/** A member whose rules are of no interest here. */
+function Any(): PropertyDecorator {
+  return (target, name) => {
+    ApiProperty({ type: 'string' })(target, name);
+    IsOptional()(target, name);
+  };
+}
+
+@Entity('samples')
+class Sample {
+  @PrimaryColumn(INT64_COLUMN)
+  @Int64Field({ description: 'Its id.' })
+  readonly id!: bigint;
+
+  @Column('text', { name: 'a "strange" name', nullable: true })
+  @TextField({ description: 'A text.', isOptional: true })
+  readonly text!: string | null;
+
+  @Column({ ...INT64_COLUMN, nullable: true })
+  @Int64Field({ description: 'A number.', isOptional: true })
+  readonly large!: bigint | null;
+
+  @Column('integer', { nullable: true })
+  @Any()
+  readonly small!: number | null;
+
+  @Column('boolean', { nullable: true })
+  @Any()
+  readonly flag!: boolean | null;
+
+  @Column('timestamptz', { precision: 3, nullable: true })
+  @Any()
+  readonly time!: Date | null;
+
+  @Column('jsonb', { nullable: true })
+  @Any()
+  readonly document!: object | null;
+
+  @Column('text', { array: true, nullable: true })
+  @Any()
+  readonly words!: string[] | null;
+
+  @CreateDateColumn({ precision: 3 })
+  @Any()
+  readonly createdAt!: Date | null;
+}
+
+class SampleDto extends DtoOf(Sample) {}
+
+class CreateSamples1 implements MigrationInterface {
+  readonly name = 'CreateSamples1795461082530';
+
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`CREATE TABLE samples (id bigint PRIMARY KEY, "a ""strange"" name" text,
+      large bigint, small integer, flag boolean, time timestamptz(3), document jsonb, words text[],
+      "createdAt" timestamptz(3) NOT NULL DEFAULT now(), CONSTRAINT samples_small_check CHECK (small <> 13))`);
+  }
+
+  down(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+const ERRORS = defineErrors([80, 89], {
+  unlucky: { number: 40980, message: 'the number brings bad luck', remedy: 'Choose another one' },
+});
+
+/** How many rows the hooks of the module have found. */
+const found: number[] = [];
+let samples: Resource<Sample, SampleDto, ListParameters>;
+
+@Injectable()
+class SamplesService implements OnModuleInit, OnApplicationBootstrap {
+  constructor(
+    resources: Resources,
+    @InjectRepository(Sample) private readonly repository: Repository<Sample>,
+  ) {
+    samples = resources.of<Sample, ListParameters>(Sample, {
+      name: 'samples',
+      dto: SampleDto,
+      filters: {},
+      constraints: { samples_small_check: ERRORS.unlucky },
+    });
+  }
+
+  async onModuleInit(): Promise<void> {
+    found.push(await this.repository.count());
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    found.push(await this.repository.count());
+  }
+}
+
+@Module({ imports: [TypeOrmModule.forFeature([Sample])], providers: [SamplesService] })
+class SamplesModule {}
+
+const SAMPLES: Feature = {
+  module: SamplesModule,
+  entities: [Sample],
+  migrations: [CreateSamples1],
+};
+
+const FULL = {
+  id: 1n,
+  text: 'é',
+  large: 2n ** 62n + 1n,
+  small: -5,
+  flag: false,
+  time: new Date('2026-02-03T04:05:06.789Z'),
+  document: { deep: [{ a: null }] },
+  words: ['a', 'b,"c"', ''],
+};
+
+/** Another value for each member. */
+const OTHERS = {
+  text: 'e',
+  large: 2n ** 62n,
+  small: 5,
+  flag: true,
+  time: new Date('2026-02-03T04:05:06.788Z'),
+  document: { deep: [{ a: 1 }] },
+  words: ['a', 'b,"c"'],
+};
+
+let database: TestDatabase;
+let service: Service;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  service = await startService(
+    withDatabase(
+      readConfig({ AUTH_TOKEN: TOKEN, PORT: '0', MANAGEMENT_PORT: '0', DOCS_ENABLED: 'false' }),
+      database.url,
+    ),
+    { logger: pino({ level: 'silent' }), metrics: new Metrics(), tracer: NO_TRACER },
+    new AbortController().signal,
+    HTTP_LIMITS,
+    [SAMPLES],
+  );
+});
+
+beforeEach(() => database.empty());
+
+afterAll(async () => {
+  await service.stop();
+  await database.drop();
+});
+
+it('hooks of a module find the tables of the migrations', () => {
+  expect(found).toEqual([0, 0]);
+});
+
+describe('a resource with members of any type', () => {
+  it('is looked up, listed and exported as it was created', async () => {
+    const { createdAt: _, ...empty } = samples.represent({ id: 2n } as SampleDto);
+    expect(await samples.creates.create(FULL as SampleDto)).toBe('created');
+    expect(await samples.creates.create(empty as SampleDto)).toBe('created');
+    const { createdAt, ...stored } = (await samples.lookups.find(1n))!;
+    expect(stored).toEqual(FULL);
+    expect(createdAt).toBeInstanceOf(Date);
+    const { items } = await samples.pages.list({ limit: 50 });
+    expect(items.map((item) => item.replace(/,"createdAt":"[^"]*"/, ''))).toEqual([
+      `{"id":1,"text":"é","large":4611686018427387905,"small":-5,"flag":false,"time":"2026-02-03T04:05:06.789Z","document":{"deep":[{"a":null}]},"words":["a","b,\\"c\\"",""]}`,
+      '{"id":2}',
+    ]);
+    let lines = '';
+    const exported = samples.exports.run({}, new AbortController().signal);
+    for await (const text of exported) lines += text;
+    expect(lines).toBe(`${items.join('\n')}\n\n`);
+  });
+
+  it('is the same when it is created again, alone and in a group', async () => {
+    await samples.creates.create(FULL as SampleDto);
+    const group = Array.from({ length: 8 }, () => samples.creates.create(FULL as SampleDto));
+    expect(new Set(await Promise.all(group))).toEqual(new Set(['unchanged']));
+  });
+
+  it.each(Object.entries(OTHERS))('is another one with another %s', async (member, value) => {
+    const other = { ...FULL, [member]: value } as SampleDto;
+    const absent = { ...FULL, [member]: null } as unknown as SampleDto;
+    await samples.creates.create(FULL as SampleDto);
+    expect(await samples.creates.create(other)).toBe('taken');
+    expect(await samples.creates.create(absent)).toBe('taken');
+    // Compared with each other, and with the stored row.
+    const group = [FULL as SampleDto, other, absent, FULL as SampleDto];
+    const creations = await Promise.all(group.map((one) => samples.creates.create(one)));
+    expect(creations).toEqual(['unchanged', 'taken', 'taken', 'unchanged']);
+    await samples.changes.patch(1n, { [member]: value });
+    expect(await samples.creates.create(other)).toBe('unchanged');
+  });
+
+  it('changes only if a precondition holds', async () => {
+    await samples.creates.create(FULL as SampleDto);
+    await expect(samples.changes.patch(1n, OTHERS, () => false)).rejects.toThrow('precondition');
+    expect(await samples.changes.patch(1n, OTHERS, () => true)).toMatchObject(OTHERS);
+    expect(await samples.changes.replace(1n, {})).toMatchObject({ text: null, words: null });
+    expect(await samples.changes.remove(1n)).toMatchObject({ id: 1n });
+    expect(await samples.changes.remove(1n)).toBeUndefined();
+  });
+
+  it('fails as it is declared for a constraint, in a group and alone, and in a change', async () => {
+    const unlucky = { small: 13 };
+    const group = [1n, 2n, 3n].map((id) => ({ id, ...(id === 2n && unlucky) }) as SampleDto);
+    const outcomes = await Promise.allSettled(group.map((one) => samples.creates.create(one)));
+    expect(outcomes).toMatchObject([
+      { value: 'created' },
+      { reason: { kind: ERRORS.unlucky } },
+      { value: 'created' },
+    ]);
+    const change = samples.changes.patch(1n, unlucky);
+    await expect(change).rejects.toMatchObject({ kind: ERRORS.unlucky });
+  });
+});
