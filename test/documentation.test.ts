@@ -90,3 +90,21 @@ describe('an excerpt', () => {
     expect(foreignLine(excerpt, source)).toBe(line);
   });
 });
+
+const PICTURES = readdirSync('docs').filter((name) => name.endsWith('.svg'));
+
+it.each(PICTURES)('docs/%s is well-formed, otherwise browsers do not show it', async (name) => {
+  const source = await readFile(`docs/${name}`, 'utf8');
+  const open: string[] = [];
+  const rest = source.replaceAll(
+    /<(?<end>\/?)(?<element>[\w:]+)[^<>]*?(?<empty>\/?)>/g,
+    (...match) => {
+      const { end, element, empty } = match.at(-1) as Record<string, string>;
+      if (end !== '') expect(open.pop()).toBe(element);
+      else if (empty === '') open.push(element!);
+      return '';
+    },
+  );
+  expect(open).toEqual([]);
+  expect(rest).not.toMatch(/[<>]/);
+});
