@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Client } from 'pg';
@@ -81,14 +80,6 @@ async function waitsForLock(database: TestDatabase, client: Client): Promise<voi
     expect(waits).not.toEqual([]);
   }, PATIENCE);
 }
-
-it('the example in the documentation is the one that is tested', async () => {
-  const [page, source] = await Promise.all(
-    ['docs/transactions.md', 'test/transactions.e2e.test.ts'].map((file) => readFile(file, 'utf8')),
-  );
-  const [example] = /^@Injectable\(\)\nclass PlantMover \{.*?\n\}\n/ms.exec(source!)!;
-  expect(page).toContain(`\`\`\`ts\n${example}\`\`\``);
-});
 
 describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
   let database: TestDatabase;

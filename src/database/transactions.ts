@@ -5,7 +5,7 @@ import type { EntityManager } from 'typeorm';
 import { ConnectionShares } from './connection-shares.js';
 import { repeatAfterConflict } from './repeat-after-conflict.js';
 
-/** Runs several statements as one transaction (docs/transactions.md). */
+/** Runs several statements as one transaction (docs/framework/transactions.md). */
 @Injectable()
 export class Transactions {
   constructor(

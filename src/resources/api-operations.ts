@@ -386,7 +386,7 @@ function unsupported(types: readonly string[], field: string) {
   ] as const;
 }
 
-/** The name of the schema of a DTO, which `@ApiSchema()` has given it. */
+/** The name of the schema of a DTO, if `@ApiSchema()` gives it the name of the class without `Dto`. */
 function schemaName(dto: Type): string {
   return dto.name.replace(/Dto$/, '');
 }

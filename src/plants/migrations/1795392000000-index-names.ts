@@ -7,7 +7,7 @@ export class IndexNames1795392000000 implements MigrationInterface {
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`CREATE EXTENSION IF NOT EXISTS "pg_trgm"`);
-    // The expression of a search in src/catalogue/page-statement.ts.
+    // The expression of a search in src/plants/plants.filters.ts.
     await createIndexOnline(
       queryRunner,
       'plants_name_search_idx',
