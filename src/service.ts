@@ -9,7 +9,6 @@ import type { HttpLimits } from './http/server/limits.js';
 import { poolOf } from './database/connections/bounded-pool.js';
 import { connect } from './database/connect.js';
 import { applyMigrations, awaitMigrations } from './database/migrations/migrate.js';
-import { warnOfMissingTrigrams } from './plants/trigrams.js';
 import type { HttpServer } from './http/server/http-server.js';
 import { listen } from './http/server/listen.js';
 import { ManagementServer } from './management/management-server.js';
@@ -70,7 +69,7 @@ export async function startService(
     app.get(Readiness).notReady('waiting for the migrations');
     if (config.database.migrateOnStart) await applyMigrations(dataSource, waiting);
     else await awaitMigrations(dataSource, waiting);
-    await warnOfMissingTrigrams(dataSource, logger);
+    app.get(Readiness).notReady('starting');
     // Now, because `onModuleInit` and `onApplicationBootstrap` may use repositories.
     await app.init();
     poolOf(dataSource)?.startServing();

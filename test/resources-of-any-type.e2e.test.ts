@@ -1,8 +1,8 @@
 import { Injectable, Module } from '@nestjs/common';
-import type { OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import type { OnApplicationBootstrap, OnModuleInit, Type } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
+import { getMetadataStorage, IsOptional } from 'class-validator';
 import { pino } from 'pino';
 import { Column, CreateDateColumn, Entity, PrimaryColumn, Repository } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
@@ -12,7 +12,7 @@ import { defineErrors } from '../src/errors/error-kind.js';
 import { HTTP_LIMITS } from '../src/http/server/limits.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
-import { DtoOf } from '../src/resources/dto-of.js';
+import { DtoOf, NewOf, PatchOf, ReplacementOf } from '../src/resources/dto-of.js';
 import type { Feature } from '../src/resources/feature.js';
 import { INT64_COLUMN, Int64Field } from '../src/resources/int64.js';
 import { ListParameters } from '../src/resources/page-parameters.js';
@@ -24,6 +24,10 @@ import type { Service } from '../src/service.js';
 import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
 import { TOKEN } from './support/test-service.js';
+
+function rulesOf(dto: Type) {
+  return getMetadataStorage().getTargetValidationMetadatas(dto, '', true, false);
+}
 
 /** A member whose rules are of no interest here. */
 function Any(): PropertyDecorator {
@@ -55,7 +59,7 @@ class Sample {
   @Any()
   readonly flag!: boolean | null;
 
-  @Column('timestamptz', { precision: 3, nullable: true })
+  @Column({ type: 'timestamptz', precision: 3, nullable: true })
   @Any()
   readonly time!: Date | null;
 
@@ -67,19 +71,34 @@ class Sample {
   @Any()
   readonly words!: string[] | null;
 
+  @Column('char', { length: 5, nullable: true })
+  @Any()
+  readonly code!: string | null;
+
+  /** No rule, so clients cannot set it. */
+  @Column('text', { nullable: true })
+  readonly secret!: string | null;
+
+  @Column({ type: 'text', nullable: true, update: false })
+  @Any()
+  readonly lasting!: string | null;
+
   @CreateDateColumn({ precision: 3 })
   @Any()
   readonly createdAt!: Date | null;
 }
 
 class SampleDto extends DtoOf(Sample) {}
+class SampleReplacementDto extends ReplacementOf(Sample) {}
+class SamplePatchDto extends PatchOf(Sample) {}
+class NewSampleDto extends NewOf(Sample) {}
 
 class CreateSamples1 implements MigrationInterface {
   readonly name = 'CreateSamples1795461082530';
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`CREATE TABLE samples (id bigint PRIMARY KEY, "a ""strange"" name" text,
-      large bigint, small integer, flag boolean, time timestamptz(3), document jsonb, words text[],
+      large bigint, small integer, flag boolean, time timestamptz(3), document jsonb, words text[], code char(5), secret text, lasting text UNIQUE,
       "createdAt" timestamptz(3) NOT NULL DEFAULT now(), CONSTRAINT samples_small_check CHECK (small <> 13))`);
   }
 
@@ -137,6 +156,8 @@ const FULL = {
   time: new Date('2026-02-03T04:05:06.789Z'),
   document: { deep: [{ a: null }] },
   words: ['a', 'b,"c"', ''],
+  code: 'abcde',
+  lasting: 'first',
 };
 
 /** Another value for each member. */
@@ -148,6 +169,7 @@ const OTHERS = {
   time: new Date('2026-02-03T04:05:06.788Z'),
   document: { deep: [{ a: 1 }] },
   words: ['a', 'b,"c"'],
+  code: 'abcdf',
 };
 
 let database: TestDatabase;
@@ -183,12 +205,13 @@ describe('a resource with members of any type', () => {
     const { createdAt: _, ...empty } = samples.represent({ id: 2n } as SampleDto);
     expect(await samples.creates.create(FULL as SampleDto)).toBe('created');
     expect(await samples.creates.create(empty as SampleDto)).toBe('created');
-    const { createdAt, ...stored } = (await samples.lookups.find(1n))!;
+    const { createdAt, secret, ...stored } = (await samples.lookups.find(1n))!;
     expect(stored).toEqual(FULL);
+    expect(secret).toBeNull();
     expect(createdAt).toBeInstanceOf(Date);
     const { items } = await samples.pages.list({ limit: 50 });
     expect(items.map((item) => item.replace(/,"createdAt":"[^"]*"/, ''))).toEqual([
-      `{"id":1,"text":"é","large":4611686018427387905,"small":-5,"flag":false,"time":"2026-02-03T04:05:06.789Z","document":{"deep":[{"a":null}]},"words":["a","b,\\"c\\"",""]}`,
+      `{"id":1,"text":"é","large":4611686018427387905,"small":-5,"flag":false,"time":"2026-02-03T04:05:06.789Z","document":{"deep":[{"a":null}]},"words":["a","b,\\"c\\"",""],"code":"abcde","lasting":"first"}`,
       '{"id":2}',
     ]);
     let lines = '';
@@ -215,6 +238,39 @@ describe('a resource with members of any type', () => {
     expect(creations).toEqual(['unchanged', 'taken', 'taken', 'unchanged']);
     await samples.changes.patch(1n, { [member]: value });
     expect(await samples.creates.create(other)).toBe('unchanged');
+  });
+
+  it('is the same for equal creates at once, also with another unique key', async () => {
+    for (let id = 1n; id <= 200n; id += 1n) {
+      const one = { ...FULL, id, lasting: `${id}` } as SampleDto;
+      // Groups run at the same time only if one of them has begun.
+      const first = samples.creates.create(one);
+      await new Promise((resolve) => setImmediate(resolve));
+      const creations = await Promise.all([first, samples.creates.create(one)]);
+      expect(new Set(creations)).toEqual(new Set(['created', 'unchanged']));
+    }
+  });
+
+  it('keeps what clients cannot change, whatever a PUT or PATCH has', async () => {
+    await samples.creates.create({ ...FULL, secret: 's' } as SampleDto);
+    const body = { text: 'e', secret: 'x', lasting: 'x', createdAt: new Date(0) };
+    const before = (await samples.lookups.find(1n))!;
+    expect(await samples.changes.patch(1n, body)).toEqual({ ...before, text: 'e' });
+    const replaced = (await samples.changes.replace(1n, body))!;
+    expect(replaced).toMatchObject({ text: 'e', secret: 's', lasting: 'first', small: null });
+    expect(replaced.createdAt).toEqual(before.createdAt);
+    expect(await samples.changes.patch(1n, { lasting: 'x' })).toEqual(replaced);
+  });
+
+  it('has classes for its bodies without the members that clients cannot set', () => {
+    const all = [...Object.keys(FULL), 'createdAt'].toSorted();
+    const members = (dto: Type) => new Set(rulesOf(dto).map(({ propertyName }) => propertyName));
+    const given = all.filter((name) => name !== 'createdAt');
+    const changeable = given.filter((name) => name !== 'lasting');
+    expect([...members(SampleDto)].toSorted()).toEqual(all);
+    expect([...members(NewSampleDto)].toSorted()).toEqual(given);
+    expect([...members(SampleReplacementDto)].toSorted()).toEqual(changeable);
+    expect([...members(SamplePatchDto)].toSorted()).toEqual(changeable);
   });
 
   it('changes only if a precondition holds', async () => {

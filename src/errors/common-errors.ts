@@ -26,7 +26,7 @@ export const ERRORS = defineErrors([0, 19], {
   searchTooSlow: {
     number: 40005,
     message: 'the search takes too long',
-    remedy: 'Search for a longer or rarer text, or filter by `tag` as well',
+    remedy: 'Search for a longer or rarer text, or use another filter as well',
   },
   noCredentials: {
     number: 40100,
@@ -63,7 +63,7 @@ export const ERRORS = defineErrors([0, 19], {
   preconditionFailed: {
     number: 41200,
     message: 'a precondition of the request does not hold',
-    remedy: 'Read the plant again, and decide whether the change still makes sense',
+    remedy: 'Read it again, and decide whether the change still makes sense',
   },
   bodyTooLarge: {
     number: 41300,
@@ -148,7 +148,7 @@ export const ERRORS = defineErrors([0, 19], {
     number: 50305,
     message: 'the database takes too long',
     remedy:
-      'Retry, with backoff. For a search, use a longer or rarer text, or filter by `tag` as well',
+      'Retry, with backoff. For a search, use a longer or rarer text, or another filter as well',
     retryAfter: 1,
   },
   tooManyLists: {

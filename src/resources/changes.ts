@@ -8,23 +8,20 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
 import { withConstraintErrors } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
-import type { EntityColumns, Identified } from './entity-columns.js';
+import type { EntityColumn, EntityColumns, Identified } from './entity-columns.js';
 
 export interface ChangesOptions<Entity, Dto> {
   readonly entity: Type<Entity>;
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
+  /** The columns of the DTO. */
+  readonly members: () => readonly EntityColumn[];
   /** What a precondition is about. */
   readonly represent: (entity: Entity) => Dto;
   readonly constraints: ConstraintErrors | undefined;
   readonly dataSource: DataSource;
   readonly shares: ConnectionShares;
   readonly transactions: Transactions;
-}
-
-/** What the body of a change may have. The other members are those of the entity. */
-interface ChangeBody {
-  readonly id?: bigint;
 }
 
 type Values<Entity> = QueryDeepPartialEntity<Entity>;
@@ -40,12 +37,12 @@ export class Changes<Entity extends Identified, Dto extends object> {
   constructor(private readonly options: ChangesOptions<Entity, Dto>) {}
 
   /** Replaces all members. Those that the body does not have become null. */
-  replace(id: bigint, body: ChangeBody, precondition?: Precondition): Promise<Entity | undefined> {
+  replace(id: bigint, body: object, precondition?: Precondition): Promise<Entity | undefined> {
     return this.update(id, body, (value) => value ?? null, precondition);
   }
 
   /** Changes the members that a JSON Merge Patch has; null removes one (RFC 7396). */
-  patch(id: bigint, body: ChangeBody, precondition?: Precondition): Promise<Entity | undefined> {
+  patch(id: bigint, body: object, precondition?: Precondition): Promise<Entity | undefined> {
     return this.update(id, body, (value) => value, precondition);
   }
 
@@ -59,21 +56,22 @@ export class Changes<Entity extends Identified, Dto extends object> {
 
   private async update(
     id: bigint,
-    body: ChangeBody,
+    body: object,
     valueOf: (value: unknown) => unknown,
     precondition: Precondition | undefined,
   ): Promise<Entity | undefined> {
-    if (body.id !== undefined && body.id !== id) {
+    const members = body as Readonly<Record<string, unknown>>;
+    if (members['id'] !== undefined && members['id'] !== id) {
       throw new PlantStoreError(ERRORS.bodyNotValid, `id must be the id in the path, ${id}`);
     }
-    const { given, key } = this.options.columns();
-    const members = body as Readonly<Record<string, unknown>>;
-    const others = given.filter((column) => column !== key);
-    const values = others
+    const { changeable, key } = this.options.columns();
+    // What is no member of the DTO is none of the client's business.
+    const values = changeable
+      .filter((column) => this.options.members().includes(column))
       .map(({ property }) => [property, valueOf(members[property])] as const)
       .filter(([, value]) => value !== undefined);
     // Without a change, the statement still writes, so that its commit waits for standbys.
-    const { property, name } = others[0] ?? key;
+    const { property, name } = changeable[0] ?? key;
     const set = values.length === 0 ? [[property, () => name] as const] : values;
     return this.change(id, precondition, async (rows) =>
       this.entityOf(

@@ -1,7 +1,8 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, PickType } from '@nestjs/swagger';
-import { ValidateIf } from 'class-validator';
+import { getMetadataStorage, ValidateIf } from 'class-validator';
 import { getMetadataArgsStorage } from 'typeorm';
+import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js';
 import type { Identified } from './entity-columns.js';
 import { IfPresent } from './member.js';
 
@@ -23,27 +24,34 @@ export type Content<Entity> = Omit<Entity, Nullable<Entity>> & {
  */
 export function DtoOf<Entity extends object, Name extends keyof Entity = keyof Entity>(
   entity: Type<Entity>,
-  names: readonly Name[] = columnNames(entity) as Name[],
+  names: readonly Name[] = namesOf<Entity>(columnsOf(entity)) as readonly Name[],
 ): Type<Content<Pick<Entity, Name>>> {
   return PickType(entity, names) as Type<Content<Pick<Entity, Name>>>;
 }
 
-/** A class with all members of an entity, of which the id can be absent: the body of a PUT. */
+/** A class with the members of an entity that a client gives when it creates a row: not those that the database fills. */
+export function NewOf<Entity extends Identified>(entity: Type<Entity>): Type<Content<Entity>> {
+  return DtoOf(entity, namesOf<Entity>(columnsOf(entity).filter(isGiven)));
+}
+
+/** A class with the members of an entity that can change, and the id, which can be absent: the body of a PUT. */
 export function ReplacementOf<Entity extends Identified>(
   entity: Type<Entity>,
 ): Type<Omit<Content<Entity>, 'id'> & { readonly id?: bigint }> {
-  const Replacement = DtoOf(entity) as Type<Omit<Content<Entity>, 'id'> & { readonly id?: bigint }>;
+  const names = namesOf<Entity>(columnsOf(entity).filter(isChangeable));
+  const Replacement = DtoOf(entity, names);
   makeOptional(Replacement, 'id', ID_OF_PATH);
   return Replacement;
 }
 
 /**
- * A class with all members of an entity, each of which can be absent: a JSON Merge Patch (RFC 7396). Null removes a member
- * that can be null in the database.
+ * A class with the members of an entity that can change, each of which can be absent: a JSON Merge Patch (RFC 7396). Null
+ * removes a member that can be null in the database.
  */
 export function PatchOf<Entity extends Identified>(entity: Type<Entity>): Type<Partial<Entity>> {
-  const Patch = PickType(entity, columnNames(entity) as (keyof Entity)[]);
-  for (const { propertyName, options } of columnsOf(entity)) {
+  const columns = columnsOf(entity).filter(isChangeable);
+  const Patch = PickType(entity, namesOf<Entity>(columns));
+  for (const { propertyName, options } of columns) {
     makeOptional(Patch, propertyName, {
       ...(propertyName === 'id' && ID_OF_PATH),
       ...(options.nullable === true && { nullable: true }),
@@ -64,14 +72,32 @@ function makeOptional(
   IfPresent()(dto.prototype as object, member);
 }
 
-function columnNames(entity: Type): string[] {
-  return columnsOf(entity).map(({ propertyName }) => propertyName);
+function namesOf<Entity>(columns: readonly ColumnMetadataArgs[]): readonly (keyof Entity)[] {
+  return columns.map(({ propertyName }) => propertyName as keyof Entity);
 }
 
-/** What `@Column()` and the like have declared. TypeORM's metadata of the entity exists only when it is connected. */
-function columnsOf(entity: Type) {
+/**
+ * The columns that are members, because they have a rule, as `@Column()` and the like have declared them. TypeORM's metadata
+ * of the entity exists only when it is connected.
+ */
+function columnsOf(entity: Type): readonly ColumnMetadataArgs[] {
   const classes = new Set<unknown>([entity, ...ancestorsOf(entity)]);
-  return getMetadataArgsStorage().columns.filter(({ target }) => classes.has(target));
+  const rules = getMetadataStorage().getTargetValidationMetadatas(entity, '', true, false);
+  const members = new Set(rules.map(({ propertyName }) => propertyName));
+  return getMetadataArgsStorage().columns.filter(
+    ({ target, propertyName }) => classes.has(target) && members.has(propertyName),
+  );
+}
+
+function isGiven({ target, propertyName, mode, options }: ColumnMetadataArgs): boolean {
+  const isGenerated = getMetadataArgsStorage().generations.some(
+    (generation) => generation.target === target && generation.propertyName === propertyName,
+  );
+  return mode === 'regular' && options.insert !== false && !isGenerated;
+}
+
+function isChangeable(column: ColumnMetadataArgs): boolean {
+  return isGiven(column) && column.options.update !== false;
 }
 
 function ancestorsOf(entity: Type): Type[] {

@@ -32,7 +32,7 @@ export interface EntityColumn {
 }
 
 /** Types of which a value can be as long as a body. */
-const TEXT_TYPES = new Set(['text', 'varchar', 'character varying', 'char', 'character', 'bytea']);
+const TEXT_TYPES = new Set(['text', 'bytea']);
 
 /** Types whose values are short. Of all others, the length of the text counts. */
 const SHORT_TYPES =
@@ -47,6 +47,8 @@ export class EntityColumns {
   readonly all: readonly EntityColumn[];
   /** Those that a create stores: without the columns that the database or TypeORM fills. */
   readonly given: readonly EntityColumn[];
+  /** Those of them that a change may set. */
+  readonly changeable: readonly EntityColumn[];
   /** The number of bytes of a row, as far as it can be large: an expression of SQL. */
   readonly bytes: string;
   /** PostgreSQL has no arrays of arrays, so `unnest` cannot take such columns. */
@@ -57,11 +59,15 @@ export class EntityColumns {
   constructor(dataSource: DataSource, entity: Type<Identified>) {
     const metadata = dataSource.getMetadata(entity);
     this.tableName = metadata.tableName;
-    this.table = quoted(metadata.tableName);
+    this.table = metadata.tablePath.split('.').map(quoted).join('.');
     const columns = metadata.columns.filter(({ isVirtual }) => !isVirtual);
     this.all = columns.map((column) => entityColumn(dataSource, column));
     this.given = this.all.filter((_, at) => isGiven(columns[at]!));
     this.key = this.column('id');
+    this.changeable = this.given.filter(
+      (column) =>
+        column !== this.key && metadata.findColumnWithPropertyName(column.property)?.isUpdate,
+    );
     const lengths = this.all.flatMap(({ bytes }) => bytes ?? []);
     this.bytes = lengths.length === 0 ? '0' : lengths.join(' + ');
     this.hasArrays = columns.some(({ isArray }) => isArray);
@@ -127,6 +133,22 @@ export class EntityColumns {
   }
 }
 
+/** @throws TypeError if a member is optional and its column is not, or the other way round */
+export function requireSameOptions(columns: EntityColumns, dtoClass: Type): void {
+  const rules = getMetadataStorage().getTargetValidationMetadatas(dtoClass, '', true, false);
+  for (const column of columns.of(dtoClass)) {
+    const isOptional = rules.some(
+      ({ propertyName, type }) =>
+        propertyName === column.property && type === 'conditionalValidation',
+    );
+    if (columns.given.includes(column) && isOptional !== column.isNullable) {
+      throw new TypeError(
+        `${dtoClass.name}.${column.property} must be optional if and only if its column is nullable`,
+      );
+    }
+  }
+}
+
 /** Copies the members of a DTO that are not null. */
 export function contentOf(columns: readonly EntityColumn[], entity: object): object {
   const values = entity as Readonly<Record<string, unknown>>;
@@ -160,7 +182,7 @@ export function rowToJson(
 
 function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityColumn {
   const { driver } = dataSource;
-  const type = driver.normalizeType(column) + (column.isArray ? '[]' : '');
+  const type = typeOf(driver.normalizeType(column), column);
   const name = quoted(column.databaseName);
   const isInt64 = type === 'bigint';
   const isText = type === 'text' && column.transformer === undefined;
@@ -188,6 +210,20 @@ function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityCol
         ? JSON.stringify
         : (value) => stringifyExactJson(fromDriver(value)),
   };
+}
+
+/**
+ * The type of a parameter. As text, a value for `char(5)` gets its length checked when it is stored, and is not cut off.
+ *
+ * @throws TypeError for types that cannot be compared (`json`), or whose arrays have a name of their own (`enum`)
+ */
+function typeOf(type: string, { propertyPath, isArray }: ColumnMetadata): string {
+  const instead = { json: 'jsonb', enum: 'text', 'simple-enum': 'text', bit: 'text' }[type];
+  if (instead !== undefined) {
+    throw new TypeError(`${propertyPath} cannot have the type ${type}: use ${instead}`);
+  }
+  const base = /^(character|char|varchar)/.test(type) ? 'text' : type;
+  return isArray ? `${base}[]` : base;
 }
 
 function bytesOf(name: string, type: string, isNullable: boolean): string | undefined {

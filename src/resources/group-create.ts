@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { DatabaseError } from 'pg';
 import { Batcher } from '../database/batcher.js';
 import type { Statements } from '../database/statements.js';
 import { ERRORS } from '../errors/common-errors.js';
@@ -134,11 +135,17 @@ export class GroupCreate<Content extends Identified> {
     const sorted = rows
       .toSorted((one, other) => (one.content.id < other.content.id ? -1 : 1))
       .map(({ parameters }) => parameters);
-    const result = await (rows.length === 1 && !isRetry
-      ? statements.run<InsertedRow>(this.statements.insertOne(sorted[0]!))
-      : statements.run<InsertedRow>(this.statements.insertMany(sorted, isRetry), () =>
-          this.statements.insertValues(sorted),
-        ));
+    const insert = () =>
+      rows.length === 1 && !isRetry
+        ? statements.run<InsertedRow>(this.statements.insertOne(sorted[0]!))
+        : statements.run<InsertedRow>(this.statements.insertMany(sorted, isRetry), () =>
+            this.statements.insertValues(sorted),
+          );
+    const result = await insert().catch((error: unknown) => {
+      // Of two equal rows at once, ON CONFLICT may not see the other one's id before another unique key. Now it does.
+      if (rows.length === 1 && isUniqueViolation(error)) return insert();
+      throw error;
+    });
     for (const { id, created } of result.rows) {
       stored.set(BigInt(id), created ? 'created' : 'unchanged');
     }
@@ -162,6 +169,10 @@ export class GroupCreate<Content extends Identified> {
   private get statements(): CreateStatements {
     return (this.sql ??= new CreateStatements(this.options.columns()));
   }
+}
+
+function isUniqueViolation(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '23505';
 }
 
 interface InsertedRow {

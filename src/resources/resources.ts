@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Type } from '@nestjs/common';
+import type { OnModuleInit, Type } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
@@ -16,7 +16,7 @@ import type { Tracer } from '../observability/tracer.js';
 import { Changes } from './changes.js';
 import type { Content } from './dto-of.js';
 import type { ConstraintErrors } from './constraints.js';
-import { contentOf, EntityColumns } from './entity-columns.js';
+import { contentOf, EntityColumns, requireSameOptions } from './entity-columns.js';
 import type { Identified } from './entity-columns.js';
 import { Exports } from './exports.js';
 import { GroupCreate } from './group-create.js';
@@ -39,6 +39,8 @@ export interface ResourceOptions<Dto, Query> {
   readonly name: string;
   /** All that is stored of it, with the id. */
   readonly dto: Type<Dto>;
+  /** A line of an import; by default `dto`. Without the members that the database fills, if there are any. */
+  readonly imported?: Type<Dto>;
   readonly filters: Filters<Query>;
   /** Failures of creates and changes. */
   readonly constraints?: ConstraintErrors;
@@ -65,9 +67,10 @@ export interface Resource<
 
 /** Makes the parts of which resources consist. */
 @Injectable()
-export class Resources {
+export class Resources implements OnModuleInit {
   private readonly importSlots = new Slots(MAX_IMPORTS, ERRORS.tooManyImports);
   private readonly exportSlots = new Slots(MAX_EXPORTS, ERRORS.tooManyExports);
+  private readonly checks: (() => void)[] = [];
   private readonly longSlots = new Slots(LONG_ROWS, ERRORS.tooManyAnswers);
 
   constructor(
@@ -80,12 +83,18 @@ export class Resources {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
+  /** @throws TypeError if a DTO does not fit the columns of its entity */
+  onModuleInit(): void {
+    for (const check of this.checks) check();
+  }
+
   /** To be called in the constructor of the service of the resource. */
   of<Entity extends Identified, Query extends PageParameters>(
     entity: Type<Entity>,
     {
       name,
       dto,
+      imported = dto,
       filters,
       constraints,
       onCreated = () => {},
@@ -96,6 +105,8 @@ export class Resources {
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
     const represent = (content: object, dtoClass: Type = dto) =>
       contentOf(columns().of(dtoClass), content) as Content<Entity> & Identified;
+    const members = () => columns().of(dto);
+    this.checks.push(() => requireSameOptions(columns(), dto));
     const base = { columns, constraints, statements, shares, metrics, tracer, dataSource };
     const creates = new GroupCreate({ ...base, resource: name, onCreated });
     const pages = new Pages<Query>({ ...base, dto, filters });
@@ -104,8 +115,8 @@ export class Resources {
       pages,
       represent: represent as Resource<Entity, Content<Entity> & Identified, Query>['represent'],
       lookups: new GroupLookup<Entity>({ ...base, slots: this.longSlots }),
-      changes: new Changes({ ...base, entity, represent, transactions }),
-      imports: new Imports({ dto, creates, tracer, logger, slots: this.importSlots }),
+      changes: new Changes({ ...base, entity, represent, transactions, members }),
+      imports: new Imports({ dto: imported, creates, tracer, logger, slots: this.importSlots }),
       exports: new Exports({ pages, shares, tracer, slots: this.exportSlots }),
     };
   }

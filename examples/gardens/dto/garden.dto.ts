@@ -1,7 +1,7 @@
 import { ApiSchema, OmitType } from '@nestjs/swagger';
 import { BodyTypes, NoOtherParameters } from '../../../src/http/body/dto.pipe.js';
 import { PATCH_TYPES } from '../../../src/http/body/merge-patch.js';
-import { DtoOf, PatchOf, ReplacementOf } from '../../../src/resources/dto-of.js';
+import { DtoOf, NewOf, PatchOf, ReplacementOf } from '../../../src/resources/dto-of.js';
 import { ListParameters } from '../../../src/resources/page-parameters.js';
 import { Garden } from '../garden.entity.js';
 // #region plants
@@ -9,7 +9,7 @@ import { Int64Parameter } from '../../../src/resources/page-parameters.js';
 // #endregion
 
 @ApiSchema({ name: 'NewGarden', description: 'A garden to create.' })
-export class NewGardenDto extends DtoOf(Garden) {}
+export class NewGardenDto extends NewOf(Garden) {}
 
 @ApiSchema({ name: 'Garden', description: 'A garden with its id.' })
 export class GardenDto extends DtoOf(Garden) {}
