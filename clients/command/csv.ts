@@ -146,6 +146,8 @@ function strictFields(fields: readonly string[], source: Buffer): readonly (stri
 
 const INTEGER = /^-?(0|[1-9]\d*)$/;
 
+const BOOLEAN = /^(true|false)$/i;
+
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
 /**
@@ -153,20 +155,12 @@ const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
  * TRUE for true.
  */
 function jsonOf(type: ColumnType, field: string): string {
-  const text = JSON.stringify(field);
-  switch (type) {
-    case 'text':
-      return text;
-    case 'integer':
-      return INTEGER.test(field) ? field : text;
-    case 'number':
-      return NUMBER.test(field) ? field : text;
-    case 'boolean':
-      return /^(true|false)$/i.test(field) ? field.toLowerCase() : text;
-    case 'json':
-      // Its digits, but not its line ends, which would end the line of the request.
-      return isJson(field) ? field.replaceAll(/[\r\n]/g, ' ') : text;
-  }
+  if (type === 'integer' && INTEGER.test(field)) return field;
+  if (type === 'number' && NUMBER.test(field)) return field;
+  if (type === 'boolean' && BOOLEAN.test(field)) return field.toLowerCase();
+  // With all digits, but without line ends, which would end the line of the request.
+  if (type === 'json' && isJson(field)) return field.replaceAll(/[\r\n]/g, ' ');
+  return JSON.stringify(field);
 }
 
 function isJson(text: string): boolean {
