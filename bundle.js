@@ -13,7 +13,8 @@ import { build } from 'rolldown';
 /* `npm run build`: bundles what a deployment runs into `dist/`, unless `dist/` is newer than its sources. Loading a few
    bundled files takes a third of the time that loading the 1,500 files of the packages takes.
 
-   `npm run build -- examples/gardens` builds the service with the features of an example into `dist-gardens/`. */
+   `npm run build -- examples/gardens` builds the service with the features of an example, and the command with its
+   OpenAPI document, into `dist-gardens/`. */
 
 const [example] = process.argv.slice(2);
 const OUTPUT = example === undefined ? 'dist' : `dist-${basename(example)}`;
