@@ -4,7 +4,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # Only the embedded PostgreSQL needs an install script, and the image does not contain it.
 RUN npm ci --ignore-scripts
-COPY tsconfig.json bundle.js ./
+COPY tsconfig.json bundle.js openapi.json ./
 COPY src src
 COPY clients/command clients/command
 RUN npm run build \

@@ -126,7 +126,10 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'client',
-          include: ['clients/typescript/test/*.test.ts'],
+          include: [
+            'clients/typescript/test/*.test.ts',
+            ...(EXAMPLE === undefined ? [] : [`${EXAMPLE}/client/*.test.ts`]),
+          ],
           testTimeout: 60_000,
           ...withDatabase,
           globalSetup: ['clients/typescript/test/build.ts', BUILD, DATABASE, PROGRAM],

@@ -741,6 +741,9 @@ describe('the arguments', () => {
     [['import', 'x.ndjson'], 'x.ndjson cannot be read: ENOENT'],
     [['import', 'x.csv', 'y.csv', '--refused', 'r'], '--refused can be used with one FILE only'],
     [['export', '--output', 'x'], 'x ends in neither'],
+    [['export', '--resource', 'pots'], 'Allowed choices are plants.'],
+    [['import', '--resource'], 'argument missing'],
+    [['export', '--colour', 'red'], "unknown option '--colour'"],
   ])('%j are refused', async (args, message) => {
     const { code, stderr } = await run(args);
     expect(stderr).toContain(message);

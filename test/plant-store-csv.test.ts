@@ -1,8 +1,24 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { CSV_HEADER, csvRecord } from '../clients/command/csv-record.js';
+import { csvHeader, csvRecord } from '../clients/command/csv-record.js';
 import { CsvInput } from '../clients/command/csv.js';
 import type { InputRecord } from '../clients/command/records.js';
+import type { Column } from '../clients/command/resources.js';
+import { parseExactJson } from '../src/json/exact-json.js';
+
+const PLANT_COLUMNS: readonly Column[] = [
+  { name: 'id', type: 'integer' },
+  { name: 'name', type: 'text' },
+  { name: 'tag', type: 'text' },
+];
+const PLANT_HEADER = csvHeader(PLANT_COLUMNS);
+
+const COLUMNS: readonly Column[] = [
+  ...PLANT_COLUMNS,
+  { name: 'height', type: 'number' },
+  { name: 'isRare', type: 'boolean' },
+  { name: 'care', type: 'json' },
+];
 
 interface Plant {
   readonly id: bigint;
@@ -21,7 +37,11 @@ const PLANT: fc.Arbitrary<Plant> = fc.record({
   tag: fc.option(TEXT, { nil: undefined }),
 });
 
-async function read(text: string, pieceLength: number): Promise<InputRecord[]> {
+async function read(
+  text: string,
+  pieceLength: number,
+  columns = PLANT_COLUMNS,
+): Promise<InputRecord[]> {
   const bytes = Buffer.from(text);
   const pieces = Array.from({ length: Math.ceil(bytes.length / pieceLength) }, (_, at) =>
     bytes.subarray(at * pieceLength, (at + 1) * pieceLength),
@@ -31,6 +51,7 @@ async function read(text: string, pieceLength: number): Promise<InputRecord[]> {
     (async function* () {
       yield* pieces;
     })(),
+    columns,
   );
   const records: InputRecord[] = [];
   for await (const record of input.records()) records.push(record);
@@ -42,6 +63,10 @@ function jsonOf({ id, name, tag }: Plant): string {
   return `{"id":${id},${JSON.stringify({ name, tag }).slice(1)}`;
 }
 
+function csvOf(columns: readonly Column[], json: string): string {
+  return csvRecord(columns, parseExactJson(json) as Record<string, unknown>);
+}
+
 function jsonIn(record: InputRecord): string {
   return 'json' in record ? record.json.toString() : record.fault;
 }
@@ -49,18 +74,50 @@ function jsonIn(record: InputRecord): string {
 it('any plants come back from CSV, whatever the pieces in which it is read', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(PLANT), fc.integer({ min: 1, max: 50 }), async (plants, length) => {
-      const records = plants.map(({ id, name, tag }) => csvRecord(id, name, tag));
-      const found = await read(CSV_HEADER + records.join(''), length);
+      const records = plants.map((plant) => csvOf(PLANT_COLUMNS, jsonOf(plant)));
+      const found = await read(PLANT_HEADER + records.join(''), length);
       expect(found.map(jsonIn)).toEqual(plants.map(jsonOf));
       expect(found.map(({ source }) => source.toString())).toEqual(records);
     }),
   );
 });
 
+it('values of any type come back from CSV, with all digits', async () => {
+  const values = fc.record({
+    height: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true }), { nil: undefined }),
+    isRare: fc.option(fc.boolean(), { nil: undefined }),
+  });
+  const care = fc.oneof(
+    fc.json().filter((json) => json.trim() !== 'null'),
+    fc.constantFrom('"5"', '""', '{"ids":[9223372036854775807,1e400],"to":null}'),
+  );
+  await fc.assert(
+    fc.asyncProperty(PLANT, values, care, async (plant, others, json) => {
+      const rest = JSON.stringify(others).slice(1, -1);
+      const sent = `${jsonOf(plant).slice(0, -1)},${rest}${rest && ','}"care":${json}}`;
+      const [record] = await read(csvHeader(COLUMNS) + csvOf(COLUMNS, sent), 10, COLUMNS);
+      expect(parseExactJson(jsonIn(record!))).toEqual(parseExactJson(sent));
+    }),
+  );
+});
+
+it.each([
+  ['height', '1.5e3', '1.5e3'],
+  ['height', '1,5', '"1,5"'],
+  ['height', '0x10', '"0x10"'],
+  ['isRare', 'TRUE', 'true'],
+  ['isRare', 'yes', '"yes"'],
+  ['care', '{\n"a": [1.0, 1E400]\r\n}', '{ "a": [1.0, 1E400]  }'],
+  ['care', 'much water', '"much water"'],
+])('sends %s %j as %s, which the service may refuse', async (column, field, json) => {
+  const [record] = await read(`id,${column}\n1,"${field.replaceAll('"', '""')}"`, 10, COLUMNS);
+  expect(jsonIn(record!)).toBe(`{"id":1,"${column}":${json}}`);
+});
+
 it('loses nothing of a file that is not CSV', async () => {
   await fc.assert(
     fc.asyncProperty(TEXT, fc.integer({ min: 1, max: 50 }), async (text, length) => {
-      const found = await read(`${CSV_HEADER}${text}`, length);
+      const found = await read(`${PLANT_HEADER}${text}`, length);
       const ofOneLine = (part: string) => part.replaceAll(/[\r\n]/g, '');
       expect(ofOneLine(found.map(({ source }) => source.toString()).join(''))).toBe(
         ofOneLine(text),

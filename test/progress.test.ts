@@ -28,7 +28,7 @@ function terminal(columns: number | undefined) {
 
 it('shows the share, the plants, their rate and the time left', () => {
   const { stderr, line } = terminal(120);
-  const progress = new Progress(stderr, 1_000);
+  const progress = new Progress(stderr, 'plants', 1_000);
   vi.advanceTimersByTime(100);
   expect(line()).toBe('[........................] 0 %  0 plants  0/s');
   vi.advanceTimersByTime(9_900);
@@ -46,7 +46,7 @@ it('shows the share, the plants, their rate and the time left', () => {
 
 it('assumes 80 columns where the terminal does not know', () => {
   const { stderr, line } = terminal(0);
-  const progress = new Progress(stderr);
+  const progress = new Progress(stderr, 'plants');
   vi.advanceTimersByTime(100);
   expect(line()).toBe('0 plants  0/s');
   progress.stop();
@@ -54,7 +54,7 @@ it('assumes 80 columns where the terminal does not know', () => {
 
 it('shows no share of what has no known length', () => {
   const { stderr, line } = terminal(120);
-  const progress = new Progress(stderr);
+  const progress = new Progress(stderr, 'plants');
   progress.rows = 20;
   vi.advanceTimersByTime(2_000);
   expect(line()).toBe('20 plants  10/s');
@@ -63,7 +63,7 @@ it('shows no share of what has no known length', () => {
 
 it('is never as wide as the terminal, and gives way to messages', () => {
   const { stderr, line, all } = terminal(20);
-  const progress = new Progress(stderr, 0);
+  const progress = new Progress(stderr, 'plants', 0);
   vi.advanceTimersByTime(100);
   expect(line()).toBe('[##################');
   progress.print('a message');
@@ -76,7 +76,7 @@ it('is never as wide as the terminal, and gives way to messages', () => {
 
 it('is silent where stderr is no terminal', () => {
   const { stderr, all } = terminal(undefined);
-  const progress = new Progress(stderr, 10);
+  const progress = new Progress(stderr, 'plants', 10);
   vi.advanceTimersByTime(1_000);
   progress.print('a message');
   progress.stop();

@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { BUILD } from '../../src/observability/build.js';
 import { EXIT, exitCodeOf, explain } from './command-error.js';
@@ -5,6 +6,8 @@ import { readConnection } from './connection.js';
 import type { ExportOptions } from './export.js';
 import { FORMATS } from './formats.js';
 import type { ImportOptions } from './import.js';
+import { RESOURCES } from './resources.js';
+import type { Filter, Resource } from './resources.js';
 import { LIMITS } from './retries.js';
 import type { Terminal } from './terminal.js';
 
@@ -24,32 +27,45 @@ Exit codes:
   130  interrupted by Ctrl-C; after another signal, 128 and its number
   141  the reader of an export, such as head, ended before it`;
 
-const IMPORT_HELP = `
-FILE is NDJSON, one {"id":1,"name":"Monstera","tag":"indoor"} per line, or CSV with the header line id,name,tag.
-In CSV, an empty tag without quotes is no tag, and "" is an empty tag.
+const DEFAULT_RESOURCE = 'plants';
+
+const LIST = new Intl.ListFormat('en');
+
+function importHelp({ name, columns, example }: Resource): string {
+  return `
+FILE is NDJSON, with one record per line such as ${example},
+or CSV with the header line ${columns.map((column) => column.name).join()}.
+In CSV, an empty field without quotes is absent, and "" is the empty text.
 
 A record that the service refuses does not stop the import. All of them go to a file, as they are in FILE, to be
 mended and imported. If this file exists, a number is added to its name.
 
-Requests that fail are repeated, until none has succeeded for 2 minutes. An import that failed can be run again: a
-plant that is stored with the same content counts as unchanged. If two records have the same id and different content,
+Requests that fail are repeated, until none has succeeded for 2 minutes. An import that failed can be run again: what
+is stored with the same content counts as unchanged. If two records have the same id and different content,
 either may be stored, because several requests run at a time.
 ${ENVIRONMENT}
 ${EXIT_CODES}
 
 Examples:
-  plant-store import plants.csv
-  plant-store import plants-1.ndjson plants-2.ndjson
-  gunzip -c plants.csv.gz | plant-store import --format csv -`;
+  plant-store import${selection(name)} ${name}.csv
+  plant-store import${selection(name)} ${name}-1.ndjson ${name}-2.ndjson
+  gunzip -c ${name}.csv.gz | plant-store import${selection(name)} --format csv -`;
+}
 
-const EXPORT_HELP = `
-Plants come in ascending order of their ids. If the connection breaks, the export continues after the last plant.
+function exportHelp({ name }: Resource): string {
+  return `
+Records come in ascending order of their ids. If the connection breaks, the export continues after the last one.
 ${ENVIRONMENT}
 ${EXIT_CODES}
 
 Examples:
-  plant-store export --output plants.csv
-  plant-store export --tag indoor | gzip > indoor.ndjson.gz`;
+  plant-store export${selection(name)} --output ${name}.csv
+  plant-store export${selection(name)} | gzip > ${name}.ndjson.gz`;
+}
+
+function selection(resource: string): string {
+  return resource === DEFAULT_RESOURCE ? '' : ` --resource ${resource}`;
+}
 
 /**
  * Runs `plant-store`.
@@ -66,8 +82,10 @@ export async function runCommand(
   const { env, stdout, stderr } = terminal;
   let code: number = EXIT.usage;
   const connection = () => readConnection(env, limits.idle);
+  const resource = resourceIn(args);
+  const names = RESOURCES.map(({ name }) => name);
   const program = new Command('plant-store')
-    .description('Import and export the plants of a plant store, over HTTP.')
+    .description(`Import and export the ${LIST.format(names)} of a plant store, over HTTP.`)
     .version(BUILD.version)
     .exitOverride()
     .configureOutput({
@@ -75,39 +93,47 @@ export async function runCommand(
       writeErr: (text) => void stderr.write(text),
     })
     .addHelpText('after', `${ENVIRONMENT}\n\nplant-store help COMMAND explains a command.`);
+  const choice = new Option('--resource <resource>', 'what to import or export')
+    .choices(names)
+    .default(DEFAULT_RESOURCE);
   const format = new Option('--format <format>', 'format, unless the extension tells it').choices(
     FORMATS,
   );
   program
     .command('import')
-    .description('Import plants from files.')
+    .description(`Import ${resource.name} from files.`)
     .argument('<file...>', 'files to import; - is standard input, NDJSON by default')
+    .addOption(choice)
     .addOption(format)
     .option('--concurrency <number>', 'requests at a time, 1 to 16', concurrency, 4)
     .option(
       '--refused <file>',
       'file for the refused records (default: NAME.refused.EXTENSION in the current folder)',
     )
-    .addHelpText('after', IMPORT_HELP)
-    .action(async (files: string[], options: ImportOptions) => {
+    .addHelpText('after', importHelp(resource))
+    .action(async (files: string[], given: Omit<ImportOptions, 'resource'>) => {
       const { importFiles } = await import('./import.js');
+      const options = { ...given, resource };
       code = await importFiles(files, options, await connection(), terminal, signal, limits);
     });
-  program
+  const exporting = program
     .command('export')
-    .description('Export plants to a file or to standard output.')
-    .option('--tag <tag>', 'only plants with this tag')
-    .option('--name <text>', 'only plants whose name contains this text, at least 3 characters')
+    .description(`Export ${resource.name} to a file or to standard output.`)
+    .addOption(choice);
+  const filters = new URLSearchParams();
+  for (const filter of resource.filters) exporting.addOption(filterOption(filter, filters));
+  exporting
     .addOption(format)
     .option(
       '--output <file>',
       'file to write when the export is complete; - is standard output',
       '-',
     )
-    .addHelpText('after', EXPORT_HELP)
-    .action(async (options: ExportOptions) => {
-      const { exportPlants } = await import('./export.js');
-      code = await exportPlants(options, await connection(), terminal, signal, limits);
+    .addHelpText('after', exportHelp(resource))
+    .action(async (given: Omit<ExportOptions, 'resource' | 'filters'>) => {
+      const { exportRecords } = await import('./export.js');
+      const options = { ...given, resource, filters };
+      code = await exportRecords(options, await connection(), terminal, signal, limits);
     });
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -118,6 +144,26 @@ export async function runCommand(
     if (text !== '') stderr.write(`${text}\n`);
   }
   return code;
+}
+
+/** The resource that `--resource` names. It is looked for before all else, because the options of an export depend on it. */
+function resourceIn(args: readonly string[]): Resource {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { resource: { type: 'string', default: DEFAULT_RESOURCE } },
+    strict: false,
+  });
+  const find = (wanted: unknown) => RESOURCES.find(({ name }) => name === wanted);
+  // Commander refuses a name that is unknown.
+  return find(values.resource) ?? find(DEFAULT_RESOURCE)!;
+}
+
+/** `--plant-id <integer>` for the query parameter `plantId`. */
+function filterOption({ name, type, description }: Filter, filters: URLSearchParams): Option {
+  const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const [sentence = ''] = description.split(/\.(?: |$)/);
+  const help = sentence.charAt(0).toLowerCase() + sentence.slice(1);
+  return new Option(`--${flag} <${type}>`, help).argParser((value) => filters.set(name, value));
 }
 
 function concurrency(text: string): number {

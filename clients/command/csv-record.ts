@@ -1,15 +1,42 @@
+import { stringify } from 'lossless-json';
+import { ExactNumber, toInteger } from '../../src/json/exact-json.js';
+import type { Column, ColumnType } from './resources.js';
+
 /* CSV (RFC 4180) with a header line. As in PostgreSQL's COPY, an empty field without quotes is absent, and "" is the
    empty text. */
 
-export const COLUMNS: readonly string[] = ['id', 'name', 'tag'];
-
-export const CSV_HEADER = `${COLUMNS.join()}\r\n`;
-
-/** Quotes all text, because then no character needs a rule. */
-export function csvRecord(id: bigint, name: string, tag: string | undefined): string {
-  return `${id},${quotedField(name)},${tag === undefined ? '' : quotedField(tag)}\r\n`;
+export function csvHeader(columns: readonly Column[]): string {
+  return `${columns.map(({ name }) => name).join()}\r\n`;
 }
 
-function quotedField(text: string): string {
+/** @param record from `parseExactJson` */
+export function csvRecord(
+  columns: readonly Column[],
+  record: Readonly<Record<string, unknown>>,
+): string {
+  let fields = '';
+  for (const { name, type } of columns) fields += `,${fieldOf(type, record[name])}`;
+  return `${fields.slice(1)}\r\n`;
+}
+
+/** Quotes all text, because then no character needs a rule. */
+function fieldOf(type: ColumnType, value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (type === 'text' && typeof value === 'string') return quoted(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (value instanceof ExactNumber) return digitsOf(value);
+  const exactNumbers = { test: isExactNumber, stringify: digitsOf };
+  return quoted(stringify(value, undefined, undefined, [exactNumbers]) ?? '');
+}
+
+function quoted(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;
+}
+
+function isExactNumber(value: unknown): value is ExactNumber {
+  return value instanceof ExactNumber;
+}
+
+function digitsOf(value: unknown): string {
+  return String(toInteger(value) ?? (value as ExactNumber).decimal);
 }

@@ -4,9 +4,9 @@ import { CsvError, Parser } from 'csv-parse';
 import type { CastingContext } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
 import type { CommandError } from './command-error.js';
-import { COLUMNS } from './csv-record.js';
 import { ByteQueue, MAX_RECORD, tooLong, unreadable } from './records.js';
 import type { Content, Input, InputRecord } from './records.js';
+import type { Column, ColumnType } from './resources.js';
 
 // A list, because the parser would otherwise expect the line end of the first line in all lines.
 const FORMAT = { record_delimiter: ['\r\n', '\n', '\r'], relax_column_count: true };
@@ -45,13 +45,14 @@ export class CsvInput implements Input {
   constructor(
     private readonly name: string,
     private readonly source: AsyncIterable<Buffer>,
+    private readonly columns: readonly Column[],
   ) {}
 
   async *records(): AsyncGenerator<InputRecord> {
     const bytes = Readable.from(this.kept(), { objectMode: false });
     // An error of the source destroys the parser, and so ends the loop.
     const parser = pipeline(bytes, new RecordParser(TOLERANT), () => undefined);
-    let columns: readonly string[] | undefined;
+    let columns: readonly Column[] | undefined;
     let position = 0;
     for await (const { fields, end } of parser as AsyncIterable<Parsed>) {
       const { line, source } = this.next(end - position);
@@ -88,20 +89,18 @@ export class CsvInput implements Input {
     return { line, source };
   }
 
-  private columnsOf(fields: readonly string[]): readonly string[] {
-    const isKnown = fields.every(
-      (field, at) => COLUMNS.includes(field) && fields.indexOf(field) === at,
+  private columnsOf(fields: readonly string[]): readonly Column[] {
+    const columns = fields.flatMap(
+      (field) => this.columns.find(({ name }) => name === field) ?? [],
     );
-    if (!isKnown || !fields.includes('id')) throw this.wrongHeader();
-    return fields;
+    const isValid = columns.length === fields.length && new Set(fields).size === fields.length;
+    if (!isValid || !fields.includes('id')) throw this.wrongHeader();
+    return columns;
   }
 
   private wrongHeader(): CommandError {
-    return unreadable(
-      this.name,
-      1,
-      'the first line must be id,name,tag, in any order and in UTF-8',
-    );
+    const names = this.columns.map(({ name }) => name).join();
+    return unreadable(this.name, 1, `the first line must be ${names}, in any order and in UTF-8`);
   }
 }
 
@@ -114,15 +113,17 @@ function countLines(bytes: Buffer): number {
   return count;
 }
 
-function contentOf(columns: readonly string[], fields: readonly string[], source: Buffer): Content {
+function contentOf(columns: readonly Column[], fields: readonly string[], source: Buffer): Content {
   if (!isUtf8(source)) return { fault: 'it is not UTF-8' };
   if (fields.length !== columns.length) {
     return { fault: `number of fields: ${fields.length} instead of ${columns.length}` };
   }
   try {
-    const members = strictFields(fields, source).flatMap((field, at) =>
-      field === undefined ? [] : [`"${columns[at]}":${jsonOf(columns[at], field)}`],
-    );
+    const values = strictFields(fields, source);
+    const members = columns.flatMap(({ name, type }, at) => {
+      const field = values[at];
+      return field === undefined ? [] : [`"${name}":${jsonOf(type, field)}`];
+    });
     return { json: Buffer.from(`{${members.join()}}`) };
   } catch (error) {
     if (error instanceof CsvError) return { fault: 'a quote is at the wrong place' };
@@ -143,7 +144,30 @@ function strictFields(fields: readonly string[], source: Buffer): readonly (stri
   return strict;
 }
 
-/** An integer becomes a number, digit for digit. Spreadsheets write 1E+15 for a rounded id, so that stays text. */
-function jsonOf(column: string | undefined, field: string): string {
-  return column === 'id' && /^-?(0|[1-9]\d*)$/.test(field) ? field : JSON.stringify(field);
+const INTEGER = /^-?(0|[1-9]\d*)$/;
+
+const BOOLEAN = /^(true|false)$/i;
+
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+
+/**
+ * What does not fit its column stays text, which the service refuses. Spreadsheets write 1E+15 for a rounded integer, and
+ * TRUE for true.
+ */
+function jsonOf(type: ColumnType, field: string): string {
+  if (type === 'integer' && INTEGER.test(field)) return field;
+  if (type === 'number' && NUMBER.test(field)) return field;
+  if (type === 'boolean' && BOOLEAN.test(field)) return field.toLowerCase();
+  // With all digits, but without line ends, which would end the line of the request.
+  if (type === 'json' && isJson(field)) return field.replaceAll(/[\r\n]/g, ' ');
+  return JSON.stringify(field);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

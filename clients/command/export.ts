@@ -5,45 +5,43 @@ import { parseExactJson, toInteger } from '../../src/json/exact-json.js';
 import { open, temporary } from './client.js';
 import { CommandError, EXIT, isBrokenPipe, TemporaryFailure, usageError } from './command-error.js';
 import type { Connection } from './connection.js';
-import { CSV_HEADER, csvRecord } from './csv-record.js';
+import { csvHeader, csvRecord } from './csv-record.js';
 import { formatOf } from './formats.js';
 import type { Format } from './formats.js';
 import { Progress } from './progress.js';
 import { ByteQueue } from './records.js';
+import type { Column, Resource } from './resources.js';
 import { Retries } from './retries.js';
 import type { Limits } from './retries.js';
 import type { Terminal } from './terminal.js';
 
 const LINE_FEED = 0x0a;
 
-const NOT_ASCENDING = 'the plants do not come in ascending order of their ids';
-
 export interface ExportOptions {
+  readonly resource: Resource;
   readonly format?: Format;
   /** `-` is stdout. */
   readonly output: string;
-  readonly tag?: string;
-  readonly name?: string;
+  readonly filters: URLSearchParams;
 }
 
 /** `plant-store export`. Returns the exit code. */
-export async function exportPlants(
-  { format, output, tag, name }: ExportOptions,
+export async function exportRecords(
+  { resource, format, output, filters }: ExportOptions,
   connection: Connection,
   { stdout, stderr }: Terminal,
   signal: AbortSignal,
   limits: Limits,
 ): Promise<number> {
   const isCsv = formatOf(output, format) === 'csv';
-  const progress = new Progress(stderr);
+  const progress = new Progress(stderr, resource.name);
   const retries = new Retries(signal, (message) => progress.print(message), limits);
-  const filters = Object.entries({ tag, name }).filter(([, value]) => value !== undefined);
-  const lines = plantLines(connection, filters as [string, string][], retries, signal);
+  const lines = recordLines(resource.name, connection, filters, retries, signal);
   const text = counted(lines, progress);
   const summary = () =>
-    `${progress.rows} plants in ${progress.seconds.toFixed(1)} s (${progress.rate} plants/s)`;
+    `${progress.rows} ${resource.name} in ${progress.seconds.toFixed(1)} s (${progress.speed})`;
   try {
-    const converted = isCsv ? toCsv(text) : text;
+    const converted = isCsv ? toCsv(resource.columns, text) : text;
     if (output === '-') await pipeline(converted, stdout, { end: false, signal });
     else await writeFile(output, converted, signal);
   } catch (error) {
@@ -76,35 +74,37 @@ async function writeFile(
 }
 
 /**
- * All plants as chunks of whole lines. It goes on with the plant after the last whole line until an answer proves to be
- * complete: by the empty line at its end or, since an older version of the service sends none, by having no plants.
+ * All records as chunks of whole lines. It goes on with the record after the last whole line until an answer proves to be
+ * complete: by the empty line at its end or, since an older version of the service sends none, by having no records.
  */
-async function* plantLines(
+async function* recordLines(
+  name: string,
   connection: Connection,
-  filters: readonly [string, string][],
+  filters: URLSearchParams,
   retries: Retries,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  const query = new URLSearchParams(filters as [string, string][]);
+  const query = new URLSearchParams(filters);
   const attempts = retries.begin();
   let last: bigint | undefined;
   for (;;) {
     try {
       const response = await open(connection, {
         method: 'GET',
-        path: `/plants/export?${query.toString()}`,
+        path: `/${name}/export?${query.toString()}`,
         signal,
       });
       let isComplete = true;
       for await (const lines of wholeLines(response)) {
         isComplete = endsInEmptyLine(lines);
-        const plants = isComplete ? lines.subarray(0, -1) : lines;
-        if (plants.length === 0) continue;
-        if (last !== undefined && firstId(plants) <= last) {
-          throw new CommandError(EXIT.incomplete, NOT_ASCENDING);
+        const records = isComplete ? lines.subarray(0, -1) : lines;
+        if (records.length === 0) continue;
+        if (last !== undefined && firstId(records) <= last) {
+          const why = `the ${name} do not come in ascending order of their ids`;
+          throw new CommandError(EXIT.incomplete, why);
         }
-        yield plants;
-        last = lastId(plants);
+        yield records;
+        last = lastId(records);
         query.set('after', String(last));
         // Also after a long wait for the reader of stdout.
         attempts.succeeded();
@@ -141,29 +141,35 @@ async function* counted(text: AsyncIterable<Buffer>, progress: Progress): AsyncG
   }
 }
 
-async function* toCsv(text: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  yield CSV_HEADER;
+async function* toCsv(
+  columns: readonly Column[],
+  text: AsyncIterable<Buffer>,
+): AsyncGenerator<string> {
+  yield csvHeader(columns);
   for await (const lines of text) {
-    const plants = lines.toString().trimEnd().split('\n').map(parsePlant);
-    yield plants.map(({ id, name, tag }) => csvRecord(id, name, tag)).join('');
+    const records = lines.toString().trimEnd().split('\n');
+    yield records.map((line) => csvRecord(columns, parseRecord(line))).join('');
   }
 }
 
-/** Text of a plant has no line feed, so no other line is empty. */
+/** A record in JSON has no line feed, so no other line is empty. */
 function endsInEmptyLine(lines: Buffer): boolean {
   return lines.at(-1) === LINE_FEED && (lines.length === 1 || lines.at(-2) === LINE_FEED);
 }
 
 function firstId(lines: Buffer): bigint {
-  return parsePlant(lines.toString('utf8', 0, lines.indexOf(LINE_FEED))).id;
+  return idOf(lines.toString('utf8', 0, lines.indexOf(LINE_FEED)));
 }
 
 function lastId(lines: Buffer): bigint {
   const start = lines.lastIndexOf('\n', lines.length - 2) + 1;
-  return parsePlant(lines.toString('utf8', start)).id;
+  return idOf(lines.toString('utf8', start));
 }
 
-function parsePlant(line: string) {
-  const { id, ...plant } = parseExactJson(line) as { id: unknown; name: string; tag?: string };
-  return { ...plant, id: toInteger(id)! };
+function idOf(line: string): bigint {
+  return toInteger(parseRecord(line)['id'])!;
+}
+
+function parseRecord(line: string): Readonly<Record<string, unknown>> {
+  return parseExactJson(line) as Record<string, unknown>;
 }

@@ -12,6 +12,7 @@ import type { Format } from './formats.js';
 import { Progress } from './progress.js';
 import { NdjsonInput } from './records.js';
 import type { Input, InputRecord } from './records.js';
+import type { Resource } from './resources.js';
 import { RefusedFile } from './refused-file.js';
 import { Retries } from './retries.js';
 import type { Limits } from './retries.js';
@@ -21,6 +22,7 @@ import type { Terminal } from './terminal.js';
 const PRINTED = 20;
 
 export interface ImportOptions {
+  readonly resource: Resource;
   readonly format?: Format;
   /** How many requests run at a time. */
   readonly concurrency: number;
@@ -59,6 +61,7 @@ export async function importFiles(
   signal: AbortSignal,
   limits: Limits,
 ): Promise<number> {
+  const { resource } = options;
   if (options.refused !== undefined && files.length > 1) {
     throw usageError('--refused can be used with one FILE only');
   }
@@ -66,9 +69,10 @@ export async function importFiles(
   const sizes = await Promise.all(files.map(sizeOf));
   const progress = new Progress(
     terminal.stderr,
+    resource.name,
     files.includes('-') ? undefined : sizes.reduce((sum, size) => sum + size, 0),
   );
-  const run = new Import(connection, options.concurrency, progress, signal, limits);
+  const run = new Import(resource.name, connection, options.concurrency, progress, signal, limits);
   let failure: unknown;
   try {
     for (const [at, file] of files.entries()) {
@@ -78,7 +82,7 @@ export async function importFiles(
       addAbortSignal(run.signal, source);
       const name = file === '-' ? 'stdin' : file;
       try {
-        await run.add(name, await inputOf(format, name, source), refused);
+        await run.add(name, await inputOf(resource, format, name, source), refused);
       } finally {
         await refused.close();
       }
@@ -110,13 +114,14 @@ function refusedPath(file: string, format: Format): string {
 }
 
 async function inputOf(
+  resource: Resource,
   format: Format,
   name: string,
   source: AsyncIterable<Buffer>,
 ): Promise<Input> {
   if (format === 'ndjson') return new NdjsonInput(name, source);
   const { CsvInput } = await import('./csv.js');
-  return new CsvInput(name, source);
+  return new CsvInput(name, source, resource.columns);
 }
 
 /** Sends batches, several at a time, and counts what becomes of their records. */
@@ -134,6 +139,7 @@ class Import {
   readonly signal: AbortSignal;
 
   constructor(
+    private readonly resource: string,
     private readonly connection: Connection,
     private readonly concurrency: number,
     private readonly progress: Progress,
@@ -169,9 +175,9 @@ class Import {
   }
 
   report({ stdout }: Terminal): void {
-    const { seconds, rate } = this.progress;
+    const { seconds, speed } = this.progress;
     stdout.write(
-      `created ${this.created}, unchanged ${this.unchanged}, refused ${this.refused} in ${seconds.toFixed(1)} s (${rate} plants/s)\n`,
+      `created ${this.created}, unchanged ${this.unchanged}, refused ${this.refused} in ${seconds.toFixed(1)} s (${speed})\n`,
     );
     if (this.refused > PRINTED) this.progress.print(`${this.refused - PRINTED} more are refused`);
     for (const file of this.refusedFiles) {
@@ -179,7 +185,7 @@ class Import {
     }
     if (this.retries.failures > 0) {
       this.progress.print(
-        'Requests were repeated. A plant that a request stored before it failed counts as unchanged.',
+        'Requests were repeated. What a request stored before it failed counts as unchanged.',
       );
     }
   }
@@ -216,7 +222,7 @@ class Import {
     try {
       return await this.retries.run(async () => {
         const { signal } = this;
-        const path = '/plants/import';
+        const path = `/${this.resource}/import`;
         const response = await open(this.connection, { method: 'POST', path, body, signal });
         return parseAnswer(await readText(response), records);
       });

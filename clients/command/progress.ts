@@ -16,9 +16,13 @@ export class Progress {
   private readonly start = performance.now();
   private readonly timer: NodeJS.Timeout | undefined;
 
-  /** @param totalBytes of the input, if known */
+  /**
+   * @param noun what the rows are, in the plural
+   * @param totalBytes of the input, if known
+   */
   constructor(
     private readonly stderr: Terminal['stderr'],
+    private readonly noun: string,
     private readonly totalBytes?: number,
   ) {
     if (stderr.isTTY) this.timer = setInterval(() => this.draw(), INTERVAL).unref();
@@ -28,7 +32,12 @@ export class Progress {
     return (performance.now() - this.start) / 1_000;
   }
 
-  get rate(): number {
+  /** Such as `500 plants/s`. */
+  get speed(): string {
+    return `${this.rate} ${this.noun}/s`;
+  }
+
+  private get rate(): number {
     return Math.round(this.rows / Math.max(this.seconds, 0.001));
   }
 
@@ -50,7 +59,7 @@ export class Progress {
   }
 
   private line(): string {
-    const speed = `${this.rows} plants  ${this.rate}/s`;
+    const speed = `${this.rows} ${this.noun}  ${this.rate}/s`;
     if (this.totalBytes === undefined) return speed;
     const share = this.totalBytes === 0 ? 1 : Math.min(this.bytes / this.totalBytes, 1);
     const bar = '#'.repeat(Math.floor(share * BAR)).padEnd(BAR, '.');

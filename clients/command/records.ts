@@ -3,7 +3,7 @@ import { CommandError, EXIT } from './command-error.js';
 /** Longest record, in bytes. Without a bound, a file without line ends would be held in memory. */
 export const MAX_RECORD = 16 * 1024 ** 2;
 
-/** A plant of an input file. */
+/** A record of an input file. */
 export type InputRecord = {
   /** Line where it begins, from 1. */
   readonly line: number;
@@ -42,7 +42,7 @@ export class ByteQueue {
   }
 }
 
-/** One plant per line. The lines are sent as they are: the service checks them. */
+/** One record per line. The lines are sent as they are: the service checks them. */
 export class NdjsonInput implements Input {
   readonly header = Buffer.alloc(0);
 

@@ -1,26 +1,46 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import openapiTypes, { astToString, COMMENT_HEADER } from 'openapi-typescript';
 import ts from 'typescript';
 
-/* Writes the types of `openapi.json`. With `--check`, fails if they are not up to date. */
+/* `node generate.js [DOCUMENT FILE]` writes the types of an OpenAPI document, by default of the service. With `--check`,
+   fails if they are not up to date. */
 
-const DOCUMENT = new URL('../../openapi.json', import.meta.url);
-const TYPES = new URL('src/openapi.ts', import.meta.url);
+const [
+  source = fileURLToPath(new URL('../../openapi.json', import.meta.url)),
+  target = fileURLToPath(new URL('src/openapi.ts', import.meta.url)),
+] = process.argv.slice(2).filter((argument) => argument !== '--check');
 
 const bigint = ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword);
 
 // With `additionalProperties`, TypeScript would accept `plant.nmae`.
-const document = JSON.parse(await readFile(DOCUMENT, 'utf8'), (key, value) =>
+const document = JSON.parse(await readFile(source, 'utf8'), (key, value) =>
   key === 'additionalProperties' ? undefined : value,
 );
 const nodes = await openapiTypes(document, {
   transform: ({ format }) => (format === 'int64' ? bigint : undefined),
 });
-const types = COMMENT_HEADER + astToString(nodes);
+
+/** The members of type `bigint` of each resource. The types alone do not tell the client which numbers to read so. */
+const int64Members = Object.fromEntries(
+  Object.entries(document.paths).flatMap(([path, { get }]) => {
+    const [, name] = /^\/([^/]+)\/\{id\}$/.exec(path) ?? [];
+    const reference = get?.responses['200']?.content?.['application/json']?.schema.$ref;
+    if (name === undefined || reference === undefined) return [];
+    const { properties } = document.components.schemas[reference.split('/').at(-1)];
+    const members = Object.keys(properties).filter((key) => properties[key].format === 'int64');
+    return [[name, members]];
+  }),
+);
+
+const types = `${COMMENT_HEADER}${astToString(nodes)}
+/** The members of type \`bigint\` of each resource. */
+export const INT64_MEMBERS = ${JSON.stringify(int64Members)} as const;
+`;
 
 if (!process.argv.includes('--check')) {
-  await writeFile(TYPES, types);
-} else if ((await readFile(TYPES, 'utf8')) !== types) {
+  await writeFile(target, types);
+} else if ((await readFile(target, 'utf8')) !== types) {
   console.error('src/openapi.ts is not up to date with openapi.json: run `npm run generate`.');
   process.exitCode = 1;
 }

@@ -1,10 +1,10 @@
 import { isLosslessNumber, parse, stringify } from 'lossless-json';
 
-/** Reads ids as `bigint`, and all other numbers as `number`. */
-export function parseExactJson(text: string): unknown {
+/** Reads the named members as `bigint`, and all other numbers as `number`. */
+export function parseExactJson(text: string, int64: readonly string[]): unknown {
   return parse(text, (key, value) => {
     if (!isLosslessNumber(value)) return value;
-    return key === 'id' ? BigInt(value.value) : Number(value.value);
+    return int64.includes(key) ? BigInt(value.value) : Number(value.value);
   });
 }
 

@@ -1774,3 +1774,6 @@ export interface operations {
         };
     };
 }
+
+/** The members of type `bigint` of each resource. */
+export const INT64_MEMBERS = {"plants":["id"]} as const;

@@ -1,6 +1,9 @@
 import { execSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
+import { EXAMPLE } from '../../../test/support/application.js';
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
 
@@ -12,4 +15,11 @@ export function setup(project: TestProject): void {
 
 function build(): void {
   execSync('npm run build --silent', { cwd: PACKAGE, stdio: 'inherit' });
+  if (EXAMPLE === undefined) return;
+  // The types of the example's document, with which its test must compile.
+  const folder = resolve(EXAMPLE, 'client');
+  mkdirSync(join(folder, 'build'), { recursive: true });
+  const files = `${resolve(EXAMPLE, 'openapi.json')} ${join(folder, 'build/openapi.ts')}`;
+  execSync(`node generate.js ${files}`, { cwd: PACKAGE, stdio: 'inherit' });
+  execSync(`npx tsc --project ${folder}`, { stdio: 'inherit' });
 }
