@@ -24,21 +24,21 @@ export type Content<Entity> = Omit<Entity, Nullable<Entity>> & {
  */
 export function DtoOf<Entity extends object, Name extends keyof Entity = keyof Entity>(
   entity: Type<Entity>,
-  names: readonly Name[] = namesOf<Entity>(columnsOf(entity)) as readonly Name[],
+  names: readonly Name[] = namesOf(entity, columnsOf(entity)) as readonly Name[],
 ): Type<Content<Pick<Entity, Name>>> {
   return PickType(entity, names) as Type<Content<Pick<Entity, Name>>>;
 }
 
 /** A class with the members of an entity that a client gives when it creates a row: not those that the database fills. */
 export function NewOf<Entity extends Identified>(entity: Type<Entity>): Type<Content<Entity>> {
-  return DtoOf(entity, namesOf<Entity>(columnsOf(entity).filter(isGiven)));
+  return DtoOf(entity, namesOf(entity, columnsOf(entity).filter(isGiven)));
 }
 
 /** A class with the members of an entity that can change, and the id, which can be absent: the body of a PUT. */
 export function ReplacementOf<Entity extends Identified>(
   entity: Type<Entity>,
 ): Type<Omit<Content<Entity>, 'id'> & { readonly id?: bigint }> {
-  const names = namesOf<Entity>(columnsOf(entity).filter(isChangeable));
+  const names = namesOf(entity, columnsOf(entity).filter(isChangeable));
   const Replacement = DtoOf(entity, names);
   makeOptional(Replacement, 'id', ID_OF_PATH);
   return Replacement;
@@ -50,7 +50,7 @@ export function ReplacementOf<Entity extends Identified>(
  */
 export function PatchOf<Entity extends Identified>(entity: Type<Entity>): Type<Partial<Entity>> {
   const columns = columnsOf(entity).filter(isChangeable);
-  const Patch = PickType(entity, namesOf<Entity>(columns));
+  const Patch = PickType(entity, namesOf(entity, columns));
   for (const { propertyName, options } of columns) {
     makeOptional(Patch, propertyName, {
       ...(propertyName === 'id' && ID_OF_PATH),
@@ -72,7 +72,10 @@ function makeOptional(
   IfPresent()(dto.prototype as object, member);
 }
 
-function namesOf<Entity>(columns: readonly ColumnMetadataArgs[]): readonly (keyof Entity)[] {
+function namesOf<Entity>(
+  _entity: Type<Entity>,
+  columns: readonly ColumnMetadataArgs[],
+): readonly (keyof Entity)[] {
   return columns.map(({ propertyName }) => propertyName as keyof Entity);
 }
 
