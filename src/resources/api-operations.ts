@@ -1,5 +1,4 @@
 import { applyDecorators } from '@nestjs/common';
-import type { Type } from '@nestjs/common';
 import {
   ApiBody,
   ApiConsumes,
@@ -7,72 +6,18 @@ import {
   ApiNoContentResponse,
   ApiNotModifiedResponse,
   ApiOkResponse,
-  ApiOperation,
   ApiParam,
 } from '@nestjs/swagger';
 import { ERRORS } from '../errors/common-errors.js';
-import type { ErrorKind } from '../errors/error-kind.js';
 import { ENTITY_TAGS_SCHEMA } from '../http/answers/entity-tag.js';
-import { NDJSON } from '../http/body/ndjson.js';
 import { PATCH_TYPES } from '../http/body/merge-patch.js';
 import { ApiErrors } from '../http/errors/api-errors.js';
+import { apiTransfers } from './api-transfers.js';
 import { INT64_SCHEMA, int64ParameterRule, int64Rule, MAX_INT64, MIN_INT64 } from './int64.js';
+import { capital, operation, schemaName, unsupported } from './resource-docs.js';
+import type { ChangeExample, Example, Examples, ResourceDocs } from './resource-docs.js';
 
 /* The documentation of the operations that resources have. */
-
-/** A named example of a resource. The ids are of JSON: a number, or a bigint where a number would be rounded. */
-export interface Example {
-  readonly summary: string;
-  readonly id: number | bigint;
-  /** The members besides the id. */
-  readonly content: object;
-}
-
-/** A change of {@link ResourceDocs.changed}. */
-export interface ChangeExample {
-  readonly summary: string;
-  /** The body of the change. */
-  readonly body: object;
-  /** The members besides the id after the change. */
-  readonly content: object;
-}
-
-type Examples<Value> = Readonly<Record<string, Value>>;
-
-/**
- * What the documentation says of a resource. Requests with the examples succeed if they are sent in the order of the
- * document: create, look up, replace, change and remove.
- */
-export interface ResourceDocs {
-  /** With an article, such as `a plant` or `an apple`. */
-  readonly one: string;
-  /** Such as `plants`: the path, and the tag of the operations. */
-  readonly plural: string;
-  /** The ends of the operation ids `createPlant` and `listPlants`. */
-  readonly operationIds: readonly [one: string, many: string];
-  readonly created: Type;
-  /** What a create answers, if that is not all members. It has no id. */
-  readonly answer?: Type;
-  /** With all members. */
-  readonly stored: Type;
-  readonly replacement: Type;
-  readonly patch: Type;
-  /** `idTaken` and `noSuch` are failures of the feature. */
-  readonly errors: {
-    readonly idTaken: ErrorKind;
-    readonly noSuch: ErrorKind;
-    /** Further failures of creates and changes. */
-    readonly others?: readonly ErrorKind[];
-  };
-  readonly examples: Examples<Example>;
-  /** The id of the example that is replaced, changed and removed. */
-  readonly changed: number;
-  readonly replacements: Examples<ChangeExample>;
-  readonly patches: Examples<ChangeExample>;
-  /** Two rows to import, and the beginning of a line that is refused because members are missing. */
-  readonly imported: readonly [object, object];
-  readonly refused: { readonly body: readonly [object, object]; readonly message: string };
-}
 
 /** The decorators of the operations of a resource. */
 export function apiOperations(docs: ResourceDocs) {
@@ -80,8 +25,6 @@ export function apiOperations(docs: ResourceDocs) {
   const { others: further = [] } = errors;
   const noun = one.replace(/^an? /, '');
   const [single, many] = docs.operationIds;
-  const operation = (operationId: string, summary: string, description: string) =>
-    ApiOperation({ operationId, tags: [plural], summary, description });
   const entityTag = {
     ETag: {
       description: `The entity tag of the ${noun}, for \`If-Match\` and \`If-None-Match\` (RFC 9110, section 8.8.3).`,
@@ -110,6 +53,7 @@ export function apiOperations(docs: ResourceDocs) {
       const [first] = Object.values(docs.examples);
       return applyDecorators(
         operation(
+          docs,
           `create${single}`,
           `Create ${one}`,
           `Creates ${one.replace(' ', ' new ')} in the store. Creating the same ${noun} again, with the same id and content, succeeds and changes nothing, so a request whose answer was lost can be sent again. If the id belongs to ${one} with other content, the request fails and the stored ${noun} does not change. Members that ${schemaName(docs.created)} does not define are ignored.`,
@@ -153,6 +97,7 @@ export function apiOperations(docs: ResourceDocs) {
     get(): MethodDecorator {
       return applyDecorators(
         operation(
+          docs,
           `get${single}`,
           `Get ${one} by its id`,
           `The examples look up the ${plural} that the examples of create${single} create.`,
@@ -188,6 +133,7 @@ export function apiOperations(docs: ResourceDocs) {
       const page = [first!, ...others.filter(({ id }) => id === docs.changed)];
       return applyDecorators(
         operation(
+          docs,
           `list${many}`,
           `List ${plural}`,
           `Returns ${plural} in ascending order of their ids. If there are more, the \`Link\` header field leads to the next page. A parameter that is unknown or given twice is refused.`,
@@ -216,6 +162,7 @@ export function apiOperations(docs: ResourceDocs) {
     replace(): MethodDecorator {
       return applyDecorators(
         operation(
+          docs,
           `replace${single}`,
           `Replace ${one}`,
           `Replaces all members of a stored ${noun}, except its id. Does not create ${one}.`,
@@ -276,7 +223,12 @@ export function apiOperations(docs: ResourceDocs) {
 
     remove(): MethodDecorator {
       return applyDecorators(
-        operation(`delete${single}`, `Remove ${one}`, `Removes ${one}. Its id is free afterwards.`),
+        operation(
+          docs,
+          `delete${single}`,
+          `Remove ${one}`,
+          `Removes ${one}. Its id is free afterwards.`,
+        ),
         idParameter,
         ifMatch,
         ApiNoContentResponse({ description: `The ${noun} is removed.` }),
@@ -284,81 +236,7 @@ export function apiOperations(docs: ResourceDocs) {
       );
     },
 
-    import(): MethodDecorator {
-      return applyDecorators(
-        operation(
-          `import${many}`,
-          `Import ${plural}`,
-          `Creates ${one} for each line of the body, which is a ${schemaName(stored)} in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary. There are no parameters; a request with any is refused.\n\nAn import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: ${plural} that are stored with the same content count as unchanged.`,
-        ),
-        ApiConsumes(NDJSON),
-        ApiBody({
-          required: false,
-          description: `${capital(plural)}, each on a line of its own, or none. Blank lines are skipped. The limit on the length of a body applies to each line, and the body can have any length.`,
-          schema: { type: 'string' },
-          examples: {
-            [plural]: { summary: `Two ${plural}`, value: ndjson(...docs.imported) },
-            'refused-line': {
-              summary: 'A line that is refused',
-              value: ndjson(...docs.refused.body),
-            },
-          },
-        }),
-        ApiOkResponse({
-          description: `Lines of JSON. For each refused line of the body \`{"line", "error", "message"}\`: its number from 1, and the members of an Error. At the end \`{"created", "unchanged", "refused"}\`: how many ${plural} are stored now, were stored before, and how many lines were refused. If the import could not go on, the last line is an Error without \`line\`.`,
-          content: {
-            [NDJSON]: {
-              schema: { type: 'string' },
-              examples: {
-                [plural]: {
-                  summary: `Two ${plural}`,
-                  value: ndjson({ created: 2, unchanged: 0, refused: 0 }),
-                },
-                'refused-line': {
-                  summary: 'A line that is refused',
-                  value: ndjson(
-                    { line: 2, error: ERRORS.bodyNotValid.number, message: docs.refused.message },
-                    { created: 1, unchanged: 0, refused: 1 },
-                  ),
-                },
-              },
-            },
-          },
-        }),
-        ApiErrors(
-          [ERRORS.parameterNotValid, 'there is no parameter "dry_run"'],
-          unsupported([NDJSON], 'Accept-Post'),
-          ERRORS.tooManyImports,
-        ),
-      );
-    },
-
-    export(): MethodDecorator {
-      return applyDecorators(
-        operation(
-          `export${many}`,
-          `Export ${plural}`,
-          `Returns all ${plural} that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: \`after\` with the last id continues it. The answer can be imported. ${capital(plural)} that change meanwhile appear with their old or their new content.`,
-        ),
-        ApiOkResponse({
-          description: `The ${plural}. Each line is a ${schemaName(stored)} in JSON. The last line is empty.`,
-          content: {
-            [NDJSON]: {
-              schema: { type: 'string' },
-              examples: {
-                [plural]: { summary: `Two ${plural}`, value: `${ndjson(...docs.imported)}\n` },
-              },
-            },
-          },
-        }),
-        ApiErrors(
-          [ERRORS.parameterNotValid, int64ParameterRule('after')],
-          ERRORS.searchTooSlow,
-          ERRORS.tooManySearches,
-          ERRORS.tooManyExports,
-        ),
-      );
-    },
+    ...apiTransfers(docs),
   };
 }
 
@@ -376,25 +254,4 @@ function examplesOf<Value extends { readonly summary: string }>(
       { summary: example.summary, value: valueOf(example) },
     ]),
   );
-}
-
-function unsupported(types: readonly string[], field: string) {
-  return [
-    ERRORS.unsupportedMediaType,
-    `the body must be ${types.join(' or ')} in UTF-8, without Content-Encoding; the request has Content-Type "text/plain"`,
-    [field],
-  ] as const;
-}
-
-/** The name of the schema of a DTO, if `@ApiSchema()` gives it the name of the class without `Dto`. */
-function schemaName(dto: Type): string {
-  return dto.name.replace(/Dto$/, '');
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-function ndjson(...values: readonly object[]): string {
-  return values.map((value) => `${JSON.stringify(value)}\n`).join('');
 }

@@ -1,0 +1,85 @@
+import type { Type } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
+import { ERRORS } from '../errors/common-errors.js';
+import type { ErrorKind } from '../errors/error-kind.js';
+
+/** A named example of a resource. The ids are of JSON: a number, or a bigint where a number would be rounded. */
+export interface Example {
+  readonly summary: string;
+  readonly id: number | bigint;
+  /** The members besides the id. */
+  readonly content: object;
+}
+
+/** A change of {@link ResourceDocs.changed}. */
+export interface ChangeExample {
+  readonly summary: string;
+  /** The body of the change. */
+  readonly body: object;
+  /** The members besides the id after the change. */
+  readonly content: object;
+}
+
+export type Examples<Value> = Readonly<Record<string, Value>>;
+
+/**
+ * What the documentation says of a resource. Requests with the examples succeed if they are sent in the order of the
+ * document: create, look up, replace, change and remove.
+ */
+export interface ResourceDocs {
+  /** With an article, such as `a plant` or `an apple`. */
+  readonly one: string;
+  /** Such as `plants`: the path, and the tag of the operations. */
+  readonly plural: string;
+  /** The ends of the operation ids `createPlant` and `listPlants`. */
+  readonly operationIds: readonly [one: string, many: string];
+  readonly created: Type;
+  /** What a create answers, if that is not all members. It has no id. */
+  readonly answer?: Type;
+  /** With all members. */
+  readonly stored: Type;
+  readonly replacement: Type;
+  readonly patch: Type;
+  /** `idTaken` and `noSuch` are failures of the feature. */
+  readonly errors: {
+    readonly idTaken: ErrorKind;
+    readonly noSuch: ErrorKind;
+    /** Further failures of creates and changes. */
+    readonly others?: readonly ErrorKind[];
+  };
+  readonly examples: Examples<Example>;
+  /** The id of the example that is replaced, changed and removed. */
+  readonly changed: number;
+  readonly replacements: Examples<ChangeExample>;
+  readonly patches: Examples<ChangeExample>;
+  /** Two rows to import, and the beginning of a line that is refused because members are missing. */
+  readonly imported: readonly [object, object];
+  readonly refused: { readonly body: readonly [object, object]; readonly message: string };
+}
+
+/** What the documentation says of an operation before its details. */
+export function operation(
+  { plural }: ResourceDocs,
+  operationId: string,
+  summary: string,
+  description: string,
+): MethodDecorator {
+  return ApiOperation({ operationId, tags: [plural], summary, description });
+}
+
+export function unsupported(types: readonly string[], field: string) {
+  return [
+    ERRORS.unsupportedMediaType,
+    `the body must be ${types.join(' or ')} in UTF-8, without Content-Encoding; the request has Content-Type "text/plain"`,
+    [field],
+  ] as const;
+}
+
+/** The name of the schema of a DTO, if `@ApiSchema()` gives it the name of the class without `Dto`. */
+export function schemaName(dto: Type): string {
+  return dto.name.replace(/Dto$/, '');
+}
+
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
