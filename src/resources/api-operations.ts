@@ -195,7 +195,7 @@ export function apiOperations(docs: ResourceDocs) {
       description = 'Applies a JSON Merge Patch (RFC 7396): changes the members that the body has. `null` removes a member.',
     ): MethodDecorator {
       return applyDecorators(
-        operation(`patch${single}`, `Change members of ${one}`, description),
+        operation(docs, `patch${single}`, `Change members of ${one}`, description),
         idParameter,
         ifMatch,
         ApiConsumes(...PATCH_TYPES),
