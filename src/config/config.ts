@@ -16,7 +16,7 @@ import {
   trustedProxies,
 } from './variable-parsers.js';
 
-/** The configuration of the service. Read once, at start. */
+/** The configuration of the service. Read once, at start, and frozen. */
 export interface Config {
   readonly http: {
     readonly host: string;
@@ -161,7 +161,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
 
   // Without mistakes, every value has its type.
   const value = values as Values;
-  return {
+  return deepFreeze({
     http: {
       host: value.HOST,
       port: value.PORT,
@@ -192,7 +192,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     logLevel: value.LOG_LEVEL,
     logFormat: value.LOG_FORMAT,
     shutdownDelay: value.SHUTDOWN_DELAY * 1_000,
-  };
+  });
 }
 
 /**
@@ -207,7 +207,7 @@ export function readCommandConfig({ DATABASE_URL, LOG_FORMAT }: NodeJS.ProcessEn
 }
 
 export function withDatabase(config: Config, url: string): ServiceConfig {
-  return { ...config, database: { ...config.database, url } };
+  return deepFreeze({ ...config, database: { ...config.database, url } });
 }
 
 function readVariables(environment: NodeJS.ProcessEnv) {
@@ -262,4 +262,11 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
     );
   }
   return mistakes;
+}
+
+function deepFreeze<T extends object>(object: T): T {
+  for (const member of Object.values(object)) {
+    if (typeof member === 'object' && member !== null) deepFreeze(member);
+  }
+  return Object.freeze(object);
 }
