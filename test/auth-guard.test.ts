@@ -58,13 +58,13 @@ describe('the guard', () => {
   });
 
   it.each([
-    ['no credentials', [], 'no-credentials'],
-    ['another scheme', ['Basic abc'], 'no-credentials'],
-    ['no token', ['Bearer'], 'token-not-valid'],
-    ['two headers', ['Bearer abc', 'Bearer abc'], 'token-not-valid'],
-  ])('asks no verifier about %s', (_, credentials, code) => {
+    ['no credentials', [], ERRORS.noCredentials],
+    ['another scheme', ['Basic abc'], ERRORS.noCredentials],
+    ['no token', ['Bearer'], ERRORS.tokenNotValid],
+    ['two headers', ['Bearer abc', 'Bearer abc'], ERRORS.tokenNotValid],
+  ])('asks no verifier about %s', (_, credentials, kind) => {
     expect(() => guard.canActivate(request(...credentials))).toThrow(
-      expect.objectContaining({ code }) as Error,
+      expect.objectContaining({ kind }) as Error,
     );
     expect(first.verify).not.toHaveBeenCalled();
   });

@@ -2,6 +2,7 @@ import { OmitType, PartialType, PickType } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { Expose, Transform, Type } from 'class-transformer';
 import {
+  IsDate,
   IsInt,
   IsOptional,
   IsString,
@@ -83,6 +84,14 @@ class NamedDto {
   @IsString()
   colour?: string;
 }
+
+class BornDto {
+  @IsDate()
+  @Transform(({ value }) => new Date(String(value)))
+  born!: Date;
+}
+
+class BredDto extends BornDto {}
 
 class NumberedDto {
   @Min(1n as never)
@@ -173,6 +182,10 @@ describe('a DTO out of a body', () => {
   it('takes an object from the member that it is called in JSON', async () => {
     const content = '{"notes":{"constructor":1},"remarks":{"a":1},"colour":"grey"}';
     expect(await body(content, NamedDto)).toEqual({ remarks: { constructor: 1 } });
+  });
+
+  it('leaves a member to the transformation that its class has inherited', async () => {
+    expect(await body('{"born":"2020-02-02"}', BredDto)).toEqual({ born: new Date('2020-02-02') });
   });
 
   it.each([
