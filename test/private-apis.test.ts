@@ -4,11 +4,15 @@ import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { promisify } from 'node:util';
-import { afterEach, expect, it, vi } from 'vitest';
+import { Client } from 'pg';
+import { QueryRunnerAlreadyReleasedError } from 'typeorm';
+import { afterEach, expect, inject, it, vi } from 'vitest';
+import { PoolClient } from '../src/database/connections/pool-client.js';
 import { stopParsing } from '../src/http/body/unread-body.js';
 import { closeStalled } from '../src/http/server/close-stalled.js';
 import type { Connection } from '../src/http/server/connection.js';
 import { HTTP_LIMITS } from '../src/http/server/limits.js';
+import { createDataSource } from './support/data-source.js';
 import { PATIENCE } from './support/patience.js';
 
 /* What docs/private-apis.md lists and no other test would miss. */
@@ -70,4 +74,48 @@ it("a listener for data takes a socket away from Node's HTTP parser", async () =
 it('V8 has the flag that bounds the growth of the heap', async () => {
   const run = promisify(execFile)(process.execPath, ['--heap-growing-percent=30', '--eval', '']);
   await expect(run).resolves.toEqual({ stdout: '', stderr: '' });
+});
+
+it('a prepared statement can be dropped, and is prepared again by its next use', async () => {
+  const client = new PoolClient({
+    connectionString: inject('postgresUrl'),
+    replyTimeout: 10_000,
+  });
+  await client.connect();
+  try {
+    await client.adoptSession(false);
+    const statement = { name: 'one', text: 'SELECT 1 AS one' };
+    const prepared = () => client.query('SELECT name FROM pg_prepared_statements');
+    await client.query(statement);
+    expect((await prepared()).rows).toEqual([{ name: 'one' }]);
+    await client.forget('one');
+    expect((await prepared()).rows).toEqual([]);
+    await client.forget('one');
+    expect((await client.query(statement)).rows).toEqual([{ one: 1 }]);
+    expect((await prepared()).rows).toEqual([{ name: 'one' }]);
+  } finally {
+    await client.end();
+  }
+});
+
+it('a query runner whose connection breaks stays with its user', async () => {
+  const dataSource = await createDataSource(inject('postgresUrl')).initialize();
+  const operator = new Client(inject('postgresUrl'));
+  await operator.connect();
+  const runner = dataSource.createQueryRunner();
+  try {
+    const session = (await runner.connect()) as PoolClient;
+    const [{ pid }] = (await runner.query('SELECT pg_backend_pid() AS pid')) as [{ pid: number }];
+    const ended = new Promise((resolve) => session.once('end', resolve));
+    await operator.query('SELECT pg_terminate_backend($1)', [pid]);
+    await ended;
+    expect(runner.isReleased).toBe(false);
+    const failure: unknown = await runner.query('SELECT 1').catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Error);
+    expect(failure).not.toBeInstanceOf(QueryRunnerAlreadyReleasedError);
+  } finally {
+    await runner.release();
+    await operator.end();
+    await dataSource.destroy();
+  }
 });
