@@ -250,8 +250,8 @@ describe('a DTO out of a body', () => {
 });
 
 describe.each([
-  ['before', () => {}],
-  ['after', () => body('{"name":"Tom"}')],
+  ['before', () => Promise.resolve()],
+  ['after', async () => void (await body('{"name":"Tom"}'))],
 ])('a DTO that is mapped %s its class is used', (_, use) => {
   const content =
     '{"name":"Tom","age":"3","chip":9007199254740993,"owner":{"name":"Ann","constructor":1},"notes":{"constructor":1},"other":1}';

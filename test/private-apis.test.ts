@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { promisify } from 'node:util';
@@ -57,13 +58,13 @@ it("a socket's handle tells how much of a long write has left", async () => {
 });
 
 it("a listener for data takes a socket away from Node's HTTP parser", async () => {
-  const requests = vi.fn();
+  const requests = vi.fn<RequestListener>();
   const server = createHttpServer(requests);
   const client = await connectTo(server);
   const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
   client.write(request);
   await vi.waitUntil(() => requests.mock.calls.length > 0, PATIENCE);
-  const [{ socket }] = requests.mock.calls[0] as [{ readonly socket: Socket }];
+  const [{ socket }] = requests.mock.calls[0]!;
   stopParsing(socket);
   socket.resume();
   client.write(request);

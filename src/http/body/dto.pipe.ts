@@ -113,7 +113,6 @@ function refuseOthers(dtoClass: DtoClass, parameters: object): void {
 /* Only exposed members are read. For an object without a class, class-transformer takes quadratic time, and it would
    use the value of a member called `constructor` as the class. */
 const TRANSFORM_OPTIONS = { strategy: 'excludeAll', exposeDefaultValues: true } as const;
-const VALIDATE_OPTIONS = { forbidUnknownValues: true };
 
 /** Most mistakes that a message lists. */
 const MAX_LISTED = 10;
@@ -121,7 +120,7 @@ const MAX_LISTED = 10;
 function make(dtoClass: DtoClass, value: object, kind: ErrorKind): object {
   const dto = plainToInstance(dtoClass, value, TRANSFORM_OPTIONS);
   // A rule of several members together is told once.
-  const mistakes = [...new Set(describe(validateSync(dto, VALIDATE_OPTIONS)))];
+  const mistakes = [...new Set(describe(validateSync(dto)))];
   if (mistakes.length === 0) return dto;
   const more = mistakes.splice(MAX_LISTED).length;
   if (more > 0) mistakes.push(`and ${more} more`);
