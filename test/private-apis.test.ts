@@ -5,7 +5,7 @@ import type { RequestListener } from 'node:http';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { promisify } from 'node:util';
-import { Client } from 'pg';
+import { Client, DatabaseError } from 'pg';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm';
 import { afterEach, expect, inject, it, vi } from 'vitest';
 import { PoolClient } from '../src/database/connections/pool-client.js';
@@ -13,6 +13,8 @@ import { stopParsing } from '../src/http/body/unread-body.js';
 import { closeStalled } from '../src/http/server/close-stalled.js';
 import type { Connection } from '../src/http/server/connection.js';
 import { HTTP_LIMITS } from '../src/http/server/limits.js';
+import { Plant } from '../src/plants/plant.entity.js';
+import { EntityColumns } from '../src/resources/entity-columns.js';
 import { createDataSource } from './support/data-source.js';
 import { PATIENCE } from './support/patience.js';
 
@@ -96,6 +98,16 @@ it('a prepared statement can be dropped, and is prepared again by its next use',
     expect((await prepared()).rows).toEqual([{ name: 'one' }]);
   } finally {
     await client.end();
+  }
+});
+
+it('a driver prepares values of columns, and its query runners pass failures on', async () => {
+  const dataSource = await createDataSource(inject('postgresUrl')).initialize();
+  try {
+    expect(new EntityColumns(dataSource, Plant).key.toParameter(7n)).toBe('7');
+    await expect(dataSource.query('SELECT 1 / 0')).rejects.toBeInstanceOf(DatabaseError);
+  } finally {
+    await dataSource.destroy();
   }
 });
 
