@@ -25,8 +25,7 @@ beforeEach(() => {
 /** A request with these Authorization header fields. */
 function request(...credentials: readonly string[]): ExecutionContext {
   const received = {
-    headers: { authorization: credentials[0] },
-    rawHeaders: credentials.flatMap((value) => ['Authorization', value]),
+    headersDistinct: credentials.length === 0 ? {} : { authorization: credentials },
   };
   return {
     switchToHttp: () => ({ getRequest: () => received }),

@@ -2,7 +2,7 @@ import { access, readFile, stat } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readConfig, VARIABLES } from '../src/config/config.js';
-import { LAST_CALL } from '../src/http/server/http-server.js';
+import { LAST_CALL } from '../src/http/server/drain.js';
 import { SHUTDOWN_LIMITS } from '../src/service.js';
 
 interface ComposeService {

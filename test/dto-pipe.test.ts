@@ -1,10 +1,13 @@
+import { OmitType, PartialType, PickType } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { Expose, Transform, Type } from 'class-transformer';
 import {
+  IsDate,
   IsInt,
   IsOptional,
   IsString,
   Max,
+  Min,
   ValidateNested,
   IsArray,
   IsObject,
@@ -69,6 +72,30 @@ class CatDto {
   list?: unknown[];
 
   secret?: string;
+}
+
+class NamedDto {
+  @Expose({ name: 'notes' })
+  @IsObject()
+  remarks!: object;
+
+  @IsOptional()
+  @Expose({ name: 'fur-colour' })
+  @IsString()
+  colour?: string;
+}
+
+class BornDto {
+  @IsDate()
+  @Transform(({ value }) => new Date(String(value)))
+  born!: Date;
+}
+
+class BredDto extends BornDto {}
+
+class NumberedDto {
+  @Min(1n as never)
+  number!: bigint;
 }
 
 class PageDto {
@@ -152,6 +179,23 @@ describe('a DTO out of a body', () => {
     expect(cat.list).toEqual([1, { a: 2 }, [3]]);
   });
 
+  it('takes an object from the member that it is called in JSON', async () => {
+    const content = '{"notes":{"constructor":1},"remarks":{"a":1},"colour":"grey"}';
+    expect(await body(content, NamedDto)).toEqual({ remarks: { constructor: 1 } });
+  });
+
+  it('leaves a member to the transformation that its class has inherited', async () => {
+    expect(await body('{"born":"2020-02-02"}', BredDto)).toEqual({ born: new Date('2020-02-02') });
+  });
+
+  it.each([
+    [NewPlantDto, '{"id":[1],"name":"a"}', 'id must be an integer between'],
+    [NumberedDto, '{"number":[1]}', 'number must not be less than 1'],
+    [NumberedDto, '{"number":{"constructor":1}}', 'number must not be less than 1'],
+  ])('refuses an array or an object where %o has a bigint: %s', async (dto, content, message) => {
+    expect(await mistakes(content, dto)).toContain(message);
+  });
+
   it.each(['{"id":7,"name":"a"}', ' { "name" : "a", "id" : 70e-1 } '])(
     'has members of the same type in every notation: %s',
     async (content) => {
@@ -201,6 +245,61 @@ describe('a DTO out of a body', () => {
     expect(await mistakes(`{"name":{${many}}}`)).toBe('name must be a string');
     expect(await mistakes(`{"name":"Tom","owner":{${many}}}`)).toBe('owner.name is missing');
     // Quadratic time would be minutes.
+    expect(process.cpuUsage(start).user / 1_000).toBeLessThan(5_000);
+  });
+});
+
+describe.each([
+  ['before', () => Promise.resolve()],
+  ['after', async () => void (await body('{"name":"Tom"}'))],
+])('a DTO that is mapped %s its class is used', (_, use) => {
+  const content =
+    '{"name":"Tom","age":"3","chip":9007199254740993,"owner":{"name":"Ann","constructor":1},"notes":{"constructor":1},"other":1}';
+
+  it('with PickType has the members, rules and types that are picked', async () => {
+    await use();
+    const Picked = PickType(CatDto, ['chip', 'owner', 'notes', 'colour']);
+    const picked = (await body(content, Picked)) as CatDto;
+    expect(picked).toBeInstanceOf(Picked);
+    expect(picked).toEqual({
+      chip: 9007199254740993n,
+      owner: { name: 'Ann' },
+      notes: { constructor: 1 },
+    });
+    expect(picked.owner).toBeInstanceOf(OwnerDto);
+    expect(await body('{"fur-colour":"grey"}', Picked)).toEqual({ colour: 'grey' });
+    expect(await mistakes('{"owner":{"name":1}}', Picked)).toBe('owner.name must be a string');
+  });
+
+  it('with OmitType has all others', async () => {
+    await use();
+    const Omitted = OmitType(CatDto, ['age', 'chip']);
+    const omitted = await body(content, Omitted);
+    expect(omitted).toEqual({ name: 'Tom', owner: { name: 'Ann' }, notes: { constructor: 1 } });
+    expect(await mistakes('{"age":3}', Omitted)).toBe('name is missing');
+  });
+
+  it('with PartialType has all, each of which can be absent', async () => {
+    await use();
+    // Only what has `@ApiProperty()` or a rule is known to it. The initial value stays.
+    const Partial = PartialType(CatDto, { skipNullProperties: false });
+    expect(await body('{}', Partial)).toEqual({ age: 1 });
+    expect(await body('{"owner":{"name":"Ann"}}', Partial)).toEqual({
+      age: 1,
+      owner: { name: 'Ann' },
+    });
+    expect(await mistakes('{"name":{"constructor":1}}', Partial)).toBe('name must be a string');
+    expect(await mistakes(content, Partial)).toMatch(/^age must/);
+  });
+
+  it('takes linear time for unknown members', async () => {
+    await use();
+    const many = Array.from({ length: 100_000 }, (__, index) => `"m${index}":0`).join(',');
+    const start = process.cpuUsage();
+    expect(await body(`{${many}}`, PartialType(OwnerDto))).toEqual({});
+    expect(await mistakes(`{"name":{${many}}}`, PickType(OwnerDto, ['name']))).toBe(
+      'name must be a string',
+    );
     expect(process.cpuUsage(start).user / 1_000).toBeLessThan(5_000);
   });
 });

@@ -391,6 +391,13 @@ describe('a handler', () => {
     expect(await answer.json()).toEqual({ error: status * 100, message });
   });
 
+  it('is not reached by a path that cannot be decoded', async () => {
+    const answer = await request('GET', '/failures/%FF');
+    expect(answer.status).toBe(400);
+    const message = 'the request is malformed';
+    expect(await answer.json()).toEqual({ error: 40000, message });
+  });
+
   it('is behind the guard', async () => {
     const answer = await fetch(`${url}/list`);
     expect(answer.status).toBe(401);

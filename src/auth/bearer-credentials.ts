@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { countOf } from '../http/server/header-count.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 
@@ -11,8 +10,8 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
  * one header and without a token
  */
 export function readBearerToken(request: IncomingMessage): string {
-  const { authorization: credentials = '' } = request.headers;
-  if (countOf('authorization', request) > 1) {
+  const [credentials = '', ...others] = request.headersDistinct['authorization'] ?? [];
+  if (others.length > 0) {
     throw new PlantStoreError(
       ERRORS.tokenNotValid,
       'the request must have only one Authorization header',

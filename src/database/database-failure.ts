@@ -57,7 +57,7 @@ export class ReadOnlyError extends Error {
   }
 }
 
-/** The server is a primary of the past: a standby was promoted since, and has plants that this server lacks. */
+/** The server is a primary of the past: a standby was promoted since, and has rows that this server lacks. */
 export class OutdatedPrimaryError extends Error {
   override readonly name = 'OutdatedPrimaryError';
 

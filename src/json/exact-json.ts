@@ -4,7 +4,7 @@ import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { quote } from './quote.js';
 
-/** Deeper nesting is refused: no plant needs it, and parsers recurse. */
+/** Deeper nesting is refused: no resource needs it, and parsers recurse. */
 const MAX_DEPTH = 64;
 
 /** Digits of the longest int64. Longer integers are out of range anyway. */

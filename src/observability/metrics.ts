@@ -38,6 +38,11 @@ export interface IssuerState {
 /** Label of the pool's series. The process has a single pool. */
 const POOL = { db_client_connection_pool_name: 'plant-store' } as const;
 
+/** The labels that gauges can have. */
+const GAUGE_LABELS = ['resource', 'db_client_connection_pool_name', 'db_client_connection_state'];
+
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
+
 /** Outcomes of a request. `failed` means a 5xx answer, or an answer that failed after its beginning. */
 const OUTCOMES = ['answered', 'failed', 'abandoned'] as const;
 
@@ -129,29 +134,18 @@ export class Metrics {
 
   /** Exposes the use of the connection pool. `use` is called at each scrape. */
   observePool(use: () => PoolUse): void {
-    new Gauge({
-      name: 'db_client_connection_count',
-      help: 'Connections of the pool, by state.',
-      labelNames: ['db_client_connection_pool_name', 'db_client_connection_state'],
-      registers: [this.registry],
-      collect() {
-        const { used, idle } = use();
-        this.set({ ...POOL, db_client_connection_state: 'used' }, used);
-        this.set({ ...POOL, db_client_connection_state: 'idle' }, idle);
-      },
+    const name = 'db_client_connection';
+    this.gauge(`${name}_count`, 'Connections of the pool, by state.', () => {
+      const { used, idle } = use();
+      return [
+        [{ ...POOL, db_client_connection_state: 'used' }, used],
+        [{ ...POOL, db_client_connection_state: 'idle' }, idle],
+      ];
     });
-    this.gauge(
-      'db_client_connection_pending_requests',
-      'Requests that wait for a connection of the pool.',
-      () => use().pending,
-      POOL,
-    );
-    this.gauge(
-      'db_client_connection_max',
-      'Maximum number of connections of the pool.',
-      () => use().max,
-      POOL,
-    );
+    const pending = 'Requests that wait for a connection of the pool.';
+    this.gauge(`${name}_pending_requests`, pending, () => [[POOL, use().pending]]);
+    const max = 'Maximum number of connections of the pool.';
+    this.gauge(`${name}_max`, max, () => [[POOL, use().max]]);
   }
 
   /** Exposes the creation queue of a resource. `queue` is called at each scrape. */
@@ -170,26 +164,21 @@ export class Metrics {
       [`${name}_characters_max`, 'Most characters that may wait.', 'maxCharacters'],
     ] as const;
     for (const [gauge, help, use] of gauges) {
-      const { queues } = this;
-      new Gauge({
-        name: gauge,
-        help,
-        labelNames: ['resource'],
-        registers: [this.registry],
-        collect() {
-          for (const [resource, queue] of queues) this.set({ resource }, queue()[use]);
-        },
-      });
+      this.gauge(gauge, help, () =>
+        [...this.queues].map(([resource, queue]) => [{ resource }, queue()[use]]),
+      );
     }
   }
 
   /** Exposes the state of the token issuer, read at each scrape. */
   observeIssuer(state: () => IssuerState): void {
     const name = 'plant_store_token_issuer';
-    this.gauge(`${name}_up`, 'Whether the last fetch of the keys succeeded.', () =>
-      Number(state().isUp),
-    );
-    this.gauge(`${name}_keys_age_seconds`, 'Age of the keys.', () => state().keysAge ?? NaN);
+    this.gauge(`${name}_up`, 'Whether the last fetch of the keys succeeded.', () => [
+      [{}, Number(state().isUp)],
+    ]);
+    this.gauge(`${name}_keys_age_seconds`, 'Age of the keys.', () => [
+      [{}, state().keysAge ?? NaN],
+    ]);
   }
 
   /** Exposes how busy the event loop is, as a counter: unlike its delay, it works with any number of scrapers. */
@@ -208,19 +197,15 @@ export class Metrics {
     });
   }
 
-  private gauge(
-    name: string,
-    help: string,
-    read: () => number,
-    labels: Readonly<Record<string, string>> = {},
-  ): void {
+  /** @param read the values at a scrape, with their labels */
+  private gauge(name: string, help: string, read: () => readonly Sample[]): void {
     new Gauge({
       name,
       help,
-      labelNames: Object.keys(labels),
+      labelNames: GAUGE_LABELS,
       registers: [this.registry],
       collect() {
-        this.set(labels, read());
+        for (const [labels, value] of read()) this.set(labels, value);
       },
     });
   }

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
-import { getMetadataStorage } from 'class-validator';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { membersOf } from '../http/body/dto.pipe.js';
 import { stringifyExactJson } from '../json/exact-json.js';
 import { INT64_COLUMN } from './int64.js';
 
@@ -85,9 +85,7 @@ export class EntityColumns {
   of(dtoClass: Type): readonly EntityColumn[] {
     const known = this.ofDto.get(dtoClass);
     if (known !== undefined) return known;
-    const rules = getMetadataStorage().getTargetValidationMetadatas(dtoClass, '', true, false);
-    const members = new Set(rules.map(({ propertyName }) => propertyName));
-    const columns = [...members].map((member) => this.column(member));
+    const columns = [...membersOf(dtoClass)].map((member) => this.column(member));
     this.ofDto.set(dtoClass, columns);
     return columns;
   }

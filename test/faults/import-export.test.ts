@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LAST_CALL } from '../../src/http/server/http-server.js';
+import { LAST_CALL } from '../../src/http/server/drain.js';
 import { SHUTDOWN_LIMITS } from '../../src/service.js';
 import { Crowd, TOKEN } from '../support/crowd.js';
 import { lastingPort } from '../support/lasting-port.js';

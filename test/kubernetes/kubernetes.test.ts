@@ -9,7 +9,7 @@ import type { Document } from 'yaml';
 import { readConfig, VARIABLES } from '../../src/config/config.js';
 import type { Config } from '../../src/config/config.js';
 import { STARTUP_LIMITS } from '../../src/database/connect.js';
-import { LAST_CALL } from '../../src/http/server/http-server.js';
+import { LAST_CALL } from '../../src/http/server/drain.js';
 import { SHUTDOWN_LIMITS } from '../../src/service.js';
 import { containerOf, read, render } from './manifests.js';
 import type { Labels, Manifests } from './manifests.js';

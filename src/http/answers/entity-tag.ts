@@ -37,7 +37,7 @@ export function entityTagOf(json: string): string {
 export function preconditionOf(headers: IncomingHttpHeaders): Precondition | undefined {
   const ifMatch = listOf(headers, 'if-match');
   const ifNoneMatch = listOf(headers, 'if-none-match');
-  // `If-Match: *` holds for every plant that exists, and others are answered 404 anyway.
+  // `If-Match: *` holds for everything that exists, and what does not is answered 404 anyway.
   if ((ifMatch === undefined || ifMatch === '*') && ifNoneMatch === undefined) return undefined;
   return (representation) => {
     const tag = entityTagOf(stringifyExactJson(representation));

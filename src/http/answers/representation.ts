@@ -22,6 +22,6 @@ export function sendRepresentation(
   const { method, headers } = response.req;
   const isSafe = method === 'GET' || method === 'HEAD';
   if (isSafe && isNotModified(headers, tag)) response.status(304).setHeader('ETag', tag).end();
-  // After PUT, an entity tag would say that the plant was saved byte for byte as it was sent (RFC 9110, section 9.3.4).
+  // After PUT, an entity tag would say that the representation was saved byte for byte as it was sent (RFC 9110, section 9.3.4).
   else sendJsonText(response, status, text, method === 'PUT' ? [] : ['ETag', tag]);
 }

@@ -1,9 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
-import { plainToInstance, TransformationType } from 'class-transformer';
-import type { TransformFnParams } from 'class-transformer';
-// The metadata of class-transformer. The package does not export it.
-import { defaultMetadataStorage as transformations } from 'class-transformer/cjs/storage.js';
+import {
+  Expose,
+  plainToInstance,
+  Transform,
+  TransformationType,
+  Type as TypeOf,
+} from 'class-transformer';
+// What decorators have declared. The package does not export it; @nestjs/mapped-types reads the same file.
+import { defaultMetadataStorage as declared } from 'class-transformer/cjs/storage.js';
 import { getMetadataStorage, validateSync } from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import type { ErrorKind } from '../../errors/error-kind.js';
@@ -41,8 +46,9 @@ export class NoParametersDto {}
  * `@Transform()` finds it in `obj[key]`. Single parameters, such as `@Query('name')`, and custom decorators are passed
  * unchanged as well.
  *
- * Nest's own ValidationPipe would convert path and query parameters with the unary plus before any other pipe sees
- * them, and ids would lose digits.
+ * Nest's own ValidationPipe lets a body pass unchecked if its type was lost, does not tell the code that makes the failure
+ * whether a body or a parameter is wrong, and knows no options that hold for queries only. class-transformer, as it calls
+ * it, takes quadratic time for many unknown members.
  */
 @Injectable()
 export class DtoPipe implements PipeTransform {
@@ -93,7 +99,7 @@ function withoutParameters(parameters: object): NoParametersDto {
 }
 
 function refuseOthers(dtoClass: DtoClass, parameters: object): void {
-  const names = new Set(rulesOf(dtoClass).map(({ propertyName }) => propertyName));
+  const names = membersOf(dtoClass);
   for (const [name, value] of Object.entries(parameters)) {
     if (!names.has(name)) {
       throw new PlantStoreError(ERRORS.parameterNotValid, `there is no parameter ${quote(name)}`);
@@ -107,7 +113,6 @@ function refuseOthers(dtoClass: DtoClass, parameters: object): void {
 /* Only exposed members are read. For an object without a class, class-transformer takes quadratic time, and it would
    use the value of a member called `constructor` as the class. */
 const TRANSFORM_OPTIONS = { strategy: 'excludeAll', exposeDefaultValues: true } as const;
-const VALIDATE_OPTIONS = { forbidUnknownValues: true };
 
 /** Most mistakes that a message lists. */
 const MAX_LISTED = 10;
@@ -115,7 +120,7 @@ const MAX_LISTED = 10;
 function make(dtoClass: DtoClass, value: object, kind: ErrorKind): object {
   const dto = plainToInstance(dtoClass, value, TRANSFORM_OPTIONS);
   // A rule of several members together is told once.
-  const mistakes = [...new Set(describe(validateSync(dto, VALIDATE_OPTIONS)))];
+  const mistakes = [...new Set(describe(validateSync(dto)))];
   if (mistakes.length === 0) return dto;
   const more = mistakes.splice(MAX_LISTED).length;
   if (more > 0) mistakes.push(`and ${more} more`);
@@ -137,38 +142,33 @@ const dtoClasses = new Map<unknown, boolean>();
 function isDtoClass(type: unknown): type is DtoClass {
   const known = dtoClasses.get(type);
   if (known !== undefined) return known;
-  const rules = typeof type === 'function' ? rulesOf(type) : [];
-  dtoClasses.set(type, rules.length > 0);
-  for (const { propertyName } of rules) expose(type as DtoClass, propertyName);
-  return rules.length > 0;
+  const members = typeof type === 'function' ? membersOf(type) : new Set<string>();
+  dtoClasses.set(type, members.size > 0);
+  for (const member of members) expose(type as DtoClass, member);
+  return members.size > 0;
 }
 
-function rulesOf(type: Function) {
-  return getMetadataStorage().getTargetValidationMetadatas(type, '', true, false);
+/** The members of a class that have a rule. */
+export function membersOf(type: Function): ReadonlySet<string> {
+  const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', true, false);
+  return new Set(rules.map(({ propertyName }) => propertyName));
 }
 
-function expose(target: DtoClass, propertyName: string): void {
-  if (transformations.findExposeMetadata(target, propertyName) === undefined) {
-    transformations.addExposeMetadata({ target, propertyName, options: {} });
-  }
-  const inner = transformations.findTypeMetadata(target, propertyName);
+function expose(dtoClass: DtoClass, member: string): void {
+  // Not the prototype: `@Type()` would find the declared type, and class-transformer would call `new BigInt()` for an array.
+  const target = { constructor: dtoClass };
+  const exposed = declared.findExposeMetadata(dtoClass, member);
+  if (exposed === undefined) Expose()(target, member);
+  const name = exposed?.options.name ?? member;
+  const inner = declared.findTypeMetadata(dtoClass, member);
   if (inner !== undefined) {
     isDtoClass(inner.typeFunction());
     return;
   }
-  // `@Type()` would also store the declared type of the member, and class-transformer would call `new BigInt()`.
-  const type = { typeFunction: () => Object, reflectedType: undefined, options: {} };
-  transformations.addTypeMetadata({ target, propertyName, ...type });
-  // The rules of a primitive refuse every object.
-  const declared = Reflect.getMetadata(
-    'design:type',
-    target.prototype as object,
-    propertyName,
-  ) as unknown;
-  if ([String, Number, Boolean, BigInt].some((primitive) => primitive === declared)) return;
+  TypeOf(() => Object)(target, member);
   const direction = TransformationType.PLAIN_TO_CLASS;
-  if (transformations.findTransformMetadatas(target, propertyName, direction).length > 0) return;
-  const transformFn = ({ obj, key, value }: TransformFnParams): unknown =>
-    typeof value === 'object' && value !== null ? (obj as Record<string, unknown>)[key] : value;
-  transformations.addTransformMetadata({ target, propertyName, transformFn, options: {} });
+  if (declared.findTransformMetadatas(dtoClass, member, direction).length > 0) return;
+  Transform(({ obj, value }: { obj: Record<string, unknown>; value: unknown }) =>
+    typeof value === 'object' && value !== null ? obj[name] : value,
+  )(target, member);
 }

@@ -13,7 +13,7 @@ import { declaresBody, sendContinue } from './unread-body.js';
 
 /**
  * Most bytes of all bodies that arrive in chunks, until their requests are answered. Each body may be in memory four
- * times: as chunks, text, plant, and database message.
+ * times: as chunks, text, entity, and database message.
  */
 const MAX_UNANSWERED = 32 * 1024 * 1024;
 
@@ -78,7 +78,7 @@ export class UnreadBody {
     private readonly memory: BodyMemory,
   ) {}
 
-  /** Reads and parses the body. The value is not kept here, so that its memory can be freed while the plant waits. */
+  /** Reads and parses the body. The value is not kept here, so that its memory can be freed while the entity waits. */
   async read(accepted: MediaTypes = JSON_ONLY): Promise<unknown> {
     this.take();
     return parseJson(await readBody(this.request, this.memory, accepted), 'body');

@@ -32,8 +32,8 @@ type RouterLayer = Pick<Express['router']['stack'][number], 'route'> & {
 type RoutedLayer = RouterLayer & { readonly route: NonNullable<RouterLayer['route']> };
 
 /**
- * For `app.param()`: makes Express skip a route with this parameter if another route has exactly the path of the request: `GET /plants/import`
- * does not look up a plant called `import`, but is answered 405.
+ * For `app.param()`: makes Express skip a route with this parameter if another route has exactly the path of the request:
+ * `GET /…/import` does not look up an id `import`, but is answered 405.
  */
 export function preferLiteralPaths(): RequestParamHandler {
   // Made by the first request, because the routes are added later.

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
-import { countOf } from './header-count.js';
 
 /** `uri-host [ ":" port ]` (RFC 9110, section 7.2; RFC 3986, section 3.2.2). */
 const HOST = /^([\w.~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(:\d*)?$/;
@@ -13,8 +12,8 @@ export function wellFormed(request: IncomingMessage): void {
     throw new PlantStoreError(ERRORS.badRequest, 'the request must use HTTP/1.1 or HTTP/1.0');
   }
   // HTTP/1.1 requires exactly one Host (RFC 9112, section 3.2). `headers` has only the first of several.
-  const hosts = countOf('host', request);
-  if (hosts > 1 || (hosts === 0 ? httpVersion === '1.1' : !HOST.test(headers.host ?? ''))) {
+  const [host, ...others] = request.headersDistinct['host'] ?? [];
+  if (others.length > 0 || (host === undefined ? httpVersion === '1.1' : !HOST.test(host))) {
     throw new PlantStoreError(ERRORS.badRequest, 'the request needs exactly one valid Host header');
   }
   const coding = headers['transfer-encoding'];
