@@ -83,8 +83,8 @@ it.each([1, 2])(
       `${service.url}/openapi.json`,
       `--seed=${seed}`,
     );
-    // With the output, which tells how to send the request again.
-    expect({ exitCode, output }).toEqual({ exitCode: 0, output: expect.any(String) });
+    // The output names the operation, and tells how to send the request again.
+    expect(exitCode, output).toBe(0);
     expect(report).toMatchObject({
       complete: true,
       operations: { tested: report.operations.total, skipped: 0 },
@@ -99,8 +99,12 @@ it.each([1, 2])(
     });
     expect(report.test_cases.generated).toBeGreaterThan(200);
     expect(Object.keys(report.valid_rates)).toHaveLength(report.operations.total);
-    const accepted = Object.values(report.valid_rates).flatMap((phases) => Object.values(phases));
-    for (const rate of accepted) expect(rate.accepted).toBeGreaterThan(0);
+    const neverAccepted = Object.entries(report.valid_rates).flatMap(([operation, phases]) =>
+      Object.entries(phases)
+        .filter(([, { accepted }]) => accepted === 0)
+        .map(([phase, rate]) => `${operation}, ${phase}: ${JSON.stringify(rate)}`),
+    );
+    expect(neverAccepted).toEqual([]);
     expect(service.log.filter(({ status }) => status === 500)).toEqual([]);
   },
   BOUND + 30_000,
