@@ -84,7 +84,7 @@ it.each([1, 2])(
       `--seed=${seed}`,
     );
     // The output names the operation, and tells how to send the request again.
-    expect(exitCode, output).toBe(0);
+    expect(exitCode, `${output}`).toBe(0);
     expect(report).toMatchObject({
       complete: true,
       operations: { tested: report.operations.total, skipped: 0 },
