@@ -56,7 +56,7 @@ function tagsOf({ paths }: OpenAPIObject): TagObject[] {
     (item) => Object.values(item) as OperationObject[],
   );
   const names = new Set(operations.flatMap(({ tags = [] }) => tags));
-  return [...names].map((name) => ({
+  return [...names].toSorted().map((name) => ({
     name,
     description: `Create, list, change and remove ${name}.`,
   }));

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { EXAMPLE } from '../support/application.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 
@@ -76,7 +77,8 @@ async function schemathesis(document: string, ...options: readonly string[]): Pr
   return { exitCode, output, report: JSON.parse(report) as Report };
 }
 
-it.each([1, 2])(
+// An example is tested once: most of its operations are those of the service.
+it.each(EXAMPLE === undefined ? [1, 2] : [1])(
   'finds no answer that differs from the document, with seed %i',
   async (seed) => {
     const { exitCode, output, report } = await schemathesis(
@@ -99,11 +101,10 @@ it.each([1, 2])(
     });
     expect(report.test_cases.generated).toBeGreaterThan(200);
     expect(Object.keys(report.valid_rates)).toHaveLength(report.operations.total);
-    const neverAccepted = Object.entries(report.valid_rates).flatMap(([operation, phases]) =>
-      Object.entries(phases)
-        .filter(([, { accepted }]) => accepted === 0)
-        .map(([phase, rate]) => `${operation}, ${phase}: ${JSON.stringify(rate)}`),
-    );
+    const neverAccepted = Object.entries(report.valid_rates)
+      // Not in every phase: fuzzing creates what exists already, with ids of earlier answers.
+      .filter(([, phases]) => Object.values(phases).every(({ accepted }) => accepted === 0))
+      .map(([operation, phases]) => `${operation}: ${JSON.stringify(phases)}`);
     expect(neverAccepted).toEqual([]);
     expect(service.log.filter(({ status }) => status === 500)).toEqual([]);
   },
@@ -115,9 +116,12 @@ it(
   async () => {
     const { text } = await service.request('GET', '/openapi.json', { anonymous: true });
     const document = JSON.parse(text) as {
-      components: { schemas: { Plant: { required: string[] } } };
+      components: { schemas: Record<string, { required?: string[] }> };
     };
-    document.components.schemas.Plant.required.push('colour');
+    // Of an item: what has members that are always there.
+    for (const schema of Object.values(document.components.schemas)) {
+      schema.required?.push('colour');
+    }
     const file = join(folder, 'openapi.json');
     await writeFile(file, JSON.stringify(document));
     const { exitCode, report } = await schemathesis(file, '--phases=examples');
