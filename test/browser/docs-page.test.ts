@@ -90,6 +90,8 @@ interface Operation {
   /** What the document shows for each of its examples, by their names; nothing if that depends on what is stored. */
   readonly examples: readonly (readonly [name: string | undefined, answer: unknown])[];
   readonly status: number;
+  /** The examples of what it creates. */
+  readonly bodies: readonly unknown[];
 }
 
 interface Content {
@@ -146,6 +148,12 @@ async function operations(): Promise<Operation[]> {
         method,
         path,
         status,
+        bodies:
+          method === 'post'
+            ? Object.values(requestBody?.content?.['application/json']?.examples ?? {}).map(
+                ({ value }) => value,
+              )
+            : [],
         names: [
           ...parameters.map(({ name }) => name),
           ...membersOf(contentOf(requestBody)?.schema),
@@ -183,9 +191,11 @@ describe('someone who has never seen the service', () => {
     [375, 667],
   ])('has operations and token in the first screen of %i × %i pixels', async (width, height) => {
     const { page } = await openDocs(browser, service.url, { viewport: { width, height } });
+    const all = await operations();
+    const lookUp = all.find(({ method, path }) => method === 'get' && path.includes('{'))!;
     const first = [
-      page.getByRole('link', { name: 'Create a plant' }),
-      page.getByRole('link', { name: 'Get a plant by its id' }).first(),
+      page.getByRole('link', { name: all[0]!.summary }),
+      page.getByRole('link', { name: lookUp.summary }).first(),
       page.locator('.scheme-container .authorize'),
     ];
     for (const element of first) {
@@ -193,7 +203,7 @@ describe('someone who has never seen the service', () => {
       expect(box && box.y + box.height).toBeLessThanOrEqual(height);
     }
     await first[1]?.click();
-    const heading = page.locator('#operations-plants-getPlant');
+    const heading = partOf(page, lookUp.operationId);
     await expect.poll(async () => (await heading.boundingBox())?.y).toBeLessThan(100);
   });
 
@@ -268,7 +278,7 @@ describe('the reference', () => {
       for (const text of [method.toUpperCase(), path, summary]) {
         expect(heading, `the heading of ${operationId}`).toContain(text);
       }
-      const shown = await part.locator('.reference-text td:first-child').allInnerTexts();
+      const shown = await part.locator('.reference-text tr > :first-child').allInnerTexts();
       expect(shown, `the fields of ${operationId}`).toEqual(expect.arrayContaining([...names]));
     }
   });
@@ -384,7 +394,15 @@ describe('the code samples', () => {
       ['Python', 'python3', '-c'],
     ] as const) {
       await service.database.empty();
-      for (const { operationId, status, examples } of await operations()) {
+      const all = await operations();
+      // The samples are the first examples; what they change may be in a later one.
+      for (const { path, bodies } of all.filter((one) => one.bodies.length > 0)) {
+        for (const body of bodies) {
+          const headers = { 'Content-Type': 'application/json' };
+          await service.request('POST', path, { headers, body: JSON.stringify(body) });
+        }
+      }
+      for (const { operationId, method, status, examples } of all) {
         await partOf(page, operationId).getByRole('radio', { name: language }).check();
         expect(await sample(operationId, language).isVisible()).toBe(true);
         const code = await sample(operationId, language).innerText();
@@ -394,11 +412,11 @@ describe('the code samples', () => {
         // curl prints the body alone.
         const [, printed, body = ''] = /^(?:(\d{3}) )?(.*)$/s.exec(stdout) ?? [];
         if (language !== 'curl') expect(printed, `${what}: ${stdout}`).toBe(String(status));
-        const answer = examples[0]?.[1];
+        // What a PATCH leaves depends on the changes before it.
+        const answer = method === 'patch' ? undefined : examples[0]?.[1];
         if (answer === undefined) expect(body, what).not.toContain('"error":');
         else if (typeof answer === 'string') expect(body.trim(), what).toBe(answer.trim());
-        // As text, so that no id is rounded.
-        else expect(body.trim(), what).toBe(JSON.stringify(answer));
+        else expect(JSON.parse(body), what).toEqual(answer);
       }
     }
     expect(faults).toEqual([]);

@@ -34,6 +34,7 @@ interface Content {
 
 interface Operation {
   readonly operationId: string;
+  readonly tags: readonly string[];
   readonly requestBody?: Content;
   readonly responses: Readonly<Record<string, Content>>;
 }
@@ -101,6 +102,55 @@ export const RESOURCES: readonly Resource[] = Object.keys(paths)
         .map(([, { value }]) => value.error),
     };
   });
+
+/** A call of an operation, as a generated client makes it. */
+export interface Call {
+  readonly tag: string;
+  readonly operation: string;
+  readonly id?: unknown;
+  readonly body?: unknown;
+  /** The name of the schema of the body. */
+  readonly bodyName?: string;
+}
+
+/** A call of each operation of a resource, which all succeed one after the other, and what each answers. */
+export function callsOf({ name, members, created }: Resource): (readonly [Call, unknown])[] {
+  const row = Object.fromEntries(
+    created
+      // There need not be what a row refers to.
+      .filter((member) => member === 'id' || members[member]?.format !== 'int64')
+      .map((member) => [member, valuesOf(`${name}.${member}`, members[member]!)[0]]),
+  );
+  const { id, ...content } = row;
+  const [changed = ''] = Object.keys(content);
+  const change = { [changed]: valuesOf(`${name}.${changed}`, members[changed]!)[1] };
+  const { properties: answered = {} } = schemaOf(paths[`/${name}`]!['post']!.responses['200']);
+  const lines = `${JSON.stringify(row)}\n`;
+  const call = (path: string, method: string, body?: unknown): Call => {
+    const { operationId, tags, requestBody } = paths[`/${name}${path}`]![method]!;
+    const { $ref } = Object.values(requestBody?.content ?? {})[0]?.schema ?? {};
+    return {
+      tag: tags[0]!,
+      operation: operationId,
+      ...(path === '/{id}' && { id }),
+      ...(body !== undefined && { body }),
+      ...($ref !== undefined && { bodyName: $ref.replace('#/components/schemas/', '') }),
+    };
+  };
+  return [
+    [
+      call('', 'post', row),
+      Object.fromEntries(Object.entries(row).filter(([member]) => member in answered)),
+    ],
+    [call('/import', 'post', lines), '{"created":0,"unchanged":1,"refused":0}\n'],
+    [call('', 'get'), [row]],
+    [call('/export', 'get'), `${lines}\n`],
+    [call('/{id}', 'get'), row],
+    [call('/{id}', 'put', { ...content, ...change }), { ...row, ...change }],
+    [call('/{id}', 'patch', { [changed]: content[changed] }), row],
+    [call('/{id}', 'delete'), null],
+  ];
+}
 
 /**
  * A value that a member may have, from its schema, and another one.
