@@ -45,7 +45,7 @@ for (const { method, path, parameters, body } of OPERATIONS) {
           const isRefused = isText ? answer.status < 500 : answer.text.includes('"error":40004,');
           expect(
             isRefused,
-            `${name}=${text} gets ${answer.status} ${answer.text}: give @Param('${name}') a pipe that checks the text of the path, such as PlantIdPipe`,
+            `${name}=${text} gets ${answer.status} ${answer.text}: give @Param('${name}') a pipe that checks the text of the path, such as Int64Pipe`,
           ).toBe(true);
         }
       });
