@@ -169,11 +169,11 @@ describe('the document', () => {
       schemasOf(operations().flatMap(([, { responses }]) => Object.values(responses))),
     );
     for (const name of answered) {
-      expect(schemas[name], name).toHaveProperty('additionalProperties', true);
+      expect(schemas[name], `the schema ${name}`).toHaveProperty('additionalProperties', true);
     }
     for (const name of schemasOf(operations().map(([, { requestBody }]) => requestBody))) {
       if (answered.has(name)) continue;
-      expect(schemas[name], name).not.toHaveProperty('additionalProperties');
+      expect(schemas[name], `the schema ${name}`).not.toHaveProperty('additionalProperties');
     }
   });
 

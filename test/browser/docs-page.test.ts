@@ -136,8 +136,8 @@ async function operations(): Promise<Operation[]> {
   };
   const contentOf = ({ content = {} }: Content = {}) => Object.values(content)[0];
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => {
-      const { operationId, summary, parameters = [], requestBody, responses } = operation;
+    Object.entries(methods).map(([method, content]) => {
+      const { operationId, summary, parameters = [], requestBody, responses } = content;
       const status = Number(Object.keys(responses).find((key) => key.startsWith('2')));
       const success = contentOf(responses[status]);
       const examples = Object.entries(success?.examples ?? {});
@@ -414,9 +414,10 @@ describe('the code samples', () => {
         if (language !== 'curl') expect(printed, `${what}: ${stdout}`).toBe(String(status));
         // What a PATCH leaves depends on the changes before it.
         const answer = method === 'patch' ? undefined : examples[0]?.[1];
-        if (answer === undefined) expect(body, what).not.toContain('"error":');
-        else if (typeof answer === 'string') expect(body.trim(), what).toBe(answer.trim());
-        else expect(JSON.parse(body), what).toEqual(answer);
+        if (answer === undefined) expect(body, `the answer of ${what}`).not.toContain('"error":');
+        else if (typeof answer === 'string')
+          expect(body.trim(), `the answer of ${what}`).toBe(answer.trim());
+        else expect(JSON.parse(body), `the answer of ${what}`).toEqual(answer);
       }
     }
     expect(faults).toEqual([]);

@@ -87,7 +87,7 @@ it.each(EXAMPLE === undefined ? [1, 2] : [1])(
       `--seed=${seed}`,
     );
     // The output names the operation, and tells how to send the request again.
-    expect(exitCode, `${output}`).toBe(0);
+    expect(exitCode, `the exit code\n${output}`).toBe(0);
     expect(report).toMatchObject({
       complete: true,
       operations: { tested: report.operations.total, skipped: 0 },

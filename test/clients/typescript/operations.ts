@@ -18,7 +18,7 @@ const apis = generated as unknown as Record<string, new (from: generated.Configu
 for (const call of JSON.parse(process.env['PLANT_STORE_CALLS'] ?? '') as Call[]) {
   const { tag, operation, id, body, bodyName = 'body' } = call;
   const name = tag.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
-  const api = new apis[`${name}Api`]!(new generated.Configuration({ basePath, accessToken }));
+  const api = new apis[`${name}Api`](new generated.Configuration({ basePath, accessToken }));
   const member = bodyName.charAt(0).toLowerCase() + bodyName.slice(1);
-  console.log(JSON.stringify((await api[operation]!({ id, [member]: body })) ?? null));
+  console.log(JSON.stringify((await api[operation]({ id, [member]: body })) ?? null));
 }
