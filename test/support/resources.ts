@@ -111,6 +111,8 @@ export interface Call {
   readonly body?: unknown;
   /** The name of the schema of the body. */
   readonly bodyName?: string;
+  /** It answers lines of JSON. */
+  readonly answersLines: boolean;
 }
 
 /** A call of each operation of a resource, which all succeed one after the other, and what each answers. */
@@ -127,11 +129,12 @@ export function callsOf({ name, members, created }: Resource): (readonly [Call, 
   const { properties: answered = {} } = schemaOf(paths[`/${name}`]!['post']!.responses['200']);
   const lines = `${JSON.stringify(row)}\n`;
   const call = (path: string, method: string, body?: unknown): Call => {
-    const { operationId, tags, requestBody } = paths[`/${name}${path}`]![method]!;
+    const { operationId, tags, requestBody, responses } = paths[`/${name}${path}`]![method]!;
     const { $ref } = Object.values(requestBody?.content ?? {})[0]?.schema ?? {};
     return {
       tag: tags[0]!,
       operation: operationId,
+      answersLines: responses['200']?.content?.['application/x-ndjson'] !== undefined,
       ...(path === '/{id}' && { id }),
       ...(body !== undefined && { body }),
       ...($ref !== undefined && { bodyName: $ref.replace('#/components/schemas/', '') }),
