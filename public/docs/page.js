@@ -265,12 +265,15 @@ function Token({ React, specSelectors }) {
 async function problemOf(token) {
   if (token === '') return 'Paste a token first.';
   try {
-    const response = await fetch(`${BASE}/plants/0`, {
+    const { paths } = await (await fetch(DOCUMENT)).json();
+    // The last of a resource is that of a single row.
+    const path = Object.keys(paths).findLast((one) => paths[one].get !== undefined);
+    const response = await fetch(BASE + path.replaceAll(/\{\w+\}/g, '0'), {
       headers: { Authorization: `Bearer ${token}` },
       signal: AbortSignal.timeout(10_000),
     });
-    // It does not matter whether this plant exists, or whether the token may look it up.
-    if (response.ok || [403, 404].includes(response.status)) return undefined;
+    // It does not matter whether the row exists, or whether the token may look it up.
+    if (response.ok || [400, 403, 404].includes(response.status)) return undefined;
     const { message } = await response.json();
     return response.status === 401
       ? `Wrong token: ${message}.`

@@ -7,13 +7,15 @@ import { delimiter, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DOCUMENT as COMMITTED } from '../support/application.js';
+import { callsOf, RESOURCES } from '../support/resources.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 
 /* Clients as people generate them from openapi.json, against the real service. Each makes the calls of
    its program in the folder of its language, and prints a line for each answer. */
 
-const DOCUMENT = resolve('openapi.json');
+const DOCUMENT = resolve(COMMITTED);
 const PYTHON = resolve('test/clients/python');
 const GO = resolve('test/clients/go');
 const JAVA = resolve('test/clients/java');
@@ -58,6 +60,8 @@ interface Client {
   /** The command that makes its calls. */
   readonly calls: () => Promise<[command: string, ...rest: string[]]>;
   readonly gives: (service: TestService) => Promise<Expected>;
+  /** The command that makes the calls of `PLANT_STORE_CALLS`: one client for each language. */
+  readonly operations?: () => Promise<[command: string, ...rest: string[]]>;
 }
 
 /** What the calls print, and the plants that are stored afterwards. */
@@ -142,13 +146,9 @@ const clients: readonly Client[] = [
       await run(join(JAVA, 'generated'), 'mvn', ...maven, ...classPath);
       return warnings;
     },
-    calls: async () => {
-      const target = join(JAVA, 'generated/target');
-      const libraries = await readFile(join(target, 'class-path'), 'utf8');
-      const classPath = [join(target, 'classes'), libraries].join(delimiter);
-      return ['java', '--class-path', classPath, join(JAVA, 'Calls.java')];
-    },
+    calls: () => java('Calls.java'),
     gives: exact,
+    operations: () => java('Operations.java'),
   },
   {
     name: 'openapi-generator (go)',
@@ -158,11 +158,12 @@ const clients: readonly Client[] = [
         OPTIONS.go,
         '--additional-properties=packageName=openapigenerator,withGoMod=false',
       ]);
-      await run(GO, 'go', 'build', '-o', 'generated/bin/', './openapigenerator');
+      await run(GO, 'go', 'build', '-o', 'generated/bin/', './openapigenerator', './operations');
       return warnings;
     },
     calls: async () => [join(GO, 'generated/bin/openapigenerator')],
     gives: exact,
+    operations: async () => [join(GO, 'generated/bin/operations')],
   },
   {
     name: 'openapi-generator (python)',
@@ -174,6 +175,7 @@ const clients: readonly Client[] = [
       // It checks a plant against the schema before it sends it.
       return { lines: lines.with(7, "not sent: ('name',)"), stored };
     },
+    operations: async () => ['python', join(PYTHON, 'operations.py')],
   },
   {
     name: 'openapi-generator (typescript-fetch)',
@@ -181,11 +183,12 @@ const clients: readonly Client[] = [
     make: async () => {
       const output = join(TYPESCRIPT, 'generated/typescript-fetch');
       const warnings = await openapiGenerator('typescript-fetch', output, [OPTIONS.typescript]);
-      await compile('typescript-fetch.ts');
+      await compile('typescript-fetch.ts', 'operations.ts');
       return warnings;
     },
     calls: async () => node('typescript-fetch.js'),
     gives: rounded,
+    operations: async () => node('operations.js'),
   },
   {
     name: 'oapi-codegen',
@@ -284,7 +287,7 @@ beforeAll(async () => {
   await run(PYTHON, join(VENV, 'bin/pip'), 'install', '--quiet', '-r', 'requirements.txt');
 });
 
-describe.each(possible)('the client of $name', ({ make, calls, gives }) => {
+describe.each(possible)('the client of $name', ({ make, calls, gives, operations }) => {
   let service: TestService;
   let warnings: string[];
 
@@ -317,10 +320,24 @@ describe.each(possible)('the client of $name', ({ make, calls, gives }) => {
     }
   });
 
-  async function answersAt(url: string): Promise<string[]> {
-    const [command, ...rest] = await calls();
+  it.runIf(operations).each(RESOURCES)('has every operation of $name', async (resource) => {
+    const expected = callsOf(resource);
+    await service.database.empty();
+    const lines = await answersAt(service.url, {
+      PLANT_STORE_CALLS: JSON.stringify(expected.map(([call]) => call)),
+    });
+    const answers = expected.map(([{ operation }], at) => [
+      operation,
+      JSON.parse(lines[at] ?? '"nothing"') as unknown,
+    ]);
+    expect(answers).toEqual(expected.map(([{ operation }, answer]) => [operation, answer]));
+  });
+
+  async function answersAt(url: string, environment = {}): Promise<string[]> {
+    const program = 'PLANT_STORE_CALLS' in environment ? operations! : calls;
+    const [command, ...rest] = await program();
     const { stdout } = await promisify(execFile)(command, rest, {
-      env: { ...ENVIRONMENT, PLANT_STORE_URL: url, PLANT_STORE_TOKEN: TOKEN },
+      env: { ...ENVIRONMENT, ...environment, PLANT_STORE_URL: url, PLANT_STORE_TOKEN: TOKEN },
       timeout: 60_000,
     });
     return linesOf(stdout);
@@ -356,10 +373,17 @@ async function openapiGenerator(
     .filter((line) => !WARNINGS_OF_ITS_OWN.some((warning) => line.includes(warning)));
 }
 
-async function compile(program: string): Promise<void> {
+async function compile(...programs: readonly string[]): Promise<void> {
   const language = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--types', 'node'];
-  const files = ['--outDir', 'generated/dist', program];
+  const files = ['--outDir', 'generated/dist', ...programs];
   await run(TYPESCRIPT, 'tsc', '--ignoreConfig', ...language, ...files);
+}
+
+async function java(program: string): Promise<[string, ...string[]]> {
+  const target = join(JAVA, 'generated/target');
+  const libraries = await readFile(join(target, 'class-path'), 'utf8');
+  const classPath = [join(target, 'classes'), libraries].join(delimiter);
+  return ['java', '--class-path', classPath, join(JAVA, program)];
 }
 
 const node = (program: string): [string, string] => [

@@ -39,8 +39,8 @@ export async function openDocs(
   const faults: string[] = [];
   const { origin } = new URL(url);
   page.on('console', (message) => {
-    // Chromium reports every failed request, also the one that tries a token, by looking up a plant.
-    if (message.location().url.endsWith('/plants/0') && message.text().includes('404')) return;
+    // Chromium reports every failed request, also the one that tries a token, by a look-up.
+    if (message.location().url.endsWith('/0') && message.text().includes('404')) return;
     if (['error', 'warning'].includes(message.type())) faults.push(message.text());
   });
   page.on('pageerror', (error) => faults.push(String(error)));
