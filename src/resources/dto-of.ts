@@ -1,8 +1,9 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, PickType } from '@nestjs/swagger';
-import { getMetadataStorage, ValidateIf } from 'class-validator';
+import { ValidateIf } from 'class-validator';
 import { getMetadataArgsStorage } from 'typeorm';
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js';
+import { membersOf } from '../http/body/dto.pipe.js';
 import type { Identified } from './entity-columns.js';
 import { IfPresent } from './member.js';
 
@@ -85,8 +86,7 @@ function namesOf<Entity>(
  */
 function columnsOf(entity: Type): readonly ColumnMetadataArgs[] {
   const classes = new Set<unknown>([entity, ...ancestorsOf(entity)]);
-  const rules = getMetadataStorage().getTargetValidationMetadatas(entity, '', true, false);
-  const members = new Set(rules.map(({ propertyName }) => propertyName));
+  const members = membersOf(entity);
   return getMetadataArgsStorage().columns.filter(
     ({ target, propertyName }) => classes.has(target) && members.has(propertyName),
   );
