@@ -17,6 +17,7 @@ export function ApiGetPlantOfGarden(): MethodDecorator {
       operationId: 'getPlantOfGarden',
       tags: ['gardens'],
       summary: 'Get the plant of a garden',
+      description: 'Fails if the garden has no plant.',
     }),
     ApiParam({
       name: 'id',
