@@ -45,7 +45,7 @@ process.stdout.write(
 /** What is copied, and where to. */
 function files() {
   const sources = readdirSync(TEMPLATE, { recursive: true }).map(String);
-  const isTemplate = (name) => /(^|\/)(gardens?\.|\d+-create-gardens)/.test(name);
+  const isTemplate = (name) => /^((dto\/)?gardens?\.|migrations\/.*\.ts$)/.test(name);
   return sources.filter(isTemplate).map((name) => {
     const target = renamed(name).replace(/\d{13}/, String(timestamp));
     const isTest = name.endsWith('.test.ts');
