@@ -51,9 +51,12 @@ export function withMigration(
   const list = /migrations: \[([^\]]*)\]/;
   const [, listed = ''] = list.exec(feature) ?? [];
   const names = [...listed.split(',').map((name) => name.trim()), className].filter(Boolean);
+  const line = `migrations: [${names.join(', ')}]`;
+  // Formatted like Prettier, with the indentation and the comma.
+  const lines = `migrations: [\n    ${names.join(',\n    ')},\n  ]`;
   return feature
     .replace(/\n\n/, `\nimport { ${className} } from '${path}';\n\n`)
-    .replace(list, `migrations: [\n    ${names.join(',\n    ')},\n  ]`);
+    .replace(list, line.length <= 97 ? line : lines);
 }
 
 function statements(queries: readonly string[]): string {
