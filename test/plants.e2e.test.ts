@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 
@@ -18,6 +18,9 @@ function freshId(): bigint {
 beforeAll(async () => {
   service = await startTestService();
 });
+
+// An id of a property-based test may be one of another test.
+beforeEach(() => service.database.empty());
 
 afterAll(() => service.stop());
 
