@@ -22,7 +22,7 @@ import { LinesFile, NdjsonLines } from '../../src/http/body/ndjson.js';
 import { Int64Pipe } from '../../src/resources/int64.js';
 import {
   ExportGardensDto,
-  GardenDto,
+  StoredGardenDto,
   GardenPatchDto,
   GardenReplacementDto,
   ListGardensDto,
@@ -42,7 +42,7 @@ export class GardensController {
   @Post()
   @HttpCode(200)
   @API.create()
-  create(@Body() garden: NewGardenDto): Promise<GardenDto> {
+  create(@Body() garden: NewGardenDto): Promise<StoredGardenDto> {
     return this.gardens.create(garden);
   }
 
@@ -71,7 +71,7 @@ export class GardensController {
 
   @Get(':id')
   @API.get()
-  async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<GardenDto>> {
+  async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<StoredGardenDto>> {
     return new Representation(await this.gardens.get(id));
   }
 
@@ -89,7 +89,7 @@ export class GardensController {
     @Param('id', Int64Pipe) id: bigint,
     @Body() garden: GardenReplacementDto,
     @RequestPrecondition() precondition: Precondition | undefined,
-  ): Promise<Representation<GardenDto>> {
+  ): Promise<Representation<StoredGardenDto>> {
     return new Representation(await this.gardens.replace(id, garden, precondition));
   }
 
@@ -99,7 +99,7 @@ export class GardensController {
     @Param('id', Int64Pipe) id: bigint,
     @Body() patch: GardenPatchDto,
     @RequestPrecondition() precondition: Precondition | undefined,
-  ): Promise<Representation<GardenDto>> {
+  ): Promise<Representation<StoredGardenDto>> {
     return new Representation(await this.gardens.patch(id, patch, precondition));
   }
 

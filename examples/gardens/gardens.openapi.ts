@@ -1,5 +1,10 @@
 import { apiOperations } from '../../src/resources/api-operations.js';
-import { GardenDto, GardenPatchDto, GardenReplacementDto, NewGardenDto } from './dto/garden.dto.js';
+import {
+  StoredGardenDto,
+  GardenPatchDto,
+  GardenReplacementDto,
+  NewGardenDto,
+} from './dto/garden.dto.js';
 import { GARDEN_ERRORS } from './gardens.errors.js';
 // #region plants
 import { applyDecorators } from '@nestjs/common';
@@ -41,7 +46,7 @@ export const API = apiOperations({
   plural: 'gardens',
   operationIds: ['Garden', 'Gardens'],
   created: NewGardenDto,
-  stored: GardenDto,
+  stored: StoredGardenDto,
   replacement: GardenReplacementDto,
   patch: GardenPatchDto,
   errors: {

@@ -6,7 +6,7 @@ import type { Line } from '../../src/http/body/body-lines.js';
 import type { Creation, Stored } from '../../src/resources/group-create.js';
 import { Resources } from '../../src/resources/resources.js';
 import type { Resource } from '../../src/resources/resources.js';
-import { GardenDto } from './dto/garden.dto.js';
+import { StoredGardenDto } from './dto/garden.dto.js';
 import type {
   ExportGardensDto,
   GardenPatchDto,
@@ -24,7 +24,7 @@ import { isEqual } from '../../src/resources/page-statement.js';
 
 @Injectable()
 export class GardensService {
-  private readonly gardens: Resource<Garden, GardenDto, ListGardensDto>;
+  private readonly gardens: Resource<Garden, StoredGardenDto, ListGardensDto>;
 
   constructor(
     resources: Resources,
@@ -34,7 +34,7 @@ export class GardensService {
   ) {
     this.gardens = resources.of<Garden, ListGardensDto>(Garden, {
       name: 'gardens',
-      dto: GardenDto,
+      dto: StoredGardenDto,
       filters: {
         // #region plants
         plantId: isEqual('plant_id'),
@@ -47,13 +47,13 @@ export class GardensService {
   }
 
   /** @throws PlantStoreError `garden-id-taken` if the id belongs to a garden with other content */
-  async create(garden: NewGardenDto): Promise<GardenDto> {
+  async create(garden: NewGardenDto): Promise<StoredGardenDto> {
     requireStored(garden.id, await this.gardens.creates.create(garden));
     return this.gardens.represent(garden);
   }
 
   /** @throws PlantStoreError `garden-not-found` */
-  async get(id: bigint): Promise<GardenDto> {
+  async get(id: bigint): Promise<StoredGardenDto> {
     return this.found(id, await this.gardens.lookups.find(id));
   }
 
@@ -75,12 +75,16 @@ export class GardensService {
     id: bigint,
     garden: GardenReplacementDto,
     precondition?: Precondition,
-  ): Promise<GardenDto> {
+  ): Promise<StoredGardenDto> {
     return this.found(id, await this.gardens.changes.replace(id, garden, precondition));
   }
 
   /** @throws PlantStoreError like {@link replace} */
-  async patch(id: bigint, patch: GardenPatchDto, precondition?: Precondition): Promise<GardenDto> {
+  async patch(
+    id: bigint,
+    patch: GardenPatchDto,
+    precondition?: Precondition,
+  ): Promise<StoredGardenDto> {
     return this.found(id, await this.gardens.changes.patch(id, patch, precondition));
   }
 
@@ -101,7 +105,7 @@ export class GardensService {
     return this.gardens.exports.run(query, clientGone);
   }
 
-  private found(id: bigint, garden: Garden | undefined): GardenDto {
+  private found(id: bigint, garden: Garden | undefined): StoredGardenDto {
     if (garden !== undefined) return this.gardens.represent(garden);
     throw new PlantStoreError(GARDEN_ERRORS.gardenNotFound, `there is no garden with id ${id}`);
   }

@@ -11,8 +11,8 @@ import { Int64Parameter } from '../../../src/resources/page-parameters.js';
 @ApiSchema({ name: 'NewGarden', description: 'A garden to create.' })
 export class NewGardenDto extends NewOf(Garden) {}
 
-@ApiSchema({ name: 'Garden', description: 'A garden with its id.' })
-export class GardenDto extends DtoOf(Garden) {}
+@ApiSchema({ name: 'StoredGarden', description: 'A garden with its id.' })
+export class StoredGardenDto extends DtoOf(Garden) {}
 
 @ApiSchema({ name: 'GardenReplacement', description: 'The new content of a garden.' })
 export class GardenReplacementDto extends ReplacementOf(Garden) {}
