@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import type { Browser, Locator, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EXAMPLE } from '../support/application.js';
+import { RESOURCES } from '../support/resources.js';
 import { authorize, enterToken, launchBrowser, logOut, openDocs } from '../support/browser.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
@@ -135,7 +136,7 @@ async function operations(): Promise<Operation[]> {
     return membersOf(components.schemas[$ref.replace('#/components/schemas/', '')]);
   };
   const contentOf = ({ content = {} }: Content = {}) => Object.values(content)[0];
-  return Object.entries(paths).flatMap(([path, methods]) =>
+  const all: Operation[] = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, content]) => {
       const { operationId, summary, parameters = [], requestBody, responses } = content;
       const status = Number(Object.keys(responses).find((key) => key.startsWith('2')));
@@ -170,6 +171,14 @@ async function operations(): Promise<Operation[]> {
       };
     }),
   );
+  // An example may refer to what an example of another resource stores.
+  return all.toSorted((one, other) => references(one.path) - references(other.path));
+}
+
+/** How many members of the resource with this path are ids of other resources. */
+function references(path: string): number {
+  const { members = {} } = RESOURCES.find(({ name }) => name === path.split('/')[1]) ?? {};
+  return Object.values(members).filter(({ format }) => format === 'int64').length - 1;
 }
 
 describe('someone who has never seen the service', () => {
