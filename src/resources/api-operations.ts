@@ -15,7 +15,7 @@ import { ApiErrors } from '../http/errors/api-errors.js';
 import { apiTransfers } from './api-transfers.js';
 import { INT64_SCHEMA, int64ParameterRule, int64Rule, MAX_INT64, MIN_INT64 } from './int64.js';
 import { capital, operation, schemaName, unsupported } from './resource-docs.js';
-import type { Examples, ResourceDocs } from './resource-docs.js';
+import type { Examples, ResourceDocs, StoredExample } from './resource-docs.js';
 
 /* The documentation of the operations that resources have. */
 
@@ -65,10 +65,7 @@ export function apiOperations(docs: ResourceDocs) {
       ApiOkResponse({
         type: docs.answer ?? stored,
         description: `The ${noun} is stored.`,
-        examples:
-          docs.answer === undefined
-            ? docs.examples
-            : mapExamples(docs.examples, ({ id: _, ...content }) => content),
+        examples: docs.answer === undefined ? docs.examples : mapExamples(docs.examples, withoutId),
         links: {
           [`get${single}`]: {
             operationId: `get${single}`,
@@ -224,6 +221,11 @@ export function apiOperations(docs: ResourceDocs) {
 
     ...apiTransfers(docs),
   };
+}
+
+function withoutId(example: StoredExample): object {
+  const { id: _, ...content } = example;
+  return content;
 }
 
 function mapExamples<Value extends object>(
