@@ -17,7 +17,7 @@ export interface ChangesOptions<Entity> {
   readonly columns: () => EntityColumns;
   /** The class of what a precondition is about. Only its members are changed. */
   readonly dto: Type;
-  readonly constraints: ConstraintErrors | undefined;
+  readonly constraints: ConstraintErrors;
   readonly dataSource: DataSource;
   readonly shares: ConnectionShares;
   readonly transactions: Transactions;
@@ -102,7 +102,7 @@ export class Changes<Entity extends Identified> {
       });
     const change = () => shares.changes.run(() => perform(rows));
     const result = await withConstraintErrors(
-      constraints ?? {},
+      constraints,
       precondition === undefined ? change : changeIfSame,
     );
     // TypeORM returns the rows of RETURNING as the driver does.

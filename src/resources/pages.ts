@@ -153,7 +153,8 @@ export class Pages<Query extends PageParameters> {
     try {
       return await this.find(query);
     } catch (error) {
-      if (isTooSlow(error) && (await this.isResponsive())) {
+      const isTooSlow = error instanceof PlantStoreError && error.kind === ERRORS.databaseTooSlow;
+      if (isTooSlow && (await this.isResponsive())) {
         throw new PlantStoreError(ERRORS.searchTooSlow, TOO_SLOW);
       }
       throw error;
@@ -176,8 +177,4 @@ export class Pages<Query extends PageParameters> {
 function shortPage(rows: readonly Row[], limit: number): FoundRows | undefined {
   if (rows.some(([isLong]) => isLong)) return undefined;
   return { rows: rows.slice(0, limit), isWhole: rows.length <= limit };
-}
-
-function isTooSlow(error: unknown): boolean {
-  return error instanceof PlantStoreError && error.kind === ERRORS.databaseTooSlow;
 }

@@ -96,7 +96,7 @@ export class Resources implements OnModuleInit {
       dto,
       imported = dto,
       filters,
-      constraints,
+      constraints = {},
       onCreated = () => {},
     }: ResourceOptions<Content<Entity> & Identified, Query>,
   ): Resource<Entity, Content<Entity> & Identified, Query> {
