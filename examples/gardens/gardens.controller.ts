@@ -41,20 +41,20 @@ export class GardensController {
 
   @Post()
   @HttpCode(200)
-  @API.create()
+  @API.create
   create(@Body() garden: NewGardenDto): Promise<StoredGardenDto> {
     return this.gardens.create(garden);
   }
 
   @Get()
-  @API.list()
+  @API.list
   list(@Query() query: ListGardensDto): Promise<Page<ListGardensDto>> {
     return this.gardens.list(query);
   }
 
   @Post('import')
   @HttpCode(200)
-  @API.import()
+  @API.import
   import(
     @Query() _query: NoParametersDto,
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
@@ -64,13 +64,13 @@ export class GardensController {
   }
 
   @Get('export')
-  @API.export()
+  @API.export
   export(@Query() query: ExportGardensDto, @ClientGone() clientGone: AbortSignal): StreamableFile {
     return new LinesFile(this.gardens.export(query, clientGone), false);
   }
 
   @Get(':id')
-  @API.get()
+  @API.get
   async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<StoredGardenDto>> {
     return new Representation(await this.gardens.get(id));
   }
@@ -84,7 +84,7 @@ export class GardensController {
 
   // #endregion
   @Put(':id')
-  @API.replace()
+  @API.replace
   async replace(
     @Param('id', Int64Pipe) id: bigint,
     @Body() garden: GardenReplacementDto,
@@ -94,7 +94,7 @@ export class GardensController {
   }
 
   @Patch(':id')
-  @API.patch()
+  @API.patch
   async patch(
     @Param('id', Int64Pipe) id: bigint,
     @Body() patch: GardenPatchDto,
@@ -105,7 +105,7 @@ export class GardensController {
 
   @Delete(':id')
   @HttpCode(204)
-  @API.remove()
+  @API.remove
   remove(
     @Param('id', Int64Pipe) id: bigint,
     @RequestPrecondition() precondition: Precondition | undefined,

@@ -59,26 +59,17 @@ export const API = apiOperations({
   examples: {
     'with-note': {
       summary: 'A garden with a note',
-      id: 2001,
-      content: { name: 'Kitchen garden', note: 'South wall' },
+      value: { id: 2001, name: 'Kitchen garden', note: 'South wall' },
     },
-    'without-note': { summary: 'A garden without a note', id: 2002, content: { name: 'Yard' } },
+    'without-note': { summary: 'A garden without a note', value: { id: 2002, name: 'Yard' } },
   },
   changed: 2002,
   replacements: {
-    'with-note': {
-      summary: 'A new name and a note',
-      body: { name: 'Court', note: 'Shade' },
-      content: { name: 'Court', note: 'Shade' },
-    },
+    'with-note': { summary: 'A new name and a note', value: { name: 'Court', note: 'Shade' } },
   },
   patches: {
-    note: {
-      summary: 'Another note',
-      body: { note: 'Sun' },
-      content: { name: 'Court', note: 'Sun' },
-    },
-    'no-note': { summary: 'No note', body: { note: null }, content: { name: 'Court' } },
+    note: { summary: 'Another note', value: { note: 'Sun' } },
+    'no-note': { summary: 'No note', value: { note: null } },
   },
   imported: [
     { id: 2101, name: 'Orchard', note: 'Apples' },

@@ -8,7 +8,7 @@ export interface ErrorKind {
   readonly message: string;
   /** What a client should do, for the documentation. */
   readonly remedy: string;
-  /** Seconds to wait, if the same request can succeed later. */
+  /** Seconds to wait, if the same request can succeed later: by default 1 with the statuses 429 and 503. */
   readonly retryAfter?: number;
   /** What the challenge to a client without valid credentials says (RFC 6750, section 3). */
   readonly challenge?: string;
@@ -30,7 +30,8 @@ export function defineErrors<Name extends string>(
 ): Readonly<Record<Name, ErrorKind>> {
   const defined = Object.entries<Omit<ErrorKind, 'code'>>(definitions).map(([name, definition]) => {
     const code = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const kind: ErrorKind = { code, ...definition };
+    const isTemporary = /^(429|503)/.test(String(definition.number));
+    const kind: ErrorKind = { code, ...(isTemporary && { retryAfter: 1 }), ...definition };
     const n = kind.number % 100;
     const other = kinds.get(kind.number);
     if (kind.number < 40_000 || kind.number > 59_999 || n < first || n > last) {

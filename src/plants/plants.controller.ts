@@ -32,20 +32,20 @@ export class PlantsController {
 
   @Post()
   @HttpCode(200)
-  @API.create()
+  @API.create
   create(@Body() plant: NewPlantDto): Promise<PlantDto> {
     return this.plants.create(plant);
   }
 
   @Get()
-  @API.list()
+  @API.list
   list(@Query() query: ListPlantsDto): Promise<Page<ListPlantsDto>> {
     return this.plants.list(query);
   }
 
   @Post('import')
   @HttpCode(200)
-  @API.import()
+  @API.import
   import(
     @Query() _query: NoParametersDto,
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
@@ -55,19 +55,19 @@ export class PlantsController {
   }
 
   @Get('export')
-  @API.export()
+  @API.export
   export(@Query() query: ExportPlantsDto, @ClientGone() clientGone: AbortSignal): StreamableFile {
     return new LinesFile(this.plants.export(query, clientGone), false);
   }
 
   @Get(':id')
-  @API.get()
+  @API.get
   async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<StoredPlantDto>> {
     return new Representation(await this.plants.get(id));
   }
 
   @Put(':id')
-  @API.replace()
+  @API.replace
   async replace(
     @Param('id', Int64Pipe) id: bigint,
     @Body() plant: PlantReplacementDto,
@@ -77,7 +77,7 @@ export class PlantsController {
   }
 
   @Patch(':id')
-  @API.patch()
+  @API.patch
   async patch(
     @Param('id', Int64Pipe) id: bigint,
     @Body() patch: PlantPatchDto,
@@ -88,7 +88,7 @@ export class PlantsController {
 
   @Delete(':id')
   @HttpCode(204)
-  @API.remove()
+  @API.remove
   remove(
     @Param('id', Int64Pipe) id: bigint,
     @RequestPrecondition() precondition: Precondition | undefined,

@@ -23,41 +23,26 @@ export const API = apiOperations({
   examples: {
     'a-plant': {
       summary: 'A plant with a tag',
-      id: 1001,
-      content: { name: 'Monstera', tag: 'indoor' },
+      value: { id: 1001, name: 'Monstera', tag: 'indoor' },
     },
     'any-text': {
       summary: 'Text of any script comes back as it was',
-      id: 1002,
-      content: { name: '月下美人 “Queen of the Night” 🌵', tag: "l'épiphyte" },
+      value: { id: 1002, name: '月下美人 “Queen of the Night” 🌵', tag: "l'épiphyte" },
     },
     'long-id': {
       summary: 'An id that many JSON parsers round: 2^53 + 1',
-      id: 9007199254740993n,
-      content: { name: 'Welwitschia', tag: 'desert' },
+      value: { id: 9007199254740993n, name: 'Welwitschia', tag: 'desert' },
     },
-    'without-tag': { summary: 'A plant without a tag', id: 1003, content: { name: 'Ficus' } },
+    'without-tag': { summary: 'A plant without a tag', value: { id: 1003, name: 'Ficus' } },
   },
   changed: 1003,
   replacements: {
-    'with-tag': {
-      summary: 'A new name and a tag',
-      body: { name: 'Weeping fig', tag: 'indoor' },
-      content: { name: 'Weeping fig', tag: 'indoor' },
-    },
-    'without-tag': {
-      summary: 'Without a tag',
-      body: { name: 'Ficus' },
-      content: { name: 'Ficus' },
-    },
+    'with-tag': { summary: 'A new name and a tag', value: { name: 'Weeping fig', tag: 'indoor' } },
+    'without-tag': { summary: 'Without a tag', value: { name: 'Ficus' } },
   },
   patches: {
-    tag: {
-      summary: 'Another tag',
-      body: { tag: 'balcony' },
-      content: { name: 'Ficus', tag: 'balcony' },
-    },
-    'no-tag': { summary: 'No tag', body: { tag: null }, content: { name: 'Ficus' } },
+    tag: { summary: 'Another tag', value: { tag: 'balcony' } },
+    'no-tag': { summary: 'No tag', value: { tag: null } },
   },
   imported: [
     { id: 1101, name: 'Aloe', tag: 'indoor' },

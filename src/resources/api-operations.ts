@@ -15,7 +15,7 @@ import { ApiErrors } from '../http/errors/api-errors.js';
 import { apiTransfers } from './api-transfers.js';
 import { INT64_SCHEMA, int64ParameterRule, int64Rule, MAX_INT64, MIN_INT64 } from './int64.js';
 import { capital, operation, schemaName, unsupported } from './resource-docs.js';
-import type { ChangeExample, Example, Examples, ResourceDocs } from './resource-docs.js';
+import type { Examples, ResourceDocs, StoredExample } from './resource-docs.js';
 
 /* The documentation of the operations that resources have. */
 
@@ -45,213 +45,207 @@ export function apiOperations(docs: ResourceDocs) {
   const idErrors = [[ERRORS.parameterNotValid, int64ParameterRule('id')]] as const;
   const changeErrors = [...idErrors, errors.noSuch, ERRORS.preconditionFailed] as const;
   const bodyErrors = [ERRORS.malformedJson, ERRORS.bodyMissing, ERRORS.bodyTooLarge] as const;
-  const changed = (changes: Examples<ChangeExample>) =>
-    examplesOf(changes, ({ content }) => ({ id: docs.changed, ...content }));
+  const [first, ...others] = Object.values(docs.examples).map(({ value }) => value);
+  const page = [first, ...others.filter(({ id }) => id === docs.changed)];
 
   return {
-    create(): MethodDecorator {
-      const [first] = Object.values(docs.examples);
-      return applyDecorators(
-        operation(
-          docs,
-          `create${single}`,
-          `Create ${one}`,
-          `Creates ${one.replace(' ', ' new ')} in the store. Creating the same ${noun} again, with the same id and content, succeeds and changes nothing, so a request whose answer was lost can be sent again. If the id belongs to ${one} with other content, the request fails and the stored ${noun} does not change. Members that ${schemaName(docs.created)} does not define are ignored.`,
-        ),
-        ApiBody({
-          type: docs.created,
-          required: true,
-          description: `${capital(noun)} to add to the store.`,
-          examples: examplesOf(docs.examples, withId),
-        }),
-        ApiOkResponse({
-          type: docs.answer ?? stored,
-          description: `The ${noun} is stored.`,
-          examples: examplesOf(
-            docs.examples,
-            docs.answer === undefined ? withId : ({ content }) => content,
-          ),
-          links: {
-            [`get${single}`]: {
-              operationId: `get${single}`,
-              parameters: { id: '$request.body#/id' },
-              description: `The ${noun} that was created.`,
-            },
+    create: applyDecorators(
+      operation(
+        docs,
+        `create${single}`,
+        `Create ${one}`,
+        `Creates ${one.replace(' ', ' new ')} in the store. Creating the same ${noun} again, with the same id and content, succeeds and changes nothing, so a request whose answer was lost can be sent again. If the id belongs to ${one} with other content, the request fails and the stored ${noun} does not change. Members that ${schemaName(docs.created)} does not define are ignored.`,
+      ),
+      ApiBody({
+        type: docs.created,
+        required: true,
+        description: `${capital(noun)} to add to the store.`,
+        examples: docs.examples,
+      }),
+      ApiOkResponse({
+        type: docs.answer ?? stored,
+        description: `The ${noun} is stored.`,
+        examples: docs.answer === undefined ? docs.examples : mapExamples(docs.examples, withoutId),
+        links: {
+          [`get${single}`]: {
+            operationId: `get${single}`,
+            parameters: { id: '$request.body#/id' },
+            description: `The ${noun} that was created.`,
           },
-        }),
-        ApiErrors(
-          [
-            ERRORS.malformedJson,
-            'the body is not valid JSON: the member "id" occurs twice, with different values',
-          ],
-          ERRORS.bodyMissing,
-          [ERRORS.bodyNotValid, `${int64Rule('id')}; name must be a string`],
-          [errors.idTaken, `id ${first?.id} belongs to ${one} with other content`],
-          ERRORS.bodyTooLarge,
-          ...further,
-          unsupported(['application/json'], 'Accept-Post'),
-        ),
-      );
-    },
+        },
+      }),
+      ApiErrors(
+        [
+          ERRORS.malformedJson,
+          'the body is not valid JSON: the member "id" occurs twice, with different values',
+        ],
+        ERRORS.bodyMissing,
+        [ERRORS.bodyNotValid, `${int64Rule('id')}; name must be a string`],
+        [errors.idTaken, `id ${first?.id} belongs to ${one} with other content`],
+        ERRORS.bodyTooLarge,
+        ...further,
+        unsupported(['application/json'], 'Accept-Post'),
+      ),
+    ),
 
-    get(): MethodDecorator {
-      return applyDecorators(
-        operation(
-          docs,
-          `get${single}`,
-          `Get ${one} by its id`,
-          `The examples look up the ${plural} that the examples of create${single} create.`,
-        ),
-        ApiParam({
-          name: 'id',
-          description: `Identification number of the ${noun}, between ${MIN_INT64} and ${MAX_INT64}, in canonical decimal form.`,
-          schema: INT64_SCHEMA,
-          examples: examplesOf(docs.examples, ({ id }) => id),
-        }),
-        ApiHeader({
-          name: 'If-None-Match',
-          required: false,
-          description: `Entity tags that the client has. If the ${noun} still has one of them, the answer is 304, without a body.`,
-          schema: ENTITY_TAGS_SCHEMA,
-        }),
-        ApiOkResponse({
-          type: stored,
-          description: `The ${noun} with this id.`,
-          headers: entityTag,
-          examples: examplesOf(docs.examples, withId),
-        }),
-        ApiNotModifiedResponse({
-          description: `The client has the ${noun} as it is stored.`,
-          headers: entityTag,
-        }),
-        ApiErrors(...idErrors, [errors.noSuch, `there is no ${noun} with id 404`]),
-      );
-    },
+    get: applyDecorators(
+      operation(
+        docs,
+        `get${single}`,
+        `Get ${one} by its id`,
+        `The examples look up the ${plural} that the examples of create${single} create.`,
+      ),
+      ApiParam({
+        name: 'id',
+        description: `Identification number of the ${noun}, between ${MIN_INT64} and ${MAX_INT64}, in canonical decimal form.`,
+        schema: INT64_SCHEMA,
+        examples: mapExamples(docs.examples, ({ id }) => id),
+      }),
+      ApiHeader({
+        name: 'If-None-Match',
+        required: false,
+        description: `Entity tags that the client has. If the ${noun} still has one of them, the answer is 304, without a body.`,
+        schema: ENTITY_TAGS_SCHEMA,
+      }),
+      ApiOkResponse({
+        type: stored,
+        description: `The ${noun} with this id.`,
+        headers: entityTag,
+        examples: docs.examples,
+      }),
+      ApiNotModifiedResponse({
+        description: `The client has the ${noun} as it is stored.`,
+        headers: entityTag,
+      }),
+      ApiErrors(...idErrors, [errors.noSuch, `there is no ${noun} with id 404`]),
+    ),
 
-    list(): MethodDecorator {
-      const [first, ...others] = Object.values(docs.examples);
-      const page = [first!, ...others.filter(({ id }) => id === docs.changed)];
-      return applyDecorators(
-        operation(
-          docs,
-          `list${many}`,
-          `List ${plural}`,
-          `Returns ${plural} in ascending order of their ids. If there are more, the \`Link\` header field leads to the next page. A parameter that is unknown or given twice is refused.`,
-        ),
-        ApiOkResponse({
-          type: stored,
-          isArray: true,
-          description: `A page of ${plural}.`,
-          headers: {
-            Link: {
-              description: `The next page with the same filters: \`</${plural}?limit=50&after=1002>; rel="next"\`. The last page has no such field (RFC 8288).`,
-              schema: { type: 'string' },
-            },
+    list: applyDecorators(
+      operation(
+        docs,
+        `list${many}`,
+        `List ${plural}`,
+        `Returns ${plural} in ascending order of their ids. If there are more, the \`Link\` header field leads to the next page. A parameter that is unknown or given twice is refused.`,
+      ),
+      ApiOkResponse({
+        type: stored,
+        isArray: true,
+        description: `A page of ${plural}.`,
+        headers: {
+          Link: {
+            description: `The next page with the same filters: \`</${plural}?limit=50&after=1002>; rel="next"\`. The last page has no such field (RFC 8288).`,
+            schema: { type: 'string' },
           },
-          examples: {
-            page: { summary: `A page of ${plural}`, value: page.map(withId) },
-          },
-        }),
-        ApiErrors(
-          [ERRORS.parameterNotValid, 'limit must be an integer between 1 and 1000'],
-          ERRORS.searchTooSlow,
-        ),
-      );
-    },
+        },
+        examples: { page: { summary: `A page of ${plural}`, value: page } },
+      }),
+      ApiErrors(
+        [ERRORS.parameterNotValid, 'limit must be an integer between 1 and 1000'],
+        ERRORS.searchTooSlow,
+      ),
+    ),
 
-    replace(): MethodDecorator {
-      return applyDecorators(
-        operation(
-          docs,
-          `replace${single}`,
-          `Replace ${one}`,
-          `Replaces all members of a stored ${noun}, except its id. Does not create ${one}.`,
-        ),
-        idParameter,
-        ifMatch,
-        ApiBody({
-          type: replacement,
-          required: true,
-          description: 'The new content.',
-          examples: examplesOf(docs.replacements, ({ body }) => body),
-        }),
-        ApiOkResponse({
-          type: stored,
-          // RFC 9110, section 9.3.4.
-          description: `The ${noun} as it is stored now. For its entity tag, look it up.`,
-          examples: changed(docs.replacements),
-        }),
-        ApiErrors(
-          [ERRORS.bodyNotValid, `id must be the id in the path, ${docs.changed}`],
-          ...bodyErrors,
-          ...changeErrors,
-          ...further,
-          unsupported(['application/json'], 'Accept'),
-        ),
-      );
-    },
+    replace: applyDecorators(
+      operation(
+        docs,
+        `replace${single}`,
+        `Replace ${one}`,
+        `Replaces all members of a stored ${noun}, except its id. Does not create ${one}.`,
+      ),
+      idParameter,
+      ifMatch,
+      ApiBody({
+        type: replacement,
+        required: true,
+        description: 'The new content.',
+        examples: docs.replacements,
+      }),
+      ApiOkResponse({
+        type: stored,
+        // RFC 9110, section 9.3.4.
+        description: `The ${noun} as it is stored now. For its entity tag, look it up.`,
+        examples: mapExamples(docs.replacements, (value) => ({ id: docs.changed, ...value })),
+      }),
+      ApiErrors(
+        [ERRORS.bodyNotValid, `id must be the id in the path, ${docs.changed}`],
+        ...bodyErrors,
+        ...changeErrors,
+        ...further,
+        unsupported(['application/json'], 'Accept'),
+      ),
+    ),
 
-    patch(
-      description = 'Applies a JSON Merge Patch (RFC 7396): changes the members that the body has. `null` removes a member.',
-    ): MethodDecorator {
-      return applyDecorators(
-        operation(docs, `patch${single}`, `Change members of ${one}`, description),
-        idParameter,
-        ifMatch,
-        ApiConsumes(...PATCH_TYPES),
-        ApiBody({
-          type: patch,
-          required: true,
-          description: 'The members to change.',
-          examples: examplesOf(docs.patches, ({ body }) => body),
-        }),
-        ApiOkResponse({
-          type: stored,
-          description: `The ${noun} as it is stored now.`,
-          headers: entityTag,
-          examples: changed(docs.patches),
-        }),
-        ApiErrors(
-          [ERRORS.bodyNotValid, 'name must be a string'],
-          ...bodyErrors,
-          ...changeErrors,
-          ...further,
-          unsupported(PATCH_TYPES, 'Accept-Patch'),
-        ),
-      );
-    },
+    patch: applyDecorators(
+      operation(
+        docs,
+        `patch${single}`,
+        `Change members of ${one}`,
+        'Applies a JSON Merge Patch (RFC 7396): changes the members that the body has. `null` removes a member.',
+      ),
+      idParameter,
+      ifMatch,
+      ApiConsumes(...PATCH_TYPES),
+      ApiBody({
+        type: patch,
+        required: true,
+        description: 'The members to change.',
+        examples: docs.patches,
+      }),
+      ApiOkResponse({
+        type: stored,
+        description: `The ${noun} as it is stored now.`,
+        headers: entityTag,
+        examples: patched(docs),
+      }),
+      ApiErrors(
+        [ERRORS.bodyNotValid, 'name must be a string'],
+        ...bodyErrors,
+        ...changeErrors,
+        ...further,
+        unsupported(PATCH_TYPES, 'Accept-Patch'),
+      ),
+    ),
 
-    remove(): MethodDecorator {
-      return applyDecorators(
-        operation(
-          docs,
-          `delete${single}`,
-          `Remove ${one}`,
-          `Removes ${one}. Its id is free afterwards.`,
-        ),
-        idParameter,
-        ifMatch,
-        ApiNoContentResponse({ description: `The ${noun} is removed.` }),
-        ApiErrors(...changeErrors),
-      );
-    },
+    remove: applyDecorators(
+      operation(
+        docs,
+        `delete${single}`,
+        `Remove ${one}`,
+        `Removes ${one}. Its id is free afterwards.`,
+      ),
+      idParameter,
+      ifMatch,
+      ApiNoContentResponse({ description: `The ${noun} is removed.` }),
+      ApiErrors(...changeErrors),
+    ),
 
     ...apiTransfers(docs),
   };
 }
 
-function withId({ id, content }: Example): object {
-  return { id, ...content };
+function withoutId(example: StoredExample): object {
+  const { id: _, ...content } = example;
+  return content;
 }
 
-function examplesOf<Value extends { readonly summary: string }>(
+function mapExamples<Value extends object>(
   examples: Examples<Value>,
-  valueOf: (example: Value) => unknown,
+  change: (value: Value) => unknown,
 ) {
   return Object.fromEntries(
-    Object.entries(examples).map(([name, example]) => [
+    Object.entries(examples).map(([name, { summary, value }]) => [
       name,
-      { summary: example.summary, value: valueOf(example) },
+      { summary, value: change(value) },
     ]),
   );
+}
+
+/** What is stored after the last replacement and each patch. */
+function patched({ changed, replacements, patches }: ResourceDocs) {
+  let stored = { id: changed, ...Object.values(replacements).at(-1)?.value };
+  return mapExamples(patches, (patch) => {
+    const members = Object.entries({ ...stored, ...patch }).filter(([, value]) => value !== null);
+    stored = { id: changed, ...Object.fromEntries(members) };
+    return stored;
+  });
 }

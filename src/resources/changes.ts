@@ -8,23 +8,20 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
 import { withConstraintErrors } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
-import type { EntityColumn, EntityColumns, Identified } from './entity-columns.js';
+import { contentOf } from './entity-columns.js';
+import type { EntityColumns, Identified } from './entity-columns.js';
 
-export interface ChangesOptions<Entity, Dto> {
+export interface ChangesOptions<Entity> {
   readonly entity: Type<Entity>;
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
-  /** The columns of the DTO. */
-  readonly members: () => readonly EntityColumn[];
-  /** What a precondition is about. */
-  readonly represent: (entity: Entity) => Dto;
-  readonly constraints: ConstraintErrors | undefined;
+  /** The class of what a precondition is about. Only its members are changed. */
+  readonly dto: Type;
+  readonly constraints: ConstraintErrors;
   readonly dataSource: DataSource;
   readonly shares: ConnectionShares;
   readonly transactions: Transactions;
 }
-
-type Values<Entity> = QueryDeepPartialEntity<Entity>;
 
 /**
  * Changes and removes single rows of an entity. With a precondition, the row is locked while it is checked, so that a
@@ -33,8 +30,8 @@ type Values<Entity> = QueryDeepPartialEntity<Entity>;
  * All methods return `undefined` if there is no row with the id, and throw PlantStoreError `precondition-failed`, or
  * `body-not-valid` if the body has another id.
  */
-export class Changes<Entity extends Identified, Dto extends object> {
-  constructor(private readonly options: ChangesOptions<Entity, Dto>) {}
+export class Changes<Entity extends Identified> {
+  constructor(private readonly options: ChangesOptions<Entity>) {}
 
   /** Replaces all members. Those that the body does not have become null. */
   replace(id: bigint, body: object, precondition?: Precondition): Promise<Entity | undefined> {
@@ -47,10 +44,8 @@ export class Changes<Entity extends Identified, Dto extends object> {
   }
 
   remove(id: bigint, precondition?: Precondition): Promise<Entity | undefined> {
-    return this.change(id, precondition, async (rows) =>
-      this.entityOf(
-        await rows.createQueryBuilder().delete().where({ id }).returning('*').execute(),
-      ),
+    return this.change(id, precondition, (rows) =>
+      rows.createQueryBuilder().delete().where({ id }).returning('*').execute(),
     );
   }
 
@@ -64,34 +59,35 @@ export class Changes<Entity extends Identified, Dto extends object> {
     if (members['id'] !== undefined && members['id'] !== id) {
       throw new PlantStoreError(ERRORS.bodyNotValid, `id must be the id in the path, ${id}`);
     }
-    const { changeable, key } = this.options.columns();
+    const columns = this.options.columns();
+    const { changeable, key } = columns;
     // What is no member of the DTO is none of the client's business.
     const values = changeable
-      .filter((column) => this.options.members().includes(column))
+      .filter((column) => columns.of(this.options.dto).includes(column))
       .map(({ property }) => [property, valueOf(members[property])] as const)
       .filter(([, value]) => value !== undefined);
     // Without a change, the statement still writes, so that its commit waits for standbys.
     const { property, name } = changeable[0] ?? key;
     const set = values.length === 0 ? [[property, () => name] as const] : values;
-    return this.change(id, precondition, async (rows) =>
-      this.entityOf(
-        await rows
-          .createQueryBuilder()
-          .update()
-          .set(Object.fromEntries(set) as Values<Entity>)
-          .where({ id })
-          .returning('*')
-          .execute(),
-      ),
+    return this.change(id, precondition, (rows) =>
+      rows
+        .createQueryBuilder()
+        .update()
+        .set(Object.fromEntries(set) as QueryDeepPartialEntity<Entity>)
+        .where({ id })
+        .returning('*')
+        .execute(),
     );
   }
 
-  private change(
+  /** @param perform returns the rows that it has changed */
+  private async change(
     id: bigint,
     precondition: Precondition | undefined,
-    perform: (rows: Repository<Entity>) => Promise<Entity | undefined>,
+    perform: (rows: Repository<Entity>) => Promise<{ readonly raw: unknown }>,
   ): Promise<Entity | undefined> {
-    const { entity, constraints, dataSource, shares, transactions, represent } = this.options;
+    const { entity, dto, constraints, dataSource, shares, transactions } = this.options;
+    const columns = this.options.columns();
     const rows = dataSource.getRepository(entity);
     const changeIfSame = () =>
       transactions.run(async (manager) => {
@@ -99,24 +95,19 @@ export class Changes<Entity extends Identified, Dto extends object> {
         const where = { id } as FindOptionsWhere<Entity>;
         const row = await locked.findOne({ where, lock: { mode: 'pessimistic_write' } });
         if (row === null) return undefined;
-        if (precondition?.(represent(row)) === false) {
+        if (precondition?.(contentOf(columns.of(dto), row)) === false) {
           throw new PlantStoreError(ERRORS.preconditionFailed);
         }
         return perform(locked);
       });
     const change = () => shares.changes.run(() => perform(rows));
-    return withConstraintErrors(
-      constraints ?? {},
+    const result = await withConstraintErrors(
+      constraints,
       precondition === undefined ? change : changeIfSame,
     );
-  }
-
-  /** TypeORM returns the rows of RETURNING as the driver does. */
-  private entityOf({ raw }: { readonly raw: unknown }): Entity | undefined {
-    const [row] = raw as readonly Readonly<Record<string, unknown>>[];
-    const columns = this.options.columns();
-    return (
-      row && (columns.entityOf(columns.all.map(({ databaseName }) => row[databaseName])) as Entity)
-    );
+    // TypeORM returns the rows of RETURNING as the driver does.
+    const [row] = (result?.raw ?? []) as readonly Readonly<Record<string, unknown>>[];
+    if (row === undefined) return undefined;
+    return columns.entityOf(columns.all.map(({ databaseName }) => row[databaseName])) as Entity;
   }
 }

@@ -25,22 +25,21 @@ export type Content<Entity> = Omit<Entity, Nullable<Entity>> & {
  */
 export function DtoOf<Entity extends object, Name extends keyof Entity = keyof Entity>(
   entity: Type<Entity>,
-  names: readonly Name[] = namesOf(entity, columnsOf(entity)) as readonly Name[],
+  names: readonly Name[] = namesOf(entity) as readonly Name[],
 ): Type<Content<Pick<Entity, Name>>> {
   return PickType(entity, names) as Type<Content<Pick<Entity, Name>>>;
 }
 
 /** A class with the members of an entity that a client gives when it creates a row: not those that the database fills. */
 export function NewOf<Entity extends Identified>(entity: Type<Entity>): Type<Content<Entity>> {
-  return DtoOf(entity, namesOf(entity, columnsOf(entity).filter(isGiven)));
+  return DtoOf(entity, namesOf(entity, isGiven));
 }
 
 /** A class with the members of an entity that can change, and the id, which can be absent: the body of a PUT. */
 export function ReplacementOf<Entity extends Identified>(
   entity: Type<Entity>,
 ): Type<Omit<Content<Entity>, 'id'> & { readonly id?: bigint }> {
-  const names = namesOf(entity, columnsOf(entity).filter(isChangeable));
-  const Replacement = DtoOf(entity, names);
+  const Replacement = DtoOf(entity, namesOf(entity, isChangeable));
   makeOptional(Replacement, 'id', ID_OF_PATH);
   return Replacement;
 }
@@ -50,9 +49,8 @@ export function ReplacementOf<Entity extends Identified>(
  * removes a member that can be null in the database.
  */
 export function PatchOf<Entity extends Identified>(entity: Type<Entity>): Type<Partial<Entity>> {
-  const columns = columnsOf(entity).filter(isChangeable);
-  const Patch = PickType(entity, namesOf(entity, columns));
-  for (const { propertyName, options } of columns) {
+  const Patch = PickType(entity, namesOf(entity, isChangeable));
+  for (const { propertyName, options } of columnsOf(entity).filter(isChangeable)) {
     makeOptional(Patch, propertyName, {
       ...(propertyName === 'id' && ID_OF_PATH),
       ...(options.nullable === true && { nullable: true }),
@@ -74,9 +72,10 @@ function makeOptional(
 }
 
 function namesOf<Entity>(
-  _entity: Type<Entity>,
-  columns: readonly ColumnMetadataArgs[],
+  entity: Type<Entity>,
+  isWanted: (column: ColumnMetadataArgs) => boolean = () => true,
 ): readonly (keyof Entity)[] {
+  const columns = columnsOf(entity).filter(isWanted);
   return columns.map(({ propertyName }) => propertyName as keyof Entity);
 }
 
@@ -85,25 +84,19 @@ function namesOf<Entity>(
  * of the entity exists only when it is connected.
  */
 function columnsOf(entity: Type): readonly ColumnMetadataArgs[] {
-  const classes = new Set<unknown>([entity, ...ancestorsOf(entity)]);
   const members = membersOf(entity);
   return getMetadataArgsStorage().columns.filter(
-    ({ target, propertyName }) => classes.has(target) && members.has(propertyName),
+    ({ target, propertyName }) =>
+      members.has(propertyName) &&
+      (target === entity || entity.prototype instanceof (target as Function)),
   );
 }
 
 function isGiven({ target, propertyName, mode, options }: ColumnMetadataArgs): boolean {
-  const isGenerated = getMetadataArgsStorage().generations.some(
-    (generation) => generation.target === target && generation.propertyName === propertyName,
-  );
-  return mode === 'regular' && options.insert !== false && !isGenerated;
+  const generated = getMetadataArgsStorage().findGenerated(target, propertyName);
+  return mode === 'regular' && options.insert !== false && generated === undefined;
 }
 
 function isChangeable(column: ColumnMetadataArgs): boolean {
   return isGiven(column) && column.options.update !== false;
-}
-
-function ancestorsOf(entity: Type): Type[] {
-  const parent = Object.getPrototypeOf(entity) as Type | null;
-  return parent === null || parent === Function.prototype ? [] : [parent, ...ancestorsOf(parent)];
 }

@@ -60,7 +60,10 @@ export class EntityColumns {
   constructor(dataSource: DataSource, entity: Type<Identified>) {
     const metadata = dataSource.getMetadata(entity);
     this.tableName = metadata.tableName;
-    this.table = metadata.tablePath.split('.').map(quoted).join('.');
+    this.table = metadata.tablePath
+      .split('.')
+      .map((name) => dataSource.driver.escape(name))
+      .join('.');
     const columns = metadata.columns.filter(({ isVirtual }) => !isVirtual);
     this.all = columns.map((column) => entityColumn(dataSource, column));
     this.given = this.all.filter((_, at) => isGiven(columns[at]!));
@@ -159,19 +162,11 @@ export function contentOf(columns: readonly EntityColumn[], entity: object): obj
   return content;
 }
 
-/**
- * Writes a row as the JSON of {@link contentOf}, without making that object.
- *
- * @param first the position of the first column in the row
- */
-export function rowToJson(
-  columns: readonly EntityColumn[],
-  row: readonly unknown[],
-  first: number,
-): string {
+/** Writes a row, whose columns begin after its first value, as the JSON of {@link contentOf} without making that object. */
+export function rowToJson(columns: readonly EntityColumn[], row: readonly unknown[]): string {
   let json = '';
   for (let at = 0; at < columns.length; at++) {
-    const value = row[first + at];
+    const value = row[at + 1];
     if (value === null) continue;
     const { jsonName, toJson } = columns[at]!;
     json += (json === '' ? '{' : ',') + jsonName + toJson(value);
@@ -182,7 +177,7 @@ export function rowToJson(
 function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityColumn {
   const { driver } = dataSource;
   const type = typeOf(driver.normalizeType(column), column);
-  const name = quoted(column.databaseName);
+  const name = driver.escape(column.databaseName);
   const isInt64 = type === 'bigint';
   const isText = type === 'text' && column.transformer === undefined;
   const fromDriver = isText
@@ -241,8 +236,4 @@ function requireKey({ name, primaryColumns }: EntityMetadata): void {
   const [key, ...others] = primaryColumns;
   if (others.length === 0 && key?.propertyName === 'id' && key.type === 'bigint') return;
   throw new TypeError(`${name} must have one primary key, "id", which is a bigint`);
-}
-
-function quoted(identifier: string): string {
-  return `"${identifier.replaceAll('"', '""')}"`;
 }

@@ -32,7 +32,7 @@ export interface GroupCreateOptions<Content> {
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
   readonly statements: Statements;
-  readonly constraints: ConstraintErrors | undefined;
+  readonly constraints: ConstraintErrors;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
   /** Called after a commit. */
@@ -72,10 +72,7 @@ export class GroupCreate<Content extends Identified> {
   /** Like {@link create}, for a request with many rows, which makes way for those with a single row. */
   createOneOfMany(content: Content): Promise<Creation> {
     const row = { content, parameters: this.parametersOf(content) };
-    const { constraints } = this.options;
-    return constraints === undefined
-      ? this.batcher.add(row)
-      : withConstraintErrors(constraints, () => this.batcher.add(row));
+    return withConstraintErrors(this.options.constraints, () => this.batcher.add(row));
   }
 
   /** Milliseconds since {@link create} was called. */
@@ -143,7 +140,8 @@ export class GroupCreate<Content extends Identified> {
           );
     const result = await insert().catch((error: unknown) => {
       // Of two equal rows at once, ON CONFLICT may not see the other one's id before another unique key. Now it does.
-      if (rows.length === 1 && isUniqueViolation(error)) return insert();
+      const isUniqueViolation = error instanceof DatabaseError && error.code === '23505';
+      if (rows.length === 1 && isUniqueViolation) return insert();
       throw error;
     });
     for (const { id, created } of result.rows) {
@@ -159,20 +157,16 @@ export class GroupCreate<Content extends Identified> {
    * makes the commit as durable as the commit of the first create: Citus allows no `FOR KEY SHARE` on several shards.
    */
   private async creatable(rows: readonly Row<Content>[]): Promise<readonly Row<Content>[]> {
-    const { rows: different } = await this.options.statements.run<{ n: string }>(
+    const different = await this.options.statements.rows(
       this.statements.findDifferent(rows.map(({ parameters }) => parameters)),
     );
-    const numbers = new Set(different.map(({ n }) => Number(n)));
+    const numbers = new Set(different.map(([n]) => Number(n)));
     return rows.filter((_, index) => !numbers.has(index + 1));
   }
 
   private get statements(): CreateStatements {
     return (this.sql ??= new CreateStatements(this.options.columns()));
   }
-}
-
-function isUniqueViolation(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === '23505';
 }
 
 interface InsertedRow {

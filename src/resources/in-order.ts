@@ -10,7 +10,7 @@ export interface Window<Item> {
 
 interface Work<Result> {
   readonly size: number;
-  outcome?: { readonly result: Result } | { readonly error: unknown };
+  outcome?: PromiseSettledResult<Result>;
   /** Resolves when there is an outcome. */
   readonly ended: Promise<void>;
 }
@@ -30,17 +30,13 @@ export async function* inOrder<Item, Result>(
   signal: AbortSignal,
 ): AsyncGenerator<readonly Result[]> {
   const source = items[Symbol.asyncIterator]();
-  const read = () =>
-    source.next().then(
-      (step) => ({ step }),
-      (error: unknown) => ({ error }),
-    );
+  const read = async () => (await Promise.allSettled([source.next()]))[0];
   let next: ReturnType<typeof read> | undefined = read();
   let arrived: readonly Item[] = [];
   let taken = 0;
-  let works: Work<Result>[] = [];
+  const works: Work<Result>[] = [];
   let size = 0;
-  let failure: { readonly error: unknown } | undefined;
+  let failure: PromiseRejectedResult | undefined;
   try {
     for (;;) {
       while (taken < arrived.length && works.length < window.items() && size < window.size) {
@@ -54,25 +50,30 @@ export async function* inOrder<Item, Result>(
       if (waits.length === 0) break;
       const event = await Promise.race(waits);
       if (event === undefined) {
-        const [results, error] = endedOf(works);
-        for (const work of works.slice(0, results.length)) size -= work.size;
-        works = works.slice(results.length);
+        const results: Result[] = [];
+        for (const work of works) {
+          if (work.outcome?.status !== 'fulfilled') break;
+          results.push(work.outcome.value);
+          size -= work.size;
+        }
+        works.splice(0, results.length);
         yield results;
-        if (error !== undefined) throw error.error;
+        const failed = works[0]?.outcome;
+        if (failed?.status === 'rejected') throw failed.reason;
         // Results can be ready as fast as items arrive. Other requests have their turn.
         await immediate();
-      } else if ('error' in event) {
+      } else if (event.status === 'rejected') {
         failure = event;
         next = undefined;
-      } else if (event.step.done === true) {
+      } else if (event.value.done === true) {
         next = undefined;
       } else {
-        arrived = event.step.value;
+        arrived = event.value.value;
         taken = 0;
         next = read();
       }
     }
-    if (failure !== undefined) throw failure.error;
+    if (failure !== undefined) throw failure.reason;
   } finally {
     // Not awaited: the source may be waiting for an item.
     source.return?.()?.catch(() => {});
@@ -82,24 +83,8 @@ export async function* inOrder<Item, Result>(
   function start(item: Item): Work<Result> {
     const work: Work<Result> = {
       size: window.sizeOf(item),
-      ended: perform(item).then(
-        (result) => void (work.outcome = { result }),
-        (error: unknown) => void (work.outcome = { error }),
-      ),
+      ended: Promise.allSettled([perform(item)]).then(([outcome]) => void (work.outcome = outcome)),
     };
     return work;
   }
-}
-
-/** The results at the beginning, up to work that has failed or is not done. */
-function endedOf<Result>(
-  works: readonly Work<Result>[],
-): [results: readonly Result[], failure?: { readonly error: unknown }] {
-  const results: Result[] = [];
-  for (const { outcome } of works) {
-    if (outcome === undefined) break;
-    if ('error' in outcome) return [results, outcome];
-    results.push(outcome.result);
-  }
-  return [results];
 }

@@ -2,7 +2,7 @@ import { applyDecorators, Injectable } from '@nestjs/common';
 import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { buildMessage, ValidateBy } from 'class-validator';
+import { ValidateBy } from 'class-validator';
 import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { toInteger } from '../json/exact-json.js';
@@ -31,7 +31,7 @@ export const INT64_COLUMN = {
   },
 } as const;
 
-export function isInt64(value: unknown): value is bigint {
+function isInt64(value: unknown): value is bigint {
   return typeof value === 'bigint' && value >= MIN_INT64 && value <= MAX_INT64;
 }
 
@@ -60,11 +60,16 @@ export function Int64Field({ isOptional = false, ...schema }: Member<number>): P
         toInteger(obj[key]) ?? obj[key],
     ),
     ...(isOptional ? [IfPresent()] : []),
-    ValidateBy({
-      name: 'isInt64',
-      validator: { validate: isInt64, defaultMessage: buildMessage(() => int64Rule('$property')) },
-    }),
+    IsInt64(int64Rule),
   );
+}
+
+/** @param ruleOf makes the message from the name of the property */
+export function IsInt64(ruleOf: (name: string) => string): PropertyDecorator {
+  return ValidateBy({
+    name: 'isInt64',
+    validator: { validate: isInt64, defaultMessage: () => ruleOf('$property') },
+  });
 }
 
 /** Parses a parameter of a path. Only the canonical decimal form is valid, so that everything has a single path. */

@@ -1,9 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { buildMessage, ValidateBy } from 'class-validator';
+import { Max, ValidateBy } from 'class-validator';
 import { filterQuery, isFilter } from '../http/answers/page.js';
-import { INT64_SCHEMA, int64ParameterRule, isInt64, parseInt64 } from './int64.js';
+import { INT64_SCHEMA, int64ParameterRule, IsInt64, parseInt64 } from './int64.js';
 import { IfPresent } from './member.js';
 
 const MAX_LIMIT = 1_000;
@@ -27,13 +27,7 @@ export function Limit(): PropertyDecorator {
     Transform(({ value }: { value: unknown }) =>
       typeof value === 'string' && /^[1-9]\d{0,3}$/.test(value) ? Number(value) : value,
     ),
-    ValidateBy({
-      name: 'isLimit',
-      validator: {
-        validate: (value) => typeof value === 'number' && value <= MAX_LIMIT,
-        defaultMessage: () => `limit must be an integer between 1 and ${MAX_LIMIT}`,
-      },
-    }),
+    Max(MAX_LIMIT, { message: `limit must be an integer between 1 and ${MAX_LIMIT}` }),
   );
 }
 
@@ -45,19 +39,11 @@ export function Int64Parameter(description: string): PropertyDecorator {
       typeof value === 'string' ? (parseInt64(value) ?? value) : value,
     ),
     IfPresent(),
-    ValidateBy({
-      name: 'isInt64',
-      validator: {
-        validate: isInt64,
-        defaultMessage: buildMessage(() => int64ParameterRule('$property')),
-      },
-    }),
+    IsInt64(int64ParameterRule),
   );
 }
 
-/**
- * For each filter of a query: all of them together must fit into the `Link` to the next page.
- */
+/** For each filter of a query: all of them together must fit into the `Link` to the next page. */
 export function AreFiltersShort(): PropertyDecorator {
   return ValidateBy({
     name: 'areFiltersShort',

@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import type { Statement } from '../database/statements.js';
 import { preparedAs } from './create-statements.js';
 import type { EntityColumn, EntityColumns } from './entity-columns.js';
@@ -22,15 +23,14 @@ export function isEqual(column: string): Filter<unknown> {
   return { where: (value, parameter) => `${column} = ${parameter(value)}` };
 }
 
-/** The conditions of a page, besides its beginning. */
-export type Condition = (parameter: (value: unknown) => string, start: string) => string;
+/** A filter with the value to select by. */
+export type UsedFilter = readonly [filter: Filter<unknown>, value: unknown];
 
 export interface PageQuery {
   /** The least id that the page may have. */
   readonly start: bigint;
   readonly limit: number;
-  readonly conditions: readonly Condition[];
-  readonly order: string | undefined;
+  readonly filters: readonly UsedFilter[];
   /** Most bytes of the rows, as far as they can be long, unless the first row has more. */
   readonly maxBytes: number;
 }
@@ -44,21 +44,34 @@ export const MAX_PAGES = 16;
 /** Most bytes of a group of pages. */
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
 
-/** The statements that read pages of an entity, with the columns of a DTO. */
+/** The statements that read pages of an entity, with the columns of a DTO after another column. */
 export class PageStatements {
+  readonly columns: readonly EntityColumn[];
+
+  /** @throws TypeError if the DTO has no id */
   constructor(
     private readonly table: EntityColumns,
-    private readonly columns: readonly EntityColumn[],
-  ) {}
+    dto: Type,
+  ) {
+    this.columns = table.of(dto);
+    if (!this.columns.includes(table.key)) {
+      throw new TypeError(`${dto.name} must have the member "id"`);
+    }
+  }
+
+  /** The id of a row. */
+  idOf(row: readonly unknown[]): bigint {
+    return BigInt(String(row[1 + this.columns.indexOf(this.table.key)]));
+  }
 
   /**
    * A page whose rows begin with whether the row is longer than its share of the bytes: then columns are missing. One row
    * more than the limit tells whether there is another page.
    */
   short(query: PageQuery): Statement {
-    const { limit, maxBytes, conditions } = query;
+    const { limit, maxBytes, filters } = query;
     const list = this.table.list(this.columns, Math.floor(maxBytes / (limit + 1)));
-    const isPreparable = conditions.length === 0 && limit === PREPARED_LIMIT;
+    const isPreparable = filters.length === 0 && limit === PREPARED_LIMIT;
     const { text, values } = this.matching(query, list);
     return {
       ...(isPreparable && preparedAs(`page-${values.length}-${this.table.tableName}`)),
@@ -69,7 +82,7 @@ export class PageStatements {
 
   /**
    * Short pages without a filter, each from an id on. The rows of all pages together are limited like a single page: they
-   * are in memory at once. The first column is the number of the page, from 1.
+   * are in memory at once. The last column is the number of the page, from 1.
    */
   group(starts: readonly bigint[], limit: number): Statement {
     const { table, tableName, key } = this.table;
@@ -77,7 +90,7 @@ export class PageStatements {
     const list = this.table.list(this.columns, share);
     return {
       ...preparedAs(`pages-of-${limit}-${tableName}`),
-      text: `SELECT n, page.* FROM unnest($1::bigint[]) WITH ORDINALITY AS t (start, n),
+      text: `SELECT page.*, n FROM unnest($1::bigint[]) WITH ORDINALITY AS t (start, n),
         LATERAL (SELECT ${list} FROM ${table} WHERE ${key.name} >= start ORDER BY ${key.name} LIMIT ${limit + 1}) AS page
         ORDER BY n, ${key.name}`,
       values: [starts.map(String)],
@@ -100,11 +113,12 @@ export class PageStatements {
     };
   }
 
-  private matching({ start, limit, conditions, order }: PageQuery, list: string) {
+  private matching({ start, limit, filters }: PageQuery, list: string) {
     const { table, key } = this.table;
     const values: unknown[] = [];
     const parameter = (value: unknown): string => `$${values.push(value)}`;
-    const all = conditions.map((condition) => condition(parameter, String(start)));
+    const all = filters.map(([filter, value]) => filter.where(value, parameter, String(start)));
+    const [order] = filters.flatMap(([filter]) => filter.order ?? []);
     // An order of its own comes with a condition on the beginning.
     if (order === undefined && start > MIN_INT64) {
       all.push(`${key.name} >= ${parameter(String(start))}`);

@@ -9,10 +9,10 @@ import { Page } from '../http/answers/page.js';
 import type { PageParameters } from '../http/answers/page.js';
 import type { Tracer } from '../observability/tracer.js';
 import { rowToJson } from './entity-columns.js';
-import type { EntityColumn, EntityColumns } from './entity-columns.js';
-import { MAX_INT64, MIN_INT64, parseInt64 } from './int64.js';
+import type { EntityColumns } from './entity-columns.js';
+import { MAX_INT64, MIN_INT64 } from './int64.js';
 import { MAX_PAGES, PageStatements } from './page-statement.js';
-import type { Filter, PageQuery } from './page-statement.js';
+import type { Filter, PageQuery, UsedFilter } from './page-statement.js';
 
 /** Sizes of pages that are read in groups: the default, and the next that callers ask for. */
 const SIZES: readonly number[] = [50, 100];
@@ -51,10 +51,8 @@ export interface PagesOptions<Query> {
 type Row = readonly unknown[];
 
 interface FoundRows {
-  /** In ascending order of id. */
+  /** In ascending order of id. The columns begin at the second position. */
   readonly rows: readonly Row[];
-  /** At which position of a row its columns begin. */
-  readonly first: number;
   /** Whether these are all rows that match. */
   readonly isWhole: boolean;
 }
@@ -62,7 +60,7 @@ interface FoundRows {
 /** Lists rows of an entity in ascending order of id, page by page. No page is larger than a number of bytes. */
 export class Pages<Query extends PageParameters> {
   private readonly groups: ReadonlyMap<number, Batcher<bigint, readonly Row[]>>;
-  private table: Table | undefined;
+  private sql: PageStatements | undefined;
 
   constructor(private readonly options: PagesOptions<Query>) {
     const { shares, tracer } = options;
@@ -90,56 +88,46 @@ export class Pages<Query extends PageParameters> {
   ): Promise<Page<Query>> {
     const { limit, after } = parameters;
     if (after === MAX_INT64) return new Page([], undefined, parameters);
-    const used = this.usedFilters(parameters);
-    const query: PageQuery = {
-      start: after === undefined ? MIN_INT64 : after + 1n,
-      limit,
-      conditions: used.map(
-        ([name, filter]) =>
-          (parameter, start) =>
-            filter.where(parameters[name], parameter, start),
-      ),
-      order: used.find(([, { order }]) => order !== undefined)?.[1].order,
-      maxBytes,
-    };
-    const found = used.some(([, { isSearch }]) => isSearch)
+    const filters = this.usedFilters(parameters);
+    const start = after === undefined ? MIN_INT64 : after + 1n;
+    const query = { start, limit, filters, maxBytes };
+    const found = filters.some(([{ isSearch }]) => isSearch)
       ? await this.options.shares.searches.run(() => this.search(query))
       : ((await this.findInGroup(query)) ?? (await slots.run(() => this.find(query))));
     return this.pageOf(found, parameters, maxBytes);
   }
 
-  private usedFilters(parameters: Query) {
+  private usedFilters(parameters: Query): readonly UsedFilter[] {
     const filters = Object.entries(this.options.filters) as [keyof Query, Filter<unknown>][];
-    return filters.filter(([name]) => parameters[name] !== undefined);
+    return filters
+      .map(([name, filter]) => [filter, parameters[name]] as const)
+      .filter(([, value]) => value !== undefined);
   }
 
-  private pageOf(
-    { rows, first, isWhole }: FoundRows,
-    parameters: Query,
-    maxBytes: number,
-  ): Page<Query> {
-    const { columns, idAt } = this.connected;
+  private pageOf({ rows, isWhole }: FoundRows, parameters: Query, maxBytes: number): Page<Query> {
+    const { statements } = this;
     const items: string[] = [];
     let length = 0;
     for (const row of rows) {
       // JSON has up to six characters for a byte of text.
       if (length > maxBytes) break;
-      const item = rowToJson(columns, row, first);
+      const item = rowToJson(statements.columns, row);
       length += item.length;
       items.push(item);
     }
     const isLast = isWhole && items.length === rows.length;
-    const last = rows[items.length - 1]?.[first + idAt];
-    return new Page(items, isLast ? undefined : parseInt64(String(last)), parameters);
+    const last = rows[items.length - 1];
+    const next = isLast || last === undefined ? undefined : statements.idOf(last);
+    return new Page(items, next, parameters);
   }
 
   /** A page together with other pages; `undefined` if it has a filter, a rare size or long rows. */
   private async findInGroup(query: PageQuery): Promise<FoundRows | undefined> {
-    const { start, limit, conditions } = query;
-    const group = conditions.length === 0 ? this.groups.get(limit) : undefined;
+    const { start, limit, filters } = query;
+    const group = filters.length === 0 ? this.groups.get(limit) : undefined;
     // Citus does not join a distributed table in this way.
     if (group === undefined || this.options.statements.isDistributed) return undefined;
-    return shortPage(await group.add(start), limit, 2);
+    return shortPage(await group.add(start), limit);
   }
 
   private async readGroup(
@@ -147,27 +135,26 @@ export class Pages<Query extends PageParameters> {
     limit: number,
   ): Promise<readonly (readonly Row[])[]> {
     const pages: Row[][] = starts.map(() => []);
-    const statement = this.connected.statements.group(starts, limit);
-    const rows = await this.options.statements.rows<Row>(statement);
-    for (const row of rows) pages[Number(row[0]) - 1]!.push(row);
+    const rows = await this.options.statements.rows<Row>(this.statements.group(starts, limit));
+    for (const row of rows) pages[Number(row.at(-1)) - 1]!.push(row);
     return pages;
   }
 
   /** Returns the first rows that match: at most `limit`, and at least one if there is any. */
   private async find(query: PageQuery): Promise<FoundRows> {
-    const { statements: sql } = this.connected;
     const { statements } = this.options;
-    const page = shortPage(await statements.rows<Row>(sql.short(query)), query.limit, 1);
+    const page = shortPage(await statements.rows(this.statements.short(query)), query.limit);
     if (page !== undefined) return page;
-    const rows = await statements.rows<Row>(sql.bounded(query));
-    return { rows, first: 1, isWhole: rows.length === Number(rows[0]?.[0] ?? 0) };
+    const rows = await statements.rows(this.statements.bounded(query));
+    return { rows, isWhole: rows.length === Number(rows[0]?.[0] ?? 0) };
   }
 
   private async search(query: PageQuery): Promise<FoundRows> {
     try {
       return await this.find(query);
     } catch (error) {
-      if (isTooSlow(error) && (await this.isResponsive())) {
+      const isTooSlow = error instanceof PlantStoreError && error.kind === ERRORS.databaseTooSlow;
+      if (isTooSlow && (await this.isResponsive())) {
         throw new PlantStoreError(ERRORS.searchTooSlow, TOO_SLOW);
       }
       throw error;
@@ -176,36 +163,18 @@ export class Pages<Query extends PageParameters> {
 
   private async isResponsive(): Promise<boolean> {
     const begin = performance.now();
-    await this.find({ start: MIN_INT64, limit: 1, conditions: [], order: undefined, maxBytes: 1 });
+    await this.find({ start: MIN_INT64, limit: 1, filters: [], maxBytes: 1 });
     return performance.now() - begin < RESPONSIVE;
   }
 
-  private get connected(): Table {
-    return (this.table ??= tableOf(this.options.columns(), this.options.dto));
+  /** Known when the database is connected. */
+  private get statements(): PageStatements {
+    return (this.sql ??= new PageStatements(this.options.columns(), this.options.dto));
   }
 }
 
-/** What is known when the database is connected. */
-interface Table {
-  readonly columns: readonly EntityColumn[];
-  /** The position of the id among the columns. */
-  readonly idAt: number;
-  readonly statements: PageStatements;
-}
-
-function tableOf(table: EntityColumns, dto: Type): Table {
-  const columns = table.of(dto);
-  const idAt = columns.indexOf(table.key);
-  if (idAt === -1) throw new TypeError(`${dto.name} must have the member "id"`);
-  return { columns, idAt, statements: new PageStatements(table, columns) };
-}
-
-/** The rows of a short page; `undefined` if one of them is long, as the value before its columns tells. */
-function shortPage(rows: readonly Row[], limit: number, first: number): FoundRows | undefined {
-  if (rows.some((row) => row[first - 1])) return undefined;
-  return { rows: rows.slice(0, limit), first, isWhole: rows.length <= limit };
-}
-
-function isTooSlow(error: unknown): boolean {
-  return error instanceof PlantStoreError && error.kind === ERRORS.databaseTooSlow;
+/** The rows of a short page; `undefined` if one of them is long, as its first value tells. */
+function shortPage(rows: readonly Row[], limit: number): FoundRows | undefined {
+  if (rows.some(([isLong]) => isLong)) return undefined;
+  return { rows: rows.slice(0, limit), isWhole: rows.length <= limit };
 }

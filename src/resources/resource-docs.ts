@@ -3,24 +3,16 @@ import { ApiOperation } from '@nestjs/swagger';
 import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
 
-/** A named example of a resource. The ids are of JSON: a number, or a bigint where a number would be rounded. */
-export interface Example {
-  readonly summary: string;
+/** Named examples of a value, in the form of OpenAPI. */
+export type Examples<Value extends object = object> = Readonly<
+  Record<string, { readonly summary: string; readonly value: Value }>
+>;
+
+/** An example with its id, of JSON: a number, or a bigint where a number would be rounded. */
+export interface StoredExample {
   readonly id: number | bigint;
-  /** The members besides the id. */
-  readonly content: object;
+  readonly [member: string]: unknown;
 }
-
-/** A change of {@link ResourceDocs.changed}. */
-export interface ChangeExample {
-  readonly summary: string;
-  /** The body of the change. */
-  readonly body: object;
-  /** The members besides the id after the change. */
-  readonly content: object;
-}
-
-export type Examples<Value> = Readonly<Record<string, Value>>;
 
 /**
  * What the documentation says of a resource. Requests with the examples succeed if they are sent in the order of the
@@ -47,11 +39,12 @@ export interface ResourceDocs {
     /** Further failures of creates and changes. */
     readonly others?: readonly ErrorKind[];
   };
-  readonly examples: Examples<Example>;
+  readonly examples: Examples<StoredExample>;
   /** The id of the example that is replaced, changed and removed. */
   readonly changed: number;
-  readonly replacements: Examples<ChangeExample>;
-  readonly patches: Examples<ChangeExample>;
+  /** Without the id. */
+  readonly replacements: Examples;
+  readonly patches: Examples;
   /** Two rows to import, and the beginning of a line that is refused because members are missing. */
   readonly imported: readonly [object, object];
   readonly refused: { readonly body: readonly [object, object]; readonly message: string };

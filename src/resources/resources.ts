@@ -56,13 +56,12 @@ export interface Resource<
 > {
   readonly creates: GroupCreate<Dto>;
   readonly lookups: GroupLookup<Entity>;
-  readonly changes: Changes<Entity, Dto>;
+  readonly changes: Changes<Entity>;
   readonly pages: Pages<Query>;
   readonly imports: Imports<Dto>;
   readonly exports: Exports<Query>;
   /** The members of a DTO, by default of that with all members. Null is left out. */
-  represent(entity: Entity | Dto): Dto;
-  represent<Other>(entity: Entity | Dto, dto: Type<Other>): Other;
+  represent<Other = Dto>(entity: Entity | Dto, dto?: Type<Other>): Other;
 }
 
 /** Makes the parts of which resources consist. */
@@ -97,16 +96,13 @@ export class Resources implements OnModuleInit {
       dto,
       imported = dto,
       filters,
-      constraints,
+      constraints = {},
       onCreated = () => {},
     }: ResourceOptions<Content<Entity> & Identified, Query>,
   ): Resource<Entity, Content<Entity> & Identified, Query> {
     const { dataSource, statements, shares, transactions, metrics, tracer, logger } = this;
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
-    const represent = (content: object, dtoClass: Type = dto) =>
-      contentOf(columns().of(dtoClass), content) as Content<Entity> & Identified;
-    const members = () => columns().of(dto);
     this.checks.push(() => requireSameOptions(columns(), dto));
     const base = { columns, constraints, statements, shares, metrics, tracer, dataSource };
     const creates = new GroupCreate({ ...base, resource: name, onCreated });
@@ -114,9 +110,10 @@ export class Resources implements OnModuleInit {
     return {
       creates,
       pages,
-      represent: represent as Resource<Entity, Content<Entity> & Identified, Query>['represent'],
+      represent: <Other>(row: object, dtoClass?: Type<Other>) =>
+        contentOf(columns().of(dtoClass ?? dto), row) as Other,
       lookups: new GroupLookup<Entity>({ ...base, slots: this.longSlots }),
-      changes: new Changes({ ...base, entity, represent, transactions, members }),
+      changes: new Changes({ ...base, entity, dto, transactions }),
       imports: new Imports({ dto: imported, creates, tracer, logger, slots: this.importSlots }),
       exports: new Exports({ pages, shares, tracer, slots: this.exportSlots }),
     };
