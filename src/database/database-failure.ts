@@ -57,24 +57,6 @@ export class ReadOnlyError extends Error {
   }
 }
 
-/** The server is a primary of the past: a standby was promoted since, and has rows that this server lacks. */
-export class OutdatedPrimaryError extends Error {
-  override readonly name = 'OutdatedPrimaryError';
-
-  constructor(timeline: number, newest: number) {
-    super(`the server is on timeline ${timeline}, but timeline ${newest} exists`);
-  }
-}
-
-/** The server, or the network to it, has not replied to a statement in time. */
-export class ReplyTimeoutError extends Error {
-  override readonly name = 'ReplyTimeoutError';
-
-  constructor(milliseconds: number) {
-    super(`no reply within ${milliseconds} ms`);
-  }
-}
-
 /** None of several hosts is a primary that answers. */
 export class NoPrimaryError extends Error {
   override readonly name = 'NoPrimaryError';

@@ -1,11 +1,6 @@
 import { Client, DatabaseError } from 'pg';
 import type { ClientConfig, QueryArrayConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
-import {
-  ReadOnlyError,
-  ReplyTimeoutError,
-  RolledBackError,
-  StandbyError,
-} from '../database-failure.js';
+import { ReadOnlyError, RolledBackError, StandbyError } from '../database-failure.js';
 import { DATABASE_LIMITS } from '../limits.js';
 
 /** Runs the statements of a connection, and observes their results. */
@@ -13,7 +8,7 @@ export interface StatementRunner {
   run<T>(client: PoolClient, text: string, send: () => Promise<T>): Promise<T>;
 
   /** The reply to a statement is late. The connection will be closed when a new connection could have been tried. */
-  onSilence(): void;
+  onSilence(failure: Error): void;
 }
 
 type OnResult<Row extends QueryResultRow> = (
@@ -183,9 +178,10 @@ export class PoolClient extends CallbackClient {
     const probe = Math.min(DATABASE_LIMITS.connection, this.replyTimeout / 3);
     const isCommit = (typeof statement === 'string' ? statement : statement.text) === 'COMMIT';
     let timer = setTimeout(() => {
-      this.runner?.onSilence();
+      const failure = new Error(`no reply within ${this.replyTimeout} ms`);
+      this.runner?.onSilence(failure);
       // A connection without a reply is closed: its next user would wait behind this statement.
-      timer = setTimeout(() => this.abandon(new ReplyTimeoutError(this.replyTimeout)), probe);
+      timer = setTimeout(() => this.abandon(failure), probe);
     }, this.replyTimeout - probe);
     try {
       return await new Promise((resolve, reject) => {
