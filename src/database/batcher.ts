@@ -27,7 +27,7 @@ const MAX_WAITING = { rows: 1_000, characters: 50_000_000 };
 /** Longest time of an item in the queue, in milliseconds. Then the client should rather retry. */
 const MAX_WAIT = 2_000;
 
-/** Longest time of an item in total, in milliseconds. */
+/** Longest time of an item in total, in milliseconds. Its waits have timeouts of their own, which add up. */
 const MAX_TIME = DATABASE_LIMITS.reply;
 
 /**
@@ -54,24 +54,15 @@ interface Waiting<Item, Result> {
   readonly item: Item;
   readonly characters: number;
   readonly since: number;
+  /** Refuses the item after {@link MAX_TIME}. */
+  readonly timer: NodeJS.Timeout;
   /** The span of the request, if tracing is on. */
   readonly spans: readonly Span[];
   resolve(result: Result): void;
   reject(failure: unknown): void;
 }
 
-/** What a group has cost so far. */
-interface Halving {
-  since: number;
-  statements: number;
-  failuresInARow: number;
-  /** Whether rows are locked by another transaction. */
-  isLocked: boolean;
-  /** Whether some of the rows were performed. */
-  hasPerformed: boolean;
-  /** Whether the database has refused rows and may store others. */
-  isPartial: boolean;
-}
+type Group<Item, Result> = readonly Waiting<Item, Result>[];
 
 /**
  * Performs items in groups. Items that arrive while other groups run share a round trip and a commit, which cost far
@@ -81,6 +72,7 @@ export class Batcher<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
   private waitingCharacters = 0;
   private running = 0;
+  private readonly mostRows: number;
   private maxRows: number;
   private nextSend: NodeJS.Immediate | undefined;
   private nextTimeout: NodeJS.Timeout | undefined;
@@ -88,11 +80,8 @@ export class Batcher<Item, Result> {
   private stuck = false;
 
   constructor(private readonly options: BatcherOptions<Item, Result>) {
+    this.mostRows = options.maxRows ?? MAX_GROUP.rows;
     this.maxRows = Math.min(FIRST_ROWS, this.mostRows);
-  }
-
-  private get mostRows(): number {
-    return this.options.maxRows ?? MAX_GROUP.rows;
   }
 
   get queue(): QueueUse {
@@ -116,8 +105,11 @@ export class Batcher<Item, Result> {
         reject(new PlantStoreError(ERRORS.overloaded));
         return;
       }
+      const since = performance.now();
+      const tooLate = () => reject(new PlantStoreError(ERRORS.databaseTooSlow));
+      const timer = setTimeout(tooLate, MAX_TIME).unref();
       const spans = this.options.tracer.served();
-      this.waiting.push({ item, characters, since: performance.now(), spans, resolve, reject });
+      this.waiting.push({ item, characters, since, timer, spans, resolve, reject });
       this.waitingCharacters += characters;
       // Reads all requests that have arrived before it sends a group.
       this.nextSend ??= setImmediate(() => {
@@ -148,19 +140,11 @@ export class Batcher<Item, Result> {
     }
   }
 
-  private async send(group: readonly Waiting<Item, Result>[]): Promise<void> {
+  private async send(group: Group<Item, Result>): Promise<void> {
     const start = performance.now();
-    const stopTimer = refuseExpired(group);
-    const halving: Halving = {
-      since: start,
-      statements: 0,
-      failuresInARow: 0,
-      isLocked: false,
-      hasPerformed: false,
-      isPartial: false,
-    };
+    const halving = beginHalving();
     const failure = await this.commit(group, halving);
-    stopTimer();
+    for (const { timer } of group) clearTimeout(timer);
     this.running -= 1;
     // A lock that every row of a group waits for is one on the table: others would only wait for it as well.
     if (halving.isLocked && !halving.hasPerformed && group.length > 1) this.stuck = true;
@@ -184,7 +168,7 @@ export class Batcher<Item, Result> {
   }
 
   /** Removes the oldest items from the queue, as many as fit into a group. */
-  private nextGroup(): Waiting<Item, Result>[] {
+  private nextGroup(): Group<Item, Result> {
     let characters = 0;
     const tooMany = this.waiting.findIndex((entry, index) => {
       characters += entry.characters;
@@ -193,7 +177,7 @@ export class Batcher<Item, Result> {
     return this.dequeue(tooMany === -1 ? this.waiting.length : tooMany);
   }
 
-  private dequeue(count: number): Waiting<Item, Result>[] {
+  private dequeue(count: number): Group<Item, Result> {
     const entries = this.waiting.splice(0, count);
     for (const { characters } of entries) this.waitingCharacters -= characters;
     return entries;
@@ -202,9 +186,11 @@ export class Batcher<Item, Result> {
   /** Refuses items that have waited too long, and checks again as long as items wait. */
   private refuseTimedOut(): void {
     const latest = performance.now() - MAX_WAIT;
-    const inTime = this.waiting.findIndex(({ since }) => since > latest);
-    const late = this.dequeue(inTime === -1 ? this.waiting.length : inTime);
-    for (const entry of late) entry.reject(new PlantStoreError(ERRORS.overloaded));
+    const late = this.dequeue(this.waiting.filter(({ since }) => since <= latest).length);
+    for (const { timer, reject } of late) {
+      clearTimeout(timer);
+      reject(new PlantStoreError(ERRORS.overloaded));
+    }
     // Further items would only time out as well.
     this.stuck ||= late.length > 0;
     const [oldest] = this.waiting;
@@ -218,21 +204,14 @@ export class Batcher<Item, Result> {
    *
    * @returns `undefined` if the group succeeded or single rows were refused; otherwise the failure that ended it
    */
-  private async commit(
-    group: readonly Waiting<Item, Result>[],
-    halving: Halving,
-  ): Promise<unknown> {
+  private async commit(group: Group<Item, Result>, halving: Halving): Promise<unknown> {
     const { tracer, perform } = this.options;
     try {
       const isRetry = halving.statements > 0;
       halving.statements += 1;
+      const items = group.map(({ item }) => item);
       const spans = group.flatMap((entry) => entry.spans);
-      const results = await tracer.serving(spans, () =>
-        perform(
-          group.map(({ item }) => item),
-          isRetry,
-        ),
-      );
+      const results = await tracer.serving(spans, () => perform(items, isRetry));
       for (const [index, entry] of group.entries()) entry.resolve(results[index]!);
       halving.failuresInARow = 0;
       halving.hasPerformed = true;
@@ -257,6 +236,23 @@ function isPoolExhausted(failure: unknown): boolean {
   return failure instanceof PlantStoreError && failure.kind === ERRORS.poolExhausted;
 }
 
+/** What a group has cost so far. */
+type Halving = ReturnType<typeof beginHalving>;
+
+function beginHalving() {
+  return {
+    since: performance.now(),
+    statements: 0,
+    failuresInARow: 0,
+    /** Whether rows are locked by another transaction. */
+    isLocked: false,
+    /** Whether some of the rows were performed. */
+    hasPerformed: false,
+    /** Whether the database has refused rows and may store others. */
+    isPartial: false,
+  };
+}
+
 /** Whether the database may store other rows of a group, and the group has not reached its limits. */
 function canBePartial(failure: unknown, halving: Halving): boolean {
   if (!(failure instanceof RefusedStatementError && failure.canBePartial)) return false;
@@ -272,24 +268,4 @@ function canBePartial(failure: unknown, halving: Halving): boolean {
     performance.now() - halving.since < MAX_HALVING.milliseconds;
   halving.isPartial ||= isWithinLimits;
   return isWithinLimits;
-}
-
-/**
- * Refuses items of a running group {@link MAX_TIME} after they were added. Their waits in the queue, for a connection and
- * for the statement have timeouts of their own, which add up.
- *
- * @returns stops the timer
- */
-function refuseExpired(group: readonly Waiting<unknown, never>[]): () => void {
-  const wait = (since: number) => setTimeout(refuse, since + MAX_TIME - performance.now()).unref();
-  const refuse = (): void => {
-    const latest = performance.now() - MAX_TIME;
-    for (const entry of group) {
-      if (entry.since <= latest) entry.reject(new PlantStoreError(ERRORS.databaseTooSlow));
-    }
-    const next = group.find(({ since }) => since > latest);
-    if (next !== undefined) timer = wait(next.since);
-  };
-  let timer = wait(group[0]!.since);
-  return () => clearTimeout(timer);
 }
