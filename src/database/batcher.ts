@@ -53,9 +53,8 @@ export interface BatcherOptions<Item, Result> {
 interface Waiting<Item, Result> {
   readonly item: Item;
   readonly characters: number;
-  readonly since: number;
-  /** Refuses the item after {@link MAX_TIME}. */
-  readonly timer: NodeJS.Timeout;
+  /** Refuses the item in time. */
+  timer: NodeJS.Timeout;
   /** The span of the request, if tracing is on. */
   readonly spans: readonly Span[];
   resolve(result: Result): void;
@@ -75,7 +74,6 @@ export class Batcher<Item, Result> {
   private readonly mostRows: number;
   private maxRows: number;
   private nextSend: NodeJS.Immediate | undefined;
-  private nextTimeout: NodeJS.Timeout | undefined;
   /** Items have timed out in the queue or on a lock of the table, and no group has succeeded since. */
   private stuck = false;
 
@@ -105,11 +103,15 @@ export class Batcher<Item, Result> {
         reject(new PlantStoreError(ERRORS.overloaded));
         return;
       }
-      const since = performance.now();
-      const tooLate = () => reject(new PlantStoreError(ERRORS.databaseTooSlow));
-      const timer = setTimeout(tooLate, MAX_TIME).unref();
-      const spans = this.options.tracer.served();
-      this.waiting.push({ item, characters, since, timer, spans, resolve, reject });
+      const entry: Waiting<Item, Result> = {
+        item,
+        characters,
+        timer: setTimeout(() => this.refuseWaiting(entry), MAX_WAIT).unref(),
+        spans: this.options.tracer.served(),
+        resolve,
+        reject,
+      };
+      this.waiting.push(entry);
       this.waitingCharacters += characters;
       // Reads all requests that have arrived before it sends a group.
       this.nextSend ??= setImmediate(() => {
@@ -130,11 +132,7 @@ export class Batcher<Item, Result> {
   }
 
   private sendNext(): void {
-    while (this.waiting.length > 0) {
-      if (this.running === MAX_RUNNING) {
-        this.nextTimeout ??= setTimeout(() => this.refuseTimedOut(), MAX_WAIT).unref();
-        return;
-      }
+    while (this.waiting.length > 0 && this.running < MAX_RUNNING) {
       this.running += 1;
       void this.send(this.nextGroup());
     }
@@ -174,28 +172,24 @@ export class Batcher<Item, Result> {
       characters += entry.characters;
       return index === this.maxRows || (index > 0 && characters > MAX_GROUP.characters);
     });
-    return this.dequeue(tooMany === -1 ? this.waiting.length : tooMany);
+    const group = this.waiting.splice(0, tooMany === -1 ? this.waiting.length : tooMany);
+    for (const entry of group) this.waitingCharacters -= entry.characters;
+    return group;
   }
 
-  private dequeue(count: number): Group<Item, Result> {
-    const entries = this.waiting.splice(0, count);
-    for (const { characters } of entries) this.waitingCharacters -= characters;
-    return entries;
-  }
-
-  /** Refuses items that have waited too long, and checks again as long as items wait. */
-  private refuseTimedOut(): void {
-    const latest = performance.now() - MAX_WAIT;
-    const late = this.dequeue(this.waiting.filter(({ since }) => since <= latest).length);
-    for (const { timer, reject } of late) {
-      clearTimeout(timer);
-      reject(new PlantStoreError(ERRORS.overloaded));
+  /** Refuses an item that has waited for {@link MAX_WAIT}, or, if its group runs, the rest of {@link MAX_TIME} later. */
+  private refuseWaiting(entry: Waiting<Item, Result>): void {
+    const index = this.waiting.indexOf(entry);
+    if (index === -1) {
+      const refuse = () => entry.reject(new PlantStoreError(ERRORS.databaseTooSlow));
+      entry.timer = setTimeout(refuse, MAX_TIME - MAX_WAIT).unref();
+      return;
     }
+    this.waiting.splice(index, 1);
+    this.waitingCharacters -= entry.characters;
+    entry.reject(new PlantStoreError(ERRORS.overloaded));
     // Further items would only time out as well.
-    this.stuck ||= late.length > 0;
-    const [oldest] = this.waiting;
-    this.nextTimeout =
-      oldest && setTimeout(() => this.refuseTimedOut(), oldest.since - latest).unref();
+    this.stuck = true;
   }
 
   /**
