@@ -27,7 +27,7 @@ const MAX_WAITING = { rows: 1_000, characters: 50_000_000 };
 /** Longest time of an item in the queue, in milliseconds. Then the client should rather retry. */
 const MAX_WAIT = 2_000;
 
-/** Longest time of an item in total, in milliseconds. */
+/** Longest time of an item in total, in milliseconds. Its waits have timeouts of their own, which add up. */
 const MAX_TIME = DATABASE_LIMITS.reply;
 
 /**
@@ -53,25 +53,15 @@ export interface BatcherOptions<Item, Result> {
 interface Waiting<Item, Result> {
   readonly item: Item;
   readonly characters: number;
-  readonly since: number;
+  /** Refuses the item in time. */
+  timer: NodeJS.Timeout;
   /** The span of the request, if tracing is on. */
   readonly spans: readonly Span[];
   resolve(result: Result): void;
   reject(failure: unknown): void;
 }
 
-/** What a group has cost so far. */
-interface Halving {
-  since: number;
-  statements: number;
-  failuresInARow: number;
-  /** Whether rows are locked by another transaction. */
-  isLocked: boolean;
-  /** Whether some of the rows were performed. */
-  hasPerformed: boolean;
-  /** Whether the database has refused rows and may store others. */
-  isPartial: boolean;
-}
+type Group<Item, Result> = readonly Waiting<Item, Result>[];
 
 /**
  * Performs items in groups. Items that arrive while other groups run share a round trip and a commit, which cost far
@@ -81,18 +71,15 @@ export class Batcher<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
   private waitingCharacters = 0;
   private running = 0;
+  private readonly mostRows: number;
   private maxRows: number;
   private nextSend: NodeJS.Immediate | undefined;
-  private nextTimeout: NodeJS.Timeout | undefined;
   /** Items have timed out in the queue or on a lock of the table, and no group has succeeded since. */
   private stuck = false;
 
   constructor(private readonly options: BatcherOptions<Item, Result>) {
+    this.mostRows = options.maxRows ?? MAX_GROUP.rows;
     this.maxRows = Math.min(FIRST_ROWS, this.mostRows);
-  }
-
-  private get mostRows(): number {
-    return this.options.maxRows ?? MAX_GROUP.rows;
   }
 
   get queue(): QueueUse {
@@ -116,8 +103,15 @@ export class Batcher<Item, Result> {
         reject(new PlantStoreError(ERRORS.overloaded));
         return;
       }
-      const spans = this.options.tracer.served();
-      this.waiting.push({ item, characters, since: performance.now(), spans, resolve, reject });
+      const entry: Waiting<Item, Result> = {
+        item,
+        characters,
+        timer: setTimeout(() => this.refuseWaiting(entry), MAX_WAIT).unref(),
+        spans: this.options.tracer.served(),
+        resolve,
+        reject,
+      };
+      this.waiting.push(entry);
       this.waitingCharacters += characters;
       // Reads all requests that have arrived before it sends a group.
       this.nextSend ??= setImmediate(() => {
@@ -138,29 +132,17 @@ export class Batcher<Item, Result> {
   }
 
   private sendNext(): void {
-    while (this.waiting.length > 0) {
-      if (this.running === MAX_RUNNING) {
-        this.nextTimeout ??= setTimeout(() => this.refuseTimedOut(), MAX_WAIT).unref();
-        return;
-      }
+    while (this.waiting.length > 0 && this.running < MAX_RUNNING) {
       this.running += 1;
       void this.send(this.nextGroup());
     }
   }
 
-  private async send(group: readonly Waiting<Item, Result>[]): Promise<void> {
+  private async send(group: Group<Item, Result>): Promise<void> {
     const start = performance.now();
-    const stopTimer = refuseExpired(group);
-    const halving: Halving = {
-      since: start,
-      statements: 0,
-      failuresInARow: 0,
-      isLocked: false,
-      hasPerformed: false,
-      isPartial: false,
-    };
+    const halving = beginHalving();
     const failure = await this.commit(group, halving);
-    stopTimer();
+    for (const { timer } of group) clearTimeout(timer);
     this.running -= 1;
     // A lock that every row of a group waits for is one on the table: others would only wait for it as well.
     if (halving.isLocked && !halving.hasPerformed && group.length > 1) this.stuck = true;
@@ -184,32 +166,30 @@ export class Batcher<Item, Result> {
   }
 
   /** Removes the oldest items from the queue, as many as fit into a group. */
-  private nextGroup(): Waiting<Item, Result>[] {
+  private nextGroup(): Group<Item, Result> {
     let characters = 0;
     const tooMany = this.waiting.findIndex((entry, index) => {
       characters += entry.characters;
       return index === this.maxRows || (index > 0 && characters > MAX_GROUP.characters);
     });
-    return this.dequeue(tooMany === -1 ? this.waiting.length : tooMany);
+    const group = this.waiting.splice(0, tooMany === -1 ? this.waiting.length : tooMany);
+    for (const entry of group) this.waitingCharacters -= entry.characters;
+    return group;
   }
 
-  private dequeue(count: number): Waiting<Item, Result>[] {
-    const entries = this.waiting.splice(0, count);
-    for (const { characters } of entries) this.waitingCharacters -= characters;
-    return entries;
-  }
-
-  /** Refuses items that have waited too long, and checks again as long as items wait. */
-  private refuseTimedOut(): void {
-    const latest = performance.now() - MAX_WAIT;
-    const inTime = this.waiting.findIndex(({ since }) => since > latest);
-    const late = this.dequeue(inTime === -1 ? this.waiting.length : inTime);
-    for (const entry of late) entry.reject(new PlantStoreError(ERRORS.overloaded));
+  /** Refuses an item that has waited for {@link MAX_WAIT}, or, if its group runs, the rest of {@link MAX_TIME} later. */
+  private refuseWaiting(entry: Waiting<Item, Result>): void {
+    const index = this.waiting.indexOf(entry);
+    if (index === -1) {
+      const refuse = () => entry.reject(new PlantStoreError(ERRORS.databaseTooSlow));
+      entry.timer = setTimeout(refuse, MAX_TIME - MAX_WAIT).unref();
+      return;
+    }
+    this.waiting.splice(index, 1);
+    this.waitingCharacters -= entry.characters;
+    entry.reject(new PlantStoreError(ERRORS.overloaded));
     // Further items would only time out as well.
-    this.stuck ||= late.length > 0;
-    const [oldest] = this.waiting;
-    this.nextTimeout =
-      oldest && setTimeout(() => this.refuseTimedOut(), oldest.since - latest).unref();
+    this.stuck = true;
   }
 
   /**
@@ -218,21 +198,14 @@ export class Batcher<Item, Result> {
    *
    * @returns `undefined` if the group succeeded or single rows were refused; otherwise the failure that ended it
    */
-  private async commit(
-    group: readonly Waiting<Item, Result>[],
-    halving: Halving,
-  ): Promise<unknown> {
+  private async commit(group: Group<Item, Result>, halving: Halving): Promise<unknown> {
     const { tracer, perform } = this.options;
     try {
       const isRetry = halving.statements > 0;
       halving.statements += 1;
+      const items = group.map(({ item }) => item);
       const spans = group.flatMap((entry) => entry.spans);
-      const results = await tracer.serving(spans, () =>
-        perform(
-          group.map(({ item }) => item),
-          isRetry,
-        ),
-      );
+      const results = await tracer.serving(spans, () => perform(items, isRetry));
       for (const [index, entry] of group.entries()) entry.resolve(results[index]!);
       halving.failuresInARow = 0;
       halving.hasPerformed = true;
@@ -257,6 +230,23 @@ function isPoolExhausted(failure: unknown): boolean {
   return failure instanceof PlantStoreError && failure.kind === ERRORS.poolExhausted;
 }
 
+/** What a group has cost so far. */
+type Halving = ReturnType<typeof beginHalving>;
+
+function beginHalving() {
+  return {
+    since: performance.now(),
+    statements: 0,
+    failuresInARow: 0,
+    /** Whether rows are locked by another transaction. */
+    isLocked: false,
+    /** Whether some of the rows were performed. */
+    hasPerformed: false,
+    /** Whether the database has refused rows and may store others. */
+    isPartial: false,
+  };
+}
+
 /** Whether the database may store other rows of a group, and the group has not reached its limits. */
 function canBePartial(failure: unknown, halving: Halving): boolean {
   if (!(failure instanceof RefusedStatementError && failure.canBePartial)) return false;
@@ -272,24 +262,4 @@ function canBePartial(failure: unknown, halving: Halving): boolean {
     performance.now() - halving.since < MAX_HALVING.milliseconds;
   halving.isPartial ||= isWithinLimits;
   return isWithinLimits;
-}
-
-/**
- * Refuses items of a running group {@link MAX_TIME} after they were added. Their waits in the queue, for a connection and
- * for the statement have timeouts of their own, which add up.
- *
- * @returns stops the timer
- */
-function refuseExpired(group: readonly Waiting<unknown, never>[]): () => void {
-  const wait = (since: number) => setTimeout(refuse, since + MAX_TIME - performance.now()).unref();
-  const refuse = (): void => {
-    const latest = performance.now() - MAX_TIME;
-    for (const entry of group) {
-      if (entry.since <= latest) entry.reject(new PlantStoreError(ERRORS.databaseTooSlow));
-    }
-    const next = group.find(({ since }) => since > latest);
-    if (next !== undefined) timer = wait(next.since);
-  };
-  let timer = wait(group[0]!.since);
-  return () => clearTimeout(timer);
 }

@@ -41,8 +41,6 @@ export function isOutage(error: unknown): error is Error {
 
 /** The server is a standby. Its data may be behind the primary's, so it must not answer queries. */
 export class StandbyError extends Error {
-  override readonly name = 'StandbyError';
-
   constructor() {
     super('the server is a standby');
   }
@@ -50,35 +48,13 @@ export class StandbyError extends Error {
 
 /** The sessions of the server are read-only, although `DATABASE_URL` asks for a server that takes writes. */
 export class ReadOnlyError extends Error {
-  override readonly name = 'ReadOnlyError';
-
   constructor() {
     super('the sessions of the server are read-only');
   }
 }
 
-/** The server is a primary of the past: a standby was promoted since, and has rows that this server lacks. */
-export class OutdatedPrimaryError extends Error {
-  override readonly name = 'OutdatedPrimaryError';
-
-  constructor(timeline: number, newest: number) {
-    super(`the server is on timeline ${timeline}, but timeline ${newest} exists`);
-  }
-}
-
-/** The server, or the network to it, has not replied to a statement in time. */
-export class ReplyTimeoutError extends Error {
-  override readonly name = 'ReplyTimeoutError';
-
-  constructor(milliseconds: number) {
-    super(`no reply within ${milliseconds} ms`);
-  }
-}
-
 /** None of several hosts is a primary that answers. */
 export class NoPrimaryError extends Error {
-  override readonly name = 'NoPrimaryError';
-
   /** @param failures by host and port */
   constructor(readonly failures: ReadonlyMap<string, unknown>) {
     super([...failures].map(([host, error]) => `${host}: ${describeFailure(error)}`).join(', '));
@@ -125,12 +101,12 @@ export function isCausedByRow(failure: unknown): boolean {
 }
 
 /** SQLSTATEs of a statement that took too long, or was in the way of other transactions. Others may succeed. */
-const ENDED_STATES = {
-  '40001': ERRORS.transactionConflict, // serialization failure
-  '40P01': ERRORS.transactionConflict, // deadlock detected
-  '55P03': ERRORS.rowLocked, // lock not available: the lock timeout
-  '57014': ERRORS.databaseTooSlow, // query canceled: the statement timeout
-} as const satisfies Record<string, ErrorKind>;
+const ENDED_STATES: ReadonlyMap<unknown, ErrorKind> = new Map([
+  ['40001', ERRORS.transactionConflict], // serialization failure
+  ['40P01', ERRORS.transactionConflict], // deadlock detected
+  ['55P03', ERRORS.rowLocked], // lock not available: the lock timeout
+  ['57014', ERRORS.databaseTooSlow], // query canceled: the statement timeout
+]);
 
 /**
  * SQLSTATEs with which a server that works can refuse some rows and store others: it cannot reach the server that holds
@@ -142,7 +118,7 @@ const PARTIAL_STATES = /^(08|55P03|57P0[123]|58|XX)/;
 /** The server refused the statement: `database-unavailable`, or a code of {@link ENDED_STATES}. */
 export class RefusedStatementError extends PlantStoreError {
   constructor(readonly state: string | undefined) {
-    super(isEndedState(state) ? ENDED_STATES[state] : ERRORS.databaseUnavailable);
+    super(ENDED_STATES.get(state) ?? ERRORS.databaseUnavailable);
   }
 
   /** Whether the statement can succeed for other rows. */
@@ -151,13 +127,9 @@ export class RefusedStatementError extends PlantStoreError {
   }
 }
 
-function isEndedState(state: string | undefined): state is keyof typeof ENDED_STATES {
-  return state !== undefined && Object.hasOwn(ENDED_STATES, state);
-}
-
 /** Whether the server ended a statement for its time or for other transactions, and goes on with others. */
 export function isEndedByServer(error: unknown): boolean {
-  return error instanceof DatabaseError && isEndedState(error.code);
+  return error instanceof DatabaseError && ENDED_STATES.has(error.code);
 }
 
 /** Whether PostgreSQL rolled a transaction back that may succeed when it is repeated (manual, chapter 13.5). */

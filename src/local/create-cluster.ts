@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -105,7 +104,9 @@ async function runInitdb(
   let errors = '';
   initdb.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
   const hasExited = () => initdb.exitCode !== null || initdb.signalCode !== null;
-  const interrupt = () => void end(groupOf(initdb), ['SIGTERM', 'SIGKILL'], hasExited);
+  // Windows has no process groups.
+  const group = initdb.pid && (process.platform === 'win32' ? initdb.pid : -initdb.pid);
+  const interrupt = () => void end(group, ['SIGTERM', 'SIGKILL'], hasExited);
   signal.addEventListener('abort', interrupt, { once: true });
   if (signal.aborted) interrupt();
   try {
@@ -116,9 +117,4 @@ async function runInitdb(
   } finally {
     signal.removeEventListener('abort', interrupt);
   }
-}
-
-/** The process group of a detached process, as a target of signals. Windows has no process groups. */
-function groupOf({ pid }: ChildProcess): number | undefined {
-  return pid === undefined || process.platform === 'win32' ? pid : -pid;
 }

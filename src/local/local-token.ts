@@ -13,27 +13,21 @@ import { StartupError } from '../errors/startup.error.js';
 export async function localToken(folder: string): Promise<string> {
   const file = join(folder, 'token');
   const remedy = 'restore it, or delete it to get a new token, or set AUTH_TOKEN';
-  const token = await storedToken(file)
-    .then((stored) => stored ?? generateToken(file))
-    .catch((cause: unknown) => {
-      const reason = cause instanceof Error ? cause.message : '';
-      throw new StartupError(`cannot store the token in ${file} (${reason}): ${remedy}`, { cause });
-    });
+  const token = await storedToken(file).catch((cause: unknown) => {
+    const reason = cause instanceof Error ? cause.message : '';
+    throw new StartupError(`cannot store the token in ${file} (${reason}): ${remedy}`, { cause });
+  });
   if (staticToken(token) !== undefined) return token;
   throw new StartupError(`${file} does not contain a valid token: ${remedy}`);
 }
 
-/** The content of the file, if it exists. */
-async function storedToken(file: string): Promise<string | undefined> {
+/** The content of the file, which is made if it does not exist. */
+async function storedToken(file: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-}
-
-async function generateToken(file: string): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   await writeFile(`${file}.new`, `${token}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);

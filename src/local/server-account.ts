@@ -82,14 +82,10 @@ export function spawnAs(
   programArguments: readonly string[],
   options: Pick<SpawnOptions, 'detached' | 'stdio'>,
 ): ChildProcess {
-  const [command = program, ...rest] = [...account.command, program, ...programArguments];
-  const { uid, gid } = account;
-  return spawn(command, rest, {
-    ...options,
-    env: { PATH: process.env['PATH'], LC_ALL: 'C' },
-    ...(uid === undefined ? {} : { uid }),
-    ...(gid === undefined ? {} : { gid }),
-  });
+  const { command, ...user } = account;
+  const [first = program, ...rest] = [...command, program, ...programArguments];
+  const env = { PATH: process.env['PATH'], LC_ALL: 'C' };
+  return spawn(first, rest, { ...options, ...user, env });
 }
 
 async function systemUsers() {

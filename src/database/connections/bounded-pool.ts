@@ -1,5 +1,6 @@
+import type { EventLoopUtilization } from 'node:perf_hooks';
 import { callbackify } from 'node:util';
-import { Pool } from 'pg';
+import { DatabaseError, Pool } from 'pg';
 import type { PoolConfig } from 'pg';
 import type { DataSource } from 'typeorm';
 import { databaseServers } from '../../config/database-url.js';
@@ -9,15 +10,21 @@ import { describeFailure } from '../../observability/describe-failure.js';
 import type { PoolUse } from '../../observability/metrics.js';
 import { operationOf } from '../../observability/tracer.js';
 import type { Observability } from '../../observability/observability.module.js';
-import { isOnlyStandby, ReplyTimeoutError } from '../database-failure.js';
-import { isTimedOut, now, withTimeout } from './connection-timeout.js';
-import type { Moment } from './connection-timeout.js';
-import { Failures } from './failures.js';
+import {
+  isDisconnection,
+  isEndedByServer,
+  isOnlyStandby,
+  isOutage,
+  isReadOnly,
+  RefusedStatementError,
+} from '../database-failure.js';
+import { DATABASE_LIMITS } from '../limits.js';
 import { hostOf } from './find-primary.js';
 import { Outage } from './outage.js';
 import { PoolClient } from './pool-client.js';
 import type { PoolClientConfig, StatementRunner } from './pool-client.js';
-import { Servers } from './servers.js';
+import { Refusals } from './refusals.js';
+import { Servers, withTimeout } from './servers.js';
 
 /** Most requests that may wait for a connection. */
 const MAX_WAITING = 1_000;
@@ -27,6 +34,9 @@ const POOL_TIMEOUT = 'timeout exceeded when trying to connect';
 
 /** A failover is over after this time, in milliseconds. Patroni detects a lost leader after its `ttl`, 30 s by default. */
 const FAILOVER = 60_000;
+
+/** The operation of which a failure to connect is a refusal. */
+const NEW_CONNECTIONS = 'new connections';
 
 export type BoundedPoolOptions = PoolConfig & {
   /** With one host or several. */
@@ -52,14 +62,14 @@ const CallbackPool = Pool as unknown as new (config: object) => Omit<Pool, 'conn
  * last found to be the primary; when it fails, the pool looks for the primary again. A request for a connection waits
  * until a timeout, and fails at once during an outage or after other requests have timed out. Failures are
  * {@link PlantStoreError}s: `pool-exhausted` if all connections are in use, `database-too-slow`, `row-locked` and
- * `transaction-conflict` if the server ended the statement, otherwise `database-unavailable`. Errors that the statement itself has caused are passed on
- * unchanged.
+ * `transaction-conflict` if the server ended the statement, otherwise `database-unavailable`. Errors that the statement
+ * itself has caused are passed on unchanged.
  */
 export class BoundedPool extends CallbackPool implements StatementRunner {
+  declare readonly options: Pool['options'] & PoolClientConfig;
   private readonly observability: Observability;
-  private readonly replyTimeout: number;
   private readonly servers: Servers;
-  private readonly failures: Failures;
+  private readonly refusals: Refusals;
   /** All clients, also those that still connect. */
   private readonly clients = new Set<PoolClient>();
   /** Connections with a session. */
@@ -101,15 +111,9 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       },
       onConnect: (client: PoolClient) => this.adopt(client),
     });
-    this.replyTimeout = options.replyTimeout;
     this.observability = observability;
     this.servers = new Servers(servers, observability.logger);
-    this.failures = new Failures({
-      logger: observability.logger,
-      outage: this.outage,
-      hasSeveralHosts: this.servers.areSeveral,
-      isConnected: () => this.connections.size > 0,
-    });
+    this.refusals = new Refusals(observability.logger);
   }
 
   /** The URL of the host that was last found to be the primary, at first the first host. */
@@ -144,7 +148,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 
   /** A connection to the primary that does not count towards the pool. The caller must close it. */
   async connectApart(applicationName: string): Promise<PoolClient> {
-    const client = new PoolClient({ ...this.clientConfig, application_name: applicationName });
+    const client = new PoolClient({ ...this.options, application_name: applicationName });
     try {
       await this.servers.connect(client);
       return client;
@@ -172,7 +176,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   private checkOut(callback: OnConnection): void {
-    const start = now();
+    const start = performance.eventLoopUtilization();
     super.connect((failure, client, release) => {
       callback(failure && this.connectionFailure(failure, start), client, release);
     });
@@ -189,17 +193,17 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       try {
         const result = await send();
         this.isExhausted = false;
-        this.failures.noteSuccess(operation);
+        this.refusals.noteSuccess(operation);
         return result;
       } catch (error) {
-        throw this.isServing ? this.failures.ofStatement(client, operation, error) : error;
+        throw this.isServing ? this.statementFailure(client, operation, error) : error;
       }
     });
   }
 
   /** Finds out whether the server is silent or only the statement is slow, so that both can be told when it times out. */
-  onSilence(): void {
-    if (this.isServing) this.outage.suspect(new ReplyTimeoutError(this.replyTimeout), false);
+  onSilence(failure: Error): void {
+    if (this.isServing) this.outage.suspect(failure, false);
   }
 
   private async adopt(client: PoolClient): Promise<void> {
@@ -207,7 +211,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.hasCitus = client.hasCitus;
     this.connections.add(client);
     client.once('end', () => this.connections.delete(client));
-    this.failures.noteConnection();
+    this.refusals.noteSuccess(NEW_CONNECTIONS);
   }
 
   /** The failure of a request that would only wait for a timeout. */
@@ -219,18 +223,40 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       : undefined;
   }
 
-  private connectionFailure(failure: Error, start: Moment): Error {
+  private connectionFailure(failure: Error, start: EventLoopUtilization): Error {
     if (!this.isServing) return failure;
     if (failure.message === POOL_TIMEOUT) {
       this.isExhausted = true;
       return new PlantStoreError(ERRORS.poolExhausted);
     }
-    return this.failures.ofConnection(failure, isTimedOut(start));
+    this.noteOutage(NEW_CONNECTIONS, failure, isTimedOut(start));
+    return new PlantStoreError(ERRORS.databaseUnavailable);
+  }
+
+  /** @returns what the request fails with: the error itself if the statement has caused it */
+  private statementFailure(client: PoolClient, operation: string, error: unknown): unknown {
+    if (!isOutage(error)) return error;
+    // A new connection may lead to the new primary. This connection would stay with the standby.
+    if (isReadOnly(error)) void client.end();
+    if (!isEndedByServer(error)) this.noteOutage(operation, error);
+    return error instanceof DatabaseError
+      ? new RefusedStatementError(error.code)
+      : new PlantStoreError(ERRORS.databaseUnavailable);
+  }
+
+  /** @param isTimeout whether the database is unavailable for sure */
+  private noteOutage(operation: string, failure: Error, isTimeout = false): void {
+    // If other connections work, a refused connection is not an outage.
+    const isGone = isDisconnection(failure) || this.connections.size === 0;
+    if (!isGone) this.refusals.noteRefusal(operation, failure);
+    // Another host can be the primary now.
+    const hasMoved = isReadOnly(failure) && this.servers.areSeveral;
+    if (isGone || hasMoved) this.outage.suspect(failure, isTimeout);
   }
 
   /** Looks for the primary. New connections will lead there. */
   private async probe(signal: AbortSignal): Promise<void> {
-    const url = await this.servers.findPrimary(this.clientConfig, signal);
+    const url = await this.servers.findPrimary(this.options, signal);
     if (url === this.url || signal.aborted) return;
     this.options.connectionString = url;
     for (const client of this.clients) client.abandon();
@@ -238,10 +264,15 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       this.observability.logger.info({ server: hostOf(url) }, 'another host is the primary now');
     }
   }
+}
 
-  private get clientConfig(): PoolClientConfig {
-    return { ...this.options, replyTimeout: this.replyTimeout };
-  }
+/**
+ * Whether a wait for a connection since then has timed out. A busy process notices the timeout before it reads an answer
+ * that has long arrived. So the timeout counts only if the event loop was idle for at least half of the time.
+ */
+function isTimedOut(start: EventLoopUtilization): boolean {
+  const { idle, active } = performance.eventLoopUtilization(start);
+  return idle + active >= DATABASE_LIMITS.connection && idle >= active;
 }
 
 /** TypeORM's pool, or `undefined` before the first connection. */

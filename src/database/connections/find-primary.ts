@@ -20,15 +20,14 @@ export async function findPrimary(
   signal: AbortSignal,
 ): Promise<string> {
   const end = new AbortController();
-  const abort = (): void => end.abort();
-  signal.addEventListener('abort', abort, { once: true });
+  const endOrAbort = AbortSignal.any([end.signal, signal]);
   const failures = new Map<string, unknown>();
   const primaries = new Map<string, number>();
   try {
     signal.throwIfAborted();
     const tries = urls.map(async (url) => {
       try {
-        primaries.set(url, await tryHost(url, end.signal));
+        primaries.set(url, await tryHost(url, endOrAbort));
       } catch (error) {
         failures.set(url, error);
         throw error;
@@ -37,7 +36,7 @@ export async function findPrimary(
     await Promise.any(tries).catch(() => {});
     signal.throwIfAborted();
     if (primaries.size > 0) {
-      const wait = sleep(WAIT_FOR_OTHERS, undefined, { ref: false, signal: end.signal });
+      const wait = sleep(WAIT_FOR_OTHERS, undefined, { ref: false, signal: endOrAbort });
       await Promise.race([Promise.allSettled(tries), wait.catch(() => {})]);
       signal.throwIfAborted();
       const newest = Math.max(...primaries.values());
@@ -46,8 +45,7 @@ export async function findPrimary(
     if (urls.length === 1) throw failures.get(urls[0]!);
     throw new NoPrimaryError(new Map(urls.map((url) => [hostOf(url), failures.get(url)])));
   } finally {
-    signal.removeEventListener('abort', abort);
-    abort();
+    end.abort();
   }
 }
 

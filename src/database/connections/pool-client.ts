@@ -1,11 +1,6 @@
 import { Client, DatabaseError } from 'pg';
 import type { ClientConfig, QueryArrayConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
-import {
-  ReadOnlyError,
-  ReplyTimeoutError,
-  RolledBackError,
-  StandbyError,
-} from '../database-failure.js';
+import { ReadOnlyError, RolledBackError, StandbyError } from '../database-failure.js';
 import { DATABASE_LIMITS } from '../limits.js';
 
 /** Runs the statements of a connection, and observes their results. */
@@ -13,7 +8,7 @@ export interface StatementRunner {
   run<T>(client: PoolClient, text: string, send: () => Promise<T>): Promise<T>;
 
   /** The reply to a statement is late. The connection will be closed when a new connection could have been tried. */
-  onSilence(): void;
+  onSilence(failure: Error): void;
 }
 
 type OnResult<Row extends QueryResultRow> = (
@@ -24,8 +19,8 @@ type OnResult<Row extends QueryResultRow> = (
 /** node-postgres' client with the types of its callback API. */
 const CallbackClient = Client as unknown as new (config?: ClientConfig) => Omit<Client, 'query'> & {
   query<Row extends QueryResultRow>(
-    statement: string | QueryConfig,
-    values: unknown[] | undefined,
+    statement: QueryConfig,
+    values: undefined,
     onResult: OnResult<Row>,
   ): unknown;
 };
@@ -38,13 +33,6 @@ export interface PoolClientConfig extends ClientConfig {
 }
 
 const NO_RESULT = { command: 'BEGIN', rowCount: null, oid: 0, fields: [], rows: [] };
-
-interface Session {
-  readonly own: boolean;
-  readonly standby: boolean;
-  readonly writable: boolean;
-  readonly citus: boolean;
-}
 
 /** The history of a database cluster that a primary writes. Each promotion begins a new one (manual, chapter 25.3.6). */
 export interface Timeline {
@@ -111,18 +99,17 @@ export class PoolClient extends CallbackClient {
       ([name, value]) =>
         `CASE WHEN pid = $1 AND current_setting('${name}') = '0' THEN set_config('${name}', '${value}', false) END`,
     );
-    const { rows } = await this.send<Session>(
-      `SELECT pid = $1 AS own, pg_is_in_recovery() AS standby,
-         current_setting('transaction_read_only') = 'off' AS writable,
-         to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS citus,
-         CASE WHEN pid = $1 THEN set_config('statement_timeout', $2, false) END, ${timeouts.join()}
-       FROM pg_backend_pid() AS pid`,
-      values,
-    );
-    if (rows[0]?.standby === true) throw new StandbyError();
-    if (mustWrite && rows[0]?.writable !== true) throw new ReadOnlyError();
-    this.isPooled = rows[0]?.own !== true;
-    this.hasCitus = rows[0]?.citus === true;
+    const text = `SELECT pid = $1 AS own, pg_is_in_recovery() AS standby,
+        current_setting('transaction_read_only') = 'off' AS writable,
+        to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS citus,
+        CASE WHEN pid = $1 THEN set_config('statement_timeout', $2, false) END, ${timeouts.join()}
+      FROM pg_backend_pid() AS pid`;
+    type Session = Record<'own' | 'standby' | 'writable' | 'citus', boolean>;
+    const [session] = (await this.send<Session>({ text, values })).rows;
+    if (session?.standby === true) throw new StandbyError();
+    if (mustWrite && session?.writable !== true) throw new ReadOnlyError();
+    this.isPooled = session?.own !== true;
+    this.hasCitus = session?.citus === true;
     this.runner = runner;
   }
 
@@ -130,11 +117,10 @@ export class PoolClient extends CallbackClient {
   async timeline(): Promise<Timeline | undefined> {
     try {
       // The name of a WAL file begins with the timeline. The control file would have it only after the next checkpoint.
-      const { rows } = await this.send<{ system: string; timeline: string }>(
-        `SELECT system_identifier::text AS system, left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline
-         FROM pg_control_system()`,
-      );
-      const [row] = rows;
+      const text = `SELECT system_identifier::text AS system,
+          left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline
+        FROM pg_control_system()`;
+      const [row] = (await this.send<{ system: string; timeline: string }>({ text })).rows;
       return row && { system: row.system, number: Number.parseInt(row.timeline, 16) };
     } catch (error) {
       if (error instanceof DatabaseError) return undefined;
@@ -146,14 +132,11 @@ export class PoolClient extends CallbackClient {
     statement: string | QueryConfig | QueryArrayConfig,
     values?: unknown[],
   ): Promise<QueryResult<Row>> {
-    const text = typeof statement === 'string' ? statement : statement.text;
-    const send = () =>
-      this.isPooled
-        ? this.queryPooled<Row>(
-            typeof statement === 'string' ? { text, values: values ?? [] } : statement,
-          )
-        : this.send<Row>(statement, values);
-    return this.runner === undefined ? send() : this.runner.run(this, text, send);
+    // Without values, the driver uses the simple protocol.
+    const config =
+      typeof statement === 'string' ? { text: statement, values: values ?? [] } : statement;
+    const send = () => (this.isPooled ? this.queryPooled<Row>(config) : this.send<Row>(config));
+    return this.runner === undefined ? send() : this.runner.run(this, config.text, send);
   }
 
   /** Makes PostgreSQL drop a prepared statement. Its next use prepares it again. */
@@ -177,24 +160,24 @@ export class PoolClient extends CallbackClient {
    * where it keeps the rows alive until the next major garbage collection.
    */
   private async send<Row extends QueryResultRow>(
-    statement: string | QueryConfig,
-    values?: unknown[],
+    statement: QueryConfig,
   ): Promise<QueryResult<Row>> {
     const probe = Math.min(DATABASE_LIMITS.connection, this.replyTimeout / 3);
-    const isCommit = (typeof statement === 'string' ? statement : statement.text) === 'COMMIT';
     let timer = setTimeout(() => {
-      this.runner?.onSilence();
+      const failure = new Error(`no reply within ${this.replyTimeout} ms`);
+      this.runner?.onSilence(failure);
       // A connection without a reply is closed: its next user would wait behind this statement.
-      timer = setTimeout(() => this.abandon(new ReplyTimeoutError(this.replyTimeout)), probe);
+      timer = setTimeout(() => this.abandon(failure), probe);
     }, this.replyTimeout - probe);
     try {
-      return await new Promise((resolve, reject) => {
-        super.query<Row>(statement, values, (failure, result) => {
+      const result = await new Promise<QueryResult<Row>>((resolve, reject) => {
+        super.query<Row>(statement, undefined, (failure, success) => {
           if (failure) reject(failure);
-          else if (result.command === 'ROLLBACK' && isCommit) reject(new RolledBackError());
-          else resolve(result);
+          else resolve(success);
         });
       });
+      if (result.command === 'ROLLBACK' && statement.text === 'COMMIT') throw new RolledBackError();
+      return result;
     } catch (failure) {
       // The stack of the caller, instead of the stack that reads the socket.
       Error.captureStackTrace(failure as Error);
@@ -228,7 +211,7 @@ export class PoolClient extends CallbackClient {
     const [begun, result, committed] = await Promise.allSettled([
       this.begin(),
       this.send<Row>(unnamed),
-      this.send('COMMIT'),
+      this.send({ text: 'COMMIT' }),
     ]);
     if (begun.status === 'rejected') throw begun.reason;
     if (result.status === 'rejected') throw result.reason;
@@ -238,7 +221,7 @@ export class PoolClient extends CallbackClient {
 
   private async begin(): Promise<void> {
     // One result for each of the statements.
-    const results: unknown = await this.send(BEGIN_SHARED);
+    const results: unknown = await this.send({ text: BEGIN_SHARED });
     const recovery = (results as readonly QueryResult<{ in_hot_standby: string }>[]).at(-1);
     if (recovery?.rows[0]?.in_hot_standby !== 'off') throw new StandbyError();
   }

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { DatabaseServers } from '../../config/database-url.js';
-import { OutdatedPrimaryError } from '../database-failure.js';
-import { withTimeout } from './connection-timeout.js';
+import { DATABASE_LIMITS } from '../limits.js';
 import { findPrimary } from './find-primary.js';
 import { PoolClient } from './pool-client.js';
 import type { PoolClientConfig, StatementRunner, Timeline } from './pool-client.js';
@@ -33,14 +32,12 @@ export class Servers {
     const hosts = new Set([config.connectionString!, ...this.servers.urls]);
     const tryHost = async (connectionString: string, end: AbortSignal): Promise<number> => {
       const client = new PoolClient({ ...config, connectionString, onCreate: () => {} });
-      const abandon = (): void => client.abandon();
-      end.addEventListener('abort', abandon, { once: true });
+      end.addEventListener('abort', () => client.abandon());
       try {
         // A new connection, because connections of the pool may be broken without notice.
         return await this.connect(client);
       } finally {
-        end.removeEventListener('abort', abandon);
-        abandon();
+        client.abandon();
       }
     };
     return findPrimary([...hosts], tryHost, signal);
@@ -50,7 +47,7 @@ export class Servers {
    * Connects a client that does not belong to the pool.
    *
    * @returns the number of the timeline; 0 if it is not known
-   * @throws StandbyError, ReadOnlyError, OutdatedPrimaryError
+   * @throws StandbyError, ReadOnlyError, and an Error if the server was replaced
    */
   connect(client: PoolClient): Promise<number> {
     return withTimeout(client, async () => {
@@ -60,39 +57,45 @@ export class Servers {
   }
 
   /**
-   * Prepares the session of a client that is connected, like {@link connect}.
-   *
-   * @throws StandbyError, ReadOnlyError, OutdatedPrimaryError
+   * Prepares the session of a client that is connected, like {@link connect}. A primary that was replaced, but not shut
+   * down, still takes connections and writes. Of several hosts, only the server with the newest timeline is used.
    */
   async adopt(client: PoolClient, runner?: StatementRunner): Promise<number> {
     await client.adoptSession(this.servers.mustWrite, runner);
-    return this.requireNewest(client);
-  }
-
-  /**
-   * A primary that was replaced, but not shut down, still takes connections and writes. Of several hosts, only the server
-   * with the newest timeline is used.
-   */
-  private async requireNewest(client: PoolClient): Promise<number> {
     if (!this.areSeveral) return 0;
     const timeline = await client.timeline();
     if (timeline === undefined) return 0;
     const { number } = timeline;
     const newest = timeline.system === this.timeline?.system ? this.timeline.number : 0;
     if (number < newest) {
-      const error = new OutdatedPrimaryError(number, newest);
-      this.reportReplaced(client, error);
-      throw error;
+      const reason = `the server is on timeline ${number}, but timeline ${newest} exists`;
+      const server = `${client.host}:${client.port}`;
+      // Whoever writes to this server by another way loses what is written.
+      if (!this.replaced.has(server)) {
+        this.logger.error({ server, reason }, 'a replaced primary is still running');
+      }
+      this.replaced.add(server);
+      throw new Error(reason);
     }
     this.timeline = timeline;
     return number;
   }
+}
 
-  /** Whoever writes to this server by another way loses what is written. */
-  private reportReplaced({ host, port }: PoolClient, { message: reason }: Error): void {
-    const server = `${host}:${port}`;
-    if (this.replaced.has(server)) return;
-    this.replaced.add(server);
-    this.logger.error({ server, reason }, 'a replaced primary is still running');
+/** Abandons a connection that is not ready in time. The pool's own timeout does not cover the first query. */
+export async function withTimeout<Result>(
+  client: PoolClient,
+  connecting: () => Promise<Result>,
+): Promise<Result> {
+  // `setImmediate` first reads an answer that has already arrived.
+  let giveUp: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => {
+    giveUp = setImmediate(() => client.abandon());
+  }, DATABASE_LIMITS.connection);
+  try {
+    return await connecting();
+  } finally {
+    clearTimeout(timer);
+    clearImmediate(giveUp);
   }
 }

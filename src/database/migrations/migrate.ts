@@ -8,12 +8,23 @@ import { dataSourceOf } from '../data-source.js';
 import { serverOf, STARTUP_LIMITS } from '../connect.js';
 import type { Waiting } from '../connect.js';
 import { describeFailure } from '../../observability/describe-failure.js';
-import { indexProgress } from './index-progress.js';
 import { MigrationLock, SIGN_OF_LIFE, withoutTimeouts } from './migration-lock.js';
 import type { SignOfLife } from './migration-lock.js';
 
 /** lock not available, deadlock detected. */
 const CONTENTION = new Set(['55P03', '40P01']);
+
+/**
+ * How far the server has come with each index that it builds. Each phase counts anew (PostgreSQL manual, chapter 27.4.4).
+ * The session for which it waits has a transaction that must end before the build goes on.
+ */
+const INDEX_PROGRESS = `SELECT (SELECT relname FROM pg_class WHERE oid = index_relid) AS index, phase,
+    floor(100.0 * coalesce(
+      tuples_done / nullif(tuples_total, 0)::numeric,
+      blocks_done / nullif(blocks_total, 0)::numeric
+    ))::int AS percent,
+    nullif(current_locker_pid, 0)::int AS "waitsForSession"
+  FROM pg_stat_progress_create_index WHERE datname = current_database()`;
 
 /**
  * Applies all pending migrations, each in a transaction of its own, unless it has `transaction = false`. If several
@@ -123,17 +134,11 @@ async function inTransaction(
   { limits = STARTUP_LIMITS }: Waiting,
   step: () => Promise<unknown>,
 ): Promise<void> {
-  await session.startTransaction();
-  try {
+  await session.manager.transaction(async () => {
     await session.query(withoutTimeouts('transaction'));
     await session.query(`SET LOCAL lock_timeout = ${limits.tableLock}`);
     await step();
-    await session.commitTransaction();
-  } catch (error) {
-    // The first failure is the cause, also of the second.
-    await session.rollbackTransaction().catch(() => {});
-    throw error;
-  }
+  });
 }
 
 /** Repeats a migration that was refused a lock, for a limited time and with pauses in which others can work. */
@@ -170,7 +175,8 @@ function attend(
   const look = async (): Promise<void> => {
     await lock.beat();
     // Without a connection for it, there is nothing to log. The migration meets the same failure, or does not need it.
-    for (const progress of await indexProgress(dataSource).catch(() => [])) {
+    const builds = dataSource.query<{ readonly index: string | null }[]>(INDEX_PROGRESS);
+    for (const progress of await builds.catch(() => [])) {
       log.info(progress, 'building an index');
       onWait(`building the index ${progress.index}`);
     }
@@ -222,24 +228,23 @@ export async function awaitMigrations(
  * @throws StartupError
  */
 async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
-  const applied = await appliedMigrations(dataSource).catch((error: unknown) => {
+  const table = dataSource.options.migrationsTableName;
+  try {
+    const [row] = await dataSource.query<{ exists: boolean }[]>(
+      'SELECT to_regclass($1) IS NOT NULL AS exists',
+      [table],
+    );
+    const rows = row?.exists
+      ? await dataSource.query<{ name: string }[]>(`SELECT name FROM "${table}"`)
+      : [];
+    const applied = new Set(rows.map(({ name }) => name));
+    return dataSource.migrations.flatMap(({ name }) =>
+      name === undefined || applied.has(name) ? [] : [name],
+    );
+  } catch (error) {
     const reason = describeFailure(error);
     throw startupError(dataSource, `cannot read the applied migrations: ${reason}`, error);
-  });
-  return dataSource.migrations.flatMap(({ name }) =>
-    name === undefined || applied.has(name) ? [] : [name],
-  );
-}
-
-async function appliedMigrations(dataSource: DataSource): Promise<ReadonlySet<string>> {
-  const table = dataSource.options.migrationsTableName;
-  const [row] = await dataSource.query<{ exists: boolean }[]>(
-    'SELECT to_regclass($1) IS NOT NULL AS exists',
-    [table],
-  );
-  if (!row?.exists) return new Set();
-  const rows = await dataSource.query<{ name: string }[]>(`SELECT name FROM "${table}"`);
-  return new Set(rows.map(({ name }) => name));
+  }
 }
 
 function startupError(dataSource: DataSource, reason: string, cause?: unknown): StartupError {
