@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 
 /* Each parser returns the value of a variable, or `undefined` if the text breaks the rule. */
 
@@ -84,14 +84,9 @@ function isProxyAddress(entry: string): boolean {
   return prefix === undefined || integerWithin(1, family === 4 ? 32 : 128)(prefix) !== undefined;
 }
 
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
-
+/** Of a URL, which has IP addresses in their usual form. */
 export function isLoopback(hostname: string): boolean {
-  const address = hostname.replace(/^\[(.*)\]$/, '$1');
-  if (isIP(address) === 0) return address === 'localhost';
-  return loopback.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
 function listOf(raw: string): string[] {
