@@ -1,6 +1,7 @@
 import type { OnModuleDestroy } from '@nestjs/common';
 import { createLocalJWKSet, errors } from 'jose';
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { JwtConfig } from '../config/config.js';
 import { secureUrl } from '../config/variable-parsers.js';
@@ -28,13 +29,16 @@ export const ISSUER_TIMES = {
 
 export type IssuerTimes = Readonly<Record<keyof typeof ISSUER_TIMES, number>>;
 
-/** The keys of a fetch. Each fetch creates a new object, even for equal keys. */
+/** Maximum number of remembered tokens. */
+const MAX_REMEMBERED = 10_000;
+
+/** The keys of a fetch. */
 export interface KeySet {
   readonly find: JWTVerifyGetKey;
   readonly fetchedAt: number;
+  /** The claim `exp` of the tokens that these keys have verified, by their digest, so that each signature is verified once. */
+  readonly remembered: LRUCache<string, number>;
 }
-
-type SigningKey = Awaited<ReturnType<JWTVerifyGetKey>>;
 
 /**
  * The issuer's public keys (RFC 7517): fetched at first use, then refreshed in the background. During an outage of the
@@ -74,7 +78,7 @@ export class IssuerKeys implements OnModuleDestroy {
    * @throws PlantStoreError `token-issuer-unavailable` when the keys cannot be fetched
    * @throws JOSEError when the issuer has no such key
    */
-  async find(...token: Parameters<JWTVerifyGetKey>): Promise<{ keys: KeySet; key: SigningKey }> {
+  async find(...token: Parameters<JWTVerifyGetKey>) {
     const keys = this.current ?? (await this.fetch());
     try {
       return { keys, key: await keys.find(...token) };
@@ -132,14 +136,18 @@ export class IssuerKeys implements OnModuleDestroy {
   private async download(): Promise<KeySet> {
     this.jwksUri ??= this.config.jwksUri ?? (await this.discover());
     const keys = (await this.read(this.jwksUri)) as JSONWebKeySet;
-    return { find: createLocalJWKSet(keys), fetchedAt: Date.now() };
+    return {
+      find: createLocalJWKSet(keys),
+      fetchedAt: Date.now(),
+      remembered: new LRUCache({ max: MAX_REMEMBERED }),
+    };
   }
 
   /** OpenID Connect Discovery 1.0, section 4. */
   private async discover(): Promise<URL> {
     const { issuer } = this.config;
     const url = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-    const document = (await this.read(url)) as DiscoveryDocument | null;
+    const document = (await this.read(url)) as { issuer?: unknown; jwks_uri?: unknown } | null;
     const jwksUri =
       typeof document?.jwks_uri === 'string' ? secureUrl(document.jwks_uri) : undefined;
     if (document?.issuer !== issuer || jwksUri === undefined) {
@@ -163,11 +171,6 @@ export class IssuerKeys implements OnModuleDestroy {
     this.lastRefetch = now;
     return true;
   }
-}
-
-interface DiscoveryDocument {
-  readonly issuer?: unknown;
-  readonly jwks_uri?: unknown;
 }
 
 function unavailable(): PlantStoreError {
