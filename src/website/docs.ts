@@ -25,12 +25,6 @@ const ASSETS = [
   [SWAGGER_UI, 'swagger-ui-bundle.js', 'text/javascript'],
 ] as const;
 
-/** A body as it is sent, ready for every request. */
-interface TaggedBody {
-  readonly body: Buffer;
-  readonly tag: string;
-}
-
 /**
  * Serves the documentation: the only routes of the public port that need no token. They are plain Express routes,
  * because every route of a controller needs a token.
@@ -42,7 +36,12 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   const serve = (path: string, type: string, load: () => Promise<string | Buffer>): void => {
     const isText = type !== 'image/png';
     const contentType = isText ? `${type}; charset=utf-8` : type;
-    const prepare = once(() => encodings(load(), isText));
+    const prepare = once(async () => {
+      const content = Buffer.from(await load());
+      const plain = tagged(content);
+      // It contains no secrets, so its compressed length reveals nothing (BREACH).
+      return { plain, gzipped: isText ? tagged(await promisify(gzip)(content)) : undefined };
+    });
     express.get(basePath + path, async (request: Request, response: Response) => {
       const { plain, gzipped } = await prepare();
       const isGzipped = gzipped !== undefined && request.acceptsEncodings('gzip') === 'gzip';
@@ -94,26 +93,15 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
 /** Keeps the first result. After a failure, the next call tries again. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
-  return () => {
-    made ??= make().catch((error: unknown) => {
+  return () =>
+    (made ??= make().catch((error: unknown) => {
       made = undefined;
       throw error;
-    });
-    return made;
-  };
-}
-
-/** Compresses text. It contains no secrets, so its compressed length reveals nothing (BREACH). */
-async function encodings(loading: Promise<string | Buffer>, isText: boolean) {
-  const body = Buffer.from(await loading);
-  return {
-    plain: tagged(body),
-    gzipped: isText ? tagged(await promisify(gzip)(body)) : undefined,
-  };
+    }));
 }
 
 /** The ETag is a hash of the content: modification times can differ between replicas. */
-function tagged(body: Buffer): TaggedBody {
+function tagged(body: Buffer) {
   return { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
 }
 

@@ -15,19 +15,15 @@ const ROOT_FILES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md
 export function projectFiles(project: string): ReadonlyMap<string, string> {
   const folder = join(project, 'docs');
   const docs = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
-  const paths = [
+  // As text, so that browsers show it.
+  const files = new Map([['LICENSE', 'text/plain']]);
+  for (const path of [
     ...ROOT_FILES.filter((name) => existsSync(join(project, name))),
+    ...docs.map((name) => `docs/${name.replaceAll('\\', '/')}`),
+  ]) {
+    const type = TYPES[extname(path)];
     // Other characters have a meaning in a route of Express.
-    ...docs
-      .map((path) => `docs/${path.replaceAll('\\', '/')}`)
-      .filter((path) => /^[\w./-]+$/.test(path)),
-  ];
-  return new Map([
-    ...paths.flatMap((path) => {
-      const type = TYPES[extname(path)];
-      return type === undefined ? [] : [[path, type] as const];
-    }),
-    // As text, so that browsers show it.
-    ['LICENSE', 'text/plain'],
-  ]);
+    if (type !== undefined && /^[\w./-]+$/.test(path)) files.set(path, type);
+  }
+  return files;
 }

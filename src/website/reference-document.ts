@@ -1,63 +1,55 @@
-import { parse, stringify } from 'lossless-json';
-import type { LosslessNumber } from 'lossless-json';
+import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
 
-/* The parts of an OpenAPI 3.1 document that the reference shows. Numbers keep their digits. */
+/* The parts of an OpenAPI 3.1 document that the reference shows. Integers are bigints, so they keep their digits. */
 
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly items?: Schema;
   readonly format?: string;
   readonly description?: string;
-  readonly minimum?: LosslessNumber;
-  readonly maximum?: LosslessNumber;
+  readonly minimum?: bigint | number;
+  readonly maximum?: bigint | number;
   readonly example?: unknown;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: unknown;
 }
 
-interface Example {
-  readonly summary?: string;
-  readonly value: unknown;
-}
+type Examples = Readonly<Record<string, { readonly summary?: string; readonly value: unknown }>>;
 
 interface Content {
   readonly schema: Schema;
-  readonly examples?: Readonly<Record<string, Example>>;
+  readonly examples?: Examples;
 }
 
-interface Parameter {
+interface Parameter extends Content {
   readonly name: string;
   readonly in: string;
   readonly required?: boolean;
   readonly description?: string;
-  readonly schema: Schema;
   readonly example?: unknown;
-  readonly examples?: Readonly<Record<string, Example>>;
 }
 
-interface Described {
+interface Body {
   readonly description?: string;
-}
-
-interface Bodied extends Described {
   readonly content?: Readonly<Record<string, Content>>;
 }
 
-export interface Answer extends Bodied {
-  readonly headers?: Readonly<Record<string, Described>>;
-  readonly links?: Readonly<Record<string, Described & { readonly operationId: string }>>;
+export interface Answer extends Body {
+  readonly headers?: Readonly<Record<string, { readonly description?: string }>>;
+  readonly links?: Readonly<Record<string, { readonly operationId: string }>>;
 }
 
 /** An operation and where it is. */
-export interface Endpoint extends Described {
+export interface Endpoint {
   readonly method: string;
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
+  readonly description?: string;
   readonly tags?: readonly string[];
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: Bodied;
+  readonly requestBody?: Body;
   readonly responses: Readonly<Record<string, Answer>>;
 }
 
@@ -70,7 +62,9 @@ const JSON_TYPE = 'application/json';
 
 /** Reads an OpenAPI 3.1 document. */
 export function readDocument(text: string) {
-  const { info, paths } = withoutReferences(parse(text)) as Document;
+  const { info, paths } = withoutReferences(
+    parse(text, undefined, parseNumberAndBigInt),
+  ) as Document;
   const endpoints = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) =>
       Object.assign(operation, { method, path }),
@@ -82,7 +76,7 @@ export function readDocument(text: string) {
 /** A failure as the examples of a document have it. */
 export interface Failure {
   readonly status: string;
-  readonly number: string;
+  readonly number: bigint;
   readonly meaning: string;
   readonly body: unknown;
 }
@@ -95,11 +89,11 @@ export function failuresOf({ responses }: Endpoint): Failure[] {
       : Object.values(content?.[JSON_TYPE]?.examples ?? {})
           .map(({ summary = '', value }) => ({
             status,
-            number: (value as { readonly error: LosslessNumber }).error.value,
+            number: (value as { readonly error: bigint }).error,
             meaning: summary,
             body: value,
           }))
-          .toSorted((one, other) => Number(one.number) - Number(other.number)),
+          .toSorted((one, other) => Number(one.number - other.number)),
   );
 }
 
@@ -109,7 +103,7 @@ export function successesOf({ responses }: Endpoint): [status: string, Answer][]
 }
 
 /** The content with the media type that comes first. */
-export function firstContent({ content = {} }: Bodied = {}) {
+export function firstContent({ content = {} }: Body = {}) {
   const [type, first]: [string, Content] = Object.entries(content)[0] ?? ['', { schema: {} }];
   return { type, ...first };
 }
@@ -125,7 +119,7 @@ export function exampleText(
     : stringify(value, undefined, indent);
 }
 
-export function firstExample(examples: Readonly<Record<string, Example>> = {}): unknown {
+export function firstExample(examples: Examples = {}): unknown {
   return Object.values(examples)[0]?.value;
 }
 
@@ -133,7 +127,7 @@ export function firstExample(examples: Readonly<Record<string, Example>> = {}): 
 function withoutReferences(document: unknown): unknown {
   const expand = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(expand);
-    if (typeof node !== 'object' || node === null || 'isLosslessNumber' in node) return node;
+    if (typeof node !== 'object' || node === null) return node;
     if ('$ref' in node) return expand(targetOf(String(node.$ref)));
     return Object.fromEntries(Object.entries(node).map(([key, member]) => [key, expand(member)]));
   };
