@@ -50,8 +50,8 @@ export class IssuerKeys implements OnModuleDestroy {
   private fetching: Promise<KeySet> | undefined;
   private nextFetch: NodeJS.Timeout | undefined;
   private lastRefetch = -Infinity;
-  private lastFailure = -Infinity;
-  private isFailing = false;
+  /** When the last fetch failed. `undefined`: it did not. */
+  private failedAt: number | undefined;
   private isClosed = false;
 
   constructor(
@@ -61,7 +61,7 @@ export class IssuerKeys implements OnModuleDestroy {
     private readonly times: IssuerTimes = ISSUER_TIMES,
   ) {
     metrics.observeIssuer(() => ({
-      isUp: !this.isFailing,
+      isUp: this.failedAt === undefined,
       keysAge: this.keys && (Date.now() - this.keys.fetchedAt) / 1_000,
     }));
   }
@@ -83,8 +83,7 @@ export class IssuerKeys implements OnModuleDestroy {
     try {
       return { keys, key: await keys.find(...token) };
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      if (!this.mayRefetch()) throw error;
+      if (!(error instanceof errors.JWKSNoMatchingKey && this.mayRefetch())) throw error;
     }
     const newer = await this.fetch();
     return { keys: newer, key: await newer.find(...token) };
@@ -104,18 +103,18 @@ export class IssuerKeys implements OnModuleDestroy {
   }
 
   private async refresh(): Promise<KeySet> {
-    if (performance.now() - this.lastFailure < this.times.afterFailure) throw unavailable();
+    const pauseEnd = (this.failedAt ?? -Infinity) + this.times.afterFailure;
+    if (performance.now() < pauseEnd) throw unavailable();
     try {
       this.keys = await this.download();
-      if (this.isFailing) this.logger.info('the token issuer is available again');
-      this.isFailing = false;
+      if (this.failedAt !== undefined) this.logger.info('the token issuer is available again');
+      this.failedAt = undefined;
       return this.keys;
     } catch (error) {
-      if (!this.isFailing) {
+      if (this.failedAt === undefined) {
         this.logger.warn({ reason: describeFailure(error) }, 'the token issuer is unavailable');
       }
-      this.isFailing = true;
-      this.lastFailure = performance.now();
+      this.failedAt = performance.now();
       // The next fetch repeats the discovery, because the URL of the keys may have changed.
       this.jwksUri = undefined;
       throw unavailable();
@@ -128,9 +127,8 @@ export class IssuerKeys implements OnModuleDestroy {
     clearTimeout(this.nextFetch);
     // Without keys, the next token triggers a fetch.
     if (this.isClosed || this.keys === undefined) return;
-    const { retry, refresh } = this.times;
-    const fetch = () => void this.fetch().catch(() => {});
-    this.nextFetch = setTimeout(fetch, this.isFailing ? retry : refresh).unref();
+    const delay = this.failedAt === undefined ? this.times.refresh : this.times.retry;
+    this.nextFetch = setTimeout(() => void this.fetch().catch(() => {}), delay).unref();
   }
 
   private async download(): Promise<KeySet> {
@@ -165,7 +163,7 @@ export class IssuerKeys implements OnModuleDestroy {
   /** Whether the keys may be fetched again because of an unknown key. */
   private mayRefetch(): boolean {
     // Joining a running fetch costs the issuer nothing. After a failure, the cached keys may be outdated.
-    if (this.fetching !== undefined || this.isFailing) return true;
+    if (this.fetching !== undefined || this.failedAt !== undefined) return true;
     const now = performance.now();
     if (now - this.lastRefetch < this.times.betweenRefetches) return false;
     this.lastRefetch = now;

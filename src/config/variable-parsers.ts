@@ -49,17 +49,15 @@ export function issuerUrl(raw: string): string | undefined {
 
 export function secureUrl(raw: string): URL | undefined {
   const url = parseUrl(raw);
-  if (!url || raw.includes('#') || url.username || url.password) return undefined;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
-    ? url
-    : undefined;
+  const isSecure =
+    url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  return isSecure ? url : undefined;
 }
 
 /** The path becomes a route prefix, so it must not contain special characters of route patterns. */
 export function publicUrl(raw: string): URL | undefined {
   const url = parseUrl(raw);
-  if (!url || !['http:', 'https:'].includes(url.protocol)) return undefined;
-  if (/[?#]/.test(raw) || url.username || url.password) return undefined;
+  if (!url || !['http:', 'https:'].includes(url.protocol) || raw.includes('?')) return undefined;
   return /^(\/[A-Za-z0-9._~-]+)*\/?$/.test(url.pathname) ? url : undefined;
 }
 
@@ -96,6 +94,8 @@ function listOf(raw: string): string[] {
     .filter((entry) => entry !== '');
 }
 
+/** A URL without user, password and fragment. */
 function parseUrl(raw: string): URL | undefined {
-  return URL.canParse(raw) ? new URL(raw) : undefined;
+  const url = URL.canParse(raw) ? new URL(raw) : undefined;
+  return url?.username || url?.password || raw.includes('#') ? undefined : url;
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -10,7 +11,6 @@ import type { Request, Response } from 'express';
 import type { Config } from '../config/config.js';
 import { openApiText, toYaml } from '../openapi/openapi.js';
 import { ICON, renderPage } from './page.js';
-import { projectFiles } from './project-files.js';
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGE = join(PROJECT, 'public/docs');
@@ -24,6 +24,16 @@ const ASSETS = [
   [SWAGGER_UI, 'swagger-ui.css', 'text/css'],
   [SWAGGER_UI, 'swagger-ui-bundle.js', 'text/javascript'],
 ] as const;
+
+/** The types of documentation files, by extension. Markdown is served as HTML. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.md': 'text/html',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+};
+
+/** By name, because a checkout can have private notes beside them. */
+const ROOT_FILES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'];
 
 /**
  * Serves the documentation: the only routes of the public port that need no token. They are plain Express routes,
@@ -74,7 +84,7 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   for (const [folder, name, type] of ASSETS) {
     serve(`/docs/${name}`, type, () => readFile(join(folder, name)));
   }
-  const files = projectFiles(PROJECT);
+  const files = projectFiles();
   for (const [path, type] of files) {
     serve(`/docs/${path}`, type, async () => {
       const content = await readFile(join(PROJECT, path));
@@ -88,6 +98,23 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
       response.redirect(`${basePath}/docs`);
     });
   }
+}
+
+/** The documentation of the project: paths relative to its folder, with the media types for the responses. */
+function projectFiles(): ReadonlyMap<string, string> {
+  const folder = join(PROJECT, 'docs');
+  const docs = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
+  // As text, so that browsers show it.
+  const files = new Map([['LICENSE', 'text/plain']]);
+  for (const path of [
+    ...ROOT_FILES.filter((name) => existsSync(join(PROJECT, name))),
+    ...docs.map((name) => `docs/${name.replaceAll('\\', '/')}`),
+  ]) {
+    const type = TYPES[extname(path)];
+    // Other characters have a meaning in a route of Express.
+    if (type !== undefined && /^[\w./-]+$/.test(path)) files.set(path, type);
+  }
+  return files;
 }
 
 /** Keeps the first result. After a failure, the next call tries again. */
