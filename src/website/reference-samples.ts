@@ -16,7 +16,7 @@ export function samplesSection(endpoint: Endpoint): Html {
   const path = parameters
     .filter((parameter) => parameter.in === 'path')
     .reduce((filled, { name, schema, example, examples }) => {
-      const value = firstExample(examples) ?? example ?? schema.example;
+      const value = firstExample(examples) ?? example ?? schema?.example;
       return value === undefined
         ? filled
         : filled.replace(`{${name}}`, encodeURIComponent(String(value)));
