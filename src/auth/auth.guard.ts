@@ -45,9 +45,8 @@ function readBearerToken(request: Request): string {
       'the request must have only one Authorization header',
     );
   }
-  const [before = '', scheme = ''] = /^(\S*) */.exec(credentials) ?? [];
+  const [, scheme = '', token = ''] = /^(\S*) *(.*)$/.exec(credentials) ?? [];
   if (scheme.toLowerCase() !== 'bearer') throw new PlantStoreError(ERRORS.noCredentials);
-  const token = credentials.slice(before.length);
   if (token === '') throw new PlantStoreError(ERRORS.tokenNotValid);
   return token;
 }
