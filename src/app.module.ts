@@ -7,7 +7,7 @@ import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ErrorFilter } from './http/errors/error.filter.js';
 import { DtoPipe } from './http/body/dto.pipe.js';
-import { ManagementModule } from './management/management.module.js';
+import { ManagementServer } from './management/management-server.js';
 import { ObservabilityModule } from './observability/observability.module.js';
 import type { Observability } from './observability/observability.module.js';
 import { schemaOf } from './resources/feature.js';
@@ -27,12 +27,12 @@ export class AppModule {
         ConfigModule.forRoot(config),
         ObservabilityModule.forRoot(observability),
         DatabaseModule.forRoot(config.database, schemaOf(features), observability),
-        ManagementModule,
         AuthModule,
         ResourcesModule,
         ...features.map(({ module }) => module),
       ],
       providers: [
+        ManagementServer,
         { provide: APP_PIPE, useClass: DtoPipe },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],

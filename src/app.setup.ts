@@ -57,23 +57,9 @@ export function setUp(
   if (corsOrigins.length > 0) {
     app.enableCors({
       origin: [...corsOrigins],
-      allowedHeaders: [
-        'Authorization',
-        'Content-Type',
-        'If-Match',
-        'If-None-Match',
-        'X-Request-Id',
-      ],
-      exposedHeaders: [
-        'Accept-Patch',
-        'Accept-Post',
-        'Allow',
-        'ETag',
-        'Link',
-        'Retry-After',
-        'WWW-Authenticate',
-        'X-Request-Id',
-      ],
+      allowedHeaders: 'Authorization,Content-Type,If-Match,If-None-Match,X-Request-Id',
+      exposedHeaders:
+        'Accept-Patch,Accept-Post,Allow,ETag,Link,Retry-After,WWW-Authenticate,X-Request-Id',
       maxAge: 600,
       preflightContinue: true,
     });

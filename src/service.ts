@@ -51,25 +51,22 @@ export async function startService(
 ): Promise<Service> {
   const app = await createApp(config, observability, limits, features);
   const { logger } = observability;
-  const managementServer = app.get(ManagementServer);
+  const readiness = app.get(Readiness);
   try {
-    const management = await listen(managementServer.server, {
+    const management = await listen(app.get(ManagementServer).server, {
       ...config.management,
       variables: { host: 'MANAGEMENT_HOST', port: 'MANAGEMENT_PORT' },
     });
     // Logged before the wait for the database, because probes are answered meanwhile.
     logger.info({ management: `${management.address}:${management.port}` }, 'starting');
     const dataSource = app.get(DataSource);
-    const waiting = {
-      log: logger,
-      signal,
-      onWait: (reason: string) => app.get(Readiness).notReady(reason),
-    };
+    const onWait = (reason: string) => readiness.notReady(reason);
+    const waiting = { log: logger, signal, onWait };
     await connect(dataSource, waiting);
-    app.get(Readiness).notReady('waiting for the migrations');
+    readiness.notReady('waiting for the migrations');
     if (config.database.migrateOnStart) await applyMigrations(dataSource, waiting);
     else await awaitMigrations(dataSource, waiting);
-    app.get(Readiness).notReady('starting');
+    readiness.notReady('starting');
     // Now, because `onModuleInit` and `onApplicationBootstrap` may use repositories.
     await app.init();
     poolOf(dataSource)?.startServing();
@@ -78,7 +75,7 @@ export async function startService(
       ...config.http,
       variables: { host: 'HOST', port: 'PORT' },
     });
-    app.get(Readiness).ready();
+    readiness.ready();
     return { address, management, stop: (shutdownLimits) => stop(app, config, shutdownLimits) };
   } catch (error) {
     await close(app, SHUTDOWN_LIMITS);

@@ -32,10 +32,9 @@ async function run(signal: AbortSignal): Promise<void> {
   };
   const { url } = config.database;
   if (url !== undefined) {
-    await serve(withDatabase(config, url), observability, signal, (address) => {
-      if (hasLocalToken(config)) process.stdout.write(welcome(config, address));
-    });
-    return;
+    return serve(withDatabase(config, url), observability, signal, (address) =>
+      hasLocalToken(config) ? welcome(config, address) : '',
+    );
   }
   // Loading the service takes as long as starting the database, so both run at once.
   const [local] = await Promise.all([
@@ -43,9 +42,7 @@ async function run(signal: AbortSignal): Promise<void> {
     import('./service.js'),
   ]);
   try {
-    await serve(local.config, observability, signal, (address) => {
-      process.stdout.write(local.welcome(address));
-    });
+    await serve(local.config, observability, signal, (address) => local.welcome(address));
   } finally {
     await local.stop();
   }
@@ -55,7 +52,7 @@ async function serve(
   config: ServiceConfig,
   observability: Observability,
   signal: AbortSignal,
-  announce: (address: AddressInfo) => void,
+  announcement: (address: AddressInfo) => string,
 ): Promise<void> {
   const { startService } = await import('./service.js');
   const service = await unlessAborted(startService(config, observability, signal), signal);
@@ -71,7 +68,7 @@ async function serve(
     },
     'listening',
   );
-  announce(address);
+  process.stdout.write(announcement(address));
   if (!signal.aborted) await once(signal, 'abort');
   logger.info('shutting down');
   await service.stop();

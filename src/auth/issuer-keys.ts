@@ -1,6 +1,7 @@
 import type { OnModuleDestroy } from '@nestjs/common';
 import { createLocalJWKSet, errors } from 'jose';
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { JwtConfig } from '../config/config.js';
 import { secureUrl } from '../config/variable-parsers.js';
@@ -28,13 +29,16 @@ export const ISSUER_TIMES = {
 
 export type IssuerTimes = Readonly<Record<keyof typeof ISSUER_TIMES, number>>;
 
-/** The keys of a fetch. Each fetch creates a new object, even for equal keys. */
+/** Maximum number of remembered tokens. */
+const MAX_REMEMBERED = 10_000;
+
+/** The keys of a fetch. */
 export interface KeySet {
   readonly find: JWTVerifyGetKey;
   readonly fetchedAt: number;
+  /** The claim `exp` of the tokens that these keys have verified, by their digest, so that each signature is verified once. */
+  readonly remembered: LRUCache<string, number>;
 }
-
-type SigningKey = Awaited<ReturnType<JWTVerifyGetKey>>;
 
 /**
  * The issuer's public keys (RFC 7517): fetched at first use, then refreshed in the background. During an outage of the
@@ -46,8 +50,8 @@ export class IssuerKeys implements OnModuleDestroy {
   private fetching: Promise<KeySet> | undefined;
   private nextFetch: NodeJS.Timeout | undefined;
   private lastRefetch = -Infinity;
-  private lastFailure = -Infinity;
-  private isFailing = false;
+  /** When the last fetch failed. `undefined`: it did not. */
+  private failedAt: number | undefined;
   private isClosed = false;
 
   constructor(
@@ -57,7 +61,7 @@ export class IssuerKeys implements OnModuleDestroy {
     private readonly times: IssuerTimes = ISSUER_TIMES,
   ) {
     metrics.observeIssuer(() => ({
-      isUp: !this.isFailing,
+      isUp: this.failedAt === undefined,
       keysAge: this.keys && (Date.now() - this.keys.fetchedAt) / 1_000,
     }));
   }
@@ -74,13 +78,12 @@ export class IssuerKeys implements OnModuleDestroy {
    * @throws PlantStoreError `token-issuer-unavailable` when the keys cannot be fetched
    * @throws JOSEError when the issuer has no such key
    */
-  async find(...token: Parameters<JWTVerifyGetKey>): Promise<{ keys: KeySet; key: SigningKey }> {
+  async find(...token: Parameters<JWTVerifyGetKey>) {
     const keys = this.current ?? (await this.fetch());
     try {
       return { keys, key: await keys.find(...token) };
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      if (!this.mayRefetch()) throw error;
+      if (!(error instanceof errors.JWKSNoMatchingKey && this.mayRefetch())) throw error;
     }
     const newer = await this.fetch();
     return { keys: newer, key: await newer.find(...token) };
@@ -100,18 +103,18 @@ export class IssuerKeys implements OnModuleDestroy {
   }
 
   private async refresh(): Promise<KeySet> {
-    if (performance.now() - this.lastFailure < this.times.afterFailure) throw unavailable();
+    const pauseEnd = (this.failedAt ?? -Infinity) + this.times.afterFailure;
+    if (performance.now() < pauseEnd) throw unavailable();
     try {
       this.keys = await this.download();
-      if (this.isFailing) this.logger.info('the token issuer is available again');
-      this.isFailing = false;
+      if (this.failedAt !== undefined) this.logger.info('the token issuer is available again');
+      this.failedAt = undefined;
       return this.keys;
     } catch (error) {
-      if (!this.isFailing) {
+      if (this.failedAt === undefined) {
         this.logger.warn({ reason: describeFailure(error) }, 'the token issuer is unavailable');
       }
-      this.isFailing = true;
-      this.lastFailure = performance.now();
+      this.failedAt = performance.now();
       // The next fetch repeats the discovery, because the URL of the keys may have changed.
       this.jwksUri = undefined;
       throw unavailable();
@@ -124,22 +127,25 @@ export class IssuerKeys implements OnModuleDestroy {
     clearTimeout(this.nextFetch);
     // Without keys, the next token triggers a fetch.
     if (this.isClosed || this.keys === undefined) return;
-    const { retry, refresh } = this.times;
-    const fetch = () => void this.fetch().catch(() => {});
-    this.nextFetch = setTimeout(fetch, this.isFailing ? retry : refresh).unref();
+    const delay = this.failedAt === undefined ? this.times.refresh : this.times.retry;
+    this.nextFetch = setTimeout(() => void this.fetch().catch(() => {}), delay).unref();
   }
 
   private async download(): Promise<KeySet> {
     this.jwksUri ??= this.config.jwksUri ?? (await this.discover());
     const keys = (await this.read(this.jwksUri)) as JSONWebKeySet;
-    return { find: createLocalJWKSet(keys), fetchedAt: Date.now() };
+    return {
+      find: createLocalJWKSet(keys),
+      fetchedAt: Date.now(),
+      remembered: new LRUCache({ max: MAX_REMEMBERED }),
+    };
   }
 
   /** OpenID Connect Discovery 1.0, section 4. */
   private async discover(): Promise<URL> {
     const { issuer } = this.config;
     const url = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-    const document = (await this.read(url)) as DiscoveryDocument | null;
+    const document = (await this.read(url)) as { issuer?: unknown; jwks_uri?: unknown } | null;
     const jwksUri =
       typeof document?.jwks_uri === 'string' ? secureUrl(document.jwks_uri) : undefined;
     if (document?.issuer !== issuer || jwksUri === undefined) {
@@ -157,17 +163,12 @@ export class IssuerKeys implements OnModuleDestroy {
   /** Whether the keys may be fetched again because of an unknown key. */
   private mayRefetch(): boolean {
     // Joining a running fetch costs the issuer nothing. After a failure, the cached keys may be outdated.
-    if (this.fetching !== undefined || this.isFailing) return true;
+    if (this.fetching !== undefined || this.failedAt !== undefined) return true;
     const now = performance.now();
     if (now - this.lastRefetch < this.times.betweenRefetches) return false;
     this.lastRefetch = now;
     return true;
   }
-}
-
-interface DiscoveryDocument {
-  readonly issuer?: unknown;
-  readonly jwks_uri?: unknown;
 }
 
 function unavailable(): PlantStoreError {

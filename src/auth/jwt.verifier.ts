@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
 import type { JWTVerifyGetKey } from 'jose';
-import { LRUCache } from 'lru-cache';
 import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { IssuerKeys, KeySet } from './issuer-keys.js';
@@ -13,17 +12,8 @@ const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 /** JWT types of access tokens (RFC 9068, section 2.1). Other types, such as ID tokens, are refused (RFC 8725, section 3.11). */
 const TYPES = new Set(['jwt', 'application/jwt', 'at+jwt', 'application/at+jwt']);
 
-/** Maximum number of remembered tokens. */
-const MAX_REMEMBERED = 10_000;
-
 /** Verifies JWTs of one issuer for one audience. */
 export class JwtVerifier implements TokenVerifier {
-  /**
-   * The claim `exp` of valid tokens, by their digest, so that each signature is verified once. Belongs to the keys that
-   * verified them, and is freed with these.
-   */
-  private readonly remembered = new WeakMap<KeySet, LRUCache<string, number>>();
-
   constructor(
     private readonly expected: { readonly issuer: string; readonly audience: string },
     private readonly keys: IssuerKeys,
@@ -31,9 +21,9 @@ export class JwtVerifier implements TokenVerifier {
 
   verify(token: string): Promise<boolean> | boolean {
     const digest = hash('sha256', token, 'base64');
-    const { current } = this.keys;
-    const expires = current && this.remembered.get(current)?.get(digest);
-    if (expires !== undefined && !isExpired(expires)) return true;
+    const expires = this.keys.current?.remembered.get(digest);
+    // RFC 7519, section 4.1.4
+    if (expires !== undefined && expires > Math.floor(Date.now() / 1_000)) return true;
     return this.check(token, digest);
   }
 
@@ -56,7 +46,7 @@ export class JwtVerifier implements TokenVerifier {
       const { typ } = protectedHeader;
       const isAccessToken =
         typ === undefined || (typeof typ === 'string' && TYPES.has(typ.toLowerCase()));
-      if (isAccessToken && keys !== undefined) this.remember(keys, digest, Number(payload.exp));
+      if (isAccessToken) keys?.remembered.set(digest, Number(payload.exp));
       return isAccessToken;
     } catch (error) {
       if (error instanceof PlantStoreError) throw error;
@@ -65,15 +55,4 @@ export class JwtVerifier implements TokenVerifier {
       return false;
     }
   }
-
-  private remember(keys: KeySet, digest: string, expires: number): void {
-    const tokens = this.remembered.get(keys) ?? new LRUCache({ max: MAX_REMEMBERED });
-    tokens.set(digest, expires);
-    this.remembered.set(keys, tokens);
-  }
-}
-
-/** Whether a token with this claim `exp` has expired (RFC 7519, section 4.1.4). */
-function isExpired(exp: number): boolean {
-  return exp <= Math.floor(Date.now() / 1_000);
 }

@@ -24,20 +24,16 @@ process.exitCode = await runProgram(develop);
 
 async function develop(signal: AbortSignal): Promise<number> {
   const config = readConfig(process.env);
-  if (config.database.url !== undefined) {
-    return watch(process.env, signal);
-  }
-  const local = await startLocalInstance(
-    config,
-    createLogger(config.logLevel, undefined, config.logFormat),
-    signal,
-  );
+  if (config.database.url !== undefined) return watch(signal);
+  const logger = createLogger(config.logLevel, undefined, config.logFormat);
+  const local = await startLocalInstance(config, logger, signal);
   try {
     const { host, port } = config.http;
     process.stdout.write(local.welcome({ address: host, port, family: '' }));
+    // The service inherits them.
     const { auth, database } = local.config;
-    const environment = { DATABASE_URL: database.url, AUTH_TOKEN: auth.token };
-    return await watch({ ...process.env, ...environment }, signal);
+    Object.assign(process.env, { DATABASE_URL: database.url, AUTH_TOKEN: auth.token });
+    return await watch(signal);
   } finally {
     await local.stop();
   }
@@ -49,15 +45,9 @@ async function develop(signal: AbortSignal): Promise<number> {
  * @returns the exit code of the compiler
  * @throws AbortError when `signal` ends both
  */
-async function watch(environment: NodeJS.ProcessEnv, signal: AbortSignal): Promise<number> {
+async function watch(signal: AbortSignal): Promise<number> {
   // `--build` would take some seconds for each change.
-  const flags = [
-    '--project',
-    'tsconfig.build.json',
-    '--watch',
-    '--preserveWatchOutput',
-    '--pretty',
-  ];
+  const flags = '--project tsconfig.build.json --watch --preserveWatchOutput --pretty'.split(' ');
   const compiler = spawn(process.execPath, [COMPILER, ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -65,7 +55,7 @@ async function watch(environment: NodeJS.ProcessEnv, signal: AbortSignal): Promi
     process.stdout.write(`${line}\n`);
     if (!line.includes('Found 0 errors') || isEnding) return;
     // Killed without a drain: every acknowledged plant is stored already.
-    if (service === undefined) start(environment);
+    if (service === undefined) start();
     else service.kill('SIGKILL');
   });
   try {
@@ -79,14 +69,11 @@ async function watch(environment: NodeJS.ProcessEnv, signal: AbortSignal): Promi
 }
 
 /** Starts the service, and restarts it after each kill. */
-function start(environment: NodeJS.ProcessEnv): void {
-  const child = spawn(process.execPath, ['--enable-source-maps', SERVICE], {
-    stdio: 'inherit',
-    env: environment,
-  });
+function start(): void {
+  const child = spawn(process.execPath, ['--enable-source-maps', SERVICE], { stdio: 'inherit' });
   service = child;
   child.once('exit', () => {
     service = undefined;
-    if (child.killed && !isEnding) start(environment);
+    if (child.killed && !isEnding) start();
   });
 }

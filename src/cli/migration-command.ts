@@ -21,6 +21,7 @@ import { runProgram } from '../run-program.js';
    the local instance. */
 
 const [command, name = '', feature = ''] = process.argv.slice(2);
+const featureFile = join('src', feature, `${feature}.feature.ts`);
 let log = createLogger('info');
 
 process.exitCode = await runProgram(
@@ -43,13 +44,10 @@ async function migrate(signal: AbortSignal): Promise<void> {
   if (command === 'generate' && !/^([A-Z][a-z0-9]*)+$/.test(name)) {
     throw new StartupError('the name of a migration must be in Pascal case, such as AddColour');
   }
-  if (command === 'generate' && !existsSync(featureFile())) {
-    throw new StartupError(`there is no ${featureFile()}`);
+  if (command === 'generate' && !existsSync(featureFile)) {
+    throw new StartupError(`there is no ${featureFile}`);
   }
-  if (databaseUrl !== undefined) {
-    await perform(databaseUrl, signal);
-    return;
-  }
+  if (databaseUrl !== undefined) return perform(databaseUrl, signal);
   const local = await startEmbeddedPostgres(resolve(LOCAL_FOLDER), {
     log: (step) => log.info(step),
     signal,
@@ -71,8 +69,8 @@ async function perform(url: string, signal: AbortSignal): Promise<void> {
       tracer: NO_TRACER,
     }),
   );
+  const waiting = { log, signal };
   try {
-    const waiting = { log, signal };
     await connect(dataSource, waiting);
     if (command === 'revert') await revertMigration(dataSource, waiting);
     else await applyMigrations(dataSource, waiting);
@@ -91,11 +89,6 @@ async function generate(dataSource: DataSource): Promise<void> {
   const file = join('src', feature, 'migrations', migration.fileName);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, migration.source);
-  const listed = withMigration(await readFile(featureFile(), 'utf8'), migration);
-  await writeFile(featureFile(), listed);
-  log.info(`wrote ${file}, and added it to ${featureFile()}`);
-}
-
-function featureFile(): string {
-  return join('src', feature, `${feature}.feature.ts`);
+  await writeFile(featureFile, withMigration(await readFile(featureFile, 'utf8'), migration));
+  log.info(`wrote ${file}, and added it to ${featureFile}`);
 }

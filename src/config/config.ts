@@ -17,48 +17,12 @@ import {
 } from './variable-parsers.js';
 
 /** The configuration of the service. Read once, at start, and frozen. */
-export interface Config {
-  readonly http: {
-    readonly host: string;
-    readonly port: number;
-    /** The URL that clients use, without a trailing slash. */
-    readonly publicBaseUrl: string | undefined;
-    /** Prefix of every public route, from `publicBaseUrl`: `''` or, for example, `/api`. */
-    readonly basePath: string;
-    /** Longest request body, in bytes. */
-    readonly bodyLimit: number;
-    readonly corsOrigins: readonly string[];
-    readonly docsEnabled: boolean;
-    /** Value of Express's setting `trust proxy`. */
-    readonly trustProxy: number | readonly string[] | undefined;
-  };
-  readonly management: { readonly host: string; readonly port: number };
-  readonly database: {
-    /** `undefined`: the embedded PostgreSQL. */
-    readonly url: string | undefined;
-    readonly poolMax: number;
-    readonly migrateOnStart: boolean;
-  };
-  readonly auth: {
-    readonly token: string | undefined;
-    readonly jwt: JwtConfig | undefined;
-  };
-  readonly logLevel: (typeof LOG_LEVELS)[number];
-  /** `undefined`: text if standard output is a terminal, otherwise JSON. */
-  readonly logFormat: (typeof LOG_FORMATS)[number] | undefined;
-  /** How long the service, already unready, still serves requests after SIGTERM, in milliseconds. */
-  readonly shutdownDelay: number;
-}
+export type Config = ReturnType<typeof readConfig>;
 
 /** A configuration with a database. */
 export type ServiceConfig = Config & { readonly database: { readonly url: string } };
 
-export interface JwtConfig {
-  readonly issuer: string;
-  readonly audience: string;
-  /** `undefined`: the URL in the issuer's discovery document. */
-  readonly jwksUri: URL | undefined;
-}
+export type JwtConfig = NonNullable<Config['auth']['jwt']>;
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const LOG_FORMATS = ['json', 'text'] as const;
@@ -154,45 +118,50 @@ export function isLocalToken(token: string): boolean {
  *
  * @throws StartupError with one line for each mistake. No line contains a value, which may be a secret
  */
-export function readConfig(environment: NodeJS.ProcessEnv): Config {
+export function readConfig(environment: NodeJS.ProcessEnv) {
   const { values, mistakes } = readVariables(environment);
   mistakes.push(...contradictions(environment, values));
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
 
   // Without mistakes, every value has its type.
   const value = values as Values;
+  const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_AUDIENCE: audience } = value;
   return deepFreeze({
     http: {
       host: value.HOST,
       port: value.PORT,
+      /** The URL that clients use, without a trailing slash. */
       publicBaseUrl: value.PUBLIC_BASE_URL?.href.replace(/\/$/, ''),
+      /** Prefix of every public route, from `publicBaseUrl`: `''` or, for example, `/api`. */
       basePath: value.PUBLIC_BASE_URL?.pathname.replace(/\/$/, '') ?? '',
+      /** Longest request body, in bytes. */
       bodyLimit: value.BODY_LIMIT,
       corsOrigins: value.CORS_ORIGINS,
       docsEnabled: value.DOCS_ENABLED,
+      /** Value of Express's setting `trust proxy`. */
       trustProxy: value.TRUST_PROXY,
     },
     management: { host: value.MANAGEMENT_HOST, port: value.MANAGEMENT_PORT },
     database: {
+      /** `undefined`: the embedded PostgreSQL. */
       url: value.DATABASE_URL,
       poolMax: value.DATABASE_POOL_MAX,
       migrateOnStart: value.DATABASE_MIGRATE_ON_START,
     },
     auth: {
       token: value.AUTH_TOKEN,
+      /** `jwksUri` is `undefined`: the URL in the issuer's discovery document. */
       jwt:
-        value.AUTH_JWT_ISSUER === undefined || value.AUTH_JWT_AUDIENCE === undefined
+        issuer === undefined || audience === undefined
           ? undefined
-          : {
-              issuer: value.AUTH_JWT_ISSUER,
-              audience: value.AUTH_JWT_AUDIENCE,
-              jwksUri: value.AUTH_JWT_JWKS_URI,
-            },
+          : ({ issuer, audience, jwksUri: value.AUTH_JWT_JWKS_URI } as const),
     },
     logLevel: value.LOG_LEVEL,
+    /** `undefined`: text if standard output is a terminal, otherwise JSON. */
     logFormat: value.LOG_FORMAT,
+    /** How long the service, already unready, still serves requests after SIGTERM, in milliseconds. */
     shutdownDelay: value.SHUTDOWN_DELAY * 1_000,
-  });
+  } as const);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 
 /* Each parser returns the value of a variable, or `undefined` if the text breaks the rule. */
 
@@ -49,17 +49,15 @@ export function issuerUrl(raw: string): string | undefined {
 
 export function secureUrl(raw: string): URL | undefined {
   const url = parseUrl(raw);
-  if (!url || raw.includes('#') || url.username || url.password) return undefined;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
-    ? url
-    : undefined;
+  const isSecure =
+    url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  return isSecure ? url : undefined;
 }
 
 /** The path becomes a route prefix, so it must not contain special characters of route patterns. */
 export function publicUrl(raw: string): URL | undefined {
   const url = parseUrl(raw);
-  if (!url || !['http:', 'https:'].includes(url.protocol)) return undefined;
-  if (/[?#]/.test(raw) || url.username || url.password) return undefined;
+  if (!url || !['http:', 'https:'].includes(url.protocol) || raw.includes('?')) return undefined;
   return /^(\/[A-Za-z0-9._~-]+)*\/?$/.test(url.pathname) ? url : undefined;
 }
 
@@ -84,14 +82,9 @@ function isProxyAddress(entry: string): boolean {
   return prefix === undefined || integerWithin(1, family === 4 ? 32 : 128)(prefix) !== undefined;
 }
 
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
-
+/** Of a URL, which has IP addresses in their usual form. */
 export function isLoopback(hostname: string): boolean {
-  const address = hostname.replace(/^\[(.*)\]$/, '$1');
-  if (isIP(address) === 0) return address === 'localhost';
-  return loopback.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
 function listOf(raw: string): string[] {
@@ -101,6 +94,8 @@ function listOf(raw: string): string[] {
     .filter((entry) => entry !== '');
 }
 
+/** A URL without user, password and fragment. */
 function parseUrl(raw: string): URL | undefined {
-  return URL.canParse(raw) ? new URL(raw) : undefined;
+  const url = URL.canParse(raw) ? new URL(raw) : undefined;
+  return url?.username || url?.password || raw.includes('#') ? undefined : url;
 }

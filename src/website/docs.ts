@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -10,7 +11,6 @@ import type { Request, Response } from 'express';
 import type { Config } from '../config/config.js';
 import { openApiText, toYaml } from '../openapi/openapi.js';
 import { ICON, renderPage } from './page.js';
-import { projectFiles } from './project-files.js';
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGE = join(PROJECT, 'public/docs');
@@ -25,11 +25,15 @@ const ASSETS = [
   [SWAGGER_UI, 'swagger-ui-bundle.js', 'text/javascript'],
 ] as const;
 
-/** A body as it is sent, ready for every request. */
-interface TaggedBody {
-  readonly body: Buffer;
-  readonly tag: string;
-}
+/** The types of documentation files, by extension. Markdown is served as HTML. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.md': 'text/html',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+};
+
+/** By name, because a checkout can have private notes beside them. */
+const ROOT_FILES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'];
 
 /**
  * Serves the documentation: the only routes of the public port that need no token. They are plain Express routes,
@@ -42,7 +46,12 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   const serve = (path: string, type: string, load: () => Promise<string | Buffer>): void => {
     const isText = type !== 'image/png';
     const contentType = isText ? `${type}; charset=utf-8` : type;
-    const prepare = once(() => encodings(load(), isText));
+    const prepare = once(async () => {
+      const content = Buffer.from(await load());
+      const plain = tagged(content);
+      // It contains no secrets, so its compressed length reveals nothing (BREACH).
+      return { plain, gzipped: isText ? tagged(await promisify(gzip)(content)) : undefined };
+    });
     express.get(basePath + path, async (request: Request, response: Response) => {
       const { plain, gzipped } = await prepare();
       const isGzipped = gzipped !== undefined && request.acceptsEncodings('gzip') === 'gzip';
@@ -75,7 +84,7 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   for (const [folder, name, type] of ASSETS) {
     serve(`/docs/${name}`, type, () => readFile(join(folder, name)));
   }
-  const files = projectFiles(PROJECT);
+  const files = projectFiles();
   for (const [path, type] of files) {
     serve(`/docs/${path}`, type, async () => {
       const content = await readFile(join(PROJECT, path));
@@ -91,29 +100,35 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   }
 }
 
+/** The documentation of the project: paths relative to its folder, with the media types for the responses. */
+function projectFiles(): ReadonlyMap<string, string> {
+  const folder = join(PROJECT, 'docs');
+  const docs = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
+  // As text, so that browsers show it.
+  const files = new Map([['LICENSE', 'text/plain']]);
+  for (const path of [
+    ...ROOT_FILES.filter((name) => existsSync(join(PROJECT, name))),
+    ...docs.map((name) => `docs/${name.replaceAll('\\', '/')}`),
+  ]) {
+    const type = TYPES[extname(path)];
+    // Other characters have a meaning in a route of Express.
+    if (type !== undefined && /^[\w./-]+$/.test(path)) files.set(path, type);
+  }
+  return files;
+}
+
 /** Keeps the first result. After a failure, the next call tries again. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
-  return () => {
-    made ??= make().catch((error: unknown) => {
+  return () =>
+    (made ??= make().catch((error: unknown) => {
       made = undefined;
       throw error;
-    });
-    return made;
-  };
-}
-
-/** Compresses text. It contains no secrets, so its compressed length reveals nothing (BREACH). */
-async function encodings(loading: Promise<string | Buffer>, isText: boolean) {
-  const body = Buffer.from(await loading);
-  return {
-    plain: tagged(body),
-    gzipped: isText ? tagged(await promisify(gzip)(body)) : undefined,
-  };
+    }));
 }
 
 /** The ETag is a hash of the content: modification times can differ between replicas. */
-function tagged(body: Buffer): TaggedBody {
+function tagged(body: Buffer) {
   return { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
 }
 

@@ -1,63 +1,24 @@
-import { parse, stringify } from 'lossless-json';
-import type { LosslessNumber } from 'lossless-json';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
 
-/* The parts of an OpenAPI 3.1 document that the reference shows. Numbers keep their digits. */
+/** A type without the references to what is elsewhere in a document. */
+type Resolved<T> = T extends { $ref: string }
+  ? never
+  : T extends string
+    ? T
+    : { readonly [Key in keyof T]: Resolved<T[Key]> };
 
-export interface Schema {
-  readonly type?: string | readonly string[];
-  readonly items?: Schema;
-  readonly format?: string;
-  readonly description?: string;
-  readonly minimum?: LosslessNumber;
-  readonly maximum?: LosslessNumber;
-  readonly example?: unknown;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly additionalProperties?: unknown;
-}
-
-interface Example {
-  readonly summary?: string;
-  readonly value: unknown;
-}
-
-interface Content {
-  readonly schema: Schema;
-  readonly examples?: Readonly<Record<string, Example>>;
-}
-
-interface Parameter {
-  readonly name: string;
-  readonly in: string;
-  readonly required?: boolean;
-  readonly description?: string;
-  readonly schema: Schema;
-  readonly example?: unknown;
-  readonly examples?: Readonly<Record<string, Example>>;
-}
-
-interface Described {
-  readonly description?: string;
-}
-
-interface Bodied extends Described {
-  readonly content?: Readonly<Record<string, Content>>;
-}
-
-export interface Answer extends Bodied {
-  readonly headers?: Readonly<Record<string, Described>>;
-  readonly links?: Readonly<Record<string, Described & { readonly operationId: string }>>;
-}
+type Operation = NonNullable<Resolved<OpenAPIObject>['paths'][string]['get']>;
+export type Answer = NonNullable<Operation['responses'][string]>;
+type Content = NonNullable<Answer['content']>[string];
+export type Schema = NonNullable<Content['schema']>;
 
 /** An operation and where it is. */
-export interface Endpoint extends Described {
+export interface Endpoint extends Operation {
   readonly method: string;
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
-  readonly tags?: readonly string[];
-  readonly parameters?: readonly Parameter[];
-  readonly requestBody?: Bodied;
   readonly responses: Readonly<Record<string, Answer>>;
 }
 
@@ -68,9 +29,11 @@ interface Document {
 
 const JSON_TYPE = 'application/json';
 
-/** Reads an OpenAPI 3.1 document. */
+/** Reads an OpenAPI 3.1 document. Integers become bigints, which keep their digits. */
 export function readDocument(text: string) {
-  const { info, paths } = withoutReferences(parse(text)) as Document;
+  const { info, paths } = withoutReferences(
+    parse(text, undefined, parseNumberAndBigInt),
+  ) as Document;
   const endpoints = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) =>
       Object.assign(operation, { method, path }),
@@ -80,26 +43,19 @@ export function readDocument(text: string) {
 }
 
 /** A failure as the examples of a document have it. */
-export interface Failure {
-  readonly status: string;
-  readonly number: string;
-  readonly meaning: string;
-  readonly body: unknown;
-}
+export type Failure = ReturnType<typeof failuresOf>[number];
 
 /** The failures of an operation, by status and number. */
-export function failuresOf({ responses }: Endpoint): Failure[] {
+export function failuresOf({ responses }: Endpoint) {
   return Object.entries(responses).flatMap(([status, { content }]) =>
     Number(status) < 400
       ? []
       : Object.values(content?.[JSON_TYPE]?.examples ?? {})
-          .map(({ summary = '', value }) => ({
-            status,
-            number: (value as { readonly error: LosslessNumber }).error.value,
-            meaning: summary,
-            body: value,
-          }))
-          .toSorted((one, other) => Number(one.number) - Number(other.number)),
+          .map(({ summary: meaning = '', value }) => {
+            const body = value as { readonly error: bigint };
+            return { status, number: body.error, meaning, body };
+          })
+          .toSorted((one, other) => Number(one.number - other.number)),
   );
 }
 
@@ -109,9 +65,9 @@ export function successesOf({ responses }: Endpoint): [status: string, Answer][]
 }
 
 /** The content with the media type that comes first. */
-export function firstContent({ content = {} }: Bodied = {}) {
-  const [type, first]: [string, Content] = Object.entries(content)[0] ?? ['', { schema: {} }];
-  return { type, ...first };
+export function firstContent({ content = {} }: Pick<Answer, 'content'> = {}) {
+  const [type, first]: [string, Content] = Object.entries(content)[0] ?? ['', {}];
+  return { type, schema: first.schema ?? {}, examples: first.examples };
 }
 
 /** The first example as it is sent: a media type other than JSON has text. */
@@ -125,7 +81,7 @@ export function exampleText(
     : stringify(value, undefined, indent);
 }
 
-export function firstExample(examples: Readonly<Record<string, Example>> = {}): unknown {
+export function firstExample(examples: Content['examples'] = {}): unknown {
   return Object.values(examples)[0]?.value;
 }
 
@@ -133,7 +89,7 @@ export function firstExample(examples: Readonly<Record<string, Example>> = {}): 
 function withoutReferences(document: unknown): unknown {
   const expand = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(expand);
-    if (typeof node !== 'object' || node === null || 'isLosslessNumber' in node) return node;
+    if (typeof node !== 'object' || node === null) return node;
     if ('$ref' in node) return expand(targetOf(String(node.$ref)));
     return Object.fromEntries(Object.entries(node).map(([key, member]) => [key, expand(member)]));
   };

@@ -1,5 +1,4 @@
 import { stringify } from 'lossless-json';
-import type { LosslessNumber } from 'lossless-json';
 import { codeSamples, PLACEHOLDERS } from './code-samples.js';
 import { Html, html } from './html.js';
 import {
@@ -17,8 +16,7 @@ export function samplesSection(endpoint: Endpoint): Html {
   const path = parameters
     .filter((parameter) => parameter.in === 'path')
     .reduce((filled, { name, schema, example, examples }) => {
-      const value = (firstExample(examples) ?? example ?? schema.example) as
-        string | LosslessNumber | undefined;
+      const value = firstExample(examples) ?? example ?? schema?.example;
       return value === undefined
         ? filled
         : filled.replace(`{${name}}`, encodeURIComponent(String(value)));

@@ -30,9 +30,9 @@ function limitsOf({ minimum, maximum, description = '' }: Schema): Html {
     ['at most', maximum],
   ] as const;
   return html`${limits.flatMap(([word, limit]) =>
-    limit === undefined || description.includes(limit.value)
+    limit === undefined || description.includes(String(limit))
       ? []
-      : [html`<div>${word} <code>${limit.value}</code></div>`],
+      : [html`<div>${word} <code>${String(limit)}</code></div>`],
   )}`;
 }
 
@@ -41,7 +41,7 @@ export function failuresTable(failures: readonly Failure[]): Html {
     ({ status, number, meaning }) =>
       html`<tr>
         <td>${status}</td>
-        <td><code>${number}</code></td>
+        <td><code>${String(number)}</code></td>
         <td>${meaning}</td>
       </tr> `,
   );
