@@ -26,9 +26,8 @@ export function ApiGetPlantOfGarden(): MethodDecorator {
     }),
     ApiParam({
       name: 'id',
-      schema: INT64_SCHEMA,
+      schema: { ...INT64_SCHEMA, example: 2003 },
       description: 'Id of the garden.',
-      example: 2001,
     }),
     ApiOkResponse({ type: StoredPlantDto, description: 'The plant that grows there.' }),
     ApiErrors(
@@ -40,7 +39,7 @@ export function ApiGetPlantOfGarden(): MethodDecorator {
 }
 // #endregion
 
-/** The documentation of the operations. Its examples succeed if they are sent in the order of the document. */
+/** The documentation of the operations. Its examples succeed if they are sent in this order, after those of plants. */
 export const API = apiOperations({
   one: 'a garden',
   plural: 'gardens',
@@ -62,6 +61,12 @@ export const API = apiOperations({
       value: { id: 2001, name: 'Kitchen garden', note: 'South wall' },
     },
     'without-note': { summary: 'A garden without a note', value: { id: 2002, name: 'Yard' } },
+    // #region plants
+    'with-plant': {
+      summary: 'A garden with a plant, which createPlant has stored',
+      value: { id: 2003, name: 'Court', plantId: 1001 },
+    },
+    // #endregion
   },
   changed: 2002,
   replacements: {
