@@ -60,15 +60,6 @@ class BodyMemory {
   }
 }
 
-declare global {
-  namespace Express {
-    interface Request {
-      /** Set when the whole body was read at once. Node has not noticed its end by then. */
-      bodyIsRead?: boolean;
-    }
-  }
-}
-
 /** The body of a request, read by the first parameter that asks for it. Guards run before, so a valid token is needed. */
 export class UnreadBody {
   private isTaken = false;
@@ -150,16 +141,28 @@ function collect(
     const chunks: Buffer[] = [];
     let size = 0;
     let isKept = true;
-    const onTimeout = () => settle(() => reject(new PlantStoreError(ERRORS.requestTimeout)));
+    const stop = () => {
+      clearTimeout(idle);
+      clearTimeout(whole);
+      request.failBody = undefined;
+      request.off('data', onData).off('end', onEnd).off('error', fail).pause();
+      // An aborted request emits another error, which needs a listener.
+      request.on('error', () => {});
+    };
+    const fail = (failure: Error) => {
+      stop();
+      reject(failure);
+    };
+    const onTimeout = () => fail(new PlantStoreError(ERRORS.requestTimeout));
     const idle = setTimeout(onTimeout, limits.idleMilliseconds);
     const whole = setTimeout(onTimeout, limits.milliseconds);
     const onData = (chunk: Buffer) => {
       idle.refresh();
       // Whether a chunked body is empty is known only after its first chunk.
       const refusal = size === 0 ? refusalOfType(request, accepted) : undefined;
-      if (refusal !== undefined) return settle(() => reject(refusal));
+      if (refusal !== undefined) return fail(refusal);
       size += chunk.length;
-      if (size > limits.bytes) return settle(() => reject(tooLarge(limits)));
+      if (size > limits.bytes) return fail(tooLarge(limits));
       // If there is no room, the rest is read and discarded: a client that is still sending would not see the answer.
       // A closed response has returned its share already.
       isKept &&= !response.closed && share.take(chunk.length);
@@ -170,22 +173,13 @@ function collect(
         share.giveBack();
       }
     };
-    const onEnd = () =>
-      settle(() =>
-        isKept
-          ? resolve(Buffer.concat(chunks, size))
-          : reject(new PlantStoreError(ERRORS.tooManyBodies)),
-      );
-    const onError = (error: Error) => settle(() => reject(error));
-    const settle = (outcome: () => void) => {
-      clearTimeout(idle);
-      clearTimeout(whole);
-      request.off('data', onData).off('end', onEnd).off('error', onError).pause();
-      // An aborted request emits another error, which needs a listener.
-      request.on('error', () => {});
-      outcome();
+    const onEnd = () => {
+      if (!isKept) return fail(new PlantStoreError(ERRORS.tooManyBodies));
+      stop();
+      resolve(Buffer.concat(chunks, size));
     };
-    request.on('data', onData).on('end', onEnd).on('error', onError);
+    request.failBody = fail;
+    request.on('data', onData).on('end', onEnd).on('error', fail);
   });
 }
 

@@ -16,17 +16,6 @@ export function answerFailure(
   sendJson(response, status, body);
 }
 
-declare global {
-  namespace Express {
-    interface Response {
-      /** If the answer fails after its beginning, its last line is an Error. */
-      endsInError?: boolean;
-      /** The service broke the connection, because the answer failed after its beginning. */
-      isBroken?: boolean;
-    }
-  }
-}
-
 /** Ends an answer that fails after its beginning, in a way that the client notices. */
 export function endStarted(response: Response, { body }: ErrorAnswer, metrics: Metrics): void {
   response.error = body.error;
