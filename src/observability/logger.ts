@@ -80,13 +80,10 @@ export class NestLog implements LoggerService {
 
   private write(level: Level, message: unknown, others: unknown[]): void {
     const context = typeof others.at(-1) === 'string' ? others.at(-1) : undefined;
-    const values = [message, ...(context === undefined ? others : others.slice(0, -1))];
-    const isStack = (value: unknown) => typeof value === 'string' && /\n {4}at /.test(value);
-    const stack = values.find((value, index) => index > 0 && isStack(value));
-    const err = values.find((value) => value instanceof Error);
-    const shown = values.filter(
-      (value, index) => index === 0 || (value !== stack && value !== err),
-    );
+    const values = context === undefined ? others : others.slice(0, -1);
+    const stack = values.find((value) => typeof value === 'string' && /\n {4}at /.test(value));
+    const err = [message, ...values].find((value) => value instanceof Error);
+    const shown = [message, ...values.filter((value) => value !== stack && value !== err)];
     const text = shown.map((value) => {
       if (value instanceof Error) return value.message;
       return typeof value === 'string' ? value : inspect(value, { breakLength: Infinity });

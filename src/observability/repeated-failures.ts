@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** Between two log lines of one kind of failure, in milliseconds. */
 const INTERVAL = 60_000;
 
@@ -11,8 +13,8 @@ interface Kind {
 
 /** Which failures to log, when every request may fail in the same way: each kind once in a minute, and counted. */
 export class RepeatedFailures {
-  /** By kind, the one that was logged longest ago first. */
-  private readonly kinds = new Map<string, Kind>();
+  /** Forgets the kind that was logged longest ago, because `peek` does not count as a use. */
+  private readonly kinds = new LRUCache<string, Kind>({ max: MAX_KINDS });
 
   /**
    * @param where it happened, such as a route
@@ -20,16 +22,13 @@ export class RepeatedFailures {
    */
   note(failure: unknown, where: string): number | undefined {
     const kind = `${where} ${kindOf(failure)}`;
-    const known = this.kinds.get(kind);
+    const known = this.kinds.peek(kind);
     const now = performance.now();
     if (known !== undefined && now - known.since < INTERVAL) {
       known.repeated += 1;
       return undefined;
     }
-    this.kinds.delete(kind);
     this.kinds.set(kind, { since: now, repeated: 0 });
-    const [oldest] = this.kinds.keys();
-    if (this.kinds.size > MAX_KINDS && oldest !== undefined) this.kinds.delete(oldest);
     return known?.repeated ?? 0;
   }
 }

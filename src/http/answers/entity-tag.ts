@@ -35,16 +35,13 @@ export function entityTagOf(json: string): string {
  * @throws PlantStoreError `parameter-not-valid`
  */
 export function preconditionOf(headers: IncomingHttpHeaders): Precondition | undefined {
-  const ifMatch = listOf(headers, 'if-match');
-  const ifNoneMatch = listOf(headers, 'if-none-match');
   // `If-Match: *` holds for everything that exists, and what does not is answered 404 anyway.
-  if ((ifMatch === undefined || ifMatch === '*') && ifNoneMatch === undefined) return undefined;
+  const ifMatch = listOf(headers, 'if-match') ?? '*';
+  const ifNoneMatch = listOf(headers, 'if-none-match') ?? [];
+  if (ifMatch === '*' && headers['if-none-match'] === undefined) return undefined;
   return (representation) => {
     const tag = entityTagOf(stringifyExactJson(representation));
-    return (
-      (ifMatch === undefined || ifMatch === '*' || ifMatch.includes(tag)) &&
-      (ifNoneMatch === undefined || !matchesWeakly(ifNoneMatch, tag))
-    );
+    return (ifMatch === '*' || ifMatch.includes(tag)) && !matchesWeakly(ifNoneMatch, tag);
   };
 }
 
@@ -54,12 +51,11 @@ export function preconditionOf(headers: IncomingHttpHeaders): Precondition | und
  * @throws PlantStoreError `precondition-failed`, `parameter-not-valid`
  */
 export function isNotModified(headers: IncomingHttpHeaders, tag: string): boolean {
-  const ifMatch = listOf(headers, 'if-match');
-  if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.includes(tag)) {
+  const ifMatch = listOf(headers, 'if-match') ?? '*';
+  if (ifMatch !== '*' && !ifMatch.includes(tag)) {
     throw new PlantStoreError(ERRORS.preconditionFailed);
   }
-  const ifNoneMatch = listOf(headers, 'if-none-match');
-  return ifNoneMatch !== undefined && matchesWeakly(ifNoneMatch, tag);
+  return matchesWeakly(listOf(headers, 'if-none-match') ?? [], tag);
 }
 
 /** A weak comparison ignores `W/` (RFC 9110, section 8.8.3.2). */

@@ -19,17 +19,14 @@ export class Page<Parameters extends PageParameters> {
     readonly next: bigint | undefined,
     readonly parameters: Parameters,
   ) {}
-}
 
-/** @throws PlantStoreError `too-many-answers` */
-export function sendPage(
-  response: Response,
-  status: number,
-  { items, next, parameters }: Page<PageParameters>,
-): void {
-  const { path } = response.req;
-  const fields = next === undefined ? [] : ['Link', linkToNext(path, parameters, next)];
-  sendJsonText(response, status, `[${items.join()}]`, fields);
+  /** @throws PlantStoreError `too-many-answers` */
+  send(response: Response, status: number): void {
+    const { next, parameters } = this;
+    const fields =
+      next === undefined ? [] : ['Link', linkToNext(response.req.path, parameters, next)];
+    sendJsonText(response, status, `[${this.items.join()}]`, fields);
+  }
 }
 
 /**

@@ -9,19 +9,15 @@ import { sendJsonText } from './send-json.js';
  */
 export class Representation<Content extends object> {
   constructor(readonly content: Content) {}
-}
 
-/** @throws PlantStoreError `precondition-failed`, `parameter-not-valid` */
-export function sendRepresentation(
-  response: Response,
-  status: number,
-  { content }: Representation<object>,
-): void {
-  const text = stringifyExactJson(content);
-  const tag = entityTagOf(text);
-  const { method, headers } = response.req;
-  const isSafe = method === 'GET' || method === 'HEAD';
-  if (isSafe && isNotModified(headers, tag)) response.status(304).setHeader('ETag', tag).end();
-  // After PUT, an entity tag would say that the representation was saved byte for byte as it was sent (RFC 9110, section 9.3.4).
-  else sendJsonText(response, status, text, method === 'PUT' ? [] : ['ETag', tag]);
+  /** @throws PlantStoreError `precondition-failed`, `parameter-not-valid` */
+  send(response: Response, status: number): void {
+    const text = stringifyExactJson(this.content);
+    const tag = entityTagOf(text);
+    const { method, headers } = response.req;
+    const isSafe = method === 'GET' || method === 'HEAD';
+    if (isSafe && isNotModified(headers, tag)) response.status(304).setHeader('ETag', tag).end();
+    // After PUT, an entity tag would say that the representation was saved byte for byte as it was sent (RFC 9110, section 9.3.4).
+    else sendJsonText(response, status, text, method === 'PUT' ? [] : ['ETag', tag]);
+  }
 }

@@ -5,15 +5,6 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { sendContinue } from './unread-body.js';
 
-declare global {
-  namespace Express {
-    interface Request {
-      /** Ends the reading of a streamed body with a failure, which the handler answers. */
-      failBody?: (failure: PlantStoreError) => void;
-    }
-  }
-}
-
 /**
  * The chunks of a body, read only as fast as they are taken. The connection stays open if the loop ends early.
  *
@@ -41,7 +32,7 @@ export async function* chunksOf(request: Request, timeout: number): AsyncGenerat
     }
   } finally {
     clearTimeout(timer);
-    delete request.failBody;
+    request.failBody = undefined;
     request.unpipe(chunks).pause();
   }
 }

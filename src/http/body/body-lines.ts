@@ -71,9 +71,8 @@ class PartialLine {
       return;
     }
     if (this.length > this.buffer.length) {
-      const larger = Buffer.allocUnsafe(Math.max(this.length, 2 * this.buffer.length));
-      this.buffer.copy(larger, 0, 0, start);
-      this.buffer = larger;
+      const capacity = Math.max(this.length, 2 * this.buffer.length);
+      this.buffer = Buffer.concat([this.buffer], capacity);
     }
     piece.copy(this.buffer, start);
   }

@@ -55,7 +55,11 @@ export class DtoPipe implements PipeTransform {
   transform(value: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
     const isSingle = data !== undefined;
     if (type === 'custom' || (isSingle && type !== 'body')) return value;
-    if (metatype === NoParametersDto) return withoutParameters(value as object);
+    if (metatype === NoParametersDto) {
+      refuseOthers(metatype, value as object);
+      // class-validator would refuse an object whose class has no rules.
+      return new NoParametersDto();
+    }
     if (isSingle || !isDtoClass(metatype)) {
       // Path parameters are strings, and Nest's documentation declares them as `any`.
       if (type === 'param') return value;
@@ -90,12 +94,6 @@ export function toDto<T extends object>(
     throw new PlantStoreError(ERRORS.bodyNotValid, `the ${source} must be a JSON object`);
   }
   return make(dtoClass, value, ERRORS.bodyNotValid) as T;
-}
-
-/** class-validator would refuse an object whose class has no rules. */
-function withoutParameters(parameters: object): NoParametersDto {
-  refuseOthers(NoParametersDto, parameters);
-  return new NoParametersDto();
 }
 
 function refuseOthers(dtoClass: DtoClass, parameters: object): void {

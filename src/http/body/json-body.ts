@@ -60,15 +60,6 @@ class BodyMemory {
   }
 }
 
-declare global {
-  namespace Express {
-    interface Request {
-      /** Set when the whole body was read at once. Node has not noticed its end by then. */
-      bodyIsRead?: boolean;
-    }
-  }
-}
-
 /** The body of a request, read by the first parameter that asks for it. Guards run before, so a valid token is needed. */
 export class UnreadBody {
   private isTaken = false;
@@ -81,7 +72,7 @@ export class UnreadBody {
   /** Reads and parses the body. The value is not kept here, so that its memory can be freed while the entity waits. */
   async read(accepted: MediaTypes = JSON_ONLY): Promise<unknown> {
     this.take();
-    return parseJson(await readBody(this.request, this.memory, accepted), 'body');
+    return parseJson(await this.bytes(accepted), 'body');
   }
 
   /**
@@ -99,6 +90,79 @@ export class UnreadBody {
     return splitLines(chunksOf(request, limits.idleMilliseconds), limits.bytes);
   }
 
+  private async bytes(accepted: MediaTypes): Promise<Buffer> {
+    const { request } = this;
+    const { limits } = this.memory;
+    if (!declaresBody(request)) throw new PlantStoreError(ERRORS.bodyMissing);
+    const length = request.headers['content-length'];
+    if (length !== undefined) {
+      if (Number(length) > limits.bytes) throw tooLarge(limits);
+      const refusal = refusalOfType(request, accepted);
+      if (refusal !== undefined) throw refusal;
+    }
+    sendContinue(request);
+    const body = await this.collect(accepted);
+    if (body.length === 0) throw new PlantStoreError(ERRORS.bodyMissing);
+    return body;
+  }
+
+  private collect(accepted: MediaTypes): Promise<Buffer> | Buffer {
+    const { request, memory } = this;
+    // Most bodies arrive together with the header fields.
+    if (Number(request.headers['content-length']) === request.readableLength) {
+      request.bodyIsRead = true;
+      return request.read() as Buffer;
+    }
+    const { limits } = memory;
+    const response = request.res as Response;
+    const share = memory.share();
+    response.once('close', () => share.giveBack());
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      let isKept = true;
+      const stop = () => {
+        clearTimeout(idle);
+        clearTimeout(whole);
+        request.failBody = undefined;
+        request.off('data', onData).off('end', onEnd).off('error', fail).pause();
+        // An aborted request emits another error, which needs a listener.
+        request.on('error', () => {});
+      };
+      const fail = (failure: Error) => {
+        stop();
+        reject(failure);
+      };
+      const onTimeout = () => fail(new PlantStoreError(ERRORS.requestTimeout));
+      const idle = setTimeout(onTimeout, limits.idleMilliseconds);
+      const whole = setTimeout(onTimeout, limits.milliseconds);
+      const onData = (chunk: Buffer) => {
+        idle.refresh();
+        // Whether a chunked body is empty is known only after its first chunk.
+        const refusal = size === 0 ? refusalOfType(request, accepted) : undefined;
+        if (refusal !== undefined) return fail(refusal);
+        size += chunk.length;
+        if (size > limits.bytes) return fail(tooLarge(limits));
+        // If there is no room, the rest is read and discarded: a client that is still sending would not see the answer.
+        // A closed response has returned its share already.
+        isKept &&= !response.closed && share.take(chunk.length);
+        if (isKept) {
+          chunks.push(chunk);
+        } else {
+          chunks.length = 0;
+          share.giveBack();
+        }
+      };
+      const onEnd = () => {
+        if (!isKept) return fail(new PlantStoreError(ERRORS.tooManyBodies));
+        stop();
+        resolve(Buffer.concat(chunks, size));
+      };
+      request.failBody = fail;
+      request.on('data', onData).on('end', onEnd).on('error', fail);
+    });
+  }
+
   private take(): void {
     if (this.isTaken) throw new TypeError('only one parameter of a handler can read the body');
     this.isTaken = true;
@@ -111,82 +175,6 @@ export function jsonBody(limits: BodyLimits) {
   return (request: Request): void => {
     request.body = new UnreadBody(request, memory);
   };
-}
-
-async function readBody(
-  request: Request,
-  memory: BodyMemory,
-  accepted: MediaTypes,
-): Promise<Buffer> {
-  const { limits } = memory;
-  if (!declaresBody(request)) throw new PlantStoreError(ERRORS.bodyMissing);
-  const length = request.headers['content-length'];
-  if (length !== undefined) {
-    if (Number(length) > limits.bytes) throw tooLarge(limits);
-    const refusal = refusalOfType(request, accepted);
-    if (refusal !== undefined) throw refusal;
-  }
-  sendContinue(request);
-  const body = await collect(request, memory, accepted);
-  if (body.length === 0) throw new PlantStoreError(ERRORS.bodyMissing);
-  return body;
-}
-
-function collect(
-  request: Request,
-  memory: BodyMemory,
-  accepted: MediaTypes,
-): Promise<Buffer> | Buffer {
-  // Most bodies arrive together with the header fields.
-  if (Number(request.headers['content-length']) === request.readableLength) {
-    request.bodyIsRead = true;
-    return request.read() as Buffer;
-  }
-  const { limits } = memory;
-  const response = request.res as Response;
-  const share = memory.share();
-  response.once('close', () => share.giveBack());
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    let isKept = true;
-    const onTimeout = () => settle(() => reject(new PlantStoreError(ERRORS.requestTimeout)));
-    const idle = setTimeout(onTimeout, limits.idleMilliseconds);
-    const whole = setTimeout(onTimeout, limits.milliseconds);
-    const onData = (chunk: Buffer) => {
-      idle.refresh();
-      // Whether a chunked body is empty is known only after its first chunk.
-      const refusal = size === 0 ? refusalOfType(request, accepted) : undefined;
-      if (refusal !== undefined) return settle(() => reject(refusal));
-      size += chunk.length;
-      if (size > limits.bytes) return settle(() => reject(tooLarge(limits)));
-      // If there is no room, the rest is read and discarded: a client that is still sending would not see the answer.
-      // A closed response has returned its share already.
-      isKept &&= !response.closed && share.take(chunk.length);
-      if (isKept) {
-        chunks.push(chunk);
-      } else {
-        chunks.length = 0;
-        share.giveBack();
-      }
-    };
-    const onEnd = () =>
-      settle(() =>
-        isKept
-          ? resolve(Buffer.concat(chunks, size))
-          : reject(new PlantStoreError(ERRORS.tooManyBodies)),
-      );
-    const onError = (error: Error) => settle(() => reject(error));
-    const settle = (outcome: () => void) => {
-      clearTimeout(idle);
-      clearTimeout(whole);
-      request.off('data', onData).off('end', onEnd).off('error', onError).pause();
-      // An aborted request emits another error, which needs a listener.
-      request.on('error', () => {});
-      outcome();
-    };
-    request.on('data', onData).on('end', onEnd).on('error', onError);
-  });
 }
 
 function tooLarge({ bytes }: BodyLimits): PlantStoreError {

@@ -5,15 +5,6 @@ import type { Request } from 'express';
 /** What is still read and discarded from a client without a valid token, so that the refusal arrives. */
 const UNAUTHENTICATED = { bytes: 64 * 1024, milliseconds: 1_000 } as const;
 
-declare global {
-  namespace Express {
-    interface Request {
-      /** Set by the guard. A client with a valid token gets more time to read the refusal of a long body. */
-      isAuthenticated?: boolean;
-    }
-  }
-}
-
 /** Whether a request announces content (RFC 9112, section 6.3). */
 export function declaresBody({ headers }: IncomingMessage): boolean {
   return (

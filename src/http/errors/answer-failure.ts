@@ -4,7 +4,10 @@ import type { Metrics } from '../../observability/metrics.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
 import { sendJson } from '../answers/send-json.js';
 
-/** Answers a request with an Error, and notes its number in the metrics and in the log line of the request. */
+/**
+ * Answers a request with an Error, and notes its number in the metrics and in the log line of the request. An answer that
+ * has begun already ends in a way that the client notices.
+ */
 export function answerFailure(
   response: Response,
   { status, headers, body }: ErrorAnswer,
@@ -12,27 +15,14 @@ export function answerFailure(
 ): void {
   response.error = body.error;
   metrics.recordRefusal(body.error);
-  response.setHeaders(new Headers(headers));
-  sendJson(response, status, body);
-}
-
-declare global {
-  namespace Express {
-    interface Response {
-      /** If the answer fails after its beginning, its last line is an Error. */
-      endsInError?: boolean;
-      /** The service broke the connection, because the answer failed after its beginning. */
-      isBroken?: boolean;
-    }
+  if (!response.headersSent) {
+    response.setHeaders(new Headers(headers));
+    sendJson(response, status, body);
+  } else if (response.endsInError === true) {
+    response.end(`${stringifyExactJson(body)}\n`);
+  } else {
+    breakOff(response);
   }
-}
-
-/** Ends an answer that fails after its beginning, in a way that the client notices. */
-export function endStarted(response: Response, { body }: ErrorAnswer, metrics: Metrics): void {
-  response.error = body.error;
-  metrics.recordRefusal(body.error);
-  if (response.endsInError === true) response.end(`${stringifyExactJson(body)}\n`);
-  else breakOff(response);
 }
 
 /**

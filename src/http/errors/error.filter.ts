@@ -2,7 +2,7 @@ import { Catch, Inject } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { answerFailure, endStarted } from './answer-failure.js';
+import { answerFailure } from './answer-failure.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import { LOGGER } from '../../observability/logger.js';
 import { Metrics } from '../../observability/metrics.js';
@@ -30,9 +30,8 @@ export class ErrorFilter implements ExceptionFilter {
 
     const answer = toAnswer(failure);
     if (answer.status >= 500) this.report(failure, request, answer.body);
-    if (!response.headersSent) answerFailure(response, answer, this.metrics);
-    // Unless its stream failed after the last byte.
-    else if (!response.writableEnded) endStarted(response, answer, this.metrics);
+    // Unless a stream failed after its last byte.
+    if (!response.writableEnded) answerFailure(response, answer, this.metrics);
   }
 
   /**

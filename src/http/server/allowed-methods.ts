@@ -24,12 +24,11 @@ export function unroutable(request: Request): PlantStoreError {
     : new MethodNotAllowedError(allowed);
 }
 
-/** A layer of Express's router (package `router`, whose types lack `match`). */
-type RouterLayer = Pick<Express['router']['stack'][number], 'route'> & {
+/** A layer of Express's router (package `router`, whose types lack `match`) that has a route. */
+interface RoutedLayer {
+  readonly route: NonNullable<Express['router']['stack'][number]['route']>;
   match(path: string): boolean;
-};
-
-type RoutedLayer = RouterLayer & { readonly route: NonNullable<RouterLayer['route']> };
+}
 
 /**
  * For `app.param()`: makes Express skip a route with this parameter if another route has exactly the path of the request:
@@ -42,20 +41,15 @@ export function preferLiteralPaths(): RequestParamHandler {
     paths ??= new Set(
       routesOf(request)
         .map(({ route }) => route.path)
-        .filter(isLiteral),
+        .filter((path) => !/[:*]/.test(path)),
     );
     next(paths.has(request.path) ? 'route' : undefined);
   };
 }
 
-function isLiteral(path: string): boolean {
-  return !/[:*]/.test(path);
-}
-
 function routesOf({ app }: Request): readonly RoutedLayer[] {
-  return (app.router.stack as unknown as readonly RouterLayer[]).filter(
-    (layer): layer is RoutedLayer => layer.route !== undefined,
-  );
+  const routed = app.router.stack.filter(({ route }) => route !== undefined);
+  return routed as unknown as readonly RoutedLayer[];
 }
 
 /** The methods of all routes at the path of the request, as Express would match them; of all routes for `*`. */

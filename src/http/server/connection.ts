@@ -16,14 +16,6 @@ import { isTarget } from './well-formed.js';
 /** Most unanswered requests on one connection (pipelining). */
 const MAX_PIPELINED = 100;
 
-/** What the first unanswered request of a connection is doing. */
-type Stage =
-  | 'none' // Every request is answered.
-  | 'complete' // All of it has arrived. Further requests may wait behind it.
-  | 'streaming' // Its handler reads the lines of its body while they arrive.
-  | 'answered early' // Its answer has begun before its end, and is the last on the connection.
-  | 'arriving';
-
 /**
  * A connection and its unanswered requests. Only the first of them is handled; the close of its response hands over to
  * the next (RFC 9112, section 9.3.2).
@@ -86,24 +78,17 @@ export class Connection {
     this.isRefused = true;
     // Node removes its own listener before it hands over the socket of a CONNECT.
     this.socket.on('error', () => {});
-    const stage = this.stage();
-    if (stage === 'answered early') return;
+    const current = this.current as Response | undefined;
+    const last = this.unanswered.findLast(({ req }) => req.complete) as Response | undefined;
+    const isReading = current?.req.failBody !== undefined;
+    // The answer has begun before the end of its request, and is the last on the connection.
+    if (current?.headersSent === true && last === undefined && !isReading) return;
     stopParsing(this.socket);
-    if (stage === 'none') this.end(failure);
-    else if (stage === 'streaming') this.fail(failure);
-    else if (stage === 'arriving') this.failWhenRead(failure);
-    else {
-      const last = this.unanswered.findLast(({ req }) => req.complete) as Response;
-      last.once('close', () => this.end(failure, last.req));
-    }
-  }
-
-  private stage(): Stage {
-    const { current } = this;
-    if (current === undefined) return 'none';
-    if (current.req.complete) return 'complete';
-    if ((current.req as Request).failBody !== undefined) return 'streaming';
-    return current.headersSent ? 'answered early' : 'arriving';
+    if (current === undefined) this.end(failure);
+    else if (last !== undefined) last.once('close', () => this.end(failure, last.req));
+    else if (isReading) this.fail(failure);
+    // Handlers that do not read the body answer by themselves.
+    else current.req.once('resume', () => this.fail(failure));
   }
 
   /** Answers the current request with a failure: the reader of its body does, or it is not answered yet. */
@@ -113,15 +98,6 @@ export class Connection {
     else if (response?.headersSent === false && this.socket.writable) {
       answerFailure(response, toAnswer(failure), this.observability.metrics);
     }
-  }
-
-  /** Fails the current request, which is incomplete, when a handler reads its body. Other handlers answer by themselves. */
-  private failWhenRead(failure: PlantStoreError): void {
-    const { req: request } = this.current!;
-    if (request.readableFlowing === true) this.fail(failure);
-    else request.once('resume', () => this.fail(failure));
-    // Ends the reader of the body together with the connection.
-    this.socket.once('close', () => request.destroy(new Error('aborted')));
   }
 
   /**

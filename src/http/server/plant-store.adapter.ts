@@ -9,8 +9,8 @@ import { HttpServer } from './http-server.js';
 import type { HttpLimits } from './limits.js';
 import { LinesFile } from '../body/ndjson.js';
 import { parseQuery } from './parse-query.js';
-import { Page, sendPage } from '../answers/page.js';
-import { Representation, sendRepresentation } from '../answers/representation.js';
+import { Page } from '../answers/page.js';
+import { Representation } from '../answers/representation.js';
 import { sendJson } from '../answers/send-json.js';
 
 /** Nest's Express adapter with the service's own {@link HttpServer} and exact JSON. */
@@ -37,8 +37,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   /** Sends what a handler returned: objects as exact JSON, everything else as Nest does. */
   override reply(response: Response, body: unknown, status = response.statusCode): void {
-    if (body instanceof Page) return sendPage(response, status, body);
-    if (body instanceof Representation) return sendRepresentation(response, status, body);
+    if (body instanceof Page || body instanceof Representation) return body.send(response, status);
     if (body instanceof StreamableFile) {
       response.endsInError = body instanceof LinesFile && body.endsInError;
       // Nest would answer `Bad Request` in plain text. The filter sends an Error, or cuts a started answer short.

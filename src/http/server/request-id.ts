@@ -3,15 +3,6 @@ import type { Request } from 'express';
 
 export const REQUEST_ID_HEADER = 'X-Request-Id';
 
-declare global {
-  namespace Express {
-    interface Request {
-      /** Identifies the request in the log and in the answer. */
-      id: string;
-    }
-  }
-}
-
 /** Ids that are safe in logs and headers: UUIDs, ULIDs, trace ids and the like. */
 const SAFE = /^[\w.:+/=@-]{1,128}$/;
 

@@ -4,15 +4,6 @@ import { isAnswered } from '../../observability/is-answered.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { callerTrace } from '../../observability/trace-context.js';
 
-declare global {
-  namespace Express {
-    interface Response {
-      /** The number of the Error in the body. */
-      error?: number;
-    }
-  }
-}
-
 /**
  * Writes one log line and one measurement for each request, without path, query and headers, because these can
  * contain secrets. Trace ids are safe: they consist of hexadecimal digits.

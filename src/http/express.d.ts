@@ -1,0 +1,25 @@
+import type { PlantStoreError } from '../errors/plant-store.error.js';
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** Identifies the request in the log and in the answer. */
+      id: string;
+      /** Set by the guard. A client with a valid token gets more time to read the refusal of a long body. */
+      isAuthenticated?: boolean;
+      /** Ends the reading of the body with a failure, which the handler answers. Set while the body is read. */
+      failBody?: ((failure: PlantStoreError) => void) | undefined;
+      /** Set when the whole body was read at once. Node has not noticed its end by then. */
+      bodyIsRead?: boolean;
+    }
+
+    interface Response {
+      /** The number of the Error in the body. */
+      error?: number;
+      /** If the answer fails after its beginning, its last line is an Error. */
+      endsInError?: boolean;
+      /** The service broke the connection, because the answer failed after its beginning. */
+      isBroken?: boolean;
+    }
+  }
+}
