@@ -136,7 +136,7 @@ async function operations(): Promise<Operation[]> {
     return membersOf(components.schemas[$ref.replace('#/components/schemas/', '')]);
   };
   const contentOf = ({ content = {} }: Content = {}) => Object.values(content)[0];
-  const all: Operation[] = Object.entries(paths).flatMap(([path, methods]) =>
+  return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, content]) => {
       const { operationId, summary, parameters = [], requestBody, responses } = content;
       const status = Number(Object.keys(responses).find((key) => key.startsWith('2')));
@@ -171,7 +171,11 @@ async function operations(): Promise<Operation[]> {
       };
     }),
   );
-  // An example may refer to what an example of another resource stores.
+}
+
+/** The operations in an order in which all examples succeed: one may refer to what another resource stores. */
+async function operationsToRun(): Promise<Operation[]> {
+  const all = await operations();
   return all.toSorted((one, other) => references(one.path) - references(other.path));
 }
 
@@ -236,7 +240,7 @@ describe('someone who has never seen the service', () => {
   it('authorizes, executes each example as it is, and sees the plant', async () => {
     const { page, faults } = await openDocs(browser, service.url);
     await authorize(page, TOKEN);
-    for (const { operationId, examples, status } of await operations()) {
+    for (const { operationId, examples, status } of await operationsToRun()) {
       const part = await operation(page, operationId);
       for (const [name, answer] of examples) {
         if (name !== undefined && examples.length > 1) {
@@ -403,7 +407,7 @@ describe('the code samples', () => {
       ['Python', 'python3', '-c'],
     ] as const) {
       await service.database.empty();
-      const all = await operations();
+      const all = await operationsToRun();
       // The samples are the first examples; what they change may be in a later one.
       for (const { path, bodies } of all.filter((one) => one.bodies.length > 0)) {
         for (const body of bodies) {
