@@ -179,10 +179,14 @@ function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityCol
   const type = typeOf(driver.normalizeType(column), column);
   const name = driver.escape(column.databaseName);
   const isInt64 = type === 'bigint';
+  // Two types that need nothing of what TypeORM does for others, which takes 1 µs for each value.
   const isText = type === 'text' && column.transformer === undefined;
+  const isBigint = column.transformer === INT64_COLUMN.transformer;
   const fromDriver = isText
     ? (value: unknown) => value
-    : (value: unknown): unknown => driver.prepareHydratedValue(value, column);
+    : isBigint
+      ? (value: unknown) => INT64_COLUMN.transformer.from(value as string | null)
+      : (value: unknown): unknown => driver.prepareHydratedValue(value, column);
   return {
     property: column.propertyName,
     databaseName: column.databaseName,
@@ -191,9 +195,8 @@ function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityCol
     type,
     isNullable: column.isNullable,
     bytes: bytesOf(name, type, column.isNullable),
-    // Two types that need nothing of what TypeORM does for others, which takes 1 µs for each value.
     toParameter:
-      isText || column.transformer === INT64_COLUMN.transformer
+      isText || isBigint
         ? (value) => (typeof value === 'bigint' ? String(value) : value)
         : (value) => driver.preparePersistentValue(value, column) as unknown,
     fromDriver,
