@@ -16,7 +16,7 @@ beforeAll(async () => {
   store = new PlantStore({ url: service.url, token: TOKEN });
 });
 
-beforeEach(() => service.database.query('TRUNCATE plants'));
+beforeEach(() => service.database.empty());
 
 afterAll(() => service.stop());
 
