@@ -36,3 +36,8 @@ export function importRefusedPlants(options) {
   const plants = Array.from({ length: 5_000 }, (_, index) => ({ id: BigInt(index), name: '\0' }));
   return new PlantStore(options).import(plants).summary();
 }
+
+/** @param {import('../src/plant-store.js').PlantStoreOptions} options */
+export function createOne(options) {
+  return new PlantStore(options).create({ id: 9007199254740993n, name: 'Ficus' });
+}

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
@@ -127,10 +128,10 @@ describe('in Chromium, from another origin and without a bundler', () => {
 
   afterAll(() => Promise.all([browser.close(), service.stop(), site[Symbol.asyncDispose]()]));
 
-  async function call(name: string): Promise<unknown> {
+  async function call(name: string, { url }: { readonly url: string } = service): Promise<unknown> {
     const page = await browser.newPage();
     await page.goto(site.url);
-    const options = JSON.stringify({ url: service.url, token: TOKEN });
+    const options = JSON.stringify({ url, token: TOKEN });
     return page.evaluate(
       `import('/test/browser-calls.js').then((calls) => calls.${name}(${options}))`,
     );
@@ -153,5 +154,20 @@ describe('in Chromium, from another origin and without a bundler', () => {
       unchanged: 0,
       refused: 5_000,
     });
+  });
+  it('repeats a request whose connection broke, with its body', async () => {
+    const bodies: string[] = [];
+    await using front = await FrontServer.start((request, response) => {
+      response.setHeader('Access-Control-Allow-Origin', '*');
+      response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type');
+      void (async () => {
+        const body = await text(request);
+        if (request.method === 'POST') bodies.push(body);
+        if (request.method === 'POST' && bodies.length < 3) response.destroy();
+        else response.end('{"name":"Ficus"}');
+      })();
+    });
+    expect(await call('createOne', front)).toEqual({ name: 'Ficus' });
+    expect(bodies).toEqual(Array(3).fill('{"id":9007199254740993,"name":"Ficus"}'));
   });
 });
