@@ -62,6 +62,8 @@ interface Client {
   readonly gives: (service: TestService) => Promise<Expected>;
   /** The command that makes the calls of `PLANT_STORE_CALLS`: one client for each language. */
   readonly operations?: () => Promise<[command: string, ...rest: string[]]>;
+  /** The command of the program that docs/clients.md shows. */
+  readonly firstPlants?: () => Promise<[command: string, ...rest: string[]]>;
 }
 
 /** What the calls print, and the plants that are stored afterwards. */
@@ -156,14 +158,16 @@ const clients: readonly Client[] = [
     make: async () => {
       const warnings = await openapiGenerator('go', join(GO, 'generated/openapigenerator'), [
         OPTIONS.go,
-        '--additional-properties=packageName=openapigenerator,withGoMod=false',
+        '--additional-properties=withGoMod=false,packageName=openapigenerator',
       ]);
-      await run(GO, 'go', 'build', '-o', 'generated/bin/', './openapigenerator', './operations');
+      const programs = ['./openapigenerator', './operations', './firstplants'];
+      await run(GO, 'go', 'build', '-o', 'generated/bin/', ...programs);
       return warnings;
     },
     calls: async () => [join(GO, 'generated/bin/openapigenerator')],
     gives: exact,
     operations: async () => [join(GO, 'generated/bin/operations')],
+    firstPlants: async () => [join(GO, 'generated/bin/firstplants')],
   },
   {
     name: 'openapi-generator (python)',
@@ -176,6 +180,7 @@ const clients: readonly Client[] = [
       return { lines: lines.with(7, "not sent: ('name',)"), stored };
     },
     operations: async () => ['python', join(PYTHON, 'operations.py')],
+    firstPlants: async () => ['python', join(PYTHON, 'first_plants.py')],
   },
   {
     name: 'openapi-generator (typescript-fetch)',
@@ -287,7 +292,8 @@ beforeAll(async () => {
   await run(PYTHON, join(VENV, 'bin/pip'), 'install', '--quiet', '-r', 'requirements.txt');
 });
 
-describe.each(possible)('the client of $name', ({ make, calls, gives, operations }) => {
+describe.each(possible)('the client of $name', (client) => {
+  const { make, calls, gives, operations, firstPlants } = client;
   let service: TestService;
   let warnings: string[];
 
@@ -323,9 +329,8 @@ describe.each(possible)('the client of $name', ({ make, calls, gives, operations
   it.runIf(operations).each(RESOURCES)('has every operation of $name', async (resource) => {
     const expected = callsOf(resource);
     await service.database.empty();
-    const lines = await answersAt(service.url, {
-      PLANT_STORE_CALLS: JSON.stringify(expected.map(([call]) => call)),
-    });
+    const requested = { PLANT_STORE_CALLS: JSON.stringify(expected.map(([call]) => call)) };
+    const lines = await answersAt(service.url, requested, operations);
     const answers = expected.map(([{ operation }], at) => [
       operation,
       JSON.parse(lines[at] ?? '"nothing"') as unknown,
@@ -333,8 +338,18 @@ describe.each(possible)('the client of $name', ({ make, calls, gives, operations
     expect(answers).toEqual(expected.map(([{ operation }, answer]) => [operation, answer]));
   });
 
-  async function answersAt(url: string, environment = {}): Promise<string[]> {
-    const program = 'PLANT_STORE_CALLS' in environment ? operations! : calls;
+  it.runIf(firstPlants)('runs the program of docs/clients.md, and again', async () => {
+    await service.database.empty();
+    const lines = [
+      'Monstera',
+      '9007199254740993 Monstera',
+      'id 9007199254740993 belongs to a plant with other content',
+    ];
+    expect(await answersAt(service.url, {}, firstPlants)).toEqual(lines);
+    expect(await answersAt(service.url, {}, firstPlants)).toEqual(lines);
+  });
+
+  async function answersAt(url: string, environment = {}, program = calls): Promise<string[]> {
     const [command, ...rest] = await program();
     const { stdout } = await promisify(execFile)(command, rest, {
       env: { ...ENVIRONMENT, ...environment, PLANT_STORE_URL: url, PLANT_STORE_TOKEN: TOKEN },
@@ -348,8 +363,19 @@ describe('docs/clients.md', () => {
   it('shows the options and the code that are tested here', async () => {
     const page = await readFile('docs/clients.md', 'utf8');
     for (const option of Object.values(OPTIONS)) expect(page).toContain(option);
-    for (const file of ['write-types.mjs', 'exact-store.ts']) {
-      expect(page).toContain(await readFile(join(TYPESCRIPT, file), 'utf8'));
+    for (const file of [
+      join(TYPESCRIPT, 'write-types.mjs'),
+      join(TYPESCRIPT, 'exact-store.ts'),
+      join(PYTHON, 'first_plants.py'),
+      join(GO, 'firstplants/main.go'),
+    ]) {
+      const program = await readFile(file, 'utf8');
+      expect(page).toContain(
+        program.replace(
+          'plantstore-clients/generated/openapigenerator',
+          'example.com/garden/client',
+        ),
+      );
     }
   });
 });

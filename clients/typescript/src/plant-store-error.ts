@@ -1,10 +1,15 @@
+import type { ERRORS } from './errors.js';
+
+/** An error number of the service. Other resources have more of them, and later versions may have, too. */
+export type ErrorCode = (typeof ERRORS)[keyof typeof ERRORS] | (number & Record<never, never>);
+
 /** A request that the service, or a proxy in front of it, answered with a failure. */
 export class PlantStoreError extends Error {
   override readonly name = 'PlantStoreError';
   /** The HTTP status. */
   readonly status: number;
-  /** The error number, such as 40401. `undefined` if a proxy answered instead of the service. */
-  readonly error: number | undefined;
+  /** The error number, such as `ERRORS.noSuchPlant`. `undefined` if a proxy answered instead of the service. */
+  readonly code: ErrorCode | undefined;
   /** The seconds to wait before the request is sent again. */
   readonly retryAfter: number | undefined;
   /** Identifies the request in the log of the service. */
@@ -14,7 +19,7 @@ export class PlantStoreError extends Error {
   constructor({ status, statusText, headers }: Response, body: unknown) {
     const failure = isFailure(body) ? body : undefined;
     super(failure?.message ?? `the answer has the status ${status} ${statusText}`.trim());
-    this.error = failure?.error;
+    this.code = failure?.error;
     // The first digits of the number are the status. An import can fail after its answer has begun with 200.
     this.status = failure === undefined ? status : Math.floor(failure.error / 100);
     this.retryAfter = secondsOf(headers.get('Retry-After'));

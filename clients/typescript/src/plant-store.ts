@@ -1,3 +1,6 @@
+import type { PlantStoreOptions } from './connection.js';
+import { ERRORS } from './errors.js';
+import { parseJson, toJson } from './exact-json.js';
 import { IncompleteExportError } from './incomplete-export-error.js';
 import { INT64_MEMBERS } from './openapi.js';
 import type { components, paths } from './openapi.js';
@@ -5,21 +8,25 @@ import { PlantImport } from './plant-import.js';
 import type { NewPlant, NewPlants } from './plant-import.js';
 import { PlantStoreError } from './plant-store-error.js';
 import { Resource } from './resource.js';
-import type {
-  ChangeOptions,
-  PlantStoreOptions,
-  RequestOptions,
-  ResourcePage,
-  Tagged,
-} from './resource.js';
+import type { ChangeOptions, RequestOptions, ResourcePage, Tagged } from './resource.js';
 import type { ResourceOf } from './resource-types.js';
 
+export type { PlantStoreOptions } from './connection.js';
+export type { ErrorCode } from './plant-store-error.js';
 export type { NewPlant, NewPlants, PlantImport, RefusedPlant } from './plant-import.js';
 export type { ImportSummary, RefusedRecord, ResourceImport } from './resource-import.js';
-export type { ChangeOptions, PlantStoreOptions, RequestOptions, ResourcePage } from './resource.js';
+export type { ChangeOptions, RequestOptions, ResourcePage } from './resource.js';
 export type { ResourceOf } from './resource-types.js';
 export type { paths } from './openapi.js';
-export { IncompleteExportError, INT64_MEMBERS, PlantStoreError, Resource };
+export {
+  ERRORS,
+  IncompleteExportError,
+  INT64_MEMBERS,
+  parseJson,
+  PlantStoreError,
+  Resource,
+  toJson,
+};
 
 export type Plant = components['schemas']['Plant'];
 export type StoredPlant = components['schemas']['StoredPlant'];
@@ -43,11 +50,12 @@ export interface Page {
 
 /**
  * A plant store. Each failure that the service answers with is a {@link PlantStoreError}; if there is no answer, the
- * error is from `fetch`.
+ * error is from `fetch`. Requests that fail temporarily are repeated before.
  */
 export class PlantStore {
   readonly #plants: Resource<ResourceOf<paths, 'plants'>>;
 
+  /** @throws TypeError if an option is wrong */
   constructor(options: PlantStoreOptions) {
     this.#plants = new Resource('plants', INT64_MEMBERS.plants, options);
   }
@@ -81,6 +89,7 @@ export class PlantStore {
     return this.#plants.patch(id, patch, options);
   }
 
+  /** If an attempt got no answer, and another one finds no plant, the first one has removed it. */
   remove(id: bigint, options?: ChangeOptions): Promise<void> {
     return this.#plants.remove(id, options);
   }

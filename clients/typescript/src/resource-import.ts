@@ -1,5 +1,6 @@
-import { stringifyExactJson } from './exact-json.js';
+import { toJson } from './exact-json.js';
 import { PlantStoreError } from './plant-store-error.js';
+import type { ErrorCode } from './plant-store-error.js';
 import { chunksOf } from './streams.js';
 
 /** Records to import. A stream is closed at the end. */
@@ -17,8 +18,8 @@ export interface ImportSummary {
 export interface Refusal {
   /** The position of the record: the first one of an import has 1. */
   readonly line: number;
-  /** The error number, such as 40009. */
-  readonly error: number;
+  /** The error number, such as `ERRORS.idTaken`. */
+  readonly code: ErrorCode;
   readonly message: string;
 }
 
@@ -26,11 +27,15 @@ export interface RefusedRecord<New> extends Refusal {
   readonly record: New;
 }
 
-/** A line of the answer. A failure ends an import that cannot go on. */
-type ImportLine = Refusal | Omit<Refusal, 'line'> | ImportSummary;
+/** A line of the answer. A failure without a line ends an import that cannot go on. */
+type ImportLine =
+  { readonly line?: number; readonly error: number; readonly message: string } | ImportSummary;
 
-/** Sends a body of newline-delimited JSON, and resolves with the answer and its text. */
-export type SendLines = (body: string) => Promise<{ response: Response; text: string }>;
+/** Sends a body of newline-delimited JSON, and reads the answer of each attempt. */
+export type SendLines = (
+  body: string,
+  read: (lines: AsyncIterable<string>, response: Response) => Promise<void>,
+) => Promise<void>;
 
 /**
  * Most bytes of a request, unless a single record has more. Browsers cannot stream the body of a request over HTTP/1.1,
@@ -74,26 +79,48 @@ export class ResourceImport<New> implements AsyncIterable<RefusedRecord<New>> {
   async *#run(records: Records<New>, send: SendLines): AsyncGenerator<RefusedRecord<New>, void> {
     let sent = 0;
     for await (const batch of batchesOf(records)) {
-      const { response, text } = await send(batch.body);
-      let summary: ImportSummary | undefined;
-      for (const line of text.split('\n').filter((part) => part !== '')) {
-        const answer = JSON.parse(line) as ImportLine;
-        if ('line' in answer) {
-          const record = batch.records[answer.line - 1] as New;
-          yield { ...answer, line: sent + answer.line, record };
-        } else if ('error' in answer) {
-          throw new PlantStoreError(response, answer);
-        } else {
-          summary = answer;
-        }
+      let answer: ImportAnswer | undefined;
+      const sending = send(batch.body, (lines, response) => {
+        answer = new ImportAnswer();
+        return answer.read(lines, response);
+      });
+      await Promise.allSettled([sending]);
+      for (const { line, ...refusal } of answer?.refused ?? []) {
+        yield { ...refusal, line: sent + line, record: batch.records[line - 1] as New };
       }
-      if (summary === undefined) throw new Error('the answer to the import has no summary');
-      this.#total.created += summary.created;
-      this.#total.unchanged += summary.unchanged;
-      this.#total.refused += summary.refused;
+      // Here a failure ends the import, after the records that were refused before.
+      await sending;
+      const { created = 0, unchanged = 0, refused = 0 } = answer?.summary ?? {};
+      this.#total.created += created;
+      this.#total.unchanged += unchanged;
+      this.#total.refused += refused;
       sent += batch.records.length;
     }
     this.#isComplete = true;
+  }
+}
+
+/** The answer to one request. */
+class ImportAnswer {
+  readonly refused: Refusal[] = [];
+  summary: ImportSummary | undefined;
+
+  /** @throws if the service could not go on */
+  async read(lines: AsyncIterable<string>, response: Response): Promise<void> {
+    for await (const text of lines) {
+      if (text === '') continue;
+      const part = JSON.parse(text) as ImportLine;
+      if (!('error' in part)) {
+        this.summary = part;
+      } else if (part.line === undefined) {
+        throw new PlantStoreError(response, part);
+      } else {
+        this.refused.push({ line: part.line, code: part.error, message: part.message });
+      }
+    }
+    // A proxy that speaks HTTP/1.0 to the service takes a broken connection for the end of the answer. Otherwise, `fetch`
+    // would throw such an error.
+    if (this.summary === undefined) throw new TypeError('the answer to the import has no summary');
   }
 }
 
@@ -109,7 +136,7 @@ async function* batchesOf<New>(records: Records<New>): AsyncGenerator<Batch<New>
   let body = '';
   let bytes = 0;
   for await (const record of 'getReader' in records ? chunksOf(records) : records) {
-    const line = `${stringifyExactJson(record)}\n`;
+    const line = `${toJson(record)}\n`;
     const size = encoder.encode(line).length;
     const isFull = batch.length === MAX_RECORDS || bytes + size > MAX_BYTES;
     if (isFull && batch.length > 0) {

@@ -1,18 +1,28 @@
+/** Waits for a read of a stream. */
+export type Wait = <T>(read: () => Promise<T>) => Promise<T>;
+
 /** The chunks of a stream. Safari cannot iterate a stream itself. */
-export async function* chunksOf<T>(stream: ReadableStream<T>): AsyncGenerator<T, void> {
+export async function* chunksOf<T>(
+  stream: ReadableStream<T>,
+  wait: Wait = (read) => read(),
+): AsyncGenerator<T, void> {
   const reader = stream.getReader();
+  const next = () => wait(() => reader.read());
   try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+    for (let part = await next(); !part.done; part = await next()) yield part.value;
   } finally {
     await reader.cancel();
   }
 }
 
 /** The whole lines of a text in UTF-8, without their ends. What follows the last line end is left out. */
-export async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
+export async function* linesOf(
+  body: ReadableStream<Uint8Array>,
+  wait?: Wait,
+): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   let rest = '';
-  for await (const chunk of chunksOf(body)) {
+  for await (const chunk of chunksOf(body, wait)) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
     rest = lines.pop() ?? '';
     yield* lines;

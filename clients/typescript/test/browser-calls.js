@@ -15,7 +15,7 @@ export async function makeCalls(options) {
   const aloes = Array.from({ length: 20 }, (_, index) => ({ id: BigInt(index), name: 'Aloe' }));
   const running = store.import([{ id, name: 'Aloe' }, ...aloes]);
   const refused = [];
-  for await (const { line, error } of running) refused.push([line, error]);
+  for await (const { line, code } of running) refused.push([line, code]);
 
   const listed = [];
   for await (const plant of store.plants({ limit: 10 })) listed.push(String(plant.id));
@@ -23,7 +23,7 @@ export async function makeCalls(options) {
   for await (const plant of store.export()) exported.push(String(plant.id));
 
   return {
-    failure: failure instanceof PlantStoreError && failure.error,
+    failure: failure instanceof PlantStoreError && failure.code,
     refused,
     summary: await running.summary(),
     listed,
@@ -35,4 +35,9 @@ export async function makeCalls(options) {
 export function importRefusedPlants(options) {
   const plants = Array.from({ length: 5_000 }, (_, index) => ({ id: BigInt(index), name: '\0' }));
   return new PlantStore(options).import(plants).summary();
+}
+
+/** @param {import('../src/plant-store.js').PlantStoreOptions} options */
+export function createOne(options) {
+  return new PlantStore(options).create({ id: 9007199254740993n, name: 'Ficus' });
 }

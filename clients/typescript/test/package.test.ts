@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process';
 import { createReadStream } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
@@ -11,6 +14,7 @@ import type { TestService } from '../../../test/support/test-service.js';
 import { FrontServer } from './front-server.js';
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
+const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url));
 
 const run = promisify(execFile);
 
@@ -19,12 +23,69 @@ it('has only what its users need', async () => {
   const { stdout } = await run('npm', pack, { cwd: PACKAGE });
   const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
   const paths = files.map(({ path }) => path);
-  expect(paths).toEqual(
-    expect.arrayContaining(['README.md', 'package.json', 'dist/plant-store.js']),
-  );
-  expect(
-    paths.filter((path) => !/^(README.md|package.json|dist\/.*\.js|dist\/.*\.d\.ts)$/.test(path)),
-  ).toEqual([]);
+  const folders = ['commonjs/package.json', 'commonjs/plant-store.d.ts', 'dist/plant-store.js'];
+  expect(paths).toEqual(expect.arrayContaining(['README.md', 'package.json', ...folders]));
+  const needed = /^(README.md|(commonjs\/)?package.json|dist\/.*\.js|(commonjs|dist)\/.*\.d\.ts)$/;
+  expect(paths.filter((path) => !needed.test(path))).toEqual([]);
+});
+
+describe('a program of a user', () => {
+  const TSC = fileURLToPath(import.meta.resolve('typescript/bin/tsc'));
+  const STRICT = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
+  const PROGRAM = `
+import { ERRORS, PlantStore, PlantStoreError, toJson } from 'plant-store-client';
+import type { Page, StoredPlant } from 'plant-store-client';
+
+const store = new PlantStore({ url: 'http://127.0.0.1:1', token: 'a-token', retries: 0 });
+const page: Promise<Page> = store.list({ limit: 10 });
+const plant: StoredPlant = { id: 9007199254740993n, name: 'Aloe' };
+page.catch((error: unknown) => {
+  if (error instanceof PlantStoreError && error.code === ERRORS.idTaken) throw error;
+  console.log(toJson(plant), error instanceof TypeError);
+});
+`;
+
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-client-'));
+    const modules = join(folder, 'node_modules');
+    await mkdir(modules);
+    const { stdout } = await run(
+      'npm',
+      ['pack', '--ignore-scripts', '--pack-destination', folder],
+      {
+        cwd: PACKAGE,
+      },
+    );
+    await run('tar', ['-xzf', join(folder, stdout.trim()), '-C', modules]);
+    await rename(join(modules, 'package'), join(modules, 'plant-store-client'));
+    // What npm would install beside it.
+    for (const name of ['lossless-json', 'openapi-fetch', 'openapi-typescript-helpers', '@types']) {
+      await symlink(join(REPOSITORY, 'node_modules', name), join(modules, name));
+    }
+  });
+
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it.each([
+    ['an ES module', '.mts', '.mjs', 'nodenext', 'nodenext'],
+    ['a CommonJS module', '.cts', '.cjs', 'nodenext', 'nodenext'],
+    ['an ES module, node16', '.mts', '.mjs', 'node16', 'node16'],
+    ['a CommonJS module, node16', '.cts', '.cjs', 'node16', 'node16'],
+    ['a CommonJS module of old settings', '.ts', '.js', 'commonjs', 'node10'],
+    ['an ES module of a bundler', '.mts', '.mjs', 'esnext', 'bundler'],
+  ])('is %s', async (_name, source, target, module, resolution) => {
+    const name = `${module}-${resolution}`;
+    await writeFile(join(folder, name + source), PROGRAM);
+    const language = ['--target', 'es2022', '--types', 'node', '--ignoreDeprecations', '6.0'];
+    const modules = ['--module', module, '--moduleResolution', resolution];
+    // Without skipLibCheck, so the declarations of the package are checked, too.
+    const compile = [TSC, '--ignoreConfig', ...STRICT, ...language, ...modules, name + source];
+    await run(process.execPath, compile, { cwd: folder });
+    const { stdout } = await run(process.execPath, [name + target], { cwd: folder });
+    expect(stdout).toBe('{"id":9007199254740993,"name":"Aloe"} true\n');
+  });
 });
 
 describe('in Chromium, from another origin and without a bundler', () => {
@@ -67,10 +128,10 @@ describe('in Chromium, from another origin and without a bundler', () => {
 
   afterAll(() => Promise.all([browser.close(), service.stop(), site[Symbol.asyncDispose]()]));
 
-  async function call(name: string): Promise<unknown> {
+  async function call(name: string, { url }: { readonly url: string } = service): Promise<unknown> {
     const page = await browser.newPage();
     await page.goto(site.url);
-    const options = JSON.stringify({ url: service.url, token: TOKEN });
+    const options = JSON.stringify({ url, token: TOKEN });
     return page.evaluate(
       `import('/test/browser-calls.js').then((calls) => calls.${name}(${options}))`,
     );
@@ -93,5 +154,20 @@ describe('in Chromium, from another origin and without a bundler', () => {
       unchanged: 0,
       refused: 5_000,
     });
+  });
+  it('repeats a request whose connection broke, with its body', async () => {
+    const bodies: string[] = [];
+    await using front = await FrontServer.start((request, response) => {
+      response.setHeader('Access-Control-Allow-Origin', '*');
+      response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type');
+      void (async () => {
+        const body = await text(request);
+        if (request.method === 'POST') bodies.push(body);
+        if (request.method === 'POST' && bodies.length < 3) response.destroy();
+        else response.end('{"name":"Ficus"}');
+      })();
+    });
+    expect(await call('createOne', front)).toEqual({ name: 'Ficus' });
+    expect(bodies).toEqual(Array(3).fill('{"id":9007199254740993,"name":"Ficus"}'));
   });
 });

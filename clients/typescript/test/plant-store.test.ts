@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestService, TOKEN } from '../../../test/support/test-service.js';
 import type { TestService } from '../../../test/support/test-service.js';
 import { PlantStore, PlantStoreError } from '../src/plant-store.js';
+import type { PlantStoreOptions } from '../src/plant-store.js';
 import { FrontServer } from './front-server.js';
 
 const MIN = -(2n ** 63n);
@@ -15,7 +16,7 @@ beforeAll(async () => {
   store = new PlantStore({ url: service.url, token: TOKEN });
 });
 
-beforeEach(() => service.database.query('TRUNCATE plants'));
+beforeEach(() => service.database.empty());
 
 afterAll(() => service.stop());
 
@@ -68,7 +69,7 @@ describe('one plant', () => {
       () => store.replace(7n, { name: 'Agave' }, { ifMatch }),
       () => store.remove(7n, { ifMatch }),
     ]) {
-      expect(await failureOf(change())).toMatchObject({ status: 412, error: 41200 });
+      expect(await failureOf(change())).toMatchObject({ status: 412, code: 41200 });
     }
     expect(await rows()).toEqual([{ id: '7', name: 'Aloe', tag: null }]);
     await store.remove(7n, { ifMatch: changed ?? '' });
@@ -139,8 +140,47 @@ describe('many plants', () => {
     const read = async () => {
       for await (const { id } of failing.plants({ limit: 10 })) found.push(id);
     };
-    expect(await failureOf(read())).toMatchObject({ status: 401, error: 40101 });
+    expect(await failureOf(read())).toMatchObject({ status: 401, code: 40101 });
     expect(found).toHaveLength(10);
+  });
+
+  it('end in the middle of a page when they are aborted', async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const reason = new Error('enough');
+    const found: bigint[] = [];
+    const read = async () => {
+      for await (const { id } of store.plants({ signal })) {
+        found.push(id);
+        if (id === 3n) controller.abort(reason);
+      }
+    };
+    await expect(read()).rejects.toBe(reason);
+    expect(found).toEqual([1n, 2n, 3n]);
+  });
+});
+
+describe('an option that is wrong', () => {
+  const right = { url: 'http://localhost:3000', token: TOKEN };
+
+  it.each<[Partial<PlantStoreOptions>, string]>([
+    [
+      { url: 'localhost:3000' },
+      "url must begin with http:// or https://, such as http://localhost:3000, but is 'localhost:3000'",
+    ],
+    [{ url: 'plants.example.com' }, "but is 'plants.example.com'"],
+    [{ url: 'ftp://plants.example.com' }, "but is 'ftp://plants.example.com'"],
+    [{ url: '' }, "but is ''"],
+    [{ token: '' }, 'token must be a text that is not empty'],
+    [{ token: ' \n' }, 'token must be a text that is not empty'],
+    [{ retries: -1 }, 'retries must be an integer from 0, but is -1'],
+    [{ retries: Number.NaN }, 'retries must be an integer from 0, but is NaN'],
+    [{ timeout: 0 }, 'timeout must be a number of milliseconds from 1 to 2147483647, but is 0'],
+    [{ timeout: Infinity }, 'but is Infinity'],
+  ])('fails before any request: %j', (wrong, message) => {
+    const construct = () => new PlantStore({ ...right, ...wrong });
+    expect(construct).toThrow(TypeError);
+    expect(construct).toThrow(message);
   });
 });
 
@@ -151,7 +191,7 @@ describe('the token', () => {
       url: `${service.url}/`,
       token: () => Promise.resolve(tokens.shift() ?? ''),
     });
-    expect(await failureOf(rotating.list())).toMatchObject({ status: 401, error: 40101 });
+    expect(await failureOf(rotating.list())).toMatchObject({ status: 401, code: 40101 });
     expect(await rotating.list()).toEqual({ plants: [], next: undefined });
   });
 });
@@ -163,7 +203,7 @@ describe('a failure', () => {
     expect(failure).toMatchObject({
       name: 'PlantStoreError',
       status: 400,
-      error: 40009,
+      code: 40009,
       message: 'id 7 belongs to a plant with other content',
       retryAfter: undefined,
     });
@@ -196,14 +236,16 @@ describe('a failure', () => {
       await using proxy = await FrontServer.start((_request, response) => {
         response.writeHead(503, { 'Retry-After': header }).end('<html>Service Unavailable</html>');
       });
-      const failure = await failureOf(new PlantStore({ url: proxy.url, token: TOKEN }).list());
-      expect(failure).toMatchObject({ status: 503, error: undefined, retryAfter });
+      const failure = await failureOf(
+        new PlantStore({ url: proxy.url, token: TOKEN, retries: 0 }).list(),
+      );
+      expect(failure).toMatchObject({ status: 503, code: undefined, retryAfter });
       expect(failure.message).toBe('the answer has the status 503 Service Unavailable');
     });
 
     it('is the error of fetch when the connection breaks', async () => {
       await using proxy = await FrontServer.start((_request, response) => response.destroy());
-      const broken = new PlantStore({ url: proxy.url, token: TOKEN });
+      const broken = new PlantStore({ url: proxy.url, token: TOKEN, retries: 0 });
       await expect(broken.list()).rejects.toThrow(new TypeError('fetch failed'));
     });
   });

@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readConfig } from '../../../src/config/config.js';
+import { welcome } from '../../../src/local/welcome.js';
 import { startTestService, TOKEN } from '../../../test/support/test-service.js';
 import type { TestService } from '../../../test/support/test-service.js';
-import { FrontServer } from './front-server.js';
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
 /** In the package, so that it can import itself by its name. */
@@ -31,6 +31,8 @@ beforeAll(async () => {
   await mkdir(FOLDER);
 });
 
+beforeEach(() => service.database.empty());
+
 afterAll(() => service.stop());
 
 async function compile(
@@ -51,43 +53,64 @@ async function outputOf(program: string): Promise<string> {
   return (await run(process.execPath, [program], { env })).stdout;
 }
 
+/** The plant that the `curl` line of `npm start` creates. */
+function firstPlant(): string {
+  const address = { address: '127.0.0.1', family: 'IPv4', port: 3000 };
+  const [, plant = ''] = / -d '(.*)'/.exec(welcome(readConfig({}), address, TOKEN)) ?? [];
+  return plant;
+}
+
 describe('README.md', () => {
-  it('begins with a program that prints what it says', async () => {
+  it('begins with a program that prints what it says, after the first plant and again', async () => {
+    await service.post(firstPlant());
     const [, output] = /^```text\n(.*?)^```$/ms.exec(readme) ?? [];
     const program = await compile('first-use', blocks.slice(0, 1), '--noCheck');
+    expect(await outputOf(program)).toBe(output);
     expect(await outputOf(program)).toBe(output);
   });
 
   it('has code that compiles', async () => {
-    expect(blocks.length).toBeGreaterThan(4);
+    expect(blocks.length).toBeGreaterThan(5);
     await compile('all', blocks);
   });
 
-  it('of the repository has code that compiles', async () => {
-    const repository = await readFile(join(PACKAGE, '../../README.md'), 'utf8');
-    await compile('repository', blocksOf(repository));
+  it('has a handler that reads and writes all digits', async () => {
+    const handler = blocks.find((code) => code.includes('createServer')) ?? '';
+    const code = [
+      "import { PlantStore, PlantStoreError } from 'plant-store-client';",
+      `const store = new PlantStore({ url: '${service.url}', token: '${TOKEN}' });`,
+      handler,
+      `server.listen(0, '127.0.0.1', async () => {
+        const url = 'http://127.0.0.1:' + (server.address() as { port: number }).port;
+        const plant = '{"id":9223372036854775807,"name":"Aloe"}';
+        console.log(await (await fetch(url, { method: 'POST', body: plant })).text());
+        const refused = await fetch(url, { method: 'POST', body: '{"id":9223372036854775807}' });
+        console.log(refused.status);
+        server.close();
+        server.closeAllConnections();
+      });`,
+    ];
+    const program = await compile('handler', code, '--noCheck');
+    expect(await outputOf(program)).toBe('[{"id":9223372036854775807,"name":"Aloe"}]\n400\n');
   });
 
-  it('has a fetch that repeats what got no answer or a 503', async () => {
-    const answers = [503, undefined, 200];
-    const bodies: string[] = [];
-    await using front = await FrontServer.start((request, response) => {
-      void (async () => {
-        bodies.push(await text(request));
-        const status = answers.shift();
-        if (status === undefined) response.destroy();
-        else response.writeHead(status, { 'Retry-After': '0' }).end('{"name":"Aloe"}');
-      })();
-    });
-    const retries = blocks.find((code) => code.includes('fetchWithRetries')) ?? '';
-    const code = [
-      "import { PlantStore } from 'plant-store-client';",
-      `const url = '${front.url}', token = 'a-token';`,
-      retries,
-      "console.log(await patient.create({ id: 9007199254740993n, name: 'Aloe' }));",
-    ];
-    const program = await compile('retries', code, '--noCheck');
-    expect(await outputOf(program)).toBe("{ name: 'Aloe' }\n");
-    expect(bodies).toEqual(Array(3).fill('{"id":9007199254740993,"name":"Aloe"}'));
+  it('says how to install it as the repository does', async () => {
+    const [, lines = ''] = /^```sh\n(.*?)^```$/ms.exec(readme) ?? [];
+    expect(lines).toContain('npm pack ./clients/typescript');
+    expect(await readFile(join(PACKAGE, '../../README.md'), 'utf8')).toContain(lines);
+  });
+});
+
+describe('README.md of the repository', () => {
+  it('has a program that works after the first plant, and again', async () => {
+    await service.post(firstPlant());
+    const code = blocksOf(await readFile(join(PACKAGE, '../../README.md'), 'utf8'));
+    const program = await compile(
+      'repository',
+      code.map((block) => block.replace('http://localhost:3000', service.url)),
+    );
+    const plants = '9007199254740993n Monstera\n';
+    expect(await outputOf(program)).toBe(`${plants}{ created: 3, unchanged: 0, refused: 0 }\n`);
+    expect(await outputOf(program)).toBe(`${plants}{ created: 0, unchanged: 3, refused: 0 }\n`);
   });
 });

@@ -36,7 +36,7 @@ it('the client has all operations of a garden', async () => {
     { id: 2n, name },
   ]);
   for await (const refused of running) {
-    expect(refused).toMatchObject({ line: 1, record: { id: 1n, name }, error: 40920 });
+    expect(refused).toMatchObject({ line: 1, record: { id: 1n, name }, code: 40920 });
   }
   expect(await running.summary()).toEqual({ created: 1, unchanged: 0, refused: 1 });
   await gardens.remove(1n);
@@ -47,7 +47,7 @@ it('the client has all operations of a garden', async () => {
 
 it('a filter that gardens do not have is an error of the compiler and of the service', async () => {
   // @ts-expect-error A garden has no tag.
-  await expect(gardens.list({ tag: 'indoor' })).rejects.toMatchObject({ error: 40004 });
+  await expect(gardens.list({ tag: 'indoor' })).rejects.toMatchObject({ code: 40004 });
 });
 
 // #region plants

@@ -1,17 +1,12 @@
+import type { ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { FaultyLink } from '../../../test/support/faulty-link.js';
 import { startTestService, TOKEN } from '../../../test/support/test-service.js';
 import type { TestService } from '../../../test/support/test-service.js';
-import { IncompleteExportError, PlantStore, PlantStoreError } from '../src/plant-store.js';
-import type { NewPlant, NewPlants, RefusedPlant, StoredPlant } from '../src/plant-store.js';
+import { PlantStore, PlantStoreError } from '../src/plant-store.js';
+import type { NewPlant, NewPlants, RefusedPlant } from '../src/plant-store.js';
 import { FrontServer } from './front-server.js';
-
-const PLANTS: readonly NewPlant[] = [
-  { id: -(2n ** 63n), name: 'Séneçon 🌵', tag: 'a\n"b"\\' },
-  { id: 7n, name: '' },
-  { id: 9007199254740993n, name: '9007199254740993', tag: 'indoor' },
-  { id: 2n ** 63n - 1n, name: 'Aloe', tag: 'desert' },
-];
+import { all, PLANTS, rowsOf } from './plants.js';
 
 let service: TestService;
 let store: PlantStore;
@@ -21,30 +16,12 @@ beforeAll(async () => {
   store = new PlantStore({ url: service.url, token: TOKEN });
 });
 
-beforeEach(() => service.database.query('TRUNCATE plants'));
+beforeEach(() => service.database.empty());
 
 afterAll(() => service.stop());
 
-function rowsOf({ database }: TestService): Promise<Record<string, unknown>[]> {
-  return database.query('SELECT id, name, tag FROM plants ORDER BY id');
-}
-
-async function insert(plants: number): Promise<void> {
-  await service.database.query(
-    `INSERT INTO plants (id, name, tag)
-     SELECT id, 'plant ' || id, CASE WHEN id % 2 = 0 THEN 'even' END FROM generate_series(1, $1::int) AS id`,
-    [plants],
-  );
-}
-
 /** Names that make two plants too large for one request. */
 const longName = (start: string) => start.padEnd(300_000, 'é');
-
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const item of items) found.push(item);
-  return found;
-}
 
 describe('an import', () => {
   function* iterable(): Generator<NewPlant> {
@@ -88,8 +65,8 @@ describe('an import', () => {
     const running = store.import(plants);
     const refused = await all(running);
     expect(refused).toMatchObject([
-      { line: 2, plant: plants[1], error: 40009 },
-      { line: 3, plant: plants[2], error: 40003 },
+      { line: 2, plant: plants[1], code: 40009 },
+      { line: 3, plant: plants[2], code: 40003 },
     ]);
     expect(refused[0]?.message).toBe('id 2 belongs to a plant with other content');
     expect(await running.summary()).toEqual({ created: 1, unchanged: 1, refused: 2 });
@@ -117,9 +94,9 @@ describe('an import', () => {
     ];
     const running = measured.import(plants);
     expect(await all(running)).toMatchObject([
-      { line: 3, plant: plants[2], error: 40009 },
-      { line: 4, plant: plants[3], error: 41300 },
-      { line: 6, plant: plants[5], error: 40009 },
+      { line: 3, plant: plants[2], code: 40009 },
+      { line: 4, plant: plants[3], code: 41300 },
+      { line: 6, plant: plants[5], code: 40009 },
     ]);
     expect(await running.summary()).toEqual({ created: 3, unchanged: 0, refused: 3 });
     expect(sizes).toHaveLength(4);
@@ -170,7 +147,7 @@ describe('an import', () => {
       seen.push(refused);
       break;
     }
-    expect(seen).toMatchObject([{ line: 1, error: 40009 }]);
+    expect(seen).toMatchObject([{ line: 1, code: 40009 }]);
     expect(isClosed).toBe(true);
     await expect(running.summary()).rejects.toThrow('the import was stopped before its end');
     expect(await rowsOf(service)).toHaveLength(1);
@@ -188,7 +165,7 @@ describe('an import', () => {
     const stranger = new PlantStore({ url: service.url, token: 'not-a-token' });
     const failing = stranger.import(PLANTS).summary();
     await expect(failing).rejects.toBeInstanceOf(PlantStoreError);
-    await expect(failing).rejects.toMatchObject({ status: 401, error: 40101 });
+    await expect(failing).rejects.toMatchObject({ status: 401, code: 40101 });
   });
 
   it('fails when the service cannot go on, after the lines that were refused before', async () => {
@@ -197,14 +174,15 @@ describe('an import', () => {
       response.write('{"line":2,"error":40003,"message":"name must be a string"}\n');
       response.end('{"error":50300,"message":"the database is unavailable"}\n');
     });
-    const running = new PlantStore({ url: broken.url, token: TOKEN }).import(PLANTS);
+    const { url } = broken;
+    const running = new PlantStore({ url, token: TOKEN, retries: 1 }).import(PLANTS);
     const iterator = running[Symbol.asyncIterator]();
     expect((await iterator.next()).value).toMatchObject({ line: 2, plant: PLANTS[1] });
     const failure: unknown = await running.summary().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(PlantStoreError);
     expect(failure).toMatchObject({
       status: 503,
-      error: 50300,
+      code: 50300,
       message: 'the database is unavailable',
     });
   });
@@ -213,115 +191,36 @@ describe('an import', () => {
     await using broken = await FrontServer.start((_request, response) => {
       response.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).end();
     });
-    const running = new PlantStore({ url: broken.url, token: TOKEN }).import(PLANTS);
+    const { url } = broken;
+    const running = new PlantStore({ url, token: TOKEN, retries: 0 }).import(PLANTS);
     await expect(running.summary()).rejects.toThrow('the answer to the import has no summary');
   });
-});
 
-describe('an export', () => {
-  it('returns all plants, with exact ids', async () => {
-    await store.import(PLANTS).summary();
-    expect(await all(store.export())).toEqual(PLANTS);
-  });
+  const line = '{"line":2,"error":40003,"message":"name must be a string"}\n';
 
-  it('of no plants is empty', async () => {
-    expect(await all(store.export())).toEqual([]);
-  });
-
-  it('applies the filters', async () => {
-    await insert(2500);
-    const found = await all(store.export({ tag: 'even', name: 'PLANT 2', after: 100n }));
-    const expected = Array.from({ length: 2500 }, (_, index) => index + 1)
-      .filter((id) => id > 100 && id % 2 === 0 && String(id).startsWith('2'))
-      .map((id) => ({ id: BigInt(id), name: `plant ${id}`, tag: 'even' }));
-    expect(found).toEqual(expected);
-  });
-
-  it('can be imported elsewhere while it runs', async () => {
-    await insert(5_000);
-    await store.import(PLANTS.slice(2)).summary();
-    const other = await startTestService();
-    try {
-      const target = new PlantStore({ url: other.url, token: TOKEN });
-      const summary = await target.import(store.export()).summary();
-      expect(summary).toEqual({ created: 5_002, unchanged: 0, refused: 0 });
-      expect(await rowsOf(other)).toEqual(await rowsOf(service));
-    } finally {
-      await other.stop();
-    }
-  });
-
-  it('that breaks is an error of fetch, and continues after the last plant', async () => {
-    await insert(20_000);
-    const link = await FaultyLink.to(service.url);
-    try {
-      link.poison({ kind: 'limit_data', bytes: 200_000 });
-      const weak = new PlantStore({ url: link.url, token: TOKEN });
-      const found: StoredPlant[] = [];
-      const reading = async () => {
-        for await (const plant of weak.export()) found.push(plant);
-      };
-      await expect(reading()).rejects.toThrow(TypeError);
-      expect(found.length).toBeGreaterThan(0);
-      expect(found.length).toBeLessThan(20_000);
-      found.push(...(await all(store.export({ after: found.at(-1)?.id ?? 0n }))));
-      expect(found.map(({ id }) => Number(id))).toEqual(
-        Array.from({ length: 20_000 }, (_, index) => index + 1),
-      );
-    } finally {
-      await link.close();
-    }
-  });
-
-  it.each([
-    ['', undefined],
-    ['{"id":6,"name":"Aloe"}\n{"id":7,"name":"Ficus"}\n', 7n],
-    ['{"id":7,"name":"Ficus"}\n{"id":8,"na', 7n],
-    ['{"id":7,"name":"Ficus"}\n{"id":8,"name":"Rose"}', 7n],
-  ])('that lacks the empty line at its end fails: %j', async (answer, last) => {
-    await using proxy = await FrontServer.start((_request, response) => {
-      response.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).end(answer);
+  it.each<[string, (response: ServerResponse) => void]>([
+    ['an answer of 503', (response) => response.writeHead(503).end()],
+    ['an answer that breaks off', (response) => response.write(line, () => response.destroy())],
+    [
+      'a service that cannot go on',
+      (response) => response.end(`${line}{"error":50300,"message":"no database"}\n`),
+    ],
+    ['a silence', (response) => response.write(line)],
+    ['an answer that a proxy has cut off', (response) => response.end(line)],
+  ])('sends a request again after %s, and counts each refused plant once', async (_name, fail) => {
+    const bodies: string[] = [];
+    await using front = await FrontServer.start((request, response) => {
+      void (async () => {
+        bodies.push(await text(request));
+        if (bodies.length === 1) fail(response);
+        else response.end(`${line}{"created":2,"unchanged":1,"refused":1}\n`);
+      })();
     });
-    const found: StoredPlant[] = [];
-    const reading = async () => {
-      const { url } = proxy;
-      for await (const plant of new PlantStore({ url, token: TOKEN }).export()) found.push(plant);
-    };
-    const failure: unknown = await reading().catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(IncompleteExportError);
-    expect(failure).toMatchObject({ name: 'IncompleteExportError', last });
-    expect(found.at(-1)?.id).toBe(last);
-  });
-
-  it('ends when the iteration is left', async () => {
-    let closed: Promise<unknown> | undefined;
-    await using endless = await FrontServer.start((_request, response) => {
-      closed = new Promise((resolve) => response.once('close', resolve));
-      const write = () => {
-        while (response.write('{"id":7,"name":"Ficus"}\n'));
-        response.once('drain', write);
-      };
-      write();
-    });
-    const endlessStore = new PlantStore({ url: endless.url, token: TOKEN });
-    for await (const plant of endlessStore.export()) {
-      expect(plant).toEqual({ id: 7n, name: 'Ficus' });
-      break;
-    }
-    await closed;
-  });
-
-  it('ends when it is aborted', async () => {
-    await insert(20_000);
-    const controller = new AbortController();
-    const found: bigint[] = [];
-    const reading = async () => {
-      for await (const { id } of store.export({ signal: controller.signal })) {
-        found.push(id);
-        controller.abort();
-      }
-    };
-    await expect(reading()).rejects.toMatchObject({ name: 'AbortError' });
-    expect(found.length).toBeLessThan(20_000);
+    const { url } = front;
+    const running = new PlantStore({ url, token: TOKEN, timeout: 2_000 }).import(PLANTS);
+    expect(await all(running)).toMatchObject([{ line: 2, plant: PLANTS[1], code: 40003 }]);
+    expect(await running.summary()).toEqual({ created: 2, unchanged: 1, refused: 1 });
+    expect(bodies).toHaveLength(2);
+    expect(bodies[1]).toBe(bodies[0]);
   });
 });

@@ -1,0 +1,42 @@
+/** The longest delay of `setTimeout`. */
+export const LONGEST_WAIT = 2 ** 31 - 1;
+
+/**
+ * Waits for work, but no longer than until the time is over or the signal aborts. The work gets a signal that says so; it
+ * may also ignore it.
+ *
+ * @throws the reason of the signal, or a `TimeoutError`
+ */
+export async function within<T>(
+  milliseconds: number,
+  signal: AbortSignal | null,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const controller = new AbortController();
+  const abort = () => controller.abort(signal?.reason);
+  signal?.addEventListener('abort', abort);
+  const timer = setTimeout(() => {
+    const message = `waited ${milliseconds} ms for the store`;
+    controller.abort(new DOMException(message, 'TimeoutError'));
+  }, milliseconds);
+  const stopped = new Promise<never>((_resolve, reject) => {
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error));
+  });
+  try {
+    return await Promise.race([work(controller.signal), stopped]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+/** @throws the reason of the signal as soon as it aborts */
+export function pause(milliseconds: number, signal: AbortSignal | null): Promise<void> {
+  return within(LONGEST_WAIT, signal, async (stopped) => {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      stopped.addEventListener('abort', () => clearTimeout(timer));
+    });
+  });
+}

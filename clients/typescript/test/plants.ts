@@ -1,0 +1,22 @@
+import type { TestService } from '../../../test/support/test-service.js';
+import type { NewPlant } from '../src/plant-store.js';
+
+/** Plants that a client can spoil. */
+export const PLANTS: readonly NewPlant[] = [
+  { id: -(2n ** 63n), name: 'Séneçon 🌵', tag: 'a\n"b"\\' },
+  { id: 7n, name: '' },
+  { id: 9007199254740993n, name: '9007199254740993', tag: 'indoor' },
+  { id: 2n ** 63n - 1n, name: 'Aloe', tag: 'desert' },
+];
+
+/** What a service has stored, as text. */
+export function rowsOf({ database }: TestService): Promise<Record<string, unknown>[]> {
+  return database.query('SELECT id, name, tag FROM plants ORDER BY id');
+}
+
+/** All items of an iteration. */
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+
+	client "plantstore-clients/generated/openapigenerator"
+)
+
+func main() {
+	configuration := client.NewConfiguration()
+	configuration.Servers = client.ServerConfigurations{{URL: os.Getenv("PLANT_STORE_URL")}}
+	store := client.NewAPIClient(configuration).PlantsAPI
+	ctx := context.WithValue(context.Background(), client.ContextAccessToken, os.Getenv("PLANT_STORE_TOKEN"))
+
+	monstera := client.PlantRequest{Id: 9007199254740993, Name: "Monstera", Tag: client.PtrString("office")}
+	_, _, err := store.CreatePlant(ctx).PlantRequest(monstera).Execute()
+	check(err)
+	plant, _, err := store.GetPlant(ctx, monstera.Id).Execute()
+	check(err)
+	fmt.Println(plant.Name)
+	plants, _, err := store.ListPlants(ctx).Tag("office").Execute()
+	check(err)
+	for _, plant := range plants {
+		fmt.Println(plant.Id, plant.Name)
+	}
+	ficus := client.PlantRequest{Id: monstera.Id, Name: "Ficus"}
+	_, _, err = store.CreatePlant(ctx).PlantRequest(ficus).Execute()
+	check(err)
+}
+
+func check(err error) {
+	var refusal *client.GenericOpenAPIError
+	if errors.As(err, &refusal) {
+		if failure, ok := refusal.Model().(client.Error); ok && failure.Error == 40009 {
+			fmt.Println(failure.Message)
+			return
+		}
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
