@@ -405,6 +405,18 @@ describe('GET /plants/export', () => {
     );
   });
 
+  it.each([
+    ['after', ['/plants?limit=1000', '/plants/export']],
+    ['before', ['/plants/export', '/plants?limit=1000']],
+  ])('can be read %s the largest page of a list, by the same connection', async (_, paths) => {
+    const fresh = await startTestService();
+    try {
+      for (const path of paths) expect((await fresh.request('GET', path)).status).toBe(200);
+    } finally {
+      await fresh.stop();
+    }
+  });
+
   it('can be imported, and gives the same store byte for byte', async () => {
     const text = fc
       .string({ unit: 'binary', maxLength: 20 })

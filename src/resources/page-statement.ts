@@ -51,7 +51,7 @@ export class PageStatements {
   /** @throws TypeError if the DTO has no id */
   constructor(
     private readonly table: EntityColumns,
-    dto: Type,
+    private readonly dto: Type,
   ) {
     this.columns = table.of(dto);
     if (!this.columns.includes(table.key)) {
@@ -74,7 +74,7 @@ export class PageStatements {
     const isPreparable = filters.length === 0 && limit === PREPARED_LIMIT;
     const { text, values } = this.matching(query, list);
     return {
-      ...(isPreparable && preparedAs(`page-${values.length}-${this.table.tableName}`)),
+      ...(isPreparable && this.named(`page-${values.length}-${maxBytes}`)),
       text,
       values,
     };
@@ -85,11 +85,11 @@ export class PageStatements {
    * are in memory at once. The last column is the number of the page, from 1.
    */
   group(starts: readonly bigint[], limit: number): Statement {
-    const { table, tableName, key } = this.table;
+    const { table, key } = this.table;
     const share = Math.floor(MAX_GROUP_BYTES / MAX_PAGES / (limit + 1));
     const list = this.table.list(this.columns, share);
     return {
-      ...preparedAs(`pages-of-${limit}-${tableName}`),
+      ...this.named(`pages-of-${limit}`),
       text: `SELECT page.*, n FROM unnest($1::bigint[]) WITH ORDINALITY AS t (start, n),
         LATERAL (SELECT ${list} FROM ${table} WHERE ${key.name} >= start ORDER BY ${key.name} LIMIT ${limit + 1}) AS page
         ORDER BY n, ${key.name}`,
@@ -111,6 +111,11 @@ export class PageStatements {
         WHERE bytes_before < ${query.maxBytes} ORDER BY ${key.name} LIMIT ${query.limit}`,
       values,
     };
+  }
+
+  /** A name has one text, so it contains everything that the text depends on. */
+  private named(kind: string): { readonly name?: string } {
+    return preparedAs(`${kind}-${this.table.tableName}-${this.dto.name}`);
   }
 
   private matching({ start, limit, filters }: PageQuery, list: string) {

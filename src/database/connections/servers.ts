@@ -32,7 +32,8 @@ export class Servers {
     const hosts = new Set([config.connectionString!, ...this.servers.urls]);
     const tryHost = async (connectionString: string, end: AbortSignal): Promise<number> => {
       const client = new PoolClient({ ...config, connectionString, onCreate: () => {} });
-      end.addEventListener('abort', () => client.abandon());
+      // With `once`, because Node.js 20 and 22 keep a signal of `AbortSignal.any` for as long as it has a listener.
+      end.addEventListener('abort', () => client.abandon(), { once: true });
       try {
         // A new connection, because connections of the pool may be broken without notice.
         return await this.connect(client);
@@ -90,7 +91,7 @@ export async function withTimeout<Result>(
   // `setImmediate` first reads an answer that has already arrived.
   let giveUp: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
-    giveUp = setImmediate(() => client.abandon());
+    giveUp = setImmediate(() => client.abandon(), { once: true });
   }, DATABASE_LIMITS.connection);
   try {
     return await connecting();
