@@ -132,7 +132,7 @@ export class PoolClient extends CallbackClient {
     statement: string | QueryConfig | QueryArrayConfig,
     values?: unknown[],
   ): Promise<QueryResult<Row>> {
-    // Without values, the driver uses the simple protocol.
+    // With no values (`[]`), the driver uses the simple protocol.
     const config =
       typeof statement === 'string' ? { text: statement, values: values ?? [] } : statement;
     const send = () => (this.isPooled ? this.queryPooled<Row>(config) : this.send<Row>(config));

@@ -91,7 +91,7 @@ export async function withTimeout<Result>(
   // `setImmediate` first reads an answer that has already arrived.
   let giveUp: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
-    giveUp = setImmediate(() => client.abandon(), { once: true });
+    giveUp = setImmediate(() => client.abandon());
   }, DATABASE_LIMITS.connection);
   try {
     return await connecting();

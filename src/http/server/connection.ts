@@ -84,9 +84,11 @@ export class Connection {
     // The answer has begun before the end of its request, and is the last on the connection.
     if (current?.headersSent === true && last === undefined && !isReading) return;
     stopParsing(this.socket);
+    this.socket.once('close', () => current?.req.destroy(new Error('aborted')));
     if (current === undefined) this.end(failure);
     else if (last !== undefined) last.once('close', () => this.end(failure, last.req));
-    else if (isReading) this.fail(failure);
+    // A handler may read the request without the service's help.
+    else if (isReading || current.req.readableFlowing === true) this.fail(failure);
     // Handlers that do not read the body answer by themselves.
     else current.req.once('resume', () => this.fail(failure));
   }
