@@ -36,7 +36,7 @@ const MAX_REMEMBERED = 10_000;
 export interface KeySet {
   readonly find: JWTVerifyGetKey;
   readonly fetchedAt: number;
-  /** The claim `exp` of the tokens that these keys have verified, by their digest, so that each signature is verified once. */
+  /** The claim `exp` of the tokens that the only verifier of these keys has accepted, by their digest. */
   readonly remembered: LRUCache<string, number>;
 }
 

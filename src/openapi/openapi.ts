@@ -83,14 +83,17 @@ export async function toYaml(text: string): Promise<string> {
   return yaml.stringify(yaml.parse(text, { intAsBigInt: true }), { lineWidth: 0 });
 }
 
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
+/** Members of schemas stay in the order of the entity, which is the order of the columns of CSV files. */
+function sortKeys(value: unknown, parent?: string): unknown {
+  if (Array.isArray(value)) return value.map((item) => sortKeys(item));
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+  const sorted = entries.toSorted(([one], [other]) => (rank(one) < rank(other) ? -1 : 1));
   return Object.fromEntries(
-    entries
-      .toSorted(([one], [other]) => (rank(one) < rank(other) ? -1 : 1))
-      .map(([key, member]) => [key, sortKeys(member)]),
+    (parent === 'properties' ? entries : sorted).map(([key, member]) => [
+      key,
+      sortKeys(member, key),
+    ]),
   );
 }
 
