@@ -61,6 +61,52 @@ describe('the bundle', () => {
     );
   });
 
+  it('contains a command that finds the service of its container', async () => {
+    const other = image.start(
+      { DATABASE_URL: database.url, AUTH_TOKEN: TOKEN, PUBLIC_BASE_URL: 'http://localhost/api' },
+      { main: image.path('dist', 'main.js') },
+    );
+    const { url } = await other.listening();
+    const { port } = new URL(url);
+    // As `api` in docker-compose.yml, and the image.
+    const env = {
+      PATH: process.env['PATH'],
+      NODE_ENV: 'production',
+      HOST: '0.0.0.0',
+      PORT: port,
+      MANAGEMENT_HOST: '0.0.0.0',
+      MANAGEMENT_PORT: '',
+      DATABASE_URL: database.url,
+      DATABASE_MIGRATE_ON_START: 'false',
+      AUTH_TOKEN: TOKEN,
+      AUTH_JWT_ISSUER: '',
+      PUBLIC_BASE_URL: 'http://localhost/api',
+    };
+    const plantStore = (changes: Readonly<Record<string, string>>) =>
+      promisify(execFile)(image.path('dist', 'cli', 'plant-store.js'), ['export'], {
+        env: { ...env, ...changes },
+      });
+    expect((await plantStore({})).stderr).toMatch(/^exported \d+ plants /);
+    // Its own variables win, and the token of this service is not for another.
+    await expect(plantStore({ PLANT_STORE_TOKEN: 'wrong' })).rejects.toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('40101 '),
+    });
+    await expect(plantStore({ PLANT_STORE_URL: `${url}/api` })).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^plant-store: PLANT_STORE_TOKEN is not set, /),
+    });
+    for (const missing of ['AUTH_TOKEN', 'DATABASE_URL']) {
+      await expect(plantStore({ [missing]: '' })).rejects.toMatchObject({
+        code: 2,
+        stderr: 'plant-store: PLANT_STORE_URL is not set\n',
+      });
+    }
+    await expect(
+      plantStore({ AUTH_TOKEN: '', AUTH_JWT_ISSUER: 'https://a.test', AUTH_JWT_AUDIENCE: 'a' }),
+    ).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('PLANT_STORE_TOKEN is') });
+  });
+
   it('validates with the rules of the DTO classes', async () => {
     const { url } = await service.listening();
     const body = '{"id":"1","name":null}';

@@ -1,6 +1,8 @@
 import { access, readFile, stat } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { readConnection } from '../clients/command/connection.js';
+import { LIMITS } from '../clients/command/retries.js';
 import { readConfig, VARIABLES } from '../src/config/config.js';
 import { LAST_CALL } from '../src/http/server/drain.js';
 import { SHUTDOWN_LIMITS } from '../src/service.js';
@@ -8,6 +10,7 @@ import { SHUTDOWN_LIMITS } from '../src/service.js';
 interface ComposeService {
   readonly build?: string;
   readonly image?: string;
+  readonly pull_policy?: string;
   readonly command?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly ports?: readonly string[];
@@ -89,11 +92,18 @@ describe('the local stack', () => {
     ['api', api],
   ])('drops all privileges of %s', (_name, service) => {
     expect(service).toMatchObject({
-      build: '.',
       read_only: true,
       cap_drop: ['ALL'],
       security_opt: ['no-new-privileges:true'],
     });
+  });
+
+  it('builds the image once, under the name that `docker run` uses in the documentation', async () => {
+    expect(migrate).toMatchObject({ build: '.', image: 'plant-store', pull_policy: 'build' });
+    expect(api).toMatchObject({ image: 'plant-store', pull_policy: 'never' });
+    // Two builds of one name at a time can fail, with "already exists".
+    expect(Object.values(compose.services).filter(({ build }) => build)).toEqual([migrate]);
+    expect(await read('docs/command.md')).toContain(' plant-store plant-store import ');
   });
 
   it('works without a file .env, with a token that production refuses', () => {
@@ -106,6 +116,17 @@ describe('the local stack', () => {
     expect(() =>
       readConfig({ ...environment, PUBLIC_BASE_URL: 'https://plants.example.com' }),
     ).toThrow('AUTH_TOKEN must not begin with plant-store-local-');
+  });
+
+  it.each([
+    [{}, 'http://localhost:3000'],
+    [{ PORT: '8080', PUBLIC_BASE_URL: 'http://localhost:8080/api/' }, 'http://localhost:8080/api'],
+  ])('tells the command the service, with the variables %j', async (variables, baseUrl) => {
+    const image = { NODE_ENV: 'production', HOST: '0.0.0.0', MANAGEMENT_HOST: '0.0.0.0' };
+    const environment = { ...image, ...apiEnvironment(variables) };
+    const connection = await readConnection(environment, LIMITS);
+    expect(connection.baseUrl).toBe(baseUrl);
+    expect(await connection.token()).toBe(apiEnvironment(variables)['AUTH_TOKEN']);
   });
 
   it('has nothing that docker-compose 1.29 refuses', async () => {

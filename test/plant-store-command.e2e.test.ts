@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FaultyLink } from './support/faulty-link.js';
-import { lastingPort } from './support/lasting-port.js';
 import { PATIENCE } from './support/patience.js';
 import { CommandProcess, IMPATIENT, openStdin, Run } from './support/plant-store-command.js';
 import type { Result, RunOptions } from './support/plant-store-command.js';
@@ -241,7 +240,7 @@ describe('import', () => {
     expect(lines.slice(0, 20).map((line) => parseInt(line.split(':')[1] ?? '', 10))).toEqual(
       Array.from({ length: 20 }, (_, at) => 1_501 + at),
     );
-    expect(lines[20]).toBe('40 more are refused');
+    expect(lines[20]).toBe('40 more are refused: --errors FILE saves all reasons');
     expect((await readFile('a.refused.ndjson', 'utf8')).length).toBe(2 * 60);
   });
 
@@ -366,13 +365,16 @@ describe('import', () => {
 
   it('gives up when nothing succeeds, and says that it can be run again', async () => {
     await writeFile('a.ndjson', plants(1, 9_000));
+    const url = await serve((_request, response) => response.writeHead(503).end());
     const { code, stdout, stderr } = await run(['import', 'a.ndjson'], {
-      env: { PLANT_STORE_URL: `http://127.0.0.1:${await lastingPort()}` },
+      env: { PLANT_STORE_URL: url },
       limits: { ...IMPATIENT, patience: 300 },
     });
     expect(code).toBe(3);
     expect(stdout).toMatch(/^created 0, unchanged 0, refused 0 /);
-    expect(stderr).toMatch(/ECONNREFUSED .*; gave up after 0 seconds without success\n/);
+    expect(stderr).toMatch(
+      / 503 Service Unavailable; gave up after 0\.\d seconds without success\n/,
+    );
     expect(stderr).toContain('The import is incomplete. Run it again:');
   });
 
@@ -394,21 +396,6 @@ describe('import', () => {
       expect(code).toBe(3);
       expect(stdout).toContain(summary);
     }
-  });
-
-  it.each([
-    ['', ''],
-    ['id,name,colour\n1,a,b\n', 'colour'],
-    ['name,tag\na,b\n', 'no id'],
-    ['id,id\n1,2\n', 'a column twice'],
-    ['1,Ficus,tree\n', 'no header'],
-  ])('refuses a CSV file that begins with %j', async (text) => {
-    await writeFile('a.csv', text);
-    const { code, stderr } = await run(['import', 'a.csv']);
-    expect(stderr).toContain(
-      'plant-store: a.csv:1: the first line must be id,name,tag, in any order',
-    );
-    expect(code).toBe(3);
   });
 
   it('shows a progress bar on a terminal that is never wider than it', async () => {
@@ -638,10 +625,16 @@ describe('export', () => {
 
 describe('the connection', () => {
   it.each([
-    [{ PLANT_STORE_URL: '' }, 'PLANT_STORE_URL must be an http or https URL'],
+    [{ PLANT_STORE_URL: '' }, 'PLANT_STORE_URL is not set\n'],
     [{ PLANT_STORE_URL: 'localhost:3000' }, 'PLANT_STORE_URL must be an http or https URL'],
-    [{ PLANT_STORE_TOKEN: '' }, 'PLANT_STORE_TOKEN or PLANT_STORE_TOKEN_FILE must be set'],
-    [{ PLANT_STORE_TOKEN_FILE: 'x' }, 'PLANT_STORE_TOKEN or PLANT_STORE_TOKEN_FILE must be set'],
+    [
+      { PLANT_STORE_TOKEN: '' },
+      'PLANT_STORE_TOKEN is not set, and neither is PLANT_STORE_TOKEN_FILE',
+    ],
+    [
+      { PLANT_STORE_TOKEN_FILE: 'x' },
+      'PLANT_STORE_TOKEN and PLANT_STORE_TOKEN_FILE are both set: unset one',
+    ],
     [{ PLANT_STORE_TOKEN: 'a secret' }, 'PLANT_STORE_TOKEN must consist of the characters'],
     [
       { PLANT_STORE_TOKEN: '', PLANT_STORE_TOKEN_FILE: 'missing' },
@@ -738,7 +731,9 @@ describe('the arguments', () => {
     [['import', 'x.ndjson', '--concurrency', '17'], 'It must be an integer, 1 to 16.'],
     [['import', 'x.ndjson', '--format', 'xml'], 'Allowed choices are ndjson, csv.'],
     [['import', 'x.xls'], 'x.xls ends in neither .ndjson, .jsonl nor .csv: set --format'],
-    [['import', 'x.ndjson'], 'x.ndjson cannot be read: ENOENT'],
+    [['import', 'x.ndjson'], 'x.ndjson does not exist'],
+    [['import', '.', '--format', 'csv'], '. is a folder'],
+    [['import', 'x.csv', '--errors', 'e.txt'], '--errors must end in .ndjson, .jsonl or .csv'],
     [['import', 'x.csv', 'y.csv', '--refused', 'r'], '--refused can be used with one FILE only'],
     [['export', '--output', 'x'], 'x ends in neither'],
     [['export', '--resource', 'pots'], 'Allowed choices are plants.'],

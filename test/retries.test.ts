@@ -1,9 +1,15 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { CommandError, TemporaryFailure } from '../clients/command/command-error.js';
+import { CommandError, TemporaryFailure, Unreachable } from '../clients/command/command-error.js';
 import { Retries } from '../clients/command/retries.js';
 
 const SECOND = 1_000;
-const LIMITS = { idle: 60 * SECOND, firstPause: 1, longestPause: 1, patience: 120 * SECOND };
+const LIMITS = {
+  idle: 60 * SECOND,
+  firstPause: 1,
+  longestPause: 1,
+  patience: 120 * SECOND,
+  firstContact: 5 * SECOND,
+};
 
 /** Time that passes only when a test says so. */
 let now = 0;
@@ -39,7 +45,7 @@ it('end when no request has succeeded for 2 minutes', async () => {
   await expect(all.run(failing(13, 10 * SECOND))).rejects.toEqual(
     new CommandError(3, 'away; gave up after 120 seconds without success'),
   );
-  expect(all.failures).toBe(11 + 12);
+  expect(all.repeats).toBe(11 + 11);
 });
 
 it('go on while other requests succeed', async () => {
@@ -64,10 +70,57 @@ it('end at once if the service asks to wait for too long', async () => {
   const all = retries(announced);
   const attempt = vi.fn<() => Promise<number>>(failing(1, SECOND, 121 * SECOND));
   await expect(all.run(attempt)).rejects.toEqual(
-    new CommandError(3, 'away; gave up, because it asks to wait for 121 seconds'),
+    new CommandError(
+      3,
+      'away; gave up: the service asks to wait 121 seconds, longer than the 120 seconds that the command waits',
+    ),
   );
   expect(attempt).toHaveBeenCalledOnce();
+  expect(all.repeats).toBe(0);
   expect(announced).toEqual([]);
+});
+
+it('say how long nothing has succeeded, not how long they could have waited', async () => {
+  await expect(retries().run(failing(1, 30 * SECOND, 100 * SECOND))).rejects.toEqual(
+    new CommandError(
+      3,
+      'away; gave up after 30 seconds without success: the service asks to wait 100 seconds more, and the command waits 120 seconds in all',
+    ),
+  );
+});
+
+it('end after 5 seconds if there has never been a connection', async () => {
+  const all = retries();
+  const refused = () => {
+    now += SECOND;
+    return Promise.reject(new Unreachable('refused', true));
+  };
+  await expect(all.run(refused)).rejects.toEqual(
+    new CommandError(
+      3,
+      'refused; gave up after 5 seconds: check the address, and whether the service runs',
+    ),
+  );
+  // The service has not seen any.
+  expect(all.repeats).toBe(0);
+});
+
+it('go on for 2 minutes if there was a connection before', async () => {
+  let times = 20;
+  const refused = () => {
+    now += SECOND;
+    times -= 1;
+    return times > 0
+      ? Promise.reject(new Unreachable('refused', false))
+      : Promise.resolve('connected');
+  };
+  expect(await retries().run(refused)).toBe('connected');
+});
+
+it('say how long they wait', async () => {
+  const announced: string[] = [];
+  await retries(announced).run(failing(1, 0, SECOND));
+  expect(announced).toEqual(['plant-store: away; trying again in 1 second']);
 });
 
 it('wait as long as the service asks to', async () => {

@@ -1,7 +1,9 @@
 import { request as requestHttp } from 'node:http';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { CommandError, EXIT, TemporaryFailure } from './command-error.js';
+import type { Socket } from 'node:net';
+import { CommandError, EXIT, TemporaryFailure, textOf } from './command-error.js';
+import type { Reason } from './command-error.js';
 import type { Connection } from './connection.js';
 
 export const NDJSON = 'application/x-ndjson';
@@ -10,9 +12,9 @@ export const NDJSON = 'application/x-ndjson';
 export class RequestRefused extends CommandError {
   constructor(
     readonly status: number,
-    message: string,
+    readonly reason: Reason,
   ) {
-    super(EXIT.incomplete, message);
+    super(EXIT.incomplete, textOf(reason));
   }
 }
 
@@ -45,7 +47,7 @@ export async function open(
       ...(body && { 'Content-Type': NDJSON, 'Content-Length': body.length }),
     },
   };
-  const response = await send(connection.baseUrl + path, options, body);
+  const response = await send(connection, path, options, body);
   const { statusCode: status = 0, headers } = response;
   if (status === 200) {
     if (headers['content-type']?.startsWith(NDJSON)) return response;
@@ -54,10 +56,12 @@ export async function open(
   }
   const failure = await failureOf(response);
   if (status === 408 || status === 429 || status >= 500) {
-    throw new TemporaryFailure(failure, millisecondsOf(headers['retry-after']));
+    throw new TemporaryFailure(textOf(failure), millisecondsOf(headers['retry-after']));
   }
   // A file may hold a new token by now.
-  if (status === 401 && (await connection.token()) !== token) throw new TemporaryFailure(failure);
+  if (status === 401 && (await connection.token()) !== token) {
+    throw new TemporaryFailure(textOf(failure));
+  }
   throw new RequestRefused(status, failure);
 }
 
@@ -81,29 +85,43 @@ export function temporary(error: unknown): unknown {
   return new TemporaryFailure(error.message || String((error as NodeJS.ErrnoException).code));
 }
 
-function send(url: string, options: RequestOptions, body?: Buffer): Promise<IncomingMessage> {
+function send(
+  { baseUrl, contact }: Connection,
+  path: string,
+  options: RequestOptions,
+  body?: Buffer,
+): Promise<IncomingMessage> {
+  const isTls = baseUrl.startsWith('https:');
   return new Promise((resolve, reject) => {
-    const request = (url.startsWith('https:') ? requestHttps : requestHttp)(url, options, resolve);
+    const request = (isTls ? requestHttps : requestHttp)(baseUrl + path, options, resolve);
+    const attempt = contact.attempt((error) => request.destroy(error));
+    request.once('socket', (socket: Socket) => {
+      if (!socket.connecting) return attempt.connected();
+      socket.once(isTls ? 'secureConnect' : 'connect', () => attempt.connected());
+    });
     request.once('timeout', () =>
       request.destroy(new Error(`nothing was sent or received for ${options.timeout} ms`)),
     );
     // `on`, because the connection may also fail after the answer has come.
-    request.on('error', (error) => reject(temporary(error)));
+    request.on('error', (error) => {
+      attempt.end();
+      reject(attempt.isConnected ? temporary(error) : attempt.failure(error));
+    });
     request.end(body);
   });
 }
 
 /** Number and message of an Error, or the status of an answer from a proxy. */
-async function failureOf(response: IncomingMessage): Promise<string> {
+async function failureOf(response: IncomingMessage): Promise<Reason> {
   const { statusCode, statusMessage, headers } = response;
   try {
     const { error, message } = JSON.parse(await readText(response)) as Record<string, unknown>;
-    if (typeof error === 'number' && typeof message === 'string') return `${error} ${message}`;
+    if (typeof error === 'number' && typeof message === 'string') return { error, message };
   } catch {
     // It has no Error.
   }
   const target = headers.location === undefined ? '' : ` to ${headers.location}`;
-  return `the answer was ${statusCode} ${statusMessage}${target}`;
+  return { message: `the answer was ${statusCode} ${statusMessage}${target}` };
 }
 
 /** Retry-After is a number of seconds or a date (RFC 9110, section 10.2.3). */

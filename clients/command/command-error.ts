@@ -16,14 +16,40 @@ export class CommandError extends Error {
   }
 }
 
+/** An input file cannot be read as what it is said to be. */
+export class InputError extends CommandError {}
+
+/** Why a record or a request is refused: number and message of an Error, or words of the command. */
+export interface Reason {
+  readonly error?: number;
+  readonly message: string;
+}
+
+export function textOf({ error, message }: Reason): string {
+  return error === undefined ? message : `${error} ${message}`;
+}
+
 /** A request failed, and the next attempt may succeed. */
 export class TemporaryFailure extends Error {
-  override readonly name = 'TemporaryFailure';
+  override readonly name: string = 'TemporaryFailure';
 
   /** @param retryAfter what the service asks to wait, in milliseconds */
   constructor(
     message: string,
     readonly retryAfter = 0,
+  ) {
+    super(message);
+  }
+}
+
+/** There was no connection for a request. */
+export class Unreachable extends TemporaryFailure {
+  override readonly name = 'Unreachable';
+
+  /** @param isFirstContact whether there has never been one */
+  constructor(
+    message: string,
+    readonly isFirstContact: boolean,
   ) {
     super(message);
   }

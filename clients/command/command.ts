@@ -16,13 +16,14 @@ Environment:
   PLANT_STORE_URL         address of the service, such as https://shop.example.com/api
   PLANT_STORE_TOKEN       token for the service, or:
   PLANT_STORE_TOKEN_FILE  file with the token, read again for each request
-  NODE_EXTRA_CA_CERTS     file with a private certificate authority`;
+  NODE_EXTRA_CA_CERTS     file with a private certificate authority
+In a container of the service, its own address and token are the default.`;
 
 const EXIT_CODES = `
 Exit codes:
   0    done
   1    records were refused
-  2    wrong arguments or environment variables; nothing was sent
+  2    wrong arguments, environment variables or files; nothing was sent
   3    incomplete: the service or a file failed
   130  interrupted by Ctrl-C; after another signal, 128 and its number
   141  the reader of an export, such as head, ended before it`;
@@ -38,11 +39,11 @@ or CSV with the header line ${columns.map((column) => column.name).join()}.
 In CSV, an empty field without quotes is absent, and "" is the empty text.
 
 A record that the service refuses does not stop the import. All of them go to a file, as they are in FILE, to be
-mended and imported. If this file exists, a number is added to its name.
+mended and imported. --errors saves why, in the same order. If a file exists, a number is added to its name.
 
-Requests that fail are repeated, until none has succeeded for 2 minutes. An import that failed can be run again: what
-is stored with the same content counts as unchanged. If two records have the same id and different content,
-either may be stored, because several requests run at a time.
+Requests that fail are repeated, until none has succeeded for 2 minutes, or 5 seconds before the first connection.
+An import that failed can be run again: what is stored with the same content counts as unchanged.
+If two records have the same id and different content, either may be stored, because several requests run at a time.
 ${ENVIRONMENT}
 ${EXIT_CODES}
 
@@ -81,7 +82,7 @@ export async function runCommand(
 ): Promise<number> {
   const { env, stdout, stderr } = terminal;
   let code: number = EXIT.usage;
-  const connection = () => readConnection(env, limits.idle);
+  const connection = () => readConnection(env, limits);
   const resource = resourceIn(args);
   const names = RESOURCES.map(({ name }) => name);
   const program = new Command('plant-store')
@@ -110,6 +111,7 @@ export async function runCommand(
       '--refused <file>',
       'file for the refused records (default: NAME.refused.EXTENSION in the current folder)',
     )
+    .option('--errors <file>', 'file for the reasons: NDJSON or CSV, as its extension tells')
     .addHelpText('after', importHelp(resource))
     .action(async (files: string[], given: Omit<ImportOptions, 'resource'>) => {
       const { importFiles } = await import('./import.js');

@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { B64TOKEN, publicUrl } from '../../src/config/variable-parsers.js';
 import { TemporaryFailure, usageError } from './command-error.js';
+import { Contact } from './contact.js';
+import { ownService } from './own-service.js';
+import type { Limits } from './retries.js';
 
 const TOKEN_RULE = 'of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)';
 
@@ -11,6 +14,7 @@ export interface Connection {
   readonly token: () => Promise<string>;
   /** Longest time of a request without a byte sent or received, in milliseconds. */
   readonly idle: number;
+  readonly contact: Contact;
 }
 
 /**
@@ -20,26 +24,31 @@ export interface Connection {
  */
 export async function readConnection(
   environment: NodeJS.ProcessEnv,
-  idle: number,
+  { idle, firstContact }: Limits,
 ): Promise<Connection> {
-  const {
-    PLANT_STORE_URL: rawUrl = '',
-    PLANT_STORE_TOKEN: token = '',
-    PLANT_STORE_TOKEN_FILE: file = '',
-  } = environment;
-  const url = publicUrl(rawUrl);
+  const { PLANT_STORE_URL: rawUrl = '', PLANT_STORE_TOKEN_FILE: file = '' } = environment;
+  // Its token is not for another service.
+  const own = rawUrl === '' ? ownService(environment) : undefined;
+  if (rawUrl === '' && own === undefined) throw usageError('PLANT_STORE_URL is not set');
+  const url = publicUrl(own?.url ?? rawUrl);
   if (url === undefined) {
     throw usageError(
       'PLANT_STORE_URL must be an http or https URL without query, such as https://shop.example.com/api',
     );
   }
-  if ((token === '') === (file === '')) {
-    throw usageError('PLANT_STORE_TOKEN or PLANT_STORE_TOKEN_FILE must be set, and not both');
-  }
   const baseUrl = url.href.replace(/\/$/, '');
+  const contact = new Contact(baseUrl, firstContact);
+  const given = environment['PLANT_STORE_TOKEN'] ?? '';
+  if (given !== '' && file !== '') {
+    throw usageError('PLANT_STORE_TOKEN and PLANT_STORE_TOKEN_FILE are both set: unset one');
+  }
   if (file === '') {
+    const token = given === '' ? own?.token : given;
+    if (token === undefined) {
+      throw usageError('PLANT_STORE_TOKEN is not set, and neither is PLANT_STORE_TOKEN_FILE');
+    }
     if (!B64TOKEN.test(token)) throw usageError(`PLANT_STORE_TOKEN must consist ${TOKEN_RULE}`);
-    return { baseUrl, idle, token: () => Promise.resolve(token) };
+    return { baseUrl, idle, contact, token: () => Promise.resolve(token) };
   }
   const fault = (error: Error) => `PLANT_STORE_TOKEN_FILE must name a file ${error.message}`;
   await readToken(file).catch((error: Error) => {
@@ -50,7 +59,7 @@ export async function readConnection(
       // Perhaps the token is being replaced.
       throw new TemporaryFailure(fault(error));
     });
-  return { baseUrl, idle, token: readAgain };
+  return { baseUrl, idle, contact, token: readAgain };
 }
 
 /** @throws Error whose message says what the file must be */

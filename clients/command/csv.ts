@@ -3,8 +3,8 @@ import { pipeline, Readable } from 'node:stream';
 import { CsvError, Parser } from 'csv-parse';
 import type { CastingContext } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
-import type { CommandError } from './command-error.js';
-import { ByteQueue, MAX_RECORD, tooLong, unreadable } from './records.js';
+import { headerError, headerFault } from './csv-header.js';
+import { ByteQueue, MAX_RECORD, tooLong } from './records.js';
 import type { Content, Input, InputRecord } from './records.js';
 import type { Column, ColumnType } from './resources.js';
 
@@ -59,12 +59,16 @@ export class CsvInput implements Input {
       position = end;
       if (columns !== undefined) yield { line, source, ...contentOf(columns, fields, source) };
       else {
-        if (!isUtf8(source)) throw this.wrongHeader();
-        columns = this.columnsOf(fields);
+        const fault = headerFault(fields, source, this.columns);
+        if (fault !== undefined) throw headerError(this.name, fault, this.columns);
+        columns = fields.map((field) => this.columns.find(({ name }) => name === field)!);
         this.header = source;
       }
     }
-    if (columns === undefined) throw this.wrongHeader();
+    if (columns === undefined) {
+      const fault = this.unread.length === 0 ? 'the file is empty' : 'a quote is not closed';
+      throw headerError(this.name, fault, this.columns);
+    }
     const { line, source } = this.next(this.unread.length);
     if (source.length > 0) yield { line, source, fault: 'a quote is not closed' };
   }
@@ -87,20 +91,6 @@ export class CsvInput implements Input {
     if (source.length > MAX_RECORD) throw tooLong(this.name, line);
     this.line = line + countLines(source);
     return { line, source };
-  }
-
-  private columnsOf(fields: readonly string[]): readonly Column[] {
-    const columns = fields.flatMap(
-      (field) => this.columns.find(({ name }) => name === field) ?? [],
-    );
-    const isValid = columns.length === fields.length && new Set(fields).size === fields.length;
-    if (!isValid || !fields.includes('id')) throw this.wrongHeader();
-    return columns;
-  }
-
-  private wrongHeader(): CommandError {
-    const names = this.columns.map(({ name }) => name).join();
-    return unreadable(this.name, 1, `the first line must be ${names}, in any order and in UTF-8`);
   }
 }
 

@@ -1,5 +1,4 @@
-import { createWriteStream } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
+import { open as openFile, rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { parseExactJson, toInteger } from '../../src/json/exact-json.js';
 import { open, temporary } from './client.js';
@@ -64,10 +63,13 @@ async function writeFile(
   // A rename would replace a device, such as /dev/null.
   if (existing?.isFile() === false) throw usageError(`--output must name a file: ${path} is none`);
   const partial = `${path}.${process.pid}.part`;
+  // Opened before the stream is made: a stream that fails while it opens its file would make it after it is removed.
+  const file = await openFile(partial, 'wx');
   try {
-    await pipeline(text, createWriteStream(partial, { flags: 'wx', flush: true }), { signal });
+    await pipeline(text, file.createWriteStream({ flush: true }), { signal });
     await rename(partial, path);
   } catch (error) {
+    await file.close();
     await rm(partial, { force: true });
     throw error;
   }

@@ -11,9 +11,13 @@ const BY_EXTENSION: Readonly<Record<string, Format>> = {
   '.csv': 'csv',
 };
 
+export function formatByExtension(file: string): Format | undefined {
+  return BY_EXTENSION[extname(file).toLowerCase()];
+}
+
 /** The format of a file. `-` is stdin or stdout. */
 export function formatOf(file: string, given: Format | undefined): Format {
-  const format = given ?? (file === '-' ? 'ndjson' : BY_EXTENSION[extname(file).toLowerCase()]);
+  const format = given ?? (file === '-' ? 'ndjson' : formatByExtension(file));
   if (format !== undefined) return format;
   throw usageError(`${file} ends in neither .ndjson, .jsonl nor .csv: set --format`);
 }

@@ -1,19 +1,20 @@
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { parse } from 'node:path';
 import { addAbortSignal } from 'node:stream';
+import { parseAnswer } from './answer.js';
+import type { Answer, Refusal } from './answer.js';
 import { batchesOf } from './batches.js';
 import type { Batch } from './batches.js';
 import { open, readText, RequestRefused } from './client.js';
-import { EXIT, exitCodeOf, explain, TemporaryFailure, usageError } from './command-error.js';
+import { EXIT, exitCodeOf, explain, InputError, textOf, usageError } from './command-error.js';
 import type { Connection } from './connection.js';
+import { ErrorsFile } from './errors-file.js';
 import { formatOf } from './formats.js';
 import type { Format } from './formats.js';
+import { checkSource, inputOf, nameOf, refusedPath } from './inputs.js';
+import { NewFile } from './new-file.js';
 import { Progress } from './progress.js';
-import { NdjsonInput } from './records.js';
 import type { Input, InputRecord } from './records.js';
 import type { Resource } from './resources.js';
-import { RefusedFile } from './refused-file.js';
 import { Retries } from './retries.js';
 import type { Limits } from './retries.js';
 import type { Terminal } from './terminal.js';
@@ -28,25 +29,9 @@ export interface ImportOptions {
   readonly concurrency: number;
   /** File for the refused records. */
   readonly refused?: string;
+  /** File for the reasons why they are refused. */
+  readonly errors?: string;
 }
-
-/** A record that is not stored. */
-interface Refusal {
-  readonly record: InputRecord;
-  readonly reason: string;
-}
-
-/** What the service did with the records of a request. */
-interface Answer {
-  readonly created: number;
-  readonly unchanged: number;
-  readonly refusals: Refusal[];
-}
-
-/** A line of the service's answer: a refused line, the reason why it cannot go on, or the summary at the end. */
-type AnswerLine =
-  | { readonly line?: number; readonly error: number; readonly message: string }
-  | { readonly created: number; readonly unchanged: number };
 
 type Sendable = InputRecord & { readonly json: Buffer };
 
@@ -61,72 +46,50 @@ export async function importFiles(
   signal: AbortSignal,
   limits: Limits,
 ): Promise<number> {
-  const { resource } = options;
+  const { name, columns } = options.resource;
   if (options.refused !== undefined && files.length > 1) {
     throw usageError('--refused can be used with one FILE only');
   }
-  const formats = files.map((file) => formatOf(file, options.format));
-  const sizes = await Promise.all(files.map(sizeOf));
-  const progress = new Progress(
-    terminal.stderr,
-    resource.name,
-    files.includes('-') ? undefined : sizes.reduce((sum, size) => sum + size, 0),
-  );
-  const run = new Import(resource.name, connection, options.concurrency, progress, signal, limits);
+  const sources = files.map((file) => ({ file, columns, format: formatOf(file, options.format) }));
+  const errors = options.errors === undefined ? undefined : new ErrorsFile(options.errors);
+  let size = 0;
+  for (const source of sources) size += await checkSource(source);
+  const progress = new Progress(terminal.stderr, name, files.includes('-') ? undefined : size);
+  const run = new Import(name, connection, options.concurrency, progress, errors, signal, limits);
   let failure: unknown;
   try {
-    for (const [at, file] of files.entries()) {
-      const format = formats[at]!;
-      const refused = new RefusedFile(options.refused ?? refusedPath(file, format));
-      const source = file === '-' ? terminal.stdin : createReadStream(file);
-      addAbortSignal(run.signal, source);
-      const name = file === '-' ? 'stdin' : file;
+    for (const source of sources) {
+      const { file } = source;
+      const refused = new NewFile(options.refused ?? refusedPath(source), 'the refused records');
+      const bytes = file === '-' ? terminal.stdin : createReadStream(file);
+      addAbortSignal(run.signal, bytes);
       try {
-        await run.add(name, await inputOf(resource, format, name, source), refused);
+        await run.add(nameOf(source), await inputOf(source, bytes), refused);
       } finally {
         await refused.close();
       }
     }
   } catch (error) {
     failure = error;
+  } finally {
+    await errors?.close();
   }
   progress.stop();
+  const inputError = failure instanceof InputError ? failure : undefined;
+  if (inputError?.exitCode === EXIT.usage && !run.hasSent) throw inputError;
   run.report(terminal);
   if (failure === undefined) return run.refused > 0 ? EXIT.refused : EXIT.done;
   progress.print(explain(failure, signal));
   progress.print(
-    'The import is incomplete. Run it again: what is stored stays, and is not stored twice.',
+    `The import is incomplete. ${inputError ? 'Mend the file, then run' : 'Run'} it again: what is stored stays, and is not stored twice.`,
   );
-  return exitCodeOf(failure, signal);
-}
-
-async function sizeOf(file: string): Promise<number> {
-  if (file === '-') return 0;
-  const { size } = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    throw usageError(`${file} cannot be read: ${error.code}`);
-  });
-  return size;
-}
-
-function refusedPath(file: string, format: Format): string {
-  const { name, ext } = parse(file);
-  return file === '-' ? `stdin.refused.${format}` : `${name}.refused${ext}`;
-}
-
-async function inputOf(
-  resource: Resource,
-  format: Format,
-  name: string,
-  source: AsyncIterable<Buffer>,
-): Promise<Input> {
-  if (format === 'ndjson') return new NdjsonInput(name, source);
-  const { CsvInput } = await import('./csv.js');
-  return new CsvInput(name, source, resource.columns);
+  return inputError ? EXIT.incomplete : exitCodeOf(failure, signal);
 }
 
 /** Sends batches, several at a time, and counts what becomes of their records. */
 class Import {
   refused = 0;
+  hasSent = false;
   private created = 0;
   private unchanged = 0;
   private printed = 0;
@@ -143,6 +106,7 @@ class Import {
     private readonly connection: Connection,
     private readonly concurrency: number,
     private readonly progress: Progress,
+    private readonly errors: ErrorsFile | undefined,
     signal: AbortSignal,
     limits: Limits,
   ) {
@@ -150,14 +114,19 @@ class Import {
     this.retries = new Retries(this.signal, (message) => progress.print(message), limits);
   }
 
-  async add(name: string, input: Input, refusedFile: RefusedFile): Promise<void> {
+  async add(name: string, input: Input, refusedFile: NewFile): Promise<void> {
     const sending: Promise<readonly Refusal[]>[] = [];
     // The oldest first, so that refused records stay in their order.
     const settle = async () => {
       const refusals = await sending.shift()!;
       this.print(name, refusals);
       const sources = refusals.map(({ record }) => record.source);
-      await refusedFile.append(input.header, sources).catch((error: unknown) => this.fail(error));
+      try {
+        await refusedFile.append(input.header, sources);
+        await this.errors?.append(name, refusals);
+      } catch (error) {
+        this.fail(error);
+      }
     };
     try {
       for await (const batch of batchesOf(input.records())) {
@@ -179,11 +148,17 @@ class Import {
     stdout.write(
       `created ${this.created}, unchanged ${this.unchanged}, refused ${this.refused} in ${seconds.toFixed(1)} s (${speed})\n`,
     );
-    if (this.refused > PRINTED) this.progress.print(`${this.refused - PRINTED} more are refused`);
+    if (this.refused > PRINTED) {
+      const hint = this.errors === undefined ? ': --errors FILE saves all reasons' : '';
+      this.progress.print(`${this.refused - PRINTED} more are refused${hint}`);
+    }
     for (const file of this.refusedFiles) {
       this.progress.print(`The refused records are in ${file}: mend them, then import this file.`);
     }
-    if (this.retries.failures > 0) {
+    if (this.errors?.name !== undefined) {
+      this.progress.print(`The reasons are in ${this.errors.name}.`);
+    }
+    if (this.retries.repeats > 0) {
       this.progress.print(
         'Requests were repeated. What a request stored before it failed counts as unchanged.',
       );
@@ -202,7 +177,7 @@ class Import {
     try {
       const { created, unchanged, refusals } = await this.post(sent);
       for (const record of batch) {
-        if ('fault' in record) refusals.push({ record, reason: record.fault });
+        if ('fault' in record) refusals.push({ record, reason: { message: record.fault } });
       }
       this.created += created;
       this.unchanged += unchanged;
@@ -218,6 +193,7 @@ class Import {
 
   private async post(records: readonly Sendable[]): Promise<Answer> {
     if (records.length === 0) return { created: 0, unchanged: 0, refusals: [] };
+    this.hasSent = true;
     const body = Buffer.concat(records.flatMap(({ json }) => [json, NEWLINE]));
     try {
       return await this.retries.run(async () => {
@@ -230,7 +206,7 @@ class Import {
       // A proxy accepts shorter bodies than the service.
       if (!(error instanceof RequestRefused && error.status === 413)) throw error;
       if (records.length > 1) return this.postHalves(records);
-      const refusals = records.map((record) => ({ record, reason: error.message }));
+      const refusals = records.map((record) => ({ record, reason: error.reason }));
       return { created: 0, unchanged: 0, refusals };
     }
   }
@@ -249,21 +225,7 @@ class Import {
   private print(name: string, refusals: readonly Refusal[]): void {
     for (const { record, reason } of refusals) {
       this.printed += 1;
-      if (this.printed <= PRINTED) this.progress.print(`${name}:${record.line}: ${reason}`);
+      if (this.printed <= PRINTED) this.progress.print(`${name}:${record.line}: ${textOf(reason)}`);
     }
   }
-}
-
-/** @throws TemporaryFailure if the answer does not end with a summary */
-function parseAnswer(text: string, records: readonly InputRecord[]): Answer {
-  const refusals: Refusal[] = [];
-  // What follows the last line end is part of a line.
-  for (const json of text.split('\n').slice(0, -1)) {
-    const answer = JSON.parse(json) as AnswerLine;
-    if ('created' in answer) return { ...answer, refusals };
-    const reason = `${answer.error} ${answer.message}`;
-    if (answer.line === undefined) throw new TemporaryFailure(reason);
-    refusals.push({ record: records[answer.line - 1]!, reason });
-  }
-  throw new TemporaryFailure('the answer ended before the summary');
 }

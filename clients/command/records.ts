@@ -1,4 +1,4 @@
-import { CommandError, EXIT } from './command-error.js';
+import { EXIT, InputError } from './command-error.js';
 
 /** Longest record, in bytes. Without a bound, a file without line ends would be held in memory. */
 export const MAX_RECORD = 16 * 1024 ** 2;
@@ -77,11 +77,7 @@ function* recordOf(source: Buffer, line: number): Generator<InputRecord> {
   if (end > 0) yield { line, source, json: source.subarray(0, end) };
 }
 
-export function tooLong(name: string, line: number): CommandError {
-  return unreadable(name, line, `a record may have at most ${MAX_RECORD / 1024 ** 2} MiB`);
-}
-
-/** The rest of a file cannot be read. */
-export function unreadable(name: string, line: number, why: string): CommandError {
-  return new CommandError(EXIT.incomplete, `${name}:${line}: ${why}; the rest was not read`);
+export function tooLong(name: string, line: number): InputError {
+  const why = `a record may have at most ${MAX_RECORD / 1024 ** 2} MiB`;
+  return new InputError(EXIT.incomplete, `${name}:${line}: ${why}; the rest was not read`);
 }

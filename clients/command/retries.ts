@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CommandError, EXIT, TemporaryFailure } from './command-error.js';
+import { CommandError, EXIT, TemporaryFailure, Unreachable } from './command-error.js';
+import { inSeconds } from './seconds.js';
 
 /** In milliseconds. */
 export interface Limits {
@@ -10,6 +11,8 @@ export interface Limits {
   readonly longestPause: number;
   /** Longest time without any success. */
   readonly patience: number;
+  /** Longest time until the first connection. */
+  readonly firstContact: number;
 }
 
 export const LIMITS: Limits = {
@@ -18,14 +21,15 @@ export const LIMITS: Limits = {
   firstPause: 200,
   longestPause: 10_000,
   patience: 120_000,
+  firstContact: 5_000,
 };
 
 const ANNOUNCEMENT_INTERVAL = 10_000;
 
 /** Repeats what fails temporarily, until nothing has succeeded for a while. */
 export class Retries {
-  /** How many attempts have failed. */
-  failures = 0;
+  /** How many requests were sent again that had a connection before, so that the service may have seen them. */
+  repeats = 0;
   private lastSuccess = -Infinity;
   private lastAnnouncement = -Infinity;
 
@@ -69,8 +73,10 @@ export class Retries {
         if (!(error instanceof TemporaryFailure)) throw error;
         const wait = Math.max(error.retryAfter, this.backoff(failures));
         failures += 1;
-        this.note(error, Math.max(start, this.lastSuccess), wait);
+        this.check(error, Math.max(start, this.lastSuccess), wait);
+        this.announceFailure(error, wait);
         await sleep(wait, undefined, { signal: this.signal });
+        if (!(error instanceof Unreachable)) this.repeats += 1;
       },
     };
   }
@@ -81,23 +87,31 @@ export class Retries {
     return Math.min(firstPause * 2 ** failures, longestPause) * (0.5 + Math.random() / 2);
   }
 
-  private note({ message, retryAfter }: TemporaryFailure, since: number, wait: number): void {
-    this.failures += 1;
-    const { patience } = this.limits;
-    const now = performance.now();
-    if (now + wait > since + patience) {
-      const reason =
-        retryAfter > patience
-          ? `, because it asks to wait for ${inSeconds(retryAfter)}`
-          : ` after ${inSeconds(patience)} without success`;
-      throw new CommandError(EXIT.incomplete, `${message}; gave up${reason}`);
+  /** @throws CommandError if nothing will have succeeded for too long after the wait */
+  private check(failure: TemporaryFailure, since: number, wait: number): void {
+    const { message, retryAfter } = failure;
+    const isFirstContact = failure instanceof Unreachable && failure.isFirstContact;
+    const patience = isFirstContact ? this.limits.firstContact : this.limits.patience;
+    const passed = performance.now() - since;
+    if (passed + wait <= patience) return;
+    const gaveUp = `gave up after ${inSeconds(passed)}`;
+    const asks = `the service asks to wait ${inSeconds(retryAfter)}`;
+    let reason = `${gaveUp} without success`;
+    if (isFirstContact) {
+      reason = `${gaveUp}: check the address, and whether the service runs`;
+    } else if (retryAfter > patience) {
+      reason = `gave up: ${asks}, longer than the ${inSeconds(patience)} that the command waits`;
+    } else if (passed + retryAfter > patience) {
+      reason += `: ${asks} more, and the command waits ${inSeconds(patience)} in all`;
     }
+    throw new CommandError(EXIT.incomplete, `${message}; ${reason}`);
+  }
+
+  private announceFailure({ message }: TemporaryFailure, wait: number): void {
+    const now = performance.now();
     if (now - this.lastAnnouncement < ANNOUNCEMENT_INTERVAL) return;
     this.lastAnnouncement = now;
-    this.announce(`plant-store: ${message}; trying again`);
+    const when = wait < 1_000 ? '' : ` in ${inSeconds(wait)}`;
+    this.announce(`plant-store: ${message}; trying again${when}`);
   }
-}
-
-function inSeconds(milliseconds: number): string {
-  return `${Math.round(milliseconds / 1_000)} seconds`;
 }

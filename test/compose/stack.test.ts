@@ -24,7 +24,7 @@ beforeAll(async () => {
   await compose('up', '--detach', '--build', '--wait', '--wait-timeout', '120');
 });
 
-afterAll(() => withMonitoring('down', '--volumes', '--rmi', 'local', '--timeout', '30'));
+afterAll(() => withMonitoring('down', '--volumes', '--timeout', '30'));
 
 async function compose(...command: readonly string[]): Promise<string> {
   const { PATH, HOME, DOCKER_HOST, DOCKER_CONTEXT, DOCKER_CONFIG } = process.env;
@@ -96,6 +96,12 @@ describe('docker compose up', () => {
     expect(status).toMatch(/^CapEff:\s+0+$/m);
     expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
     await expect(compose('exec', 'api', 'touch', '/app/file')).rejects.toThrow('Read-only');
+  });
+
+  it('has the command plant-store, which finds the service of its container', async () => {
+    expect(await compose('exec', '-T', 'api', 'plant-store', 'export')).toBe(
+      '{"id":1,"name":"Monstera","tag":"indoor"}\n',
+    );
   });
 
   it('keeps the plants after down and up', async () => {

@@ -17,6 +17,7 @@ export const IMPATIENT: Limits = {
   firstPause: 5,
   longestPause: 50,
   patience: PATIENCE,
+  firstContact: PATIENCE,
 };
 
 export interface Result {

@@ -3,15 +3,21 @@ import type { FileHandle } from 'node:fs/promises';
 import { parse, sep } from 'node:path';
 import { CommandError, EXIT } from './command-error.js';
 
-/** A file of refused records. It is made with the first of them, and never in place of an existing file. */
-export class RefusedFile {
+/** A file of lines that is made with the first of them, and never in place of an existing file. */
+export class NewFile {
   private file: FileHandle | undefined;
   private isBroken = false;
 
-  /** @param path the file that is wanted; if it exists, a number is added to the name */
-  constructor(private path: string) {}
+  /**
+   * @param path the file that is wanted; if it exists, a number is added to the name
+   * @param content what the lines are
+   */
+  constructor(
+    private path: string,
+    private readonly content: string,
+  ) {}
 
-  /** The name of the file, if any record was refused and all of them could be written. */
+  /** The name of the file, if there was any line and all of them could be written. */
   get name(): string | undefined {
     return this.isBroken ? undefined : this.file && this.path;
   }
@@ -20,12 +26,12 @@ export class RefusedFile {
    * Does nothing after a failure.
    *
    * @param header what the file begins with
-   * @throws CommandError if the records cannot be written
+   * @throws CommandError if the lines cannot be written
    */
-  async append(header: Buffer, records: readonly Buffer[]): Promise<void> {
-    if (records.length === 0 || this.isBroken) return;
+  async append(header: Buffer, added: readonly Buffer[]): Promise<void> {
+    if (added.length === 0 || this.isBroken) return;
     try {
-      const lines = records.map(withLineEnd);
+      const lines = added.map(withLineEnd);
       if (this.file === undefined) {
         this.file = await this.create();
         if (header.length > 0) lines.unshift(withLineEnd(header));
@@ -36,7 +42,7 @@ export class RefusedFile {
       const reason = (error as NodeJS.ErrnoException).code;
       throw new CommandError(
         EXIT.incomplete,
-        `the refused records cannot be written to ${this.path}: ${reason}`,
+        `${this.content} cannot be written to ${this.path}: ${reason}`,
       );
     }
   }
@@ -59,7 +65,7 @@ export class RefusedFile {
 }
 
 /** The last record of a file may have none. */
-function withLineEnd(record: Buffer): Buffer {
-  const last = record.at(-1);
-  return last === 0x0a || last === 0x0d ? record : Buffer.concat([record, Buffer.from('\n')]);
+function withLineEnd(line: Buffer): Buffer {
+  const last = line.at(-1);
+  return last === 0x0a || last === 0x0d ? line : Buffer.concat([line, Buffer.from('\n')]);
 }

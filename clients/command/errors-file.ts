@@ -1,0 +1,54 @@
+import type { Refusal } from './answer.js';
+import { usageError } from './command-error.js';
+import { csvHeader, csvRecord } from './csv-record.js';
+import { formatByExtension } from './formats.js';
+import type { Format } from './formats.js';
+import { NewFile } from './new-file.js';
+import type { Column } from './resources.js';
+
+const COLUMNS: readonly Column[] = [
+  { name: 'file', type: 'text' },
+  { name: 'line', type: 'integer' },
+  { name: 'error', type: 'integer' },
+  { name: 'message', type: 'text' },
+];
+
+/** Why records are refused, one record per line. Of all input files, in the order of the files of the records. */
+export class ErrorsFile {
+  private readonly file: NewFile;
+  private readonly format: Format;
+
+  /** @throws CommandError unless the extension tells a format */
+  constructor(path: string) {
+    const format = formatByExtension(path);
+    if (format === undefined) {
+      throw usageError(`--errors must end in .ndjson, .jsonl or .csv: ${path} does not`);
+    }
+    this.format = format;
+    this.file = new NewFile(path, 'the errors');
+  }
+
+  /** See `NewFile`. */
+  get name(): string | undefined {
+    return this.file.name;
+  }
+
+  /** @param input name of the file that the records are from */
+  async append(input: string, refusals: readonly Refusal[]): Promise<void> {
+    const lines = refusals.map(({ record, reason }) => {
+      const { line } = record;
+      const { error, message } = reason;
+      const fields = { file: input, line, error, message };
+      return this.format === 'csv' ? csvRecord(COLUMNS, fields) : `${JSON.stringify(fields)}\n`;
+    });
+    const header = this.format === 'csv' ? csvHeader(COLUMNS) : '';
+    await this.file.append(
+      Buffer.from(header),
+      lines.map((line) => Buffer.from(line)),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.file.close();
+  }
+}
