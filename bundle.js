@@ -124,7 +124,7 @@ async function bundler() {
   } catch (error) {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
     process.stderr.write('plant-store: the packages are not installed: run `npm ci` first\n');
-    process.exit(1);
+    return process.exit(1);
   }
 }
 
