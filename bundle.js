@@ -8,7 +8,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { build } from 'rolldown';
 
 /* `npm run build`: bundles what a deployment runs into `dist/`, unless `dist/` is newer than its sources. Loading a few
    bundled files takes a third of the time that loading the 1,500 files of the packages takes.
@@ -43,6 +42,7 @@ const OWN_REQUIRE = {
 };
 
 if (!isUpToDate()) {
+  const build = await bundler();
   const begin = new Date();
   const withoutOwnRequire = [];
   await build({
@@ -114,6 +114,18 @@ if (!isUpToDate()) {
   chmodSync(`${OUTPUT}/cli/plant-store.js`, 0o755);
   writeFileSync(STAMP, '');
   utimesSync(STAMP, begin, begin);
+}
+
+/** The first command of a new clone may be `npm start`, before its packages are installed. */
+async function bundler() {
+  try {
+    const { build } = await import('rolldown');
+    return build;
+  } catch (error) {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    process.stderr.write('plant-store: the packages are not installed: run `npm ci` first\n');
+    return process.exit(1);
+  }
 }
 
 /** Bundles some files where others are imported. */

@@ -127,7 +127,8 @@ describe('the requests in the README', () => {
       const { stdout } = await promisify(execFile)('bash', ['-c', line], {
         env: { ...process.env, PLANT_STORE_TOKEN: TOKEN },
       });
-      expect(stdout).toBe(answer?.text);
+      // The prompt of a shell begins on a line of its own.
+      expect(stdout).toBe(`${answer?.text}\n`);
     }
   });
 });

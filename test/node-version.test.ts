@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -62,5 +62,23 @@ describe('an old Node.js', () => {
       prestart: 'npm run build --silent',
       prebuild: 'node src/config/node-version.js',
     });
+  });
+});
+
+describe('a clone whose packages are not installed', () => {
+  it('says so in one line before the build', async () => {
+    const clone = await mkdtemp(join(tmpdir(), 'plant-store-clone-'));
+    try {
+      for (const name of ['bundle.js', 'package.json']) await cp(name, join(clone, name));
+      const told = await new Promise((settle) => {
+        execFile(process.execPath, ['bundle.js'], { cwd: clone }, (error, stdout, stderr) =>
+          settle([error?.code, stdout, stderr]),
+        );
+      });
+      const line = 'plant-store: the packages are not installed: run `npm ci` first\n';
+      expect(told).toEqual([1, '', line]);
+    } finally {
+      await rm(clone, { recursive: true });
+    }
   });
 });

@@ -130,8 +130,8 @@ describe.concurrent('the first start in a folder', () => {
     expect(curlLines[0]).toContain(first.token);
   });
 
-  it.runIf(hasCurl)('prints a curl line that creates a plant when pasted', () => {
-    expect(first.pasted).toBe('{"name":"Monstera","tag":"indoor"}');
+  it.runIf(hasCurl)('prints a curl line that creates a plant when pasted, and ends its line', () => {
+    expect(first.pasted).toBe('{"name":"Monstera","tag":"indoor"}\n');
   });
 
   it('keeps the token, the password and the data from other users', () => {
@@ -455,7 +455,7 @@ describe.concurrent('a start with DATABASE_URL', () => {
       expect.stringMatching(/^the database is up to date applied=\["CreatePlants1763683200000"/),
       expect.stringMatching(/^listening on http:\/\/127\.0\.0\.1:\d+, docs on http:\S+$/),
       expect.stringMatching(/^POST \/plants 200 \d+\.\d ms$/),
-      expect.stringMatching(/^POST \/plants 400 40009 \d+\.\d ms$/),
+      expect.stringMatching(/^POST \/plants 400 40009 \d+\.\d ms requestId=[\w-]{36}$/),
       'shutting down',
       'stopped',
     ]);

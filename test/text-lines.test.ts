@@ -14,7 +14,7 @@ function afterTheTime(lines: readonly string[]): string[] {
 }
 
 describe('a log in text', () => {
-  it('has a request on one line, under its route', () => {
+  it('has a request on one line, under its route, with its id if it was refused', () => {
     const request = { requestId: 'r', method: 'POST', durationMs: 2.683, client: '192.0.2.7' };
     const lines = shown((log) => {
       log.info({ ...request, route: '/plants', status: 200 }, 'request');
@@ -24,8 +24,8 @@ describe('a log in text', () => {
     });
     expect(afterTheTime(lines)).toEqual([
       '> POST /plants 200 2.7 ms',
-      '> POST /plants 400 40009 2.7 ms',
-      '> POST - 404 40400 2.7 ms',
+      '> POST /plants 400 40009 2.7 ms requestId=r',
+      '> POST - 404 40400 2.7 ms requestId=r',
       '> POST /plants abandoned 2.7 ms',
     ]);
   });

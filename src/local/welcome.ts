@@ -26,7 +26,7 @@ export function welcome(
 
 Create a plant:
 
-curl -sS ${base}/plants -H "Authorization: Bearer ${token ?? '$AUTH_TOKEN'}" -H "Content-Type: application/json" -d '{"id":1,"name":"Monstera","tag":"indoor"}'
+curl -sS ${base}/plants -w '\\n' -H "Authorization: Bearer ${token ?? '$AUTH_TOKEN'}" -H "Content-Type: application/json" -d '{"id":1,"name":"Monstera","tag":"indoor"}'
 
 `;
 }

@@ -18,6 +18,7 @@ interface LogLine {
   readonly route?: string;
   readonly status?: number;
   readonly error?: number;
+  readonly requestId?: string;
   readonly durationMs?: number;
 }
 
@@ -55,8 +56,11 @@ function toText(line: LogLine): string {
   return [text, ...stackOf(err), ...indented(stack)].map((part) => `${escaped(part)}\n`).join('');
 }
 
-function requestOf({ method, route, status, error, durationMs = 0 }: LogLine, outcome?: string) {
-  const parts = [method, route ?? '-', outcome, status, error, `${durationMs.toFixed(1)} ms`];
+/** The request id is long, so only the line of a failure has it: the caller may have sent it with a question. */
+function requestOf(line: LogLine, outcome?: string): string {
+  const { method, route = '-', status, error, requestId, durationMs = 0 } = line;
+  const id = error === undefined ? undefined : `requestId=${requestId}`;
+  const parts = [method, route, outcome, status, error, `${durationMs.toFixed(1)} ms`, id];
   return parts.filter((part) => part !== undefined).join(' ');
 }
 

@@ -84,7 +84,7 @@ describe('docker compose up', () => {
     expect(log).toContain(`Docs          http://localhost:${port}/docs`);
     const line = /^curl .*$/m.exec(log)?.[0] ?? '';
     const { stdout } = await run('bash', ['-c', line]);
-    expect(stdout).toBe('{"name":"Monstera","tag":"indoor"}');
+    expect(stdout).toBe('{"name":"Monstera","tag":"indoor"}\n');
     expect((await get('/docs')).status).toBe(200);
   });
 
