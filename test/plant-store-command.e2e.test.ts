@@ -13,6 +13,7 @@ import { lastingPort } from './support/lasting-port.js';
 import { PATIENCE } from './support/patience.js';
 import { CommandProcess, IMPATIENT, openStdin, Run } from './support/plant-store-command.js';
 import type { Result, RunOptions } from './support/plant-store-command.js';
+import { RESOURCES } from './support/resources.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 import { UnsteadyProxy } from './support/unsteady-proxy.js';
@@ -741,7 +742,10 @@ describe('the arguments', () => {
     [['import', 'x.ndjson'], 'x.ndjson cannot be read: ENOENT'],
     [['import', 'x.csv', 'y.csv', '--refused', 'r'], '--refused can be used with one FILE only'],
     [['export', '--output', 'x'], 'x ends in neither'],
-    [['export', '--resource', 'pots'], 'Allowed choices are plants.'],
+    [
+      ['export', '--resource', 'pots'],
+      `Allowed choices are ${RESOURCES.map(({ name }) => name).join(', ')}.`,
+    ],
     [['import', '--resource'], 'argument missing'],
     [['export', '--colour', 'red'], "unknown option '--colour'"],
   ])('%j are refused', async (args, message) => {
