@@ -12,6 +12,7 @@ import { FaultyLink } from './support/faulty-link.js';
 import { PATIENCE } from './support/patience.js';
 import { CommandProcess, IMPATIENT, openStdin, Run } from './support/plant-store-command.js';
 import type { Result, RunOptions } from './support/plant-store-command.js';
+import { RESOURCES } from './support/resources.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 import { UnsteadyProxy } from './support/unsteady-proxy.js';
@@ -736,7 +737,10 @@ describe('the arguments', () => {
     [['import', 'x.csv', '--errors', 'e.txt'], '--errors must end in .ndjson, .jsonl or .csv'],
     [['import', 'x.csv', 'y.csv', '--refused', 'r'], '--refused can be used with one FILE only'],
     [['export', '--output', 'x'], 'x ends in neither'],
-    [['export', '--resource', 'pots'], 'Allowed choices are plants.'],
+    [
+      ['export', '--resource', 'pots'],
+      `Allowed choices are ${RESOURCES.map(({ name }) => name).join(', ')}.`,
+    ],
     [['import', '--resource'], 'argument missing'],
     [['export', '--colour', 'red'], "unknown option '--colour'"],
   ])('%j are refused', async (args, message) => {
