@@ -299,6 +299,8 @@ describe('the welcome', () => {
     const text = welcome(config, address);
     expect(text).toContain(`Plant store   ${url}/api\n`);
     expect(text).toContain('Docs          off');
-    expect(text).toContain(`curl -sS ${url}/api/plants -w '\\n' -H "Authorization: Bearer $AUTH_TOKEN"`);
+    expect(text).toContain(
+      `curl -sS ${url}/api/plants -w '\\n' -H "Authorization: Bearer $AUTH_TOKEN"`,
+    );
   });
 });

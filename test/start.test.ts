@@ -130,9 +130,12 @@ describe.concurrent('the first start in a folder', () => {
     expect(curlLines[0]).toContain(first.token);
   });
 
-  it.runIf(hasCurl)('prints a curl line that creates a plant when pasted, and ends its line', () => {
-    expect(first.pasted).toBe('{"name":"Monstera","tag":"indoor"}\n');
-  });
+  it.runIf(hasCurl)(
+    'prints a curl line that creates a plant when pasted, and ends its line',
+    () => {
+      expect(first.pasted).toBe('{"name":"Monstera","tag":"indoor"}\n');
+    },
+  );
 
   it('keeps the token, the password and the data from other users', () => {
     const { workspace } = first;
