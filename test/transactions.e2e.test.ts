@@ -202,7 +202,8 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
     await other.query(`INSERT INTO plants (id, name) VALUES (4, 'other')`);
     await other.query('ROLLBACK');
     expect(await run).toMatchObject({ rowCount: 2 });
-    expect(await attempts()).toBe(2);
+    // A repeat can store 4 before the other session does, which is another deadlock.
+    expect(await attempts()).toBeGreaterThanOrEqual(2);
     expect(await names()).toMatchObject({ 4: 'ours', 5: 'ours' });
     await database.query(
       'DROP TRIGGER on_write ON plants; DROP FUNCTION on_write; DROP SEQUENCE attempts',
