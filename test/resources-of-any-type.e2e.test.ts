@@ -1,4 +1,15 @@
-import { Injectable, Module } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  HttpCode,
+  Injectable,
+  Module,
+  Param,
+  Patch,
+  Post,
+  Put,
+} from '@nestjs/common';
 import type { OnApplicationBootstrap, OnModuleInit, Type } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { ApiProperty } from '@nestjs/swagger';
@@ -6,19 +17,24 @@ import { getMetadataStorage, IsOptional } from 'class-validator';
 import { pino } from 'pino';
 import { Column, CreateDateColumn, Entity, PrimaryColumn, Repository } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readConfig, withDatabase } from '../src/config/config.js';
 import { defineErrors } from '../src/errors/error-kind.js';
+import type { Precondition } from '../src/http/answers/entity-tag.js';
+import { Representation } from '../src/http/answers/representation.js';
+import { RequestPrecondition } from '../src/http/answers/request-precondition.decorator.js';
 import { HTTP_LIMITS } from '../src/http/server/limits.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
 import { DtoOf, NewOf, PatchOf, ReplacementOf } from '../src/resources/dto-of.js';
 import type { Feature } from '../src/resources/feature.js';
-import { INT64_COLUMN, Int64Field } from '../src/resources/int64.js';
+import { INT64_COLUMN, Int64Field, Int64Pipe } from '../src/resources/int64.js';
 import { ListParameters } from '../src/resources/page-parameters.js';
+import { IntegerField } from '../src/resources/integer.js';
 import { Resources } from '../src/resources/resources.js';
 import type { Resource } from '../src/resources/resources.js';
 import { TextField } from '../src/resources/text.js';
+import { TIMESTAMP_COLUMN, TimestampField } from '../src/resources/timestamp.js';
 import { startService } from '../src/service.js';
 import type { Service } from '../src/service.js';
 import { createTestDatabase } from './support/test-database.js';
@@ -51,16 +67,20 @@ class Sample {
   @Int64Field({ description: 'A number.', isOptional: true })
   readonly large!: bigint | null;
 
-  @Column('integer', { nullable: true })
-  @Any()
+  @Column('smallint', { nullable: true })
+  @IntegerField({ minimum: -5, maximum: 99, description: 'A small number.', isOptional: true })
   readonly small!: number | null;
 
   @Column('boolean', { nullable: true })
   @Any()
   readonly flag!: boolean | null;
 
-  @Column({ type: 'timestamptz', precision: 3, nullable: true })
-  @Any()
+  @Column({ ...TIMESTAMP_COLUMN, nullable: true })
+  @TimestampField({
+    description: 'A moment.',
+    example: '2024-03-01T10:00:00.000Z',
+    isOptional: true,
+  })
   readonly time!: Date | null;
 
   @Column('jsonb', { nullable: true })
@@ -83,8 +103,8 @@ class Sample {
   @Any()
   readonly lasting!: string | null;
 
-  @CreateDateColumn({ precision: 3 })
-  @Any()
+  @CreateDateColumn(TIMESTAMP_COLUMN)
+  @TimestampField({ description: 'When it was created.', isOptional: true })
   readonly createdAt!: Date | null;
 }
 
@@ -98,7 +118,7 @@ class CreateSamples1 implements MigrationInterface {
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`CREATE TABLE samples (id bigint PRIMARY KEY, "a ""strange"" name" text,
-      large bigint, small integer, flag boolean, time timestamptz(3), document jsonb, words text[], code char(5), secret text, lasting text UNIQUE,
+      large bigint, small smallint, flag boolean, time timestamptz(3), document jsonb, words text[], code char(5), secret text, lasting text UNIQUE,
       "createdAt" timestamptz(3) NOT NULL DEFAULT now(), CONSTRAINT samples_small_check CHECK (small <> 13))`);
   }
 
@@ -138,7 +158,44 @@ class SamplesService implements OnModuleInit, OnApplicationBootstrap {
   }
 }
 
-@Module({ imports: [TypeOrmModule.forFeature([Sample])], providers: [SamplesService] })
+@Controller('samples')
+class SamplesController {
+  @Post()
+  @HttpCode(200)
+  async create(@Body() sample: NewSampleDto): Promise<object> {
+    const stored: SampleDto = samples.represent(sample as SampleDto);
+    return { ...stored, creation: await samples.creates.create(sample as SampleDto) };
+  }
+
+  @Get(':id')
+  async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<SampleDto>> {
+    return new Representation(samples.represent((await samples.lookups.find(id))!));
+  }
+
+  @Put(':id')
+  async replace(
+    @Param('id', Int64Pipe) id: bigint,
+    @Body() sample: SampleReplacementDto,
+  ): Promise<Representation<SampleDto>> {
+    return new Representation(samples.represent((await samples.changes.replace(id, sample))!));
+  }
+
+  @Patch(':id')
+  async patch(
+    @Param('id', Int64Pipe) id: bigint,
+    @Body() sample: SamplePatchDto,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<Representation<SampleDto>> {
+    const changed = await samples.changes.patch(id, sample, precondition);
+    return new Representation(samples.represent(changed!));
+  }
+}
+
+@Module({
+  imports: [TypeOrmModule.forFeature([Sample])],
+  controllers: [SamplesController],
+  providers: [SamplesService],
+})
 class SamplesModule {}
 
 const SAMPLES: Feature = {
@@ -293,5 +350,86 @@ describe('a resource with members of any type', () => {
     ]);
     const change = samples.changes.patch(1n, unlucky);
     await expect(change).rejects.toMatchObject({ kind: ERRORS.unlucky });
+  });
+});
+
+describe('a moment and a small integer', () => {
+  const timeZone = process.env['TZ'];
+
+  afterEach(() => {
+    if (timeZone === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = timeZone;
+  });
+
+  async function send(method: string, path: string, body?: object, headers = {}) {
+    const response = await fetch(`http://127.0.0.1:${service.address.port}${path}`, {
+      method,
+      headers: {
+        Authorization: `Bearer ${TOKEN}`,
+        'Content-Type': 'application/json',
+        ...headers,
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const json = (await response.json()) as Readonly<Record<string, unknown>>;
+    return { status: response.status, json, tag: response.headers.get('ETag') };
+  }
+
+  it.each(['UTC', 'America/St_Johns', 'Europe/Amsterdam'])(
+    'are answered everywhere as they are stored, in the time zone %s',
+    async (zone) => {
+      process.env['TZ'] = zone;
+      for (const [at, [sent, time]] of [
+        ['2024-03-01T12:00:00+02:00', '2024-03-01T10:00:00.000Z'],
+        ['2024-03-31t01:30:00.1230000z', '2024-03-31T01:30:00.123Z'],
+        ['1900-01-01T00:00:00Z', '1900-01-01T00:00:00.000Z'],
+        ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+        ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+      ].entries()) {
+        const id = at + 1;
+        const created = await send('POST', '/samples', { id, time: sent, small: 5 });
+        expect(created.json).toEqual({ id, time, small: 5, creation: 'created' });
+        const replayed = await send('POST', '/samples', { id, time, small: 5 });
+        expect(replayed.json).toEqual({ id, time, small: 5, creation: 'unchanged' });
+        const { json, tag } = await send('GET', `/samples/${id}`);
+        expect(json).toMatchObject({ id, time, small: 5 });
+        const patched = await send('PATCH', `/samples/${id}`, { time: sent }, { 'If-Match': tag });
+        expect(patched).toEqual({ status: 200, json, tag });
+        const replaced = await send('PUT', `/samples/${id}`, { time: sent, small: 5 });
+        expect(replaced.json).toEqual(json);
+        const { items } = await samples.pages.list({ limit: 1, after: BigInt(at) });
+        expect(items).toEqual([JSON.stringify(json)]);
+      }
+      const [{ utc }] = (await database.query(
+        `SELECT string_agg((time AT TIME ZONE 'UTC')::text, ', ' ORDER BY id) AS utc FROM samples`,
+      )) as [{ utc: string }];
+      expect(utc.split(', ').slice(2, 4)).toEqual(['1900-01-01 00:00:00', '0001-01-01 00:00:00']);
+    },
+  );
+
+  it('can be removed', async () => {
+    await send('POST', '/samples', { id: 1, time: '2024-03-01T10:00:00Z', small: 1 });
+    const { json } = await send('PATCH', '/samples/1', { time: null, small: null });
+    expect(json).toEqual({ id: 1, createdAt: expect.any(String) });
+  });
+
+  it.each([
+    ['time', '2024-02-30T00:00:00Z'],
+    ['time', null],
+    ['time', 1],
+    ['small', 100],
+    ['small', -6],
+    ['small', 1.5],
+    ['small', '5'],
+  ])('are refused with the rule: %s %j', async (member, value) => {
+    const rule =
+      member === 'time'
+        ? /^time must be an existing date and time with an offset[^;]*$/
+        : /^small must be an integer between -5 and 99$/;
+    const { status, json } = await send('POST', '/samples', { id: 1, [member]: value });
+    expect({ status, json }).toMatchObject({
+      status: 400,
+      json: { message: expect.stringMatching(rule) },
+    });
   });
 });

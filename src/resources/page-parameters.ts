@@ -5,6 +5,8 @@ import { Max, ValidateBy } from 'class-validator';
 import { filterQuery, isFilter } from '../http/answers/page.js';
 import { INT64_SCHEMA, int64ParameterRule, IsInt64, parseInt64 } from './int64.js';
 import { IfPresent } from './member.js';
+import { IsText } from './text.js';
+import type { TextMember } from './text.js';
 
 const MAX_LIMIT = 1_000;
 
@@ -40,6 +42,19 @@ export function Int64Parameter(description: string): PropertyDecorator {
     ),
     IfPresent(),
     IsInt64(int64ParameterRule),
+  );
+}
+
+/**
+ * A filter of the query that is text: its rule, its schema and its share of the `Link`. Without `maxLength`, only the length
+ * of all filters together is bounded.
+ */
+export function TextParameter(parameter: Omit<TextMember, 'isOptional'>): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional({ type: 'string', ...parameter }),
+    IfPresent(),
+    IsText(parameter),
+    AreFiltersShort(),
   );
 }
 

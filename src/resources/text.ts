@@ -10,15 +10,16 @@ import type { Member } from './member.js';
  */
 const TEXT_SCHEMA = { type: 'string', pattern: String.raw`^[^\x00]*$` } as const;
 
-interface TextMember extends Member<string> {
-  /** In characters: Unicode code points, as JSON Schema counts them. */
+/** In characters: Unicode code points, as JSON Schema counts them. */
+interface Lengths {
   readonly minLength?: number;
   readonly maxLength?: number;
 }
 
+export interface TextMember extends Member<string>, Lengths {}
+
 /** A member that is text of any script: its rule and its schema. */
 export function TextField({ isOptional = false, ...member }: TextMember): PropertyDecorator {
-  const { minLength = 0, maxLength = Infinity } = member;
   return applyDecorators(
     ApiProperty({
       ...TEXT_SCHEMA,
@@ -27,9 +28,14 @@ export function TextField({ isOptional = false, ...member }: TextMember): Proper
       required: !isOptional,
     }),
     ...(isOptional ? [IfPresent()] : []),
-    IsStorableText(),
-    ...(minLength > 0 || maxLength < Infinity ? [HasLength(minLength, maxLength)] : []),
+    IsText(member),
   );
+}
+
+/** The rule of a text, without a schema. */
+export function IsText({ minLength = 0, maxLength = Infinity }: Lengths): PropertyDecorator {
+  const isBounded = minLength > 0 || maxLength < Infinity;
+  return applyDecorators(IsStorableText(), ...(isBounded ? [HasLength(minLength, maxLength)] : []));
 }
 
 /** Text that PostgreSQL can hold: no U+0000 (manual, chapter 8.3) and nothing that has no UTF-8 form. */
