@@ -163,8 +163,8 @@ class SamplesController {
   @Post()
   @HttpCode(200)
   async create(@Body() sample: NewSampleDto): Promise<object> {
-    const stored: SampleDto = samples.represent(sample as SampleDto);
-    return { ...stored, creation: await samples.creates.create(sample as SampleDto) };
+    const creation = await samples.creates.create(sample);
+    return Object.assign(samples.represent<SampleDto>(sample), { creation });
   }
 
   @Get(':id')

@@ -47,7 +47,8 @@ export function parseTimestamp(text: string): Date | undefined {
   const [, day, time, decimals = '', offset] = DATE_TIME.exec(text) ?? [];
   if (day === undefined) return undefined;
   // `Date` takes 30 February for 1 March.
-  if (new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day) !== true) return undefined;
+  const midnight = new Date(`${day}T00:00:00Z`);
+  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return undefined;
   const moment = new Date(`${day}T${time}.${decimals.padEnd(3, '0')}${offset?.toUpperCase()}`);
   return isTimestamp(moment) ? moment : undefined;
 }
