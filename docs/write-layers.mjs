@@ -42,9 +42,11 @@ if (drawn !== text && process.argv.includes('--check')) {
 }
 
 /** Whether a layer imports from another one, if only by way of a third. */
-function leadsTo(from, to) {
+function leadsTo(from, to, visited = new Set()) {
+  if (visited.has(from)) return false;
+  visited.add(from);
   const others = imports.get(from) ?? [];
-  return [...others].some((other) => other === to || leadsTo(other, to));
+  return [...others].some((other) => other === to || leadsTo(other, to, visited));
 }
 
 /** The files that stand in `src` itself put the layers together. */
