@@ -22,12 +22,7 @@ export default defineConfig({
     coverage: {
       include: ['src/**/*.ts', 'clients/command/*.ts'],
       // In test/faults, the first as a process of its own.
-      exclude: [
-        'src/cli/develop.ts',
-        'src/plants/name-index-cleaner.ts',
-        // In test/citus.
-        'src/plants/migrations/1795305600000-distribute-tables.ts',
-      ],
+      exclude: ['src/cli/develop.ts', 'src/plants/name-index-cleaner.ts'],
       thresholds: {
         lines: 95,
         branches: 95,
