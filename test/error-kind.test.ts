@@ -1,6 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import '../src/features.js';
 import { allErrors, defineErrors } from '../src/errors/error-kind.js';
+
+// The next file of the same worker loads the modules anew, without the errors that this one defines.
+vi.hoisted(() => vi.resetModules());
+afterAll(() => vi.resetModules());
 
 const NAMES = { message: 'the hedge is too high', remedy: 'Cut it' };
 

@@ -3,12 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { listen } from '../src/http/server/listen.js';
 import { ManagementServer } from '../src/management/management-server.js';
+import { allErrors } from '../src/errors/error-kind.js';
+import '../src/features.js';
 import { createLogger } from '../src/observability/logger.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { Readiness } from '../src/observability/readiness.js';
 import { PATIENCE } from './support/patience.js';
 import { lockPlants, WAIT_FOR_LOCKS } from './support/plants-lock.js';
-import { programErrors } from './support/program-errors.js';
 import { RawSocket } from './support/raw-socket.js';
 import type { RawAnswer } from './support/raw-socket.js';
 import { startTestService } from './support/test-service.js';
@@ -262,7 +263,7 @@ describe('the management port', () => {
   it('counts each refusal once, by its number, including malformed requests', async () => {
     const before = await refusals();
     expect(Object.keys(before).toSorted()).toEqual(
-      programErrors()
+      allErrors()
         .map(({ number }) => String(number))
         .toSorted(),
     );

@@ -1,13 +1,14 @@
 import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Spectral } from '@stoplight/spectral-core';
 import type { RulesetDefinition } from '@stoplight/spectral-core';
 import { oas } from '@stoplight/spectral-rulesets';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { allErrors } from '../src/errors/error-kind.js';
 import { headersOf, statusOf } from '../src/http/errors/to-answer.js';
-import { DOCUMENT } from './support/application.js';
-import { programErrors } from './support/program-errors.js';
+import { DOCUMENT, EXAMPLE } from './support/application.js';
 import { startTestService } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
 
@@ -49,6 +50,10 @@ interface Document {
   readonly paths: Record<string, Record<string, Operation>>;
   readonly components: { readonly schemas: Record<string, Record<string, unknown>> };
 }
+
+// Defines the errors of the features.
+await import(resolve(EXAMPLE ?? 'src', 'features.ts'));
+const ERRORS = allErrors();
 
 let service: TestService;
 let text: string;
@@ -112,7 +117,7 @@ describe('the document', () => {
   });
 
   it('lists every error number with its meaning', () => {
-    for (const { number, message } of programErrors()) {
+    for (const { number, message } of ERRORS) {
       expect(document.components.schemas['Error']).toHaveProperty(
         'properties.error.description',
         expect.stringContaining(`- ${number}: ${message}`),
@@ -212,7 +217,7 @@ describe('the document', () => {
         expect(schema).toEqual({ $ref: '#/components/schemas/Error' });
         expect(Object.keys(examples).length).toBeGreaterThan(0);
         for (const [code, { value }] of Object.entries(examples)) {
-          const kind = programErrors().find((error) => error.code === code)!;
+          const kind = ERRORS.find((error) => error.code === code)!;
           expect(statusOf(kind)).toBe(Number(status));
           expect(value.error).toBe(kind.number);
           expect(response.description).toContain(`${kind.number}: ${kind.message}`);

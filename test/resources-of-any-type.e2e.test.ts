@@ -17,7 +17,7 @@ import { getMetadataStorage, IsOptional } from 'class-validator';
 import { pino } from 'pino';
 import { Column, CreateDateColumn, Entity, PrimaryColumn, Repository } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig, withDatabase } from '../src/config/config.js';
 import { defineErrors } from '../src/errors/error-kind.js';
 import type { Precondition } from '../src/http/answers/entity-tag.js';
@@ -126,6 +126,10 @@ class CreateSamples1 implements MigrationInterface {
     return Promise.resolve();
   }
 }
+
+// The next file of the same worker loads the modules anew, without the errors that this one defines.
+vi.hoisted(() => vi.resetModules());
+afterAll(() => vi.resetModules());
 
 const ERRORS = defineErrors([80, 89], {
   unlucky: { number: 40980, message: 'the number brings bad luck', remedy: 'Choose another one' },
