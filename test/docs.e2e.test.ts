@@ -44,6 +44,16 @@ describe.each([
     }
   });
 
+  it('leads to Swagger UI, which loads all its files from there as well', async () => {
+    expect(references((await read(served(), '/docs')).text)).toContain('docs/swagger-ui');
+    const { text } = await read(served(), '/docs/swagger-ui');
+    expect(references(text).length).toBeGreaterThan(3);
+    for (const reference of references(text)) {
+      const { href } = new URL(reference, `${served().url}/docs/swagger-ui`);
+      expect((await fetch(href)).status).toBe(200);
+    }
+  });
+
   it('is the target of redirects from the root and from its path with a trailing slash', async () => {
     const { pathname } = new URL(`${served().url}/docs`);
     for (const path of ['/', '/docs/']) {
@@ -124,7 +134,7 @@ describe('the docs', () => {
   it.each([
     '/docs',
     '/docs/swagger-ui-bundle.js',
-    '/docs/page.css',
+    '/docs/reference.css',
     '/openapi.json',
     '/openapi.yaml',
   ])('are compressed for clients that accept gzip: %s', async (path) => {

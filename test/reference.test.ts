@@ -4,10 +4,13 @@ import { renderReference } from '../src/website/reference.js';
 const INFO = { title: 'Lists', version: '2.0.0', description: 'Lists of plants.' };
 
 /** What the reference says of operations, as text without tags. */
-function reference(paths: object, components: object = {}): string {
-  const { source } = renderReference(
-    JSON.stringify({ openapi: '3.1.0', info: INFO, paths, components }),
-  );
+function reference(paths: object): string {
+  return textOf(JSON.stringify({ openapi: '3.1.0', info: INFO, paths }));
+}
+
+function textOf(document: string): string {
+  const remedies = new Map([[40001, 'Use `this`']]);
+  const { source } = renderReference({ document, version: '3.4.5', remedies });
   return source.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 }
 
@@ -36,14 +39,15 @@ it('has no empty section for an operation without body, answer, failure or heade
   );
   expect(text).toContain('/lists/a%20b');
   expect(text).toContain('-X DELETE');
-  expect(text).toContain('Response 204:');
-  const absent = ['Body', 'Headers', 'Failures', 'A failure', 'Response headers', 'Next:', 'About'];
+  expect(text).toContain('Response 204');
+  expect(text).toContain('Interface 2.0.0 · Service 3.4.5');
+  const absent = ['Headers', 'Failures', 'A failure', 'Next:', 'Schemas', 'undefined'];
   for (const title of absent) {
     expect(text).not.toContain(title);
   }
 });
 
-it('shows each failure once, and folds the failures that all operations share', () => {
+it('shows each failure once, and in one place the failures that all operations share', () => {
   const failures = (...numbers: readonly number[]) => ({
     content: {
       'application/json': {
@@ -63,27 +67,29 @@ it('shows each failure once, and folds the failures that all operations share', 
     '/a': { get: operation('a', 40003, 40001) },
     '/b': { get: operation('b', 40001, 40002) },
   });
-  const common = 'Failures of every operation Status Error Meaning 400 40001 meaning 40001';
-  expect(text).toContain(`Failures Status Error Meaning 400 40003 meaning 40003 ${common}`);
-  expect(text).toContain(`Failures Status Error Meaning 400 40002 meaning 40002 ${common}`);
+  const common = 'And those of every operation .';
+  expect(text).toContain(`Failures Error Meaning What to do 40003 meaning 40003 ${common}`);
+  expect(text).toContain(`Failures Error Meaning What to do 40002 meaning 40002 ${common}`);
+  expect(text).toContain(
+    'Failures of every operation Error Meaning What to do 40001 meaning 40001 Use this',
+  );
 });
 
 it('shows limits with every digit, and says what refers to another operation', () => {
-  const { source } =
-    renderReference(`{"openapi":"3.1.0","info":${JSON.stringify(INFO)},"paths":{"/a":{"get":{
+  const text = textOf(`{"openapi":"3.1.0","info":${JSON.stringify(INFO)},"paths":{"/a":{"get":{
     "operationId":"a","summary":"A","responses":{"200":{"description":"It",
       "content":{"application/json":{"schema":{"$ref":"#/components/schemas/It"},"examples":{"one":{"value":{"id":9007199254740993}}}}},
       "headers":{"Link":{"description":"The next page"},"X-Request-Id":{}},
       "links":{"again":{"operationId":"a"},"elsewhere":{"operationId":"unknown"}}}}}}},
     "components":{"schemas":{"It":{"additionalProperties":true,"required":["id"],"properties":{
       "id":{"type":"integer","minimum":-9223372036854775808,"maximum":9223372036854775807,"description":"At most 9223372036854775807."}}}}}}`);
-  const text = source.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
   expect(text).toContain(
     'id integer required At most 9223372036854775807. at least -9223372036854775808',
   );
   expect(text).not.toContain('at most 9223372036854775807');
   expect(text).toContain('9007199254740993');
-  expect(text).toContain('Later versions may add members. Next: A');
+  expect(text).toContain('Later versions may add members.');
+  expect(text).toContain('It : id Next: A');
   expect(text).toContain('Link every response The next page X-Request-Id every response');
 });
 
@@ -102,7 +108,52 @@ it('shows bodies of other media types as text', () => {
     },
   });
   expect(text).toContain('Body application/x-ndjson Lists in lines.');
-  expect(text).toContain('Response 200: Has created .');
+  expect(text).toContain('Response 200 application/x-ndjson Has created .');
   expect(text).toContain('--data-binary &#39;{&quot;id&quot;:1} {&quot;id&quot;:2} &#39;');
   expect(text).toContain('Response 200 {&quot;created&quot;:2}');
+});
+
+it('has the parts of a description below their headings, and defines each schema once', () => {
+  const document = {
+    openapi: '3.1.0',
+    info: { ...INFO, description: 'Lists.\n\n## How to ask\n\nPolitely.\n' },
+    paths: {
+      '/a': {
+        get: {
+          operationId: 'a',
+          summary: 'A',
+          parameters: [{ name: 'limit', in: 'query', schema: { type: 'integer', default: 50 } }],
+          responses: {
+            200: {
+              description: 'It is a List.',
+              content: {
+                'application/json': {
+                  schema: { type: 'array', items: { $ref: '#/components/schemas/List' } },
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+    components: {
+      schemas: {
+        List: {
+          type: 'object',
+          properties: { size: { type: 'integer', description: 'How long it is.' } },
+        },
+      },
+    },
+  };
+  const { source } = renderReference({
+    document: JSON.stringify(document),
+    version: '1.0.0',
+    remedies: new Map(),
+  });
+  expect(source).toContain('<h2 id="how-to-ask">How to ask</h2>');
+  expect(source).toContain('<a href="#how-to-ask">How to ask</a>');
+  expect(source).toContain('<h3 id="schema-List">List</h3>');
+  expect(source).toContain('It is a <a href="#schema-List">List</a>.');
+  expect(source.split('How long it is.')).toHaveLength(2);
+  expect(source).toContain('default <code>50</code>');
 });

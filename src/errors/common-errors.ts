@@ -73,7 +73,7 @@ export const ERRORS = defineErrors([0, 19], {
   unsupportedMediaType: {
     number: 41500,
     message: 'the body must be application/json in UTF-8, without Content-Encoding',
-    remedy: 'Send `Content-Type: application/json`, in UTF-8 and uncompressed',
+    remedy: 'Send the `Content-Type` that the message names, in UTF-8 and uncompressed',
   },
   expectationFailed: {
     number: 41700,

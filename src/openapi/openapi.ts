@@ -8,9 +8,19 @@ import { withCommonParts } from './common-parts.js';
 
 const DESCRIPTION = `A store of plants: create, list, change and remove them.
 
+## Authentication
+
 Every request needs a bearer token in its \`Authorization\` header.
 
-A failed request is answered with an Error. Its \`error\` number identifies the failure and never changes its meaning; the first three digits are the HTTP status. After a 503, wait for the seconds in \`Retry-After\`, then send the request again.
+## Errors
+
+A failed request is answered with an Error. Its \`error\` number identifies the failure and never changes its meaning; the first three digits are the HTTP status.
+
+## Retries
+
+After a 429 or 503, wait for the seconds in \`Retry-After\`, then send the request again. Every operation can be repeated: creating the same plant again changes nothing, and a change with \`If-Match\` is made at most once.
+
+## Exact ids
 
 Ids are 64-bit integers. JSON parsers that read numbers as doubles, such as JavaScript's \`JSON.parse\`, round ids beyond 2^53.`;
 

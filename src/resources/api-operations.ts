@@ -35,6 +35,7 @@ export function apiOperations(docs: ResourceDocs) {
     name: 'If-Match',
     required: false,
     description: `Changes the ${noun} only if it still has one of these entity tags, otherwise the request fails with 412. \`*\` stands for any tag.`,
+    example: '*',
     schema: ENTITY_TAGS_SCHEMA,
   });
   const idParameter = ApiParam({

@@ -33,7 +33,17 @@ export function apiTransfers(docs: ResourceDocs) {
         },
       }),
       ApiOkResponse({
-        description: `Lines of JSON. For each refused line of the body \`{"line", "error", "message"}\`: its number from 1, and the members of an Error. At the end \`{"created", "unchanged", "refused"}\`: how many ${plural} are stored now, were stored before, and how many lines were refused. If the import could not go on, the last line is an Error without \`line\`.`,
+        description: `Lines of JSON: one for each refused line of the body, and a summary at the end.
+
+| Line | Member | Meaning |
+| --- | --- | --- |
+| refused | \`line\` | its number in the body, from 1 |
+| refused | \`error\`, \`message\` | those of an Error |
+| summary | \`created\` | how many ${plural} are stored now |
+| summary | \`unchanged\` | how many were stored before |
+| summary | \`refused\` | how many lines were refused |
+
+If the import could not go on, the last line is an Error without \`line\`.`,
         content: {
           [NDJSON]: {
             schema: { type: 'string' },

@@ -61,9 +61,10 @@ export function operation(
 }
 
 export function unsupported(types: readonly string[], field: string) {
+  const message = `the body must be ${types.join(' or ')} in UTF-8, without Content-Encoding`;
   return [
-    ERRORS.unsupportedMediaType,
-    `the body must be ${types.join(' or ')} in UTF-8, without Content-Encoding; the request has Content-Type "text/plain"`,
+    { ...ERRORS.unsupportedMediaType, message },
+    `${message}; the request has Content-Type "text/plain"`,
     [field],
   ] as const;
 }

@@ -2,28 +2,30 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, extname, join } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Request, Response } from 'express';
 import type { Config } from '../config/config.js';
+import { allErrors } from '../errors/error-kind.js';
+import { BUILD } from '../observability/build.js';
 import { openApiText, toYaml } from '../openapi/openapi.js';
 import { ICON, renderPage } from './page.js';
+import { renderSwaggerUi } from './swagger-ui-page.js';
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGE = join(PROJECT, 'public/docs');
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
-/** Files of the API page: folder, name and type. */
-const ASSETS = [
-  [PAGE, 'page.css', 'text/css'],
-  [PAGE, 'explorer.css', 'text/css'],
-  [PAGE, 'page.js', 'text/javascript'],
-  [SWAGGER_UI, 'swagger-ui.css', 'text/css'],
-  [SWAGGER_UI, 'swagger-ui-bundle.js', 'text/javascript'],
-] as const;
+const SWAGGER_UI_ASSETS = ['swagger-ui.css', 'swagger-ui-bundle.js'];
+
+/** The types of style sheets and scripts, by extension. */
+const ASSET_TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css',
+  '.js': 'text/javascript',
+};
 
 /** The types of documentation files, by extension. Markdown is served as HTML. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -75,14 +77,23 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
       title: 'Plant Store',
       root: '',
       current: 'api',
-      main: renderReference(await document()),
-      styles: ['explorer.css'],
-      scripts: ['swagger-ui-bundle.js', 'page.js'],
+      main: renderReference({
+        document: await document(),
+        version: BUILD.version,
+        remedies: new Map(allErrors().map(({ number, remedy }) => [number, remedy])),
+      }),
+      styles: ['reference.css'],
+      scripts: ['page.js'],
     });
   });
+  serve('/docs/swagger-ui', 'text/html', () => Promise.resolve(renderSwaggerUi()));
   serve('/docs/icon.svg', 'image/svg+xml', () => Promise.resolve(ICON));
-  for (const [folder, name, type] of ASSETS) {
-    serve(`/docs/${name}`, type, () => readFile(join(folder, name)));
+  for (const path of [
+    ...readdirSync(PAGE).map((name) => join(PAGE, name)),
+    ...SWAGGER_UI_ASSETS.map((name) => join(SWAGGER_UI, name)),
+  ]) {
+    const type = ASSET_TYPES[extname(path)];
+    if (type !== undefined) serve(`/docs/${basename(path)}`, type, () => readFile(path));
   }
   const files = projectFiles();
   for (const [path, type] of files) {

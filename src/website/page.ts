@@ -7,7 +7,7 @@ export interface WebPage {
   /** The current entry of the navigation. */
   readonly current: 'api' | 'docs';
   readonly main: Html;
-  /** Additional style sheets and scripts, by their names below `docs/`. */
+  /** Additional style sheets and modules of JavaScript, by their names below `docs/`. */
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
 }
@@ -50,7 +50,7 @@ export function renderPage(page: WebPage): string {
         </header>
         ${main}
         <footer class="bottom">Plant Store, <a href="${root}docs/LICENSE">MIT licence</a></footer>
-        ${scripts.map((name) => html`<script src="${root}docs/${name}"></script> `)}
+        ${scripts.map((name) => html`<script type="module" src="${root}docs/${name}"></script> `)}
       </body>
     </html> `.source;
 }

@@ -1,55 +1,60 @@
-import { stringify } from 'lossless-json';
-import { codeSamples, PLACEHOLDERS } from './code-samples.js';
-import { Html, html } from './html.js';
+import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
+import { codeBlock } from './code-block.js';
+import { codeSamples, LANGUAGES } from './code-samples.js';
+import { html } from './html.js';
+import type { Html } from './html.js';
 import {
+  answersOf,
   exampleText,
   failuresOf,
-  firstContent,
   firstExample,
-  successesOf,
+  mainContent,
+  membersWithFormat,
+  parameterExample,
 } from './reference-document.js';
 import type { Endpoint } from './reference-document.js';
+import { isJson } from './sample-request.js';
+import type { SampleBody, SampleRequest } from './sample-request.js';
+
+/** The choice of the language of all code samples. */
+export function languageChoice(): Html {
+  return html`<fieldset class="languages">
+    <legend>Code samples</legend>
+    ${LANGUAGES.map(
+      (language, index) =>
+        html`<label>
+          <input
+            type="radio"
+            name="language"
+            id="language-${language}"
+            value="${language}"
+            ${index === 0 ? CHECKED : html``}
+          />
+          <span>${language}</span>
+        </label> `,
+    )}
+  </fieldset>`;
+}
+
+const CHECKED = html`checked`;
 
 /** An example of an operation: the request in several languages, and two answers. */
-export function samplesSection(endpoint: Endpoint): Html {
-  const { method, operationId, parameters = [], requestBody } = endpoint;
-  const path = parameters
-    .filter((parameter) => parameter.in === 'path')
-    .reduce((filled, { name, schema, example, examples }) => {
-      const value = firstExample(examples) ?? example ?? schema?.example;
-      return value === undefined
-        ? filled
-        : filled.replace(`{${name}}`, encodeURIComponent(String(value)));
-    }, endpoint.path);
-  const content = firstContent(requestBody);
-  const body = exampleText(content);
-  const samples = codeSamples({
-    method: method.toUpperCase(),
-    path,
-    ...(body !== undefined && { body: { type: content.type, text: body } }),
-  });
-  const tabs = Object.keys(samples).map(
-    (language, index) =>
-      html`<label>
-        <input
-          type="radio"
-          name="${operationId}"
-          value="${language}"
-          ${new Html(index === 0 ? ' checked' : '')}
-        />
-        <span>${language}</span>
-      </label>`,
-  );
-  const [status, success] = successesOf(endpoint)[0] ?? [];
+export function samplesSection(endpoint: Endpoint, endpoints: readonly Endpoint[]): Html {
+  const samples = codeSamples(sampleRequest(endpoint, endpoints));
+  const [status, success] = answersOf(endpoint)[0] ?? [];
+  const { type, examples } = mainContent(success);
+  const answer = exampleText(type, firstExample(examples), 2);
   // The last is the most particular to the operation.
   const failure = failuresOf(endpoint).findLast((one) => one.status === '400')?.body;
   return html`<div class="reference-code">
-    <fieldset class="samples">
-      <legend>Request</legend>
-      ${tabs}
-      ${Object.entries(samples).map(([language, code]) => html`<pre data-sample="${language}"><code>${withPlaceholders(code)}</code></pre>`)}
-    </fieldset>
-    ${answerSample('Response', 'success', status, exampleText(firstContent(success), 2))}
+    <div class="samples">
+      <p class="code-title">
+        Request
+        ${LANGUAGES.map((language) => html`<label for="language-${language}" data-language="${language}">${language}</label> `)}
+      </p>
+      ${LANGUAGES.map((language) => codeBlock(samples[language], language))}
+    </div>
+    ${answerSample('Response', 'success', status, answer)}
     ${answerSample('A failure', 'failure', '400', stringify(failure, undefined, 2))}
   </div>`;
 }
@@ -57,16 +62,49 @@ export function samplesSection(endpoint: Endpoint): Html {
 function answerSample(title: string, kind: string, status = '', body?: string): Html {
   if (body === undefined) return html``;
   return html`<p class="code-title">${title} <span class="status ${kind}">${status}</span></p>
-    <pre><code>${body}</code></pre>`;
+    ${codeBlock(body)}`;
 }
 
-function withPlaceholders(code: string): Html {
-  const { source } = html`${code}`;
-  return new Html(
-    Object.entries(PLACEHOLDERS).reduce(
-      (filled, [name, value]) =>
-        filled.replaceAll(value, `<span data-fill="${name}">${value}</span>`),
-      source,
+function sampleRequest(endpoint: Endpoint, endpoints: readonly Endpoint[]): SampleRequest {
+  const { method, parameters = [], requestBody } = endpoint;
+  const values = parameters.flatMap((parameter) => {
+    const value = parameterExample(parameter);
+    return value === undefined ? [] : [{ ...parameter, value }];
+  });
+  const path = values
+    .filter((parameter) => parameter.in === 'path')
+    .reduce(
+      (filled, { name, value }) => filled.replace(`{${name}}`, encodeURIComponent(value)),
+      endpoint.path,
+    );
+  const body = requestBody && sampleBody(endpoint);
+  const [, name = ''] = endpoint.path.split('/');
+  const create = endpoints.find((one) => one.method === 'post' && one.path === `/${name}`);
+  const id = values.find((parameter) => parameter.in === 'path');
+  return {
+    method: method.toUpperCase(),
+    path,
+    headers: Object.fromEntries(
+      values.filter((one) => one.in === 'header').map((one) => [one.name, one.value]),
     ),
-  );
+    ...(body !== undefined && { body }),
+    ...(create !== undefined && {
+      resource: {
+        name,
+        int64: membersWithFormat(mainContent(create.requestBody).schema, 'int64'),
+        ...(id !== undefined && { id: id.value }),
+      },
+    }),
+  };
+}
+
+function sampleBody({ requestBody }: Endpoint): SampleBody | undefined {
+  const { type, examples } = mainContent(requestBody);
+  const example = firstExample(examples);
+  const text = exampleText(type, example);
+  if (text === undefined) return undefined;
+  if (isJson(type)) return { type, text, values: [example] };
+  if (!type.endsWith('ndjson')) return { type, text };
+  const lines = text.split('\n').filter((line) => line !== '');
+  return { type, text, values: lines.map((line) => parse(line, undefined, parseNumberAndBigInt)) };
 }

@@ -1,6 +1,7 @@
 import { html } from './html.js';
 import type { Html } from './html.js';
-import { markdown } from './markdown.js';
+import { inlineMarkdown, markdown } from './markdown.js';
+import { valueText } from './reference-document.js';
 import type { Answer, Failure, Schema } from './reference-document.js';
 
 export interface Field {
@@ -9,10 +10,14 @@ export interface Field {
   readonly schema: Schema;
 }
 
-export function fieldsTable(fields: readonly Field[]): Html {
+/** What to do about failures, by their numbers. */
+export type Remedies = ReadonlyMap<number, string>;
+
+/** @param owner the id of the heading that the fields belong to: each row gets an id that begins with it */
+export function fieldsTable(owner: string, fields: readonly Field[]): Html {
   const rows = fields.map(
     ({ name, required, schema }) =>
-      html`<tr>
+      html`<tr id="${owner}.${name}">
         <th scope="row"><code>${name}</code></th>
         <td>
           ${[schema.type ?? []].flat().join(' or ')}${schema.format ? ` (${schema.format})` : ''}
@@ -24,28 +29,46 @@ export function fieldsTable(fields: readonly Field[]): Html {
   return table('fields', ['Name', 'Type', 'Required', 'Rule'], rows);
 }
 
-function limitsOf({ minimum, maximum, description = '' }: Schema): Html {
+export function membersTable(owner: string, { properties = {}, required = [] }: Schema): Html {
+  return fieldsTable(
+    owner,
+    Object.entries(properties).map(([name, schema]) => ({
+      name,
+      required: required.includes(name),
+      schema,
+    })),
+  );
+}
+
+function limitsOf(schema: Schema): Html {
+  const { minimum, maximum, description = '' } = schema;
+  const value: unknown = schema.default;
   const limits = [
     ['at least', minimum],
     ['at most', maximum],
+    ['default', value],
   ] as const;
   return html`${limits.flatMap(([word, limit]) =>
-    limit === undefined || description.includes(String(limit))
+    limit === undefined || description.includes(valueText(limit))
       ? []
-      : [html`<div>${word} <code>${String(limit)}</code></div>`],
+      : [html`<div>${word} <code>${valueText(limit)}</code></div>`],
   )}`;
 }
 
-export function failuresTable(failures: readonly Failure[]): Html {
+export function failuresTable(
+  owner: string,
+  failures: readonly Failure[],
+  remedies: Remedies,
+): Html {
   const rows = failures.map(
-    ({ status, number, meaning }) =>
-      html`<tr>
-        <td>${status}</td>
-        <td><code>${String(number)}</code></td>
+    ({ number, meaning }) =>
+      html`<tr id="${owner}.${String(number)}">
+        <th scope="row"><code>${String(number)}</code></th>
         <td>${meaning}</td>
+        <td>${inlineMarkdown(remedies.get(Number(number)) ?? '')}</td>
       </tr> `,
   );
-  return table('failures', ['Status', 'Error', 'Meaning'], rows);
+  return table('failures', ['Error', 'Meaning', 'What to do'], rows);
 }
 
 /** The header fields of answers, each once. */

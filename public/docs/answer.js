@@ -1,0 +1,128 @@
+import { addCopyButtons } from './copy.js';
+import { curlOf } from './curl.js';
+import { indentedJson } from './indented-json.js';
+
+/** What the page shows at first, at most on request, and keeps for the download. In lines and bytes. */
+const LINES = 100;
+const BEGINNING = 100_000;
+const SHOWN = 1_000_000;
+const KEPT = 100_000_000;
+
+const template = document.querySelector('#answer');
+
+/** Sends a request, and shows its answer while it arrives. */
+export async function showAnswer(form, request, sending) {
+  const view = newView(form, request);
+  const start = performance.now();
+  const progress = view.querySelector('.progress');
+  const parts = [];
+  let size = 0;
+  let end = '';
+  const tell = () => {
+    const time = Math.round(performance.now() - start);
+    progress.textContent = `${time} ms, ${size.toLocaleString('en')} bytes${end}`;
+  };
+  let response;
+  try {
+    response = await fetch(request.url, {
+      ...request,
+      // A 304 is an answer for the reader, not for the cache.
+      cache: 'no-store',
+      signal: sending.signal,
+    });
+    showHead(view, response);
+    let next = 0;
+    for await (const chunk of chunksOf(response)) {
+      parts.push(chunk);
+      size += chunk.length;
+      if (size > KEPT) {
+        sending.abort();
+        end = '. The page keeps no more; curl has no such limit';
+        break;
+      }
+      if (performance.now() < next) continue;
+      next = performance.now() + 200;
+      tell();
+    }
+  } catch (error) {
+    if (sending.signal.aborted) end = '. Canceled';
+    else showProblem(view, `${response ? 'The answer broke off' : 'No answer'}: ${error.message}.`);
+  }
+  tell();
+  if (response) await showBody(view, form, response, new Blob(parts));
+}
+
+/** Not every browser can iterate over a body by itself. */
+async function* chunksOf({ body }) {
+  if (body === null) return;
+  const reader = body.getReader();
+  let { done, value } = await reader.read();
+  while (!done) {
+    yield value;
+    ({ done, value } = await reader.read());
+  }
+}
+
+function newView(form, request) {
+  const view = template.content.cloneNode(true).firstElementChild;
+  const before = form.querySelector('.live-response');
+  const link = before?.querySelector('.download');
+  if (link?.href) URL.revokeObjectURL(link.href);
+  before?.remove();
+  view.querySelector('.curl-command code').replaceChildren(curlOf(request));
+  addCopyButtons(view);
+  form.append(view);
+  return view;
+}
+
+function showHead(view, response) {
+  const status = view.querySelector('.status');
+  status.textContent = `${response.status} ${response.statusText}`;
+  status.classList.add(response.status < 400 ? 'success' : 'failure');
+  if (response.status === 401) {
+    showProblem(view, 'The service answers only requests with a valid token.');
+    view.querySelector('[data-opens]').hidden = false;
+  }
+  const headers = [...response.headers].map((pair) => pair.join(': '));
+  view.querySelector('.live-headers').textContent = headers.join('\n');
+  view.querySelector('.answer-headers').hidden = false;
+}
+
+function showProblem(view, text) {
+  view.querySelector('.problem').textContent = text;
+  view.querySelector('.hint').hidden = false;
+}
+
+/** Shows the beginning, and offers the rest. */
+async function showBody(view, form, response, body) {
+  if (body.size === 0) return;
+  const type = response.headers.get('Content-Type') ?? '';
+  const isJson = /[/+]json\b/.test(type);
+  const code = view.querySelector('.answer-body code');
+  const cut = view.querySelector('.cut');
+  const all = view.querySelector('[name="all"]');
+  const textOf = async (limit) => {
+    const bytes = await body.slice(0, limit).arrayBuffer();
+    // In a stream, a character that is cut off is left out.
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+    const text = decoder.decode(bytes, { stream: true });
+    return isJson ? indentedJson(text) : text;
+  };
+  const lines = (await textOf(BEGINNING)).split('\n');
+  code.textContent = lines.slice(0, LINES).join('\n');
+  if (lines.length > LINES || body.size > BEGINNING) {
+    cut.textContent = `The first ${Math.min(LINES, lines.length)} lines. `;
+    all.hidden = false;
+    all.textContent = body.size > SHOWN ? 'Show the first megabyte' : 'Show all';
+    all.addEventListener('click', async () => {
+      code.textContent = await textOf(SHOWN);
+      cut.textContent = body.size > SHOWN ? 'The first megabyte. ' : '';
+      all.hidden = true;
+    });
+  }
+  const link = view.querySelector('.download');
+  link.href = URL.createObjectURL(body);
+  link.download = `${form.dataset.name}.${isJson ? 'json' : 'ndjson'}`;
+  link.hidden = false;
+  view.querySelector('.answer-body').hidden = false;
+}

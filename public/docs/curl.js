@@ -1,0 +1,22 @@
+/** A request as a line for the shell, in which a copy has the token. */
+export function curlOf({ url, method, headers, body }) {
+  const { Authorization: authorization, ...others } = headers;
+  const line = document.createDocumentFragment();
+  line.append(`curl -X ${method} ${quoted(url)}`);
+  if (authorization) {
+    const token = document.createElement('span');
+    token.dataset.fill = 'token';
+    token.textContent = '••••••••';
+    line.append(` \\\n  -H 'Authorization: Bearer `, token, `'`);
+  }
+  for (const [name, value] of Object.entries(others)) {
+    line.append(` \\\n  -H ${quoted(`${name}: ${value}`)}`);
+  }
+  if (body instanceof File) line.append(` \\\n  --data-binary ${quoted(`@${body.name}`)}`);
+  else if (body !== undefined) line.append(` \\\n  --data-binary ${quoted(body)}`);
+  return line;
+}
+
+function quoted(text) {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

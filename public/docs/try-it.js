@@ -1,0 +1,52 @@
+import { showAnswer } from './answer.js';
+import { BASE } from './samples.js';
+import { currentToken } from './token.js';
+
+/** Lets the forms send their requests. */
+export function addForms() {
+  for (const form of document.querySelectorAll('.try form')) {
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      void send(form);
+    });
+    form.addEventListener('change', ({ target }) => {
+      if (target.dataset.fills) form.elements[target.dataset.fills].value = target.value;
+    });
+  }
+}
+
+async function send(form) {
+  const { cancel } = form.elements;
+  const submit = form.querySelector('[type="submit"]');
+  const sending = new AbortController();
+  submit.disabled = true;
+  cancel.hidden = false;
+  cancel.addEventListener('click', () => sending.abort(), { once: true });
+  try {
+    await showAnswer(form, requestOf(form), sending);
+  } finally {
+    submit.disabled = false;
+    cancel.hidden = true;
+  }
+}
+
+function requestOf(form) {
+  const { body, file, 'content-type': type } = form.elements;
+  const token = currentToken();
+  let path = form.dataset.path;
+  const query = new URLSearchParams();
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  if (type) headers['Content-Type'] = type.value;
+  for (const { name, value, dataset } of form.querySelectorAll('[data-in]')) {
+    if (dataset.in === 'path') path = path.replace(`{${name}}`, encodeURIComponent(value));
+    else if (value === '') continue;
+    else if (dataset.in === 'query') query.append(name, value);
+    else headers[name] = value;
+  }
+  return {
+    url: `${BASE}${path}${query.size > 0 ? `?${query}` : ''}`,
+    method: form.dataset.method,
+    headers,
+    ...(body && { body: file?.files[0] ?? body.value }),
+  };
+}

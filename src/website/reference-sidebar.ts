@@ -1,0 +1,67 @@
+import { html } from './html.js';
+import type { Html } from './html.js';
+import type { Group } from './reference-document.js';
+import { languageChoice } from './reference-samples.js';
+
+/** A part of the page with an address of its own. */
+export interface Section {
+  readonly id: string;
+  readonly title: string;
+  readonly content: Html;
+}
+
+interface Contents {
+  readonly sections: readonly Section[];
+  readonly groups: readonly Group[];
+  readonly failures: readonly Section[];
+  readonly definitions: readonly Section[];
+}
+
+/** What leads to each part of the page. Folded on narrow screens, also without JavaScript. */
+export function referenceSidebar({ sections, groups, failures, definitions }: Contents): Html {
+  return html`<div class="sidebar">
+    <div class="sidebar-bar">
+      <label class="menu"><input type="checkbox" /> Contents</label>
+      <button type="button" class="token-button" data-opens="token">Enter a token</button>
+    </div>
+    <div class="sidebar-content">
+      <input
+        type="search"
+        placeholder="Search"
+        aria-label="Search operations, fields and error numbers"
+        autocomplete="off"
+        spellcheck="false"
+      />
+      <ul class="results" aria-label="Results" hidden></ul>
+      ${languageChoice()}
+      <script src="docs/language.js"></script>
+      <nav aria-label="Contents">
+        ${linksTo(sections)}
+        ${groups.map(
+          ({ name, endpoints }) =>
+            html`<a class="title" href="#tag-${name}">${name}</a>
+              <ul class="operations">
+                ${endpoints.map(
+                  ({ operationId, method, summary }) =>
+                    html`<li>
+                      <a href="#${operationId}"
+                        ><span class="method ${method}">${method.toUpperCase()}</span> ${summary}</a
+                      >
+                    </li> `,
+                )}
+              </ul> `,
+        )}
+        ${linksTo(failures)}
+        ${definitions.length === 0 ? html`` : html`<a class="title" href="#schemas">Schemas</a>`}
+        ${linksTo(definitions)}
+      </nav>
+    </div>
+  </div>`;
+}
+
+function linksTo(sections: readonly Section[]): Html {
+  if (sections.length === 0) return html``;
+  return html`<ul>
+    ${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li> `)}
+  </ul>`;
+}

@@ -1,0 +1,39 @@
+import { headersOf, PLACEHOLDERS } from './sample-request.js';
+import type { SampleRequest } from './sample-request.js';
+
+const FAIL = `	if err != nil {
+		log.Fatal(err)
+	}`;
+
+/** The request with Go's own library. */
+export function goSample(request: SampleRequest): string {
+  const { method, path, body } = request;
+  const url = JSON.stringify(PLACEHOLDERS.base + path);
+  const headers = headersOf(request).map(
+    ([name, value]) => `	request.Header.Set(${JSON.stringify(name)}, ${JSON.stringify(value)})\n`,
+  );
+  return `package main
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+${body === undefined ? '' : '	"strings"\n'})
+
+func main() {
+${body === undefined ? '' : `	body := strings.NewReader(${text(body.text)})\n`}	request, err := http.NewRequest("${method}", ${url}, ${body === undefined ? 'nil' : 'body'})
+${FAIL}
+${headers.join('')}	response, err := http.DefaultClient.Do(request)
+${FAIL}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+${FAIL}
+	fmt.Println(response.StatusCode, string(answer))
+}`;
+}
+
+/** A literal in back quotes takes every character as it is, except these. */
+function text(value: string): string {
+  return /[\x60\r]/.test(value) ? JSON.stringify(value) : `\`${value}\``;
+}

@@ -1,0 +1,40 @@
+/** How a language writes values. */
+export interface Notation {
+  readonly text: (text: string) => string;
+  readonly integer: (value: bigint, member: string) => string;
+  readonly member: (name: string) => string;
+  readonly indent: string;
+  /** Whether there are spaces inside the braces of an object in one line. */
+  readonly spaced: boolean;
+  /** `true`, `false` and `null`. */
+  readonly words: readonly [yes: string, no: string, nothing: string];
+}
+
+/** Most characters of an object in one line. */
+const LINE = 60;
+
+/** A value of JSON as a literal. Integers are bigints, which keep their digits. */
+export function literal(notation: Notation, value: unknown, indent = '', member = ''): string {
+  const [yes, no, nothing] = notation.words;
+  if (value === null || value === undefined) return nothing;
+  if (typeof value === 'string') return notation.text(value);
+  if (typeof value === 'bigint') return notation.integer(value, member);
+  if (typeof value === 'boolean') return value ? yes : no;
+  if (typeof value !== 'object') return JSON.stringify(value);
+  const inner = `${indent}${notation.indent}`;
+  const [open, close, parts] = Array.isArray(value)
+    ? ['[', ']', value.map((item) => literal(notation, item, inner, member))]
+    : [
+        '{',
+        '}',
+        Object.entries(value).map(
+          ([name, part]) => `${notation.member(name)}: ${literal(notation, part, inner, name)}`,
+        ),
+      ];
+  const line = parts.join(', ');
+  if (parts.length === 0) return open + close;
+  if (line.length <= LINE && !line.includes('\n')) {
+    return open === '[' ? `[${line}]` : notation.spaced ? `{ ${line} }` : `{${line}}`;
+  }
+  return `${open}\n${parts.map((part) => `${inner}${part},\n`).join('')}${indent}${close}`;
+}

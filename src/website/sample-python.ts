@@ -1,0 +1,41 @@
+import { headersOf, isJson, PLACEHOLDERS } from './sample-request.js';
+import type { SampleBody, SampleRequest } from './sample-request.js';
+import { literal } from './sample-literals.js';
+import type { Notation } from './sample-literals.js';
+
+const NOTATION: Notation = {
+  text: (text) => JSON.stringify(text),
+  integer: String,
+  member: (name) => JSON.stringify(name),
+  words: ['True', 'False', 'None'],
+  indent: '    ',
+  spaced: false,
+};
+
+/** The request with requests, the library that most people use. */
+export function pythonSample(request: SampleRequest): string {
+  const { method, path, body } = request;
+  // `json` sets the media type by itself.
+  const headers = headersOf(request).filter(
+    ([name, value]) => !(name === 'Content-Type' && value === 'application/json'),
+  );
+  const [data = '', before = '', module = ''] = body === undefined ? [] : dataOf(body);
+  return `${module}import requests
+
+${before}response = requests.${method.toLowerCase()}(
+    ${NOTATION.text(PLACEHOLDERS.base + path)},
+    headers=${literal(NOTATION, Object.fromEntries(headers), '    ')},
+${data === '' ? '' : `    ${data},\n`})
+print(response.status_code, response.text)`;
+}
+
+/** The argument for the body, and what comes before the call and before all. */
+function dataOf({ type, text, values }: SampleBody): string[] {
+  if (values === undefined) return [`data=${NOTATION.text(text)}`];
+  if (isJson(type)) return [`json=${literal(NOTATION, values[0], '    ')}`];
+  return [
+    String.raw`data="\n".join(json.dumps(record) for record in records)`,
+    `records = ${literal(NOTATION, values)}\n`,
+    'import json\n\n',
+  ];
+}

@@ -1,0 +1,120 @@
+import { Html, html } from './html.js';
+import { exampleText, mainContent, parameterExample, valueText } from './reference-document.js';
+import type { Endpoint, Examples, Parameter } from './reference-document.js';
+
+/** What sends a request of an operation; a script does so. */
+export function tryForm({
+  operationId,
+  method,
+  path,
+  parameters = [],
+  requestBody,
+}: Endpoint): Html {
+  return html`<details class="try">
+    <summary>Try it</summary>
+    <form data-method="${method.toUpperCase()}" data-path="${path}" data-name="${operationId}">
+      <div class="inputs">${parameters.map((parameter) => parameterInput(parameter))}</div>
+      ${requestBody === undefined ? html`` : bodyInput(requestBody)}
+      <div class="buttons">
+        <button type="submit" class="primary">Send</button>
+        <button type="button" name="cancel" hidden>Cancel</button>
+      </div>
+    </form>
+  </details>`;
+}
+
+function parameterInput(parameter: Parameter): Html {
+  const { name, required = false, examples = {}, schema } = parameter;
+  const hint: unknown = schema?.default ?? '';
+  return html`<label>
+      <span><code>${name}</code>${required ? '' : ' (optional)'}</span>
+      <input
+        name="${name}"
+        data-in="${parameter.in}"
+        value="${required ? (parameterExample(parameter) ?? '') : ''}"
+        placeholder="${valueText(hint)}"
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck="false"
+        ${new Html(required ? 'required' : '')}
+      />
+    </label>
+    ${exampleSelect(name, examples, valueText)}`;
+}
+
+function bodyInput(requestBody: NonNullable<Endpoint['requestBody']>): Html {
+  const { type, examples } = mainContent(requestBody);
+  const textOf = (value: unknown) => exampleText(type, value, 2) ?? '';
+  const [first] = Object.values(examples);
+  const types = Object.keys(requestBody.content);
+  const text = first === undefined ? '' : textOf(first.value);
+  return html`<div class="inputs">
+      ${
+        types.length < 2
+          ? html`<input type="hidden" name="content-type" value="${type}" />`
+          : html`<label>
+              <span><code>Content-Type</code></span>
+              <select name="content-type">
+                ${types.map((name) => html`<option ${new Html(name === type ? 'selected' : '')}>${name}</option> `)}
+              </select>
+            </label>`
+      }
+      ${exampleSelect('body', examples, textOf)}
+      ${type.endsWith('ndjson') ? html`<label><span>File instead of the body</span> <input type="file" name="file" /></label>` : html``}
+    </div>
+    <label class="body">
+      <span>Body</span>
+      <textarea
+        name="body"
+        rows="${String(Math.min(text.split('\n').length + 1, 12))}"
+        spellcheck="false"
+        autocapitalize="off"
+      >
+${text}</textarea>
+    </label>`;
+}
+
+/** Puts an example into the field with this name. */
+function exampleSelect(name: string, examples: Examples, textOf: (value: unknown) => string): Html {
+  const all = Object.entries(examples);
+  if (all.length < 2) return html``;
+  return html`<label>
+    <span>Example</span>
+    <select data-fills="${name}">
+      ${all.map(([, { summary = '', value }]) => html`<option value="${textOf(value)}">${summary}</option> `)}
+    </select>
+  </label>`;
+}
+
+/** What a script fills in with an answer. */
+export function answerTemplate(): Html {
+  return html`<template id="answer">
+    <section class="live-response">
+      <p class="code-title" role="status">
+        Response <span class="status"></span> <span class="progress"></span>
+      </p>
+      <p class="hint" hidden>
+        <span class="problem"></span>
+        <button type="button" data-opens="token" hidden>Enter a token</button>
+      </p>
+      <div class="code answer-body" hidden>
+        <pre tabindex="0"><code></code></pre>
+      </div>
+      <p class="more">
+        <span class="cut"></span>
+        <button type="button" name="all" hidden>Show all</button>
+        <a class="download" hidden>Download</a>
+      </p>
+      <details class="answer-headers" hidden>
+        <summary>Response headers</summary>
+        <pre class="live-headers"></pre>
+      </details>
+      <details>
+        <summary>Request as curl</summary>
+        <div class="code curl-command">
+          <pre><code></code></pre>
+        </div>
+      </details>
+    </section>
+  </template>`;
+}
