@@ -807,7 +807,19 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Lines of JSON. For each refused line of the body `{"line", "error", "message"}`: its number from 1, and the members of an Error. At the end `{"created", "unchanged", "refused"}`: how many plants are stored now, were stored before, and how many lines were refused. If the import could not go on, the last line is an Error without `line`. */
+            /**
+             * @description Lines of JSON: one for each refused line of the body, and a summary at the end.
+             *
+             *     | Line | Member | Meaning |
+             *     | --- | --- | --- |
+             *     | refused | `line` | its number in the body, from 1 |
+             *     | refused | `error`, `message` | those of an Error |
+             *     | summary | `created` | how many plants are stored now |
+             *     | summary | `unchanged` | how many were stored before |
+             *     | summary | `refused` | how many lines were refused |
+             *
+             *     If the import could not go on, the last line is an Error without `line`.
+             */
             200: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -863,7 +875,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
+            /** @description 41500: the body must be application/x-ndjson in UTF-8, without Content-Encoding */
             415: {
                 headers: {
                     /** @description The content coding that the operation accepts. */
@@ -1676,7 +1688,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
+            /** @description 41500: the body must be application/merge-patch+json or application/json in UTF-8, without Content-Encoding */
             415: {
                 headers: {
                     /** @description The content coding that the operation accepts. */
