@@ -49,35 +49,23 @@ export async function openDocs(
     if (target.protocol !== 'data:' && target.origin !== origin) faults.push(request.url());
   });
   await page.goto(url);
-  await isComplete(page);
   return { page, faults };
-}
-
-/** Waits until Swagger UI has taken in the reference. */
-async function isComplete(page: Page): Promise<void> {
-  await page.locator('.opblock .reference').first().waitFor();
-  await page.locator('#static').waitFor({ state: 'detached' });
 }
 
 /** Enters a token, and leaves the dialog open with what it says. */
 export async function enterToken(page: Page, token: string): Promise<void> {
-  await page.locator('.scheme-container .authorize').click();
-  await page.getByLabel('Token').fill(token);
+  await page.locator('.token-button').click();
+  await page.getByLabel('Token', { exact: true }).fill(token);
   await page.getByRole('dialog').getByRole('button', { name: 'Authorize' }).click();
 }
 
 export async function authorize(page: Page, token: string): Promise<void> {
   await enterToken(page, token);
-  await page.getByText('Authorized.').waitFor();
+  await page.getByText('A token is set.').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
 }
 
-export async function logOut(page: Page): Promise<void> {
-  await page.locator('.scheme-container .authorize').click();
-  await Promise.all([
-    // The page comes anew.
-    page.waitForEvent('load'),
-    page.getByRole('button', { name: 'Log out' }).click(),
-  ]);
-  await isComplete(page);
+export async function forgetToken(page: Page): Promise<void> {
+  await page.locator('.token-button').click();
+  await page.getByRole('button', { name: 'Forget' }).click();
 }
