@@ -8,7 +8,7 @@ export function tokenDialog(endpoints: readonly Endpoint[]): Html {
   const lookUp = endpoints.findLast(({ method }) => method === 'get')?.path ?? '/';
   return html`<dialog class="token-dialog" id="token-dialog" aria-labelledby="token-title">
     <form data-tries="${lookUp.replaceAll(/\{\w+\}/g, '0')}">
-      <h2 id="token-title">Token</h2>
+      <h2 id="token-title">Authorize</h2>
       <div class="without-token">
         <p>
           Every request needs one. <code>npm start</code> prints it; with

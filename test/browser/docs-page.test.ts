@@ -81,7 +81,7 @@ async function send(page: Page, form: Locator): Promise<LiveAnswer> {
 
 /** Chooses the language of the code samples. */
 async function choose(page: Page, language: string): Promise<void> {
-  await page.locator('.languages').getByText(language, { exact: true }).click();
+  await page.getByRole('radio', { name: language }).check();
 }
 
 interface Operation {
@@ -747,8 +747,8 @@ describe.skipIf(EXAMPLE !== undefined)('preconditions', () => {
     const patch = await operation(page, 'patchPlant');
     await patch.getByLabel('If-Match').fill(etag);
     await patch.getByLabel('X-Request-Id').fill('by-hand');
-    const request = page.waitForRequest(({ method }) => method() === 'PATCH');
-    const changed = await send(page, patch).catch(async () => ({ status: 'none' }));
+    const request = page.waitForRequest((candidate) => candidate.method() === 'PATCH');
+    const changed = await send(page, patch);
     expect((await request).headers()).toMatchObject({
       'content-type': 'application/merge-patch+json',
       'x-request-id': 'by-hand',
@@ -770,8 +770,10 @@ describe.skipIf(EXAMPLE !== undefined)('a long answer', () => {
     );
     const form = await operation(page, 'exportPlants');
     await form.getByLabel('after').fill('100000');
-    const { status, body, sent } = await send(page, form);
-    expect(status).toBe('200');
+    await form.getByRole('button', { name: 'Send' }).click();
+    await form.getByRole('link', { name: 'Download' }).waitFor();
+    const body = (await form.locator('.answer-body code').textContent()) ?? '';
+    const sent = (await service.request('GET', '/plants/export?after=100000')).text;
     expect(body.split('\n')).toEqual(sent.split('\n').slice(0, 100));
     const size = Buffer.byteLength(sent).toLocaleString('en');
     expect(await form.locator('.progress').innerText()).toContain(`${size} bytes`);
@@ -784,7 +786,7 @@ describe.skipIf(EXAMPLE !== undefined)('a long answer', () => {
     expect(nodes).toBeLessThan(20_000);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      form.getByText('Download').click(),
+      form.getByRole('link', { name: 'Download' }).click(),
     ]);
     expect(download.suggestedFilename()).toBe('exportPlants.ndjson');
     expect(await readFile(await download.path(), 'utf8')).toBe(sent);
@@ -833,7 +835,7 @@ describe('Swagger UI', () => {
     await page.locator('[id$="-listPlants"] .opblock-summary-control').click();
     await page.getByRole('button', { name: 'Try it out' }).click();
     const [response] = await Promise.all([
-      page.waitForResponse((candidate) => candidate.request().url().endsWith('/plants')),
+      page.waitForResponse((candidate) => candidate.url().includes('/plants')),
       page.getByRole('button', { name: 'Execute' }).click(),
     ]);
     expect(response.status()).toBe(200);
@@ -955,7 +957,6 @@ describe('the page', () => {
     await page.keyboard.press('Tab');
     // The choice of the language has neither class nor text.
     await tabTo(/^ $/);
-    await tabTo(/^ $/);
     await page.keyboard.press('ArrowRight');
     const part = partOf(page, create.operationId);
     await part.locator('[data-sample=TypeScript]').waitFor();
@@ -990,7 +991,8 @@ describe('without JavaScript', () => {
     const page = await context.newPage();
     await page.goto(`${service.url}/docs`);
     expect(await page.locator('noscript').innerText()).toContain('needs JavaScript');
-    expect(await page.locator('.fields').first().innerText()).toContain('9223372036854775807');
+    const limits = page.locator('.fields', { hasText: '9223372036854775807' });
+    expect(await limits.first().isVisible()).toBe(true);
     expect(await page.locator('.samples pre').first().isVisible()).toBe(true);
     await page.locator('.operation').first().locator('[data-language="Python"]').click();
     expect(await page.locator('[data-sample="Python"]').last().isVisible()).toBe(true);
@@ -1069,7 +1071,9 @@ function layoutShift(): number {
 }
 
 async function openAll(page: Page): Promise<void> {
-  for (const summary of await page.locator('details > summary').all()) await summary.click();
+  await page
+    .locator('details')
+    .evaluateAll((all) => all.forEach((one) => ((one as HTMLDetailsElement).open = true)));
 }
 
 /** Lines of running text with more than 70 characters. Runs in the browser. */
