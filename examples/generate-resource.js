@@ -117,7 +117,7 @@ function sortedByPath(lines) {
   const pathOf = (line) => line.slice(line.indexOf("'"));
   return lines
     .split(/(?<=\n)/)
-    .toSorted((one, other) => (pathOf(one) < pathOf(other) ? -1 : 1))
+    .toSorted((line, other) => (pathOf(line) < pathOf(other) ? -1 : 1))
     .join('');
 }
 

@@ -248,7 +248,7 @@ describe('an index', () => {
     expect(JSON.stringify(plan)).toContain('Bitmap Index Scan on plants_name_search_idx');
   });
 
-  it('replaces those of databases that were made before', async () => {
+  it('replaces the former indexes of an older database', async () => {
     await becomeOld();
     await database.query(FORMER_INDEXES);
     await database.query(

@@ -19,7 +19,7 @@ beforeAll(async () => {
   service = await startTestService();
 });
 
-// An id of a property-based test may be one of another test.
+// A property-based test may use the id of another test.
 beforeEach(() => service.database.empty());
 
 afterAll(() => service.stop());

@@ -127,7 +127,7 @@ class CreateSamples1 implements MigrationInterface {
   }
 }
 
-// The next file of the same worker loads the modules anew, without the errors that this one defines.
+// The next file in this worker loads the modules again, without the errors that this file defines.
 vi.hoisted(() => vi.resetModules());
 afterAll(() => vi.resetModules());
 

@@ -15,7 +15,7 @@ export interface ChangesOptions<Entity> {
   readonly entity: Type<Entity>;
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
-  /** The class of what a precondition is about. Only its members are changed. */
+  /** The class whose members make the entity tag. Only these members are changed. */
   readonly dto: Type;
   readonly constraints: ConstraintErrors;
   readonly dataSource: DataSource;
@@ -33,7 +33,7 @@ export interface ChangesOptions<Entity> {
 export class Changes<Entity extends Identified> {
   constructor(private readonly options: ChangesOptions<Entity>) {}
 
-  /** Replaces all members. Those that the body does not have become null. */
+  /** Replaces all members. A member that the body lacks becomes null. */
   replace(id: bigint, body: object, precondition?: Precondition): Promise<Entity | undefined> {
     return this.update(id, body, (value) => value ?? null, precondition);
   }
@@ -61,7 +61,7 @@ export class Changes<Entity extends Identified> {
     }
     const columns = this.options.columns();
     const { changeable, key } = columns;
-    // What is no member of the DTO is none of the client's business.
+    // Columns that are not members of the DTO are hidden from clients.
     const values = changeable
       .filter((column) => columns.of(this.options.dto).includes(column))
       .map(({ property }) => [property, valueOf(members[property])] as const)
@@ -105,7 +105,7 @@ export class Changes<Entity extends Identified> {
       constraints,
       precondition === undefined ? change : changeIfSame,
     );
-    // TypeORM returns the rows of RETURNING as the driver does.
+    // TypeORM returns the rows of RETURNING without converting the values of the driver.
     const [row] = (result?.raw ?? []) as readonly Readonly<Record<string, unknown>>[];
     if (row === undefined) return undefined;
     return columns.entityOf(columns.all.map(({ databaseName }) => row[databaseName])) as Entity;

@@ -40,9 +40,9 @@ export interface GroupCreateOptions<Content> {
 }
 
 /**
- * Creates rows of an entity whose clients choose the id: those of many requests in one transaction. Creating a row again
- * with the same content succeeds and changes nothing, so clients can repeat a request (docs/decisions/group-commit.md,
- * docs/decisions/replays-and-conflicts.md).
+ * Creates rows of an entity whose clients choose the id. The rows of many requests share a transaction. Creating a row
+ * again with the same content succeeds and changes nothing, so clients can repeat a request
+ * (docs/decisions/group-commit.md, docs/decisions/replays-and-conflicts.md).
  */
 export class GroupCreate<Content extends Identified> {
   private readonly batcher: Batcher<Row<Content>, Creation>;
@@ -69,7 +69,7 @@ export class GroupCreate<Content extends Identified> {
     return this.createOneOfMany(content);
   }
 
-  /** Like {@link create}, for a request with many rows, which makes way for those with a single row. */
+  /** Like {@link create}, for a request with many rows, which leaves priority to requests with a single row. */
   createOneOfMany(content: Content): Promise<Creation> {
     const row = { content, parameters: this.parametersOf(content) };
     return withConstraintErrors(this.options.constraints, () => this.batcher.add(row));
@@ -139,7 +139,8 @@ export class GroupCreate<Content extends Identified> {
             this.statements.insertValues(sorted),
           );
     const result = await insert().catch((error: unknown) => {
-      // Of two equal rows at once, ON CONFLICT may not see the other one's id before another unique key. Now it does.
+      // When another transaction creates an equal row at once, ON CONFLICT (id) may not see its id yet, and the insert
+      // violates another unique key. By now, the other row is committed.
       const isUniqueViolation = error instanceof DatabaseError && error.code === '23505';
       if (rows.length === 1 && isUniqueViolation) return insert();
       throw error;

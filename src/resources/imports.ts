@@ -59,7 +59,7 @@ export class Imports<Content extends Identified> {
    * Creates a row for each line, through the same groups as single creates. Of lines with the same id, the first wins.
    * The statements do not appear in traces, because there can be thousands.
    *
-   * @param store creates a row with `createOneOfMany`, and throws what a refused line says
+   * @param store creates a row with `createOneOfMany`, and throws the error of a refused line
    * @returns the lines of the answer, several at a time: each refused line, and at the end a summary
    * @throws PlantStoreError if the import cannot go on
    */

@@ -37,14 +37,14 @@ const LONG_ROWS = 2;
 export interface ResourceOptions<Dto, Query> {
   /** The name of the resource in metrics, such as `plants`. */
   readonly name: string;
-  /** All that is stored of it, with the id. */
+  /** The class with all members, including the id. */
   readonly dto: Type<Dto>;
-  /** A line of an import; by default `dto`. Without the members that the database fills, if there are any. */
+  /** The class of a line of an import, by default `dto`. It must lack the members that the database fills. */
   readonly imported?: Type<Dto>;
   readonly filters: Filters<Query>;
   /** Failures of creates and changes. */
   readonly constraints?: ConstraintErrors;
-  /** Called with what is new, after a commit. */
+  /** Called with the newly created rows, after their commit. */
   readonly onCreated?: (created: readonly Dto[]) => void;
 }
 
@@ -60,7 +60,7 @@ export interface Resource<
   readonly pages: Pages<Query>;
   readonly imports: Imports<Dto>;
   readonly exports: Exports<Query>;
-  /** The members of a DTO, by default of that with all members. Null is left out. */
+  /** Copies the members of a DTO, by default of the class with all members, and leaves out null. */
   represent<Other = Dto>(entity: Entity | Dto, dto?: Type<Other>): Other;
 }
 
