@@ -1,6 +1,6 @@
 import { Injectable, Module } from '@nestjs/common';
 import { pino } from 'pino';
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, Entity, PrimaryColumn, Unique } from 'typeorm';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig, withDatabase } from '../src/config/config.js';
@@ -18,8 +18,10 @@ import type { Feature } from '../src/resources/feature.js';
 import { INT64_COLUMN, Int64Field } from '../src/resources/int64.js';
 import type { ListParameters } from '../src/resources/page-parameters.js';
 import { Resources } from '../src/resources/resources.js';
+import type { Resource } from '../src/resources/resources.js';
 import { TextField } from '../src/resources/text.js';
 import { startService } from '../src/service.js';
+import type { Service } from '../src/service.js';
 import { startPooler } from './support/pooler.js';
 import { createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
@@ -33,6 +35,7 @@ const ERRORS = defineErrors([80, 89], {
   labelTaken: { number: 40981, message: 'the label is taken', remedy: 'Choose another one' },
 });
 
+@Unique('shelves_label_key', ['label'])
 @Entity('shelves')
 class Shelf {
   @PrimaryColumn(INT64_COLUMN)
@@ -52,10 +55,12 @@ class Pot {
 
 class ShelfDto extends DtoOf(Shelf) {}
 
+let shelves: Resource<Shelf, ShelfDto, ListParameters>;
+
 @Injectable()
 class ShelvesService {
   constructor(resources: Resources) {
-    resources.of<Shelf, ListParameters>(Shelf, {
+    shelves = resources.of<Shelf, ListParameters>(Shelf, {
       name: 'shelves',
       dto: ShelfDto,
       filters: {},
@@ -120,15 +125,19 @@ const observability = () => ({
   tracer: NO_TRACER,
 });
 
-async function start({ url = database.url, environment = {} } = {}): Promise<void> {
+function serve({ url = database.url, environment = {} } = {}): Promise<Service> {
   const settings = { AUTH_TOKEN: TOKEN, PORT: '0', MANAGEMENT_PORT: '0', DOCS_ENABLED: 'false' };
-  const service = await startService(
+  return startService(
     withDatabase(readConfig({ ...settings, ...environment }), url),
     observability(),
     new AbortController().signal,
     HTTP_LIMITS,
     [SHELVES],
   );
+}
+
+async function start(options?: Parameters<typeof serve>[0]): Promise<void> {
+  const service = await serve(options);
   await service.stop();
 }
 
@@ -211,6 +220,34 @@ describe('the start', () => {
     log = [];
     await start({ environment: { DATABASE_MIGRATE_ON_START: 'false' } });
     expect(warnings()).toMatchObject([{ missing: [NO_CONSTRAINT], newer: [] }]);
+  });
+});
+
+describe('a violation', () => {
+  it('of a unique key besides the id fails as it is declared', async () => {
+    schema = COMPLETE;
+    const service = await serve();
+    const group = [1n, 2n, 3n].map((id) => shelves.creates.create({ id, label: `${id % 2n}` }));
+    const outcomes = await Promise.allSettled(group);
+    expect(outcomes).toMatchObject([
+      { value: 'created' },
+      { value: 'created' },
+      { reason: { kind: ERRORS.labelTaken } },
+    ]);
+    const change = shelves.changes.patch(2n, { label: '1' });
+    await expect(change).rejects.toMatchObject({ kind: ERRORS.labelTaken });
+    await service.stop();
+  });
+
+  it('by a removal, of the foreign key of another table, fails as the resource that removes declares', async () => {
+    const key = 'CONSTRAINT shelves_label_key REFERENCES shelves';
+    schema = [TABLE, OTHER_SCHEMA, OTHER_TABLE, `CREATE TABLE lids (shelf_id bigint ${key})`];
+    const service = await serve();
+    await shelves.creates.create({ id: 1n, label: '' });
+    await database.query('INSERT INTO lids VALUES (1)');
+    const removal = shelves.changes.remove(1n);
+    await expect(removal).rejects.toMatchObject({ kind: ERRORS.labelTaken });
+    await service.stop();
   });
 });
 
