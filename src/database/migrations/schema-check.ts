@@ -58,10 +58,9 @@ const REMEDY =
   'add the migration that creates it, such as `npm run migration:generate -- NAME FEATURE` writes';
 
 /**
- * Compares the database with the columns of the entities and with the declared constraints, in one statement. A lack is
- * only logged where the developer cannot have caused it or is not there to see: if a newer release has migrated the
- * database, so that a rollback to this one can start, and if another process migrates. A comparison that fails is
- * logged as well: what is wrong with the database shows elsewhere.
+ * Compares the database with the columns of the entities and with the declared constraints, in one statement. What is
+ * missing is only logged if a newer release has migrated the database, so that a rollback to this one starts, and if another
+ * process migrates. A comparison that fails is only logged as well: a start does not need it.
  *
  * @param isMigrating whether this process has applied the migrations
  * @throws StartupError with a line for each table, column or constraint that the database lacks
@@ -71,8 +70,8 @@ export async function requireSchema(
   constraints: readonly DeclaredConstraint[],
   { log, isMigrating }: { readonly log: Logger; readonly isMigrating: boolean },
 ): Promise<void> {
-  let missing: readonly string[] = [];
-  let newer: readonly string[] = [];
+  let missing: readonly string[];
+  let newer: readonly string[];
   try {
     missing = await missingParts(dataSource, constraints);
     if (missing.length === 0) return;
