@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { tableOf } from '../database/data-source.js';
 import { membersOf } from '../http/body/dto.pipe.js';
 import { stringifyExactJson } from '../json/exact-json.js';
 import { INT64_COLUMN } from './int64.js';
@@ -60,10 +61,7 @@ export class EntityColumns {
   constructor(dataSource: DataSource, entity: Type<Identified>) {
     const metadata = dataSource.getMetadata(entity);
     this.tableName = metadata.tableName;
-    this.table = metadata.tablePath
-      .split('.')
-      .map((name) => dataSource.driver.escape(name))
-      .join('.');
+    this.table = tableOf(dataSource, metadata);
     const columns = metadata.columns.filter(({ isVirtual }) => !isVirtual);
     this.all = columns.map((column) => entityColumn(dataSource, column));
     this.given = this.all.filter((_, at) => isGiven(columns[at]!));

@@ -38,6 +38,8 @@ export interface ResourceDocs {
     readonly noSuch: ErrorKind;
     /** Further failures of creates and changes. */
     readonly others?: readonly ErrorKind[];
+    /** Further failures of a removal. */
+    readonly removal?: readonly ErrorKind[];
   };
   readonly examples: Examples<StoredExample>;
   /** The id of the example that is replaced, changed and removed. */

@@ -4,6 +4,7 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import { ConnectionShares } from '../database/connection-shares.js';
+import type { DeclaredConstraint } from '../database/migrations/schema-check.js';
 import { Slots } from '../database/slots.js';
 import { Statements } from '../database/statements.js';
 import { Transactions } from '../database/transactions.js';
@@ -67,6 +68,7 @@ export interface Resource<
 /** Makes the parts of which resources consist. */
 @Injectable()
 export class Resources implements OnModuleInit {
+  private readonly constraints: DeclaredConstraint[] = [];
   private readonly importSlots = new Slots(MAX_IMPORTS, ERRORS.tooManyImports);
   private readonly exportSlots = new Slots(MAX_EXPORTS, ERRORS.tooManyExports);
   private readonly checks: (() => void)[] = [];
@@ -88,6 +90,11 @@ export class Resources implements OnModuleInit {
     if (this.dataSource.isInitialized) for (const check of this.checks) check();
   }
 
+  /** The names in `constraints` of all resources, which the start looks for in the database. */
+  get declaredConstraints(): readonly DeclaredConstraint[] {
+    return this.constraints;
+  }
+
   /** To be called in the constructor of the service of the resource. */
   of<Entity extends Identified, Query extends PageParameters>(
     entity: Type<Entity>,
@@ -103,6 +110,9 @@ export class Resources implements OnModuleInit {
     const { dataSource, statements, shares, transactions, metrics, tracer, logger } = this;
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
+    this.constraints.push(
+      ...Object.keys(constraints).map((key) => ({ entity: entity.name, name: key })),
+    );
     this.checks.push(() => requireSameOptions(columns(), dto));
     const base = { columns, constraints, statements, shares, metrics, tracer, dataSource };
     const creates = new GroupCreate({ ...base, resource: name, onCreated });

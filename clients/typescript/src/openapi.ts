@@ -128,7 +128,7 @@ export interface components {
              *     - 40800: the request timed out before it was complete
              *     - 41200: a precondition of the request does not hold
              *     - 41300: the body is too large
-             *     - 41500: the body must be application/json in UTF-8, without Content-Encoding
+             *     - 41500: the operation does not accept the media type or the encoding of the body
              *     - 41700: the only supported expectation is 100-continue
              *     - 42901: too many searches are running
              *     - 42902: too many exports are open
@@ -510,7 +510,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
+            /** @description 41500: the operation does not accept the media type or the encoding of the body */
             415: {
                 headers: {
                     /** @description The content coding that the operation accepts. */
@@ -857,7 +857,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
+            /** @description 41500: the operation does not accept the media type or the encoding of the body */
             415: {
                 headers: {
                     /** @description The content coding that the operation accepts. */
@@ -1266,7 +1266,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
+            /** @description 41500: the operation does not accept the media type or the encoding of the body */
             415: {
                 headers: {
                     /** @description The media type that the operation accepts. */
@@ -1670,7 +1670,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
+            /** @description 41500: the operation does not accept the media type or the encoding of the body */
             415: {
                 headers: {
                     /** @description The content coding that the operation accepts. */

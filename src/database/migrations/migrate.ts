@@ -222,12 +222,20 @@ export async function awaitMigrations(
   }
 }
 
+async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
+  const applied = await appliedMigrations(dataSource);
+  return dataSource.migrations.flatMap(({ name }) =>
+    name === undefined || applied.has(name) ? [] : [name],
+  );
+}
+
 /**
- * Names of the pending migrations. Unlike TypeORM's own check, it does not write.
+ * Names of the applied migrations, also of those that this release does not have. Unlike TypeORM's own check, it does not
+ * write.
  *
  * @throws StartupError
  */
-async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
+export async function appliedMigrations(dataSource: DataSource): Promise<ReadonlySet<string>> {
   const table = dataSource.options.migrationsTableName;
   try {
     const [row] = await dataSource.query<{ exists: boolean }[]>(
@@ -237,10 +245,7 @@ async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
     const rows = row?.exists
       ? await dataSource.query<{ name: string }[]>(`SELECT name FROM "${table}"`)
       : [];
-    const applied = new Set(rows.map(({ name }) => name));
-    return dataSource.migrations.flatMap(({ name }) =>
-      name === undefined || applied.has(name) ? [] : [name],
-    );
+    return new Set(rows.map(({ name }) => name));
   } catch (error) {
     const reason = describeFailure(error);
     throw startupError(dataSource, `cannot read the applied migrations: ${reason}`, error);
