@@ -218,7 +218,9 @@ describe('the migration command', () => {
     expect(feature).toContain(
       `import { ${name} } from './migrations/${file.replace(/ts$/, 'js')}';`,
     );
-    expect(feature).toMatch(new RegExp(`IndexNames\\d+,\\n    ${name},\\n  \\],`));
+    expect(feature).toMatch(
+      new RegExp(`migrations: \\[\\n    CreatePlants[^\\]]*,\\n    ${name},\\n  \\],`),
+    );
     await database.drop();
   });
 
