@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import type { PlantStoreError } from '../errors/plant-store.error.js';
 import { membersOf } from '../http/body/dto.pipe.js';
 import { stringifyExactJson } from '../json/exact-json.js';
 import { INT64_COLUMN } from './int64.js';
@@ -10,6 +11,9 @@ import { INT64_COLUMN } from './int64.js';
 export interface Identified {
   readonly id: bigint;
 }
+
+/** What is wrong with an id. */
+export type IdFailure = (id: bigint) => PlantStoreError;
 
 /** A column of an entity, as statements and answers use it. */
 export interface EntityColumn {
