@@ -12,6 +12,7 @@ import { defineErrors } from '../src/errors/error-kind.js';
 import { HTTP_LIMITS } from '../src/http/server/limits.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
+import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { DtoOf } from '../src/resources/dto-of.js';
 import { schemaOf } from '../src/resources/feature.js';
 import type { Feature } from '../src/resources/feature.js';
@@ -33,6 +34,8 @@ afterAll(() => vi.resetModules());
 
 const ERRORS = defineErrors([80, 89], {
   labelTaken: { number: 40981, message: 'the label is taken', remedy: 'Choose another one' },
+  idTaken: { number: 40982, message: 'the id is taken', remedy: 'Choose another one' },
+  notFound: { number: 40480, message: 'there is no such shelf', remedy: 'Check the id' },
 });
 
 @Unique('shelves_label_key', ['label'])
@@ -64,6 +67,8 @@ class ShelvesService {
       name: 'shelves',
       dto: ShelfDto,
       filters: {},
+      idTaken: (id) => new PlantStoreError(ERRORS.idTaken, `${id} is taken`),
+      notFound: (id) => new PlantStoreError(ERRORS.notFound, `there is no shelf ${id}`),
       constraints: { shelves_label_key: ERRORS.labelTaken },
     });
   }

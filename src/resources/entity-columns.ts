@@ -3,6 +3,7 @@ import { getMetadataStorage } from 'class-validator';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { tableOf } from '../database/data-source.js';
+import type { PlantStoreError } from '../errors/plant-store.error.js';
 import { membersOf } from '../http/body/dto.pipe.js';
 import { stringifyExactJson } from '../json/exact-json.js';
 import { INT64_COLUMN } from './int64.js';
@@ -11,6 +12,9 @@ import { INT64_COLUMN } from './int64.js';
 export interface Identified {
   readonly id: bigint;
 }
+
+/** What is wrong with an id. */
+export type IdFailure = (id: bigint) => PlantStoreError;
 
 /** A column of an entity, as statements and answers use it. */
 export interface EntityColumn {

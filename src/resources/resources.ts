@@ -18,7 +18,7 @@ import { Changes } from './changes.js';
 import type { Content } from './dto-of.js';
 import type { ConstraintErrors } from './constraints.js';
 import { contentOf, EntityColumns, requireSameOptions } from './entity-columns.js';
-import type { Identified } from './entity-columns.js';
+import type { Identified, IdFailure } from './entity-columns.js';
 import { Exports } from './exports.js';
 import { GroupCreate } from './group-create.js';
 import { GroupLookup } from './group-lookup.js';
@@ -43,6 +43,10 @@ export interface ResourceOptions<Dto, Query> {
   /** The class of a line of an import, by default `dto`. It must lack the members that the database fills. */
   readonly imported?: Type<Dto>;
   readonly filters: Filters<Query>;
+  /** When the id of a create belongs to a row with other content. */
+  readonly idTaken: IdFailure;
+  /** When there is no row with the id of a look-up or change. */
+  readonly notFound: IdFailure;
   /** Failures of creates and changes. */
   readonly constraints?: ConstraintErrors;
   /** Called with the newly created rows, after their commit. */
@@ -103,6 +107,8 @@ export class Resources implements OnModuleInit {
       dto,
       imported = dto,
       filters,
+      idTaken,
+      notFound,
       constraints = {},
       onCreated = () => {},
     }: ResourceOptions<Content<Entity> & Identified, Query>,
@@ -115,15 +121,15 @@ export class Resources implements OnModuleInit {
     );
     this.checks.push(() => requireSameOptions(columns(), dto));
     const base = { columns, constraints, statements, shares, metrics, tracer, dataSource };
-    const creates = new GroupCreate({ ...base, resource: name, onCreated });
+    const creates = new GroupCreate({ ...base, resource: name, idTaken, onCreated });
     const pages = new Pages<Query>({ ...base, dto, filters });
     return {
       creates,
       pages,
       represent: <Other>(row: object, dtoClass?: Type<Other>) =>
         contentOf(columns().of(dtoClass ?? dto), row) as Other,
-      lookups: new GroupLookup<Entity>({ ...base, slots: this.longSlots }),
-      changes: new Changes({ ...base, entity, dto, transactions }),
+      lookups: new GroupLookup<Entity>({ ...base, notFound, slots: this.longSlots }),
+      changes: new Changes({ ...base, entity, dto, notFound, transactions }),
       imports: new Imports({ dto: imported, creates, tracer, logger, slots: this.importSlots }),
       exports: new Exports({ pages, shares, tracer, slots: this.exportSlots }),
     };

@@ -8,8 +8,7 @@ import { dataSourceOf } from '../data-source.js';
 import { serverOf, STARTUP_LIMITS } from '../connect.js';
 import type { Waiting } from '../connect.js';
 import { describeFailure } from '../../observability/describe-failure.js';
-import { MigrationLock, SIGN_OF_LIFE, withoutTimeouts } from './migration-lock.js';
-import type { SignOfLife } from './migration-lock.js';
+import { MigrationLock, silenceOf, withoutTimeouts } from './migration-lock.js';
 
 /** lock not available, deadlock detected. */
 const CONTENTION = new Set(['55P03', '40P01']);
@@ -201,23 +200,17 @@ export async function awaitMigrations(
   dataSource: DataSource,
   { log, signal, limits = STARTUP_LIMITS }: Waiting,
 ): Promise<void> {
-  let deadline = performance.now() + limits.wait;
-  let told = false;
-  let last: SignOfLife | undefined;
-  for (;;) {
+  const isSilent = silenceOf(dataSource, limits.wait);
+  for (let isFirst = true; ; isFirst = false) {
     const pending = await pendingMigrations(dataSource);
     if (pending.length === 0) return;
-    const [row] = await dataSource.query<SignOfLife[]>(SIGN_OF_LIFE);
-    if (row?.sign !== last?.sign) deadline = performance.now() + limits.wait;
-    last = row;
-    if (performance.now() > deadline) {
+    if (await isSilent()) {
       throw startupError(
         dataSource,
         `migrations are pending and DATABASE_MIGRATE_ON_START is false: ${pending.join(', ')}`,
       );
     }
-    if (!told) log.info({ pending }, `waiting up to ${limits.wait / 1_000} s for the migrations`);
-    told = true;
+    if (isFirst) log.info({ pending }, `waiting up to ${limits.wait / 1_000} s for the migrations`);
     await sleep(limits.retry, undefined, { signal });
   }
 }
