@@ -57,8 +57,8 @@ if (!isUpToDate()) {
     // Both would drop calls that only check their argument by throwing, such as `decodeURIComponent(text);`.
     treeshake: false,
     tsconfig: 'tsconfig.json',
-    // Optional packages of NestJS that this project does not install.
-    external: [/^@nestjs\/(microservices|websockets)/, '@fastify/static'],
+    // Optional packages of NestJS that this project does not install, and what only `migration:generate` uses.
+    external: [/^@nestjs\/(microservices|websockets)/, '@fastify/static', 'prettier'],
     plugins: [
       example !== undefined &&
         inPlaceOf({

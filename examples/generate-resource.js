@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 
 /*
- * `npm run generate -- orchard orchards`: makes a resource of the gardens in this folder. Lines between `#region` and
- * `#endregion` belong to gardens alone, and are left out.
+ * `npm run generate -- orchard orchards`: copies the resource gardens in this folder under another name. Leaves out the lines
+ * between `#region` and `#endregion`, which only gardens need.
  */
 
 const TEMPLATE = 'examples/gardens';
@@ -28,8 +28,12 @@ const features = readFileSync('src/features.ts', 'utf8');
 writeFileSync(
   'src/features.ts',
   features
-    .replace(/^/, `import { ${many.toUpperCase()} } from './${many}/${many}.feature.js';\n`)
-    .replace(/\[([A-Z, ]+)\]/, (_, listed) => `[${listed}, ${many.toUpperCase()}]`),
+    .replace(/^(import .*\n)+/, (imports) =>
+      sortedByPath(
+        `${imports}import { ${many.toUpperCase()} } from './${many}/${many}.feature.js';\n`,
+      ),
+    )
+    .replace(/\[([A-Z,\s]+?),?\s*\]/, (_, listed) => `[${listed}, ${many.toUpperCase()}]`),
 );
 for (const command of [
   `npx prettier --write ${folder} test/${many}.e2e.test.ts src/features.ts`,
@@ -38,11 +42,25 @@ for (const command of [
 ]) {
   execSync(command, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
-process.stdout.write(
-  `${folder} has the resource, and test/${many}.e2e.test.ts its tests. Change the members in ${folder}/${one}.entity.ts, its examples in ${folder}/${many}.openapi.ts, and its table in ${folder}/migrations, then run npm run openapi and npm run check.\n`,
-);
+process.stdout
+  .write(`${folder} has a resource with the members of gardens. "npm run check" passes now.
 
-/** What is copied, and where to. */
+Adapt the files in this order. CONTRIBUTING.md, "Add a resource", explains each step.
+1. ${folder}/${one}.entity.ts: the members
+2. ${folder}/migrations: the table. If the migration has been applied: npm run migration:revert.
+   Remove the file, and its import and entry in ${folder}/${many}.feature.ts, then:
+   npm run migration:generate -- Create${capital(many)} ${many}
+3. ${folder}/dto/${one}.dto.ts: the descriptions and, with their conditions in
+   ${folder}/${many}.service.ts, the filters of the list
+4. ${folder}/${many}.errors.ts: further errors, with numbers that end in ${firstNumber} to ${firstNumber + 9}
+5. ${folder}/${many}.openapi.ts: the examples
+6. test/${many}.e2e.test.ts: the tests. test/resources.e2e.test.ts tests each member by itself.
+7. CHANGELOG.md: a line below "Added"
+
+Then run "npm run openapi", "npm run layers" and "npm run check", and commit all files.
+`);
+
+/** The source and the target of each file to copy. */
 function files() {
   const sources = readdirSync(TEMPLATE, { recursive: true }).map(String);
   const isTemplate = (name) => /^((dto\/)?gardens?\.|migrations\/.*\.ts$)/.test(name);
@@ -93,6 +111,14 @@ function errorRanges() {
     const [, first, last] = /defineErrors\(\[(\d+), (\d+)\]/.exec(readFileSync(name, 'utf8')) ?? [];
     return first === undefined ? [] : [[Number(first), Number(last)]];
   });
+}
+
+function sortedByPath(lines) {
+  const pathOf = (line) => line.slice(line.indexOf("'"));
+  return lines
+    .split(/(?<=\n)/)
+    .toSorted((line, other) => (pathOf(line) < pathOf(other) ? -1 : 1))
+    .join('');
 }
 
 function capital(text) {

@@ -128,7 +128,7 @@ export interface components {
              *     - 40800: the request timed out before it was complete
              *     - 41200: a precondition of the request does not hold
              *     - 41300: the body is too large
-             *     - 41500: the body must be application/json in UTF-8, without Content-Encoding
+             *     - 41500: the operation does not accept the media type or the encoding of the body
              *     - 41700: the only supported expectation is 100-continue
              *     - 42901: too many searches are running
              *     - 42902: too many exports are open
@@ -813,7 +813,7 @@ export interface operations {
              *     | Line | Member | Meaning |
              *     | --- | --- | --- |
              *     | refused | `line` | its number in the body, from 1 |
-             *     | refused | `error`, `message` | those of an Error |
+             *     | refused | `error`, `message` | as in an Error |
              *     | summary | `created` | how many plants are stored now |
              *     | summary | `unchanged` | how many were stored before |
              *     | summary | `refused` | how many lines were refused |

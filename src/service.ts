@@ -9,6 +9,7 @@ import type { HttpLimits } from './http/server/limits.js';
 import { poolOf } from './database/connections/bounded-pool.js';
 import { connect } from './database/connect.js';
 import { applyMigrations, awaitMigrations } from './database/migrations/migrate.js';
+import { requireSchema } from './database/migrations/schema-check.js';
 import type { HttpServer } from './http/server/http-server.js';
 import { listen } from './http/server/listen.js';
 import { ManagementServer } from './management/management-server.js';
@@ -16,6 +17,7 @@ import type { Observability } from './observability/observability.module.js';
 import { Readiness } from './observability/readiness.js';
 import { FEATURES } from './features.js';
 import type { Feature } from './resources/feature.js';
+import { Resources } from './resources/resources.js';
 
 /** Timeouts of the shutdown, in milliseconds. */
 export const SHUTDOWN_LIMITS = {
@@ -67,6 +69,10 @@ export async function startService(
     if (config.database.migrateOnStart) await applyMigrations(dataSource, waiting);
     else await awaitMigrations(dataSource, waiting);
     readiness.notReady('starting');
+    await requireSchema(dataSource, app.get(Resources).declaredConstraints, {
+      log: logger,
+      isMigrating: config.database.migrateOnStart,
+    });
     // Now, because `onModuleInit` and `onApplicationBootstrap` may use repositories.
     await app.init();
     poolOf(dataSource)?.startServing();

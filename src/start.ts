@@ -2,14 +2,14 @@ import 'reflect-metadata';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
-import { readConfig, withDatabase } from './config/config.js';
+import { isLocalToken, readConfig, withDatabase } from './config/config.js';
 import type { ServiceConfig } from './config/config.js';
 import { startLocalInstance } from './local/local-instance.js';
 import { bufferedStdout, createLogger } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
 import type { Observability } from './observability/observability.module.js';
 import { createTracer } from './observability/create-tracer.js';
-import { hasLocalToken, localAddress, welcome } from './local/welcome.js';
+import { localAddress, welcome } from './local/welcome.js';
 import { runProgram } from './run-program.js';
 
 // By default, V8 lets the old generation grow to four times its live size before a major garbage collection. V8 reads
@@ -33,7 +33,7 @@ async function run(signal: AbortSignal): Promise<void> {
   const { url } = config.database;
   if (url !== undefined) {
     return serve(withDatabase(config, url), observability, signal, (address) =>
-      hasLocalToken(config) ? welcome(config, address) : '',
+      isLocalToken(config.auth.token) ? welcome(config, address) : '',
     );
   }
   // Loading the service takes as long as starting the database, so both run at once.

@@ -214,7 +214,7 @@ describe('the service', () => {
       'SET allow_system_table_mods = on; CREATE TABLE pg_catalog.pg_dist_partition ()',
     );
     const sent = await expectBehaviour(database);
-    expect(sent).toContainEqual(expect.stringMatching(/^INSERT .* VALUES \(\$1, \$2, \$3\),\(\$4/));
+    expect(sent).toContainEqual(expect.stringMatching(/^INSERT .* VALUES \(\$1[^)]*\),\(\$/));
     expect(sent).not.toContainEqual(expect.stringMatching(/^INSERT [^]* unnest/));
     await database.drop();
   });

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import '../src/features.js';
 import { allErrors, defineErrors } from '../src/errors/error-kind.js';
 
-// The next file of the same worker loads the modules anew, without the errors that this one defines.
+// The next file in this worker loads the modules again, without the errors that this file defines.
 vi.hoisted(() => vi.resetModules());
 afterAll(() => vi.resetModules());
 

@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Slots } from '../src/database/slots.js';
 import type { Statements } from '../src/database/statements.js';
 import { ERRORS } from '../src/errors/common-errors.js';
+import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
 import { Plant } from '../src/plants/plant.entity.js';
+import { PLANT_ERRORS } from '../src/plants/plants.errors.js';
 import { EntityColumns } from '../src/resources/entity-columns.js';
 import { GroupLookup } from '../src/resources/group-lookup.js';
 import { createDataSource } from './support/data-source.js';
@@ -79,8 +81,12 @@ it('share a statement, which asks for each id once', async () => {
     statements: { rows } as unknown as Statements,
     tracer: NO_TRACER,
     slots: new Slots(1, ERRORS.tooManyAnswers),
+    notFound: (id) => new PlantStoreError(PLANT_ERRORS.noSuchPlant, `not ${id}`),
   });
-  const found = await Promise.all([7n, 8n, 7n, 404n].map((id) => lookup.find(id)));
-  expect(found.map((plant) => plant?.name)).toEqual(['name 7', 'name 8', 'name 7', undefined]);
+  const found = await Promise.allSettled([7n, 8n, 7n, 404n].map((id) => lookup.find(id)));
+  expect(found).toMatchObject([
+    ...['name 7', 'name 8', 'name 7'].map((name) => ({ value: { name } })),
+    { reason: { message: 'not 404' } },
+  ]);
   expect(rows.mock.calls.map(([{ values }]) => values)).toEqual([[['7', '8', '404']]]);
 });

@@ -27,13 +27,14 @@ beforeEach(() => {
   sinceCreate = Infinity;
   const creates = {
     isSame: (one: StoredPlantDto, other: StoredPlantDto) => one.name === other.name,
+    createOneOfMany: store,
     get sinceCreate() {
       return sinceCreate;
     },
   };
   imports = new Imports({
     dto: StoredPlantDto,
-    creates: creates as GroupCreate<StoredPlantDto>,
+    creates: creates as unknown as GroupCreate<StoredPlantDto>,
     slots: new Slots(1, ERRORS.tooManyImports),
     tracer: NO_TRACER,
     logger: createLogger('info', { write: (line) => void log.push(line) }),
@@ -55,8 +56,7 @@ async function* linesOf(...texts: readonly string[]): AsyncGenerator<readonly Li
 async function run(...texts: readonly string[]): Promise<string> {
   let answer = '';
   const work = (async () => {
-    for await (const text of imports.run(linesOf(...texts), clientGone.signal, store))
-      answer += text;
+    for await (const text of imports.run(linesOf(...texts), clientGone.signal)) answer += text;
   })();
   work.catch(() => {});
   await vi.advanceTimersByTimeAsync(60_000);

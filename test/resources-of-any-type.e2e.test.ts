@@ -20,6 +20,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig, withDatabase } from '../src/config/config.js';
 import { defineErrors } from '../src/errors/error-kind.js';
+import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import type { Precondition } from '../src/http/answers/entity-tag.js';
 import { Representation } from '../src/http/answers/representation.js';
 import { RequestPrecondition } from '../src/http/answers/request-precondition.decorator.js';
@@ -127,12 +128,14 @@ class CreateSamples1 implements MigrationInterface {
   }
 }
 
-// The next file of the same worker loads the modules anew, without the errors that this one defines.
+// The next file in this worker loads the modules again, without the errors that this file defines.
 vi.hoisted(() => vi.resetModules());
 afterAll(() => vi.resetModules());
 
 const ERRORS = defineErrors([80, 89], {
   unlucky: { number: 40980, message: 'the number brings bad luck', remedy: 'Choose another one' },
+  taken: { number: 40981, message: 'the id is taken', remedy: 'Choose another one' },
+  missing: { number: 40480, message: 'there is no sample', remedy: 'Create it' },
 });
 
 /** How many rows the hooks of the module have found. */
@@ -149,6 +152,8 @@ class SamplesService implements OnModuleInit, OnApplicationBootstrap {
       name: 'samples',
       dto: SampleDto,
       filters: {},
+      idTaken: (id) => new PlantStoreError(ERRORS.taken, `${id} is taken`),
+      notFound: (id) => new PlantStoreError(ERRORS.missing, `${id} is missing`),
       constraints: { samples_small_check: ERRORS.unlucky },
     });
   }
@@ -173,7 +178,7 @@ class SamplesController {
 
   @Get(':id')
   async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<SampleDto>> {
-    return new Representation(samples.represent((await samples.lookups.find(id))!));
+    return new Representation(samples.represent(await samples.lookups.find(id)));
   }
 
   @Put(':id')
@@ -181,7 +186,7 @@ class SamplesController {
     @Param('id', Int64Pipe) id: bigint,
     @Body() sample: SampleReplacementDto,
   ): Promise<Representation<SampleDto>> {
-    return new Representation(samples.represent((await samples.changes.replace(id, sample))!));
+    return new Representation(samples.represent(await samples.changes.replace(id, sample)));
   }
 
   @Patch(':id')
@@ -191,7 +196,7 @@ class SamplesController {
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<SampleDto>> {
     const changed = await samples.changes.patch(id, sample, precondition);
-    return new Representation(samples.represent(changed!));
+    return new Representation(samples.represent(changed));
   }
 }
 
@@ -266,7 +271,7 @@ describe('a resource with members of any type', () => {
     const { createdAt: _, ...empty } = samples.represent({ id: 2n });
     expect(await samples.creates.create(FULL)).toBe('created');
     expect(await samples.creates.create(empty as SampleDto)).toBe('created');
-    const { createdAt, secret, ...stored } = (await samples.lookups.find(1n))!;
+    const { createdAt, secret, ...stored } = await samples.lookups.find(1n);
     expect(stored).toEqual(FULL);
     expect(secret).toBeNull();
     expect(createdAt).toBeInstanceOf(Date);
@@ -291,12 +296,17 @@ describe('a resource with members of any type', () => {
     const other = { ...FULL, [member]: value } as SampleDto;
     const absent = { ...FULL, [member]: null } as unknown as SampleDto;
     await samples.creates.create(FULL);
-    expect(await samples.creates.create(other)).toBe('taken');
-    expect(await samples.creates.create(absent)).toBe('taken');
+    await expect(samples.creates.create(other)).rejects.toThrow('1 is taken');
+    await expect(samples.creates.create(absent)).rejects.toThrow('1 is taken');
     // Compared with each other, and with the stored row.
     const group = [FULL, other, absent, FULL];
-    const creations = await Promise.all(group.map((one) => samples.creates.create(one)));
-    expect(creations).toEqual(['unchanged', 'taken', 'taken', 'unchanged']);
+    const creations = await Promise.allSettled(group.map((one) => samples.creates.create(one)));
+    expect(creations).toMatchObject([
+      { value: 'unchanged' },
+      { reason: { kind: ERRORS.taken } },
+      { reason: { kind: ERRORS.taken } },
+      { value: 'unchanged' },
+    ]);
     await samples.changes.patch(1n, { [member]: value });
     expect(await samples.creates.create(other)).toBe('unchanged');
   });
@@ -315,9 +325,9 @@ describe('a resource with members of any type', () => {
   it('keeps what clients cannot change, whatever a PUT or PATCH has', async () => {
     await samples.creates.create({ ...FULL, secret: 's' });
     const body = { text: 'e', secret: 'x', lasting: 'x', createdAt: new Date(0) };
-    const before = (await samples.lookups.find(1n))!;
+    const before = await samples.lookups.find(1n);
     expect(await samples.changes.patch(1n, body)).toEqual(Object.assign(before, { text: 'e' }));
-    const replaced = (await samples.changes.replace(1n, body))!;
+    const replaced = await samples.changes.replace(1n, body);
     expect(replaced).toMatchObject({ text: 'e', secret: 's', lasting: 'first', small: null });
     expect(replaced.createdAt).toEqual(before.createdAt);
     expect(await samples.changes.patch(1n, { lasting: 'x' })).toEqual(replaced);
@@ -340,7 +350,12 @@ describe('a resource with members of any type', () => {
     expect(await samples.changes.patch(1n, OTHERS, () => true)).toMatchObject(OTHERS);
     expect(await samples.changes.replace(1n, {})).toMatchObject({ text: null, words: null });
     expect(await samples.changes.remove(1n)).toMatchObject({ id: 1n });
-    expect(await samples.changes.remove(1n)).toBeUndefined();
+    const late = await Promise.allSettled([
+      samples.changes.remove(1n),
+      samples.changes.patch(1n, OTHERS, () => true),
+      samples.lookups.find(1n),
+    ]);
+    for (const outcome of late) expect(outcome).toMatchObject({ reason: { kind: ERRORS.missing } });
   });
 
   it('fails as it is declared for a constraint, in a group and alone, and in a change', async () => {

@@ -99,7 +99,7 @@ describe.each(RESOURCES)('$name', (resource) => {
   const { name, table, members, required, memberLists, created, idTaken } = resource;
   const others = Object.keys(members).filter((member) => member !== 'id');
   const optional = others.filter((member) => !required.includes(member));
-  // With no optional member besides, so that only the tests of a member fail that is forgotten.
+  // Without other optional members, so that only the tests of a forgotten member fail.
   const rowsFor = (member: string): readonly [row: Row, changed: Row, change: Row] => {
     const row = Object.fromEntries(
       Object.entries(fullRow(resource)).filter(([one]) => one === member || required.includes(one)),
@@ -214,7 +214,7 @@ describe.each(RESOURCES)('$name', (resource) => {
     for (const other of optional.includes(member) ? [changed, without] : [changed]) {
       const [refusal] = await importLines(resource, JSON.stringify(other));
       expect(idTaken, `import: ${JSON.stringify(refusal)}`).toContain(refusal?.['error']);
-      // A create whose members are fixed cannot tell.
+      // A create with fixed members does not send the member.
       if (!created.includes(member)) continue;
       const answer = await send('POST', `/${name}`, other);
       expect(idTaken, `create: ${answer.text}`).toContain(answer.json['error']);

@@ -39,7 +39,7 @@ export function ApiGetPlantOfGarden(): MethodDecorator {
 }
 // #endregion
 
-/** The documentation of the operations. Its examples succeed if they are sent in this order, after those of plants. */
+/** The documentation of the operations. Its examples succeed if they are sent in this order, after the examples of plants. */
 export const API = apiOperations({
   one: 'a garden',
   plural: 'gardens',

@@ -3,7 +3,6 @@ import { PlantStoreError } from '../../src/errors/plant-store.error.js';
 import type { Precondition } from '../../src/http/answers/entity-tag.js';
 import type { Page } from '../../src/http/answers/page.js';
 import type { Line } from '../../src/http/body/body-lines.js';
-import type { Creation, Stored } from '../../src/resources/group-create.js';
 import { Resources } from '../../src/resources/resources.js';
 import type { Resource } from '../../src/resources/resources.js';
 import { StoredGardenDto } from './dto/garden.dto.js';
@@ -40,6 +39,13 @@ export class GardensService {
         plantId: isEqual('plant_id'),
         // #endregion
       },
+      idTaken: (id) =>
+        new PlantStoreError(
+          GARDEN_ERRORS.gardenIdTaken,
+          `id ${id} belongs to a garden with other content`,
+        ),
+      notFound: (id) =>
+        new PlantStoreError(GARDEN_ERRORS.gardenNotFound, `there is no garden with id ${id}`),
       // #region plants
       constraints: { gardens_plant_id_fkey: GARDEN_ERRORS.gardenPlantNotFound },
       // #endregion
@@ -48,13 +54,13 @@ export class GardensService {
 
   /** @throws PlantStoreError `garden-id-taken` if the id belongs to a garden with other content */
   async create(garden: NewGardenDto): Promise<StoredGardenDto> {
-    requireStored(garden.id, await this.gardens.creates.create(garden));
+    await this.gardens.creates.create(garden);
     return this.gardens.represent(garden);
   }
 
   /** @throws PlantStoreError `garden-not-found` */
   async get(id: bigint): Promise<StoredGardenDto> {
-    return this.found(id, await this.gardens.lookups.find(id));
+    return this.gardens.represent(await this.gardens.lookups.find(id));
   }
 
   // #region plants
@@ -76,7 +82,7 @@ export class GardensService {
     garden: GardenReplacementDto,
     precondition?: Precondition,
   ): Promise<StoredGardenDto> {
-    return this.found(id, await this.gardens.changes.replace(id, garden, precondition));
+    return this.gardens.represent(await this.gardens.changes.replace(id, garden, precondition));
   }
 
   /** @throws PlantStoreError like {@link replace} */
@@ -85,36 +91,21 @@ export class GardensService {
     patch: GardenPatchDto,
     precondition?: Precondition,
   ): Promise<StoredGardenDto> {
-    return this.found(id, await this.gardens.changes.patch(id, patch, precondition));
+    return this.gardens.represent(await this.gardens.changes.patch(id, patch, precondition));
   }
 
   /** @throws PlantStoreError `garden-not-found`, `precondition-failed` */
   async remove(id: bigint, precondition?: Precondition): Promise<void> {
-    this.found(id, await this.gardens.changes.remove(id, precondition));
+    await this.gardens.changes.remove(id, precondition);
   }
 
   /** Creates a garden for each line, and returns the lines of the answer. */
   import(lines: AsyncIterable<readonly Line[]>, clientGone: AbortSignal): AsyncGenerator<string> {
-    return this.gardens.imports.run(lines, clientGone, async (garden) =>
-      requireStored(garden.id, await this.gardens.creates.createOneOfMany(garden)),
-    );
+    return this.gardens.imports.run(lines, clientGone);
   }
 
   /** Returns the gardens that match as lines. */
   export(query: ExportGardensDto, clientGone: AbortSignal): AsyncGenerator<string> {
     return this.gardens.exports.run(query, clientGone);
   }
-
-  private found(id: bigint, garden: Garden | undefined): StoredGardenDto {
-    if (garden !== undefined) return this.gardens.represent(garden);
-    throw new PlantStoreError(GARDEN_ERRORS.gardenNotFound, `there is no garden with id ${id}`);
-  }
-}
-
-function requireStored(id: bigint, creation: Creation): Stored {
-  if (creation !== 'taken') return creation;
-  throw new PlantStoreError(
-    GARDEN_ERRORS.gardenIdTaken,
-    `id ${id} belongs to a garden with other content`,
-  );
 }

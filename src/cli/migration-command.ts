@@ -86,9 +86,17 @@ async function generate(dataSource: DataSource): Promise<void> {
     log.info('the schema already matches the entities: nothing to migrate');
     return;
   }
-  const file = join('src', feature, 'migrations', migration.fileName);
+  const { fileName, className, source } = migration;
+  const file = join('src', feature, 'migrations', fileName);
+  const listed = withMigration(await readFile(featureFile, 'utf8'), fileName, className);
   await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, migration.source);
-  await writeFile(featureFile, withMigration(await readFile(featureFile, 'utf8'), migration));
+  await writeFormatted(file, source);
+  await writeFormatted(featureFile, listed);
   log.info(`wrote ${file}, and added it to ${featureFile}`);
+}
+
+async function writeFormatted(file: string, source: string): Promise<void> {
+  // Only those who change the service have it.
+  const { format, resolveConfig } = await import('prettier');
+  await writeFile(file, await format(source, { ...(await resolveConfig(file)), filepath: file }));
 }

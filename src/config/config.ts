@@ -109,8 +109,8 @@ type Values = { readonly [Name in VariableName]: ValueOf<(typeof VARIABLES)[Name
 const LOCAL_TOKEN_PREFIX = 'plant-store-local-';
 
 /** Whether a token has the prefix of the tokens in the documentation, which are not secret. */
-export function isLocalToken(token: string): boolean {
-  return token.startsWith(LOCAL_TOKEN_PREFIX);
+export function isLocalToken(token: string | undefined): boolean {
+  return token?.startsWith(LOCAL_TOKEN_PREFIX) === true;
 }
 
 /**
@@ -221,7 +221,6 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
     if (isSet(name) && !isSet('AUTH_JWT_ISSUER')) mistakes.push(`${name} needs AUTH_JWT_ISSUER`);
   }
   if (
-    values.AUTH_TOKEN !== undefined &&
     isLocalToken(values.AUTH_TOKEN) &&
     values.PUBLIC_BASE_URL !== undefined &&
     !isLoopback(values.PUBLIC_BASE_URL.hostname)

@@ -82,7 +82,7 @@ function isProxyAddress(entry: string): boolean {
   return prefix === undefined || integerWithin(1, family === 4 ? 32 : 128)(prefix) !== undefined;
 }
 
-/** Of a URL, which has IP addresses in their usual form. */
+/** @param hostname of a `URL`, which normalizes IP addresses */
 export function isLoopback(hostname: string): boolean {
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { Slots } from './slots.js';
 
-/** Connections that only creates and look-ups use, those of all resources together. */
+/** Connections that only creates and look-ups use: the creates and look-ups of all resources. */
 const RESERVED = 2;
 
 /**

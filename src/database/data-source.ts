@@ -1,6 +1,12 @@
 import pg from 'pg';
 import { DataSource, QueryFailedError } from 'typeorm';
-import type { DataSourceOptions, Logger, MigrationInterface, QueryRunner } from 'typeorm';
+import type {
+  DataSourceOptions,
+  EntityMetadata,
+  Logger,
+  MigrationInterface,
+  QueryRunner,
+} from 'typeorm';
 import type { Observability } from '../observability/observability.module.js';
 import { BoundedPool } from './connections/bounded-pool.js';
 import { DATABASE_LIMITS } from './limits.js';
@@ -68,6 +74,12 @@ export function dataSourceOf(options: DataSourceOptions): DataSource {
   const create = driver.createQueryRunner.bind(driver);
   driver.createQueryRunner = (mode) => passFailuresOn(create(mode) as PostgresQueryRunner);
   return dataSource;
+}
+
+/** The table of an entity as an identifier of SQL, with its schema if it has one. */
+export function tableOf({ driver }: DataSource, { tablePath }: EntityMetadata): string {
+  const names = tablePath.split('.').map((name) => driver.escape(name));
+  return names.join('.');
 }
 
 interface PostgresQueryRunner extends QueryRunner {

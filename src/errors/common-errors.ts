@@ -72,8 +72,9 @@ export const ERRORS = defineErrors([0, 19], {
   },
   unsupportedMediaType: {
     number: 41500,
-    message: 'the body must be application/json in UTF-8, without Content-Encoding',
-    remedy: 'Send the `Content-Type` that the message names, in UTF-8 and uncompressed',
+    message: 'the operation does not accept the media type or the encoding of the body',
+    remedy:
+      'Send a media type that the answer lists (`Accept-Post`, `Accept-Patch` or `Accept`), in UTF-8 and uncompressed',
   },
   expectationFailed: {
     number: 41700,

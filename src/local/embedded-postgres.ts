@@ -12,12 +12,7 @@ import { sendSignal } from './processes.js';
 import { serverAccount } from './server-account.js';
 
 /** A running PostgreSQL server with its data in a folder. */
-export interface EmbeddedPostgres {
-  readonly url: string;
-  readonly pid: number;
-  /** Stops the server and waits until it is gone. */
-  stop(): Promise<void>;
-}
+export type EmbeddedPostgres = Awaited<ReturnType<typeof startEmbeddedPostgres>>;
 
 interface EmbeddedPostgresOptions {
   /** Called before each step that can take long. */
@@ -54,7 +49,7 @@ export async function startEmbeddedPostgres(
     settings = {},
     signal = new AbortController().signal,
   }: EmbeddedPostgresOptions = {},
-): Promise<EmbeddedPostgres> {
+) {
   const binaries = await embeddedBinaries();
   try {
     const path = join(folder, 'postgres');
@@ -74,6 +69,7 @@ export async function startEmbeddedPostgres(
     return {
       url: server.url,
       pid: server.pid,
+      /** Stops the server and waits until it is gone. */
       stop: async () => {
         await stopServer(server, cluster);
         process.off('exit', onExit);

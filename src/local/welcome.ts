@@ -18,7 +18,8 @@ export function welcome(
   generatedToken?: string,
 ): string {
   const base = localAddress(http, address);
-  const token = generatedToken ?? (hasLocalToken({ auth }) ? auth.token : undefined);
+  // A local token is public, so it may be printed.
+  const token = generatedToken ?? (isLocalToken(auth.token) ? auth.token : undefined);
   return `
   Plant store   ${base}
   Docs          ${http.docsEnabled ? `${base}/docs` : 'off (DOCS_ENABLED)'}
@@ -29,11 +30,6 @@ Create a plant:
 curl -sS ${base}/plants -w '\\n' -H "Authorization: Bearer ${token ?? '$AUTH_TOKEN'}" -H "Content-Type: application/json" -d '{"id":1,"name":"Monstera","tag":"indoor"}'
 
 `;
-}
-
-/** Whether the token is public, so that it may be printed. */
-export function hasLocalToken({ auth }: Pick<Config, 'auth'>): boolean {
-  return auth.token !== undefined && isLocalToken(auth.token);
 }
 
 function hostInUrl({ address, family }: AddressInfo): string {

@@ -3,7 +3,6 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
 import type { Page } from '../http/answers/page.js';
 import type { Line } from '../http/body/body-lines.js';
-import type { Creation, Stored } from '../resources/group-create.js';
 import { Resources } from '../resources/resources.js';
 import type { Resource } from '../resources/resources.js';
 import { PlantDto, StoredPlantDto } from './dto/plant.dto.js';
@@ -26,6 +25,10 @@ export class PlantsService {
       name: 'plants',
       dto: StoredPlantDto,
       filters: PLANT_FILTERS,
+      idTaken: (id) =>
+        new PlantStoreError(PLANT_ERRORS.idTaken, `id ${id} belongs to a plant with other content`),
+      notFound: (id) =>
+        new PlantStoreError(PLANT_ERRORS.noSuchPlant, `there is no plant with id ${id}`),
       onCreated: (created) => nameIndex.noteNames(created.map(({ name }) => name)),
     });
   }
@@ -37,13 +40,13 @@ export class PlantsService {
    * @throws PlantStoreError `id-taken` when the id belongs to a plant with other content
    */
   async create(plant: NewPlantDto): Promise<PlantDto> {
-    requireStored(plant.id, await this.plants.creates.create(plant));
+    await this.plants.creates.create(plant);
     return this.plants.represent(plant, PlantDto);
   }
 
   /** @throws PlantStoreError `no-such-plant` */
   async get(id: bigint): Promise<StoredPlantDto> {
-    return this.found(id, await this.plants.lookups.find(id));
+    return this.plants.represent(await this.plants.lookups.find(id));
   }
 
   list(query: ListPlantsDto): Promise<Page<ListPlantsDto>> {
@@ -56,7 +59,9 @@ export class PlantsService {
     plant: PlantReplacementDto,
     precondition?: Precondition,
   ): Promise<StoredPlantDto> {
-    const replaced = this.found(id, await this.plants.changes.replace(id, plant, precondition));
+    const replaced = this.plants.represent(
+      await this.plants.changes.replace(id, plant, precondition),
+    );
     this.nameIndex.noteNames([plant.name]);
     return replaced;
   }
@@ -67,35 +72,23 @@ export class PlantsService {
     patch: PlantPatchDto,
     precondition?: Precondition,
   ): Promise<StoredPlantDto> {
-    const patched = this.found(id, await this.plants.changes.patch(id, patch, precondition));
+    const patched = this.plants.represent(await this.plants.changes.patch(id, patch, precondition));
     if (patch.name !== undefined) this.nameIndex.noteNames([patch.name]);
     return patched;
   }
 
   /** @throws PlantStoreError `no-such-plant`, `precondition-failed` */
   async remove(id: bigint, precondition?: Precondition): Promise<void> {
-    this.found(id, await this.plants.changes.remove(id, precondition));
+    await this.plants.changes.remove(id, precondition);
   }
 
   /** Creates a plant for each line, and returns the lines of the answer. */
   import(lines: AsyncIterable<readonly Line[]>, clientGone: AbortSignal): AsyncGenerator<string> {
-    return this.plants.imports.run(lines, clientGone, async (plant) =>
-      requireStored(plant.id, await this.plants.creates.createOneOfMany(plant)),
-    );
+    return this.plants.imports.run(lines, clientGone);
   }
 
   /** Returns the plants that match as lines. */
   export(query: ExportPlantsDto, clientGone: AbortSignal): AsyncGenerator<string> {
     return this.plants.exports.run(query, clientGone);
   }
-
-  private found(id: bigint, plant: Plant | undefined): StoredPlantDto {
-    if (plant !== undefined) return this.plants.represent(plant);
-    throw new PlantStoreError(PLANT_ERRORS.noSuchPlant, `there is no plant with id ${id}`);
-  }
-}
-
-function requireStored(id: bigint, creation: Creation): Stored {
-  if (creation !== 'taken') return creation;
-  throw new PlantStoreError(PLANT_ERRORS.idTaken, `id ${id} belongs to a plant with other content`);
 }

@@ -22,7 +22,7 @@ import type { Examples, ResourceDocs, StoredExample } from './resource-docs.js';
 /** The decorators of the operations of a resource. */
 export function apiOperations(docs: ResourceDocs) {
   const { one, plural, stored, replacement, patch, errors } = docs;
-  const { others: further = [] } = errors;
+  const { others: further = [], removal = [] } = errors;
   const noun = one.replace(/^an? /, '');
   const [single, many] = docs.operationIds;
   const entityTag = {
@@ -217,7 +217,7 @@ export function apiOperations(docs: ResourceDocs) {
       idParameter,
       ifMatch,
       ApiNoContentResponse({ description: `The ${noun} is removed.` }),
-      ApiErrors(...changeErrors),
+      ApiErrors(...changeErrors, ...removal),
     ),
 
     ...apiTransfers(docs),

@@ -38,7 +38,7 @@ export function apiTransfers(docs: ResourceDocs) {
 | Line | Member | Meaning |
 | --- | --- | --- |
 | refused | \`line\` | its number in the body, from 1 |
-| refused | \`error\`, \`message\` | those of an Error |
+| refused | \`error\`, \`message\` | as in an Error |
 | summary | \`created\` | how many ${plural} are stored now |
 | summary | \`unchanged\` | how many were stored before |
 | summary | \`refused\` | how many lines were refused |

@@ -9,15 +9,16 @@ import type { Precondition } from '../http/answers/entity-tag.js';
 import { withConstraintErrors } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
 import { contentOf } from './entity-columns.js';
-import type { EntityColumns, Identified } from './entity-columns.js';
+import type { EntityColumns, Identified, IdFailure } from './entity-columns.js';
 
 export interface ChangesOptions<Entity> {
   readonly entity: Type<Entity>;
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
-  /** The class of what a precondition is about. Only its members are changed. */
+  /** The class whose members make the entity tag. Only these members are changed. */
   readonly dto: Type;
   readonly constraints: ConstraintErrors;
+  readonly notFound: IdFailure;
   readonly dataSource: DataSource;
   readonly shares: ConnectionShares;
   readonly transactions: Transactions;
@@ -27,23 +28,22 @@ export interface ChangesOptions<Entity> {
  * Changes and removes single rows of an entity. With a precondition, the row is locked while it is checked, so that a
  * concurrent change is either seen by the check or waits for this change (docs/decisions/conditional-changes.md).
  *
- * All methods return `undefined` if there is no row with the id, and throw PlantStoreError `precondition-failed`, or
- * `body-not-valid` if the body has another id.
+ * All methods throw PlantStoreError `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id.
  */
 export class Changes<Entity extends Identified> {
   constructor(private readonly options: ChangesOptions<Entity>) {}
 
-  /** Replaces all members. Those that the body does not have become null. */
-  replace(id: bigint, body: object, precondition?: Precondition): Promise<Entity | undefined> {
+  /** Replaces all members. A member that the body lacks becomes null. */
+  replace(id: bigint, body: object, precondition?: Precondition): Promise<Entity> {
     return this.update(id, body, (value) => value ?? null, precondition);
   }
 
   /** Changes the members that a JSON Merge Patch has; null removes one (RFC 7396). */
-  patch(id: bigint, body: object, precondition?: Precondition): Promise<Entity | undefined> {
+  patch(id: bigint, body: object, precondition?: Precondition): Promise<Entity> {
     return this.update(id, body, (value) => value, precondition);
   }
 
-  remove(id: bigint, precondition?: Precondition): Promise<Entity | undefined> {
+  remove(id: bigint, precondition?: Precondition): Promise<Entity> {
     return this.change(id, precondition, (rows) =>
       rows.createQueryBuilder().delete().where({ id }).returning('*').execute(),
     );
@@ -54,14 +54,14 @@ export class Changes<Entity extends Identified> {
     body: object,
     valueOf: (value: unknown) => unknown,
     precondition: Precondition | undefined,
-  ): Promise<Entity | undefined> {
+  ): Promise<Entity> {
     const members = body as Readonly<Record<string, unknown>>;
     if (members['id'] !== undefined && members['id'] !== id) {
       throw new PlantStoreError(ERRORS.bodyNotValid, `id must be the id in the path, ${id}`);
     }
     const columns = this.options.columns();
     const { changeable, key } = columns;
-    // What is no member of the DTO is none of the client's business.
+    // Columns that are not members of the DTO are hidden from clients.
     const values = changeable
       .filter((column) => columns.of(this.options.dto).includes(column))
       .map(({ property }) => [property, valueOf(members[property])] as const)
@@ -85,8 +85,8 @@ export class Changes<Entity extends Identified> {
     id: bigint,
     precondition: Precondition | undefined,
     perform: (rows: Repository<Entity>) => Promise<{ readonly raw: unknown }>,
-  ): Promise<Entity | undefined> {
-    const { entity, dto, constraints, dataSource, shares, transactions } = this.options;
+  ): Promise<Entity> {
+    const { entity, dto, constraints, notFound, dataSource, shares, transactions } = this.options;
     const columns = this.options.columns();
     const rows = dataSource.getRepository(entity);
     const changeIfSame = () =>
@@ -94,7 +94,7 @@ export class Changes<Entity extends Identified> {
         const locked = manager.withRepository(rows);
         const where = { id } as FindOptionsWhere<Entity>;
         const row = await locked.findOne({ where, lock: { mode: 'pessimistic_write' } });
-        if (row === null) return undefined;
+        if (row === null) throw notFound(id);
         if (precondition?.(contentOf(columns.of(dto), row)) === false) {
           throw new PlantStoreError(ERRORS.preconditionFailed);
         }
@@ -105,9 +105,9 @@ export class Changes<Entity extends Identified> {
       constraints,
       precondition === undefined ? change : changeIfSame,
     );
-    // TypeORM returns the rows of RETURNING as the driver does.
-    const [row] = (result?.raw ?? []) as readonly Readonly<Record<string, unknown>>[];
-    if (row === undefined) return undefined;
+    // TypeORM returns the rows of RETURNING without converting the values of the driver.
+    const [row] = result.raw as readonly Readonly<Record<string, unknown>>[];
+    if (row === undefined) throw notFound(id);
     return columns.entityOf(columns.all.map(({ databaseName }) => row[databaseName])) as Entity;
   }
 }

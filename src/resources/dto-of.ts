@@ -30,7 +30,7 @@ export function DtoOf<Entity extends object, Name extends keyof Entity = keyof E
   return PickType(entity, names) as Type<Content<Pick<Entity, Name>>>;
 }
 
-/** A class with the members of an entity that a client gives when it creates a row: not those that the database fills. */
+/** A class with the members of an entity that the client sends in a create, without the members that the database fills. */
 export function NewOf<Entity extends Identified>(entity: Type<Entity>): Type<Content<Entity>> {
   return DtoOf(entity, namesOf(entity, isGiven));
 }
@@ -45,8 +45,8 @@ export function ReplacementOf<Entity extends Identified>(
 }
 
 /**
- * A class with the members of an entity that can change, each of which can be absent: a JSON Merge Patch (RFC 7396). Null
- * removes a member that can be null in the database.
+ * A class with the members of an entity that can change, all of them optional: a JSON Merge Patch (RFC 7396). Null removes a
+ * member whose column is nullable.
  */
 export function PatchOf<Entity extends Identified>(entity: Type<Entity>): Type<Partial<Entity>> {
   const Patch = PickType(entity, namesOf(entity, isChangeable));
@@ -80,8 +80,8 @@ function namesOf<Entity>(
 }
 
 /**
- * The columns that are members, because they have a rule, as `@Column()` and the like have declared them. TypeORM's metadata
- * of the entity exists only when it is connected.
+ * The columns that are members, because they have a validation rule. From the arguments of `@Column()` and its relatives,
+ * because TypeORM makes the metadata of an entity only when it connects.
  */
 function columnsOf(entity: Type): readonly ColumnMetadataArgs[] {
   const members = membersOf(entity);

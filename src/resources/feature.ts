@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { DatabaseSchema } from '../database/data-source.js';
 
-/** A part of the service that can be left out, such as a resource. `src/features.ts` lists those of the service. */
+/** A part of the service that can be left out, such as a resource. `src/features.ts` lists the features of the service. */
 export interface Feature extends DatabaseSchema {
   readonly module: Type;
 }

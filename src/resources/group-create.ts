@@ -10,13 +10,13 @@ import { withConstraintErrors } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
 import { CreateStatements } from './create-statements.js';
 import type { Parameters } from './create-statements.js';
-import type { EntityColumns, Identified } from './entity-columns.js';
+import type { EntityColumns, Identified, IdFailure } from './entity-columns.js';
 
 /** `unchanged`: it was stored before with the same content. */
 export type Stored = 'created' | 'unchanged';
 
 /** `taken`: the id belongs to something with other content. */
-export type Creation = Stored | 'taken';
+type Creation = Stored | 'taken';
 
 /** How often other requests may change and remove what a group is compared with. */
 const MAX_ROUNDS = 8;
@@ -33,6 +33,7 @@ export interface GroupCreateOptions<Content> {
   readonly columns: () => EntityColumns;
   readonly statements: Statements;
   readonly constraints: ConstraintErrors;
+  readonly idTaken: IdFailure;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
   /** Called after a commit. */
@@ -40,9 +41,9 @@ export interface GroupCreateOptions<Content> {
 }
 
 /**
- * Creates rows of an entity whose clients choose the id: those of many requests in one transaction. Creating a row again
- * with the same content succeeds and changes nothing, so clients can repeat a request (docs/decisions/group-commit.md,
- * docs/decisions/replays-and-conflicts.md).
+ * Creates rows of an entity whose clients choose the id. The rows of many requests share a transaction. Creating a row
+ * again with the same content succeeds and changes nothing, so clients can repeat a request
+ * (docs/decisions/group-commit.md, docs/decisions/replays-and-conflicts.md).
  */
 export class GroupCreate<Content extends Identified> {
   private readonly batcher: Batcher<Row<Content>, Creation>;
@@ -60,19 +61,23 @@ export class GroupCreate<Content extends Identified> {
   }
 
   /**
-   * Resolves when the row, or a row with other content, is committed.
+   * Resolves when the row is committed.
    *
-   * @throws PlantStoreError as after any failure of the database. The row may have been stored
+   * @throws PlantStoreError `idTaken` when a row with other content is committed, or as after any failure of the
+   *   database. The row may have been stored then
    */
-  create(content: Content): Promise<Creation> {
+  create(content: Content): Promise<Stored> {
     this.lastCreate = performance.now();
     return this.createOneOfMany(content);
   }
 
-  /** Like {@link create}, for a request with many rows, which makes way for those with a single row. */
-  createOneOfMany(content: Content): Promise<Creation> {
+  /** Like {@link create}, for a request with many rows, which leaves priority to requests with a single row. */
+  async createOneOfMany(content: Content): Promise<Stored> {
+    const { constraints, idTaken } = this.options;
     const row = { content, parameters: this.parametersOf(content) };
-    return withConstraintErrors(this.options.constraints, () => this.batcher.add(row));
+    const creation = await withConstraintErrors(constraints, () => this.batcher.add(row));
+    if (creation === 'taken') throw idTaken(content.id);
+    return creation;
   }
 
   /** Milliseconds since {@link create} was called. */
@@ -139,7 +144,8 @@ export class GroupCreate<Content extends Identified> {
             this.statements.insertValues(sorted),
           );
     const result = await insert().catch((error: unknown) => {
-      // Of two equal rows at once, ON CONFLICT may not see the other one's id before another unique key. Now it does.
+      // When another transaction creates an equal row at once, ON CONFLICT (id) may not see its id yet, and the insert
+      // violates another unique key. By now, the other row is committed.
       const isUniqueViolation = error instanceof DatabaseError && error.code === '23505';
       if (rows.length === 1 && isUniqueViolation) return insert();
       throw error;

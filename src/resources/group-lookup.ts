@@ -2,7 +2,7 @@ import { Batcher } from '../database/batcher.js';
 import type { Slots } from '../database/slots.js';
 import type { Statement, Statements } from '../database/statements.js';
 import type { Tracer } from '../observability/tracer.js';
-import type { EntityColumns, Identified } from './entity-columns.js';
+import type { EntityColumns, Identified, IdFailure } from './entity-columns.js';
 
 /** Most rows of a statement. */
 const MAX_ROWS = 32;
@@ -17,6 +17,7 @@ export interface GroupLookupOptions {
   readonly tracer: Tracer;
   /** For the rows that are read alone, because they are long. */
   readonly slots: Slots;
+  readonly notFound: IdFailure;
 }
 
 type Found = readonly unknown[];
@@ -34,12 +35,12 @@ export class GroupLookup<Entity extends Identified> {
     });
   }
 
-  /** @throws PlantStoreError `too-many-answers`, or as after any failure of the database */
-  async find(id: bigint): Promise<Entity | undefined> {
-    const { columns, slots } = this.options;
+  /** @throws PlantStoreError `notFound`, `too-many-answers`, or as after any failure of the database */
+  async find(id: bigint): Promise<Entity> {
+    const { columns, slots, notFound } = this.options;
     const found = await this.batcher.add(id);
     const row = found === 'long' ? await slots.run(() => this.findAlone(id)) : found;
-    if (row === undefined) return undefined;
+    if (row === undefined) throw notFound(id);
     return columns().entityOf(row) as Entity;
   }
 

@@ -59,21 +59,20 @@ export class Imports<Content extends Identified> {
    * Creates a row for each line, through the same groups as single creates. Of lines with the same id, the first wins.
    * The statements do not appear in traces, because there can be thousands.
    *
-   * @param store creates a row with `createOneOfMany`, and throws what a refused line says
    * @returns the lines of the answer, several at a time: each refused line, and at the end a summary
    * @throws PlantStoreError if the import cannot go on
    */
   async *run(
     lines: AsyncIterable<readonly Line[]>,
     clientGone: AbortSignal,
-    store: (content: Content) => Promise<Stored>,
   ): AsyncGenerator<string> {
-    const giveBack = this.options.slots.take();
+    const { creates, slots, tracer } = this.options;
+    const giveBack = slots.take();
     const storing: StoringById<Content> = new Map();
     const summary = { created: 0, unchanged: 0, refused: 0 };
-    const retriedStore = (content: Content) =>
-      retried(clientGone, () => this.options.tracer.serving([], () => store(content)));
-    const create = (line: Line) => this.create(line, storing, retriedStore);
+    const store = (content: Content) =>
+      retried(clientGone, () => tracer.serving([], () => creates.createOneOfMany(content)));
+    const create = (line: Line) => this.create(line, storing, store);
     try {
       for await (const results of inOrder(lines, this.window, create, clientGone)) {
         let refused = '';

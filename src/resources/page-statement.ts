@@ -23,7 +23,7 @@ export function isEqual(column: string): Filter<unknown> {
   return { where: (value, parameter) => `${column} = ${parameter(value)}` };
 }
 
-/** A filter with the value to select by. */
+/** A filter, and the value of its parameter in the request. */
 export type UsedFilter = readonly [filter: Filter<unknown>, value: unknown];
 
 export interface PageQuery {
@@ -44,7 +44,7 @@ export const MAX_PAGES = 16;
 /** Most bytes of a group of pages. */
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
 
-/** The statements that read pages of an entity, with the columns of a DTO after another column. */
+/** The statements that read pages of an entity: a column of their own, then the columns of a DTO. */
 export class PageStatements {
   readonly columns: readonly EntityColumn[];
 
@@ -113,7 +113,7 @@ export class PageStatements {
     };
   }
 
-  /** A name has one text, so it contains everything that the text depends on. */
+  /** The name of a prepared statement: it contains everything that the text depends on, because each name must have one text. */
   private named(kind: string): { readonly name?: string } {
     return preparedAs(`${kind}-${this.table.tableName}-${this.dto.name}`);
   }

@@ -8,7 +8,7 @@ export type Examples<Value extends object = object> = Readonly<
   Record<string, { readonly summary: string; readonly value: Value }>
 >;
 
-/** An example with its id, of JSON: a number, or a bigint where a number would be rounded. */
+/** An example in JSON with its id: a number, or a `bigint` if a number would be rounded. */
 export interface StoredExample {
   readonly id: number | bigint;
   readonly [member: string]: unknown;
@@ -26,9 +26,9 @@ export interface ResourceDocs {
   /** The ends of the operation ids `createPlant` and `listPlants`. */
   readonly operationIds: readonly [one: string, many: string];
   readonly created: Type;
-  /** What a create answers, if that is not all members. It has no id. */
+  /** The class of the answer to a create, by default `stored`. It has no id. */
   readonly answer?: Type;
-  /** With all members. */
+  /** The class with all members. */
   readonly stored: Type;
   readonly replacement: Type;
   readonly patch: Type;
@@ -38,6 +38,8 @@ export interface ResourceDocs {
     readonly noSuch: ErrorKind;
     /** Further failures of creates and changes. */
     readonly others?: readonly ErrorKind[];
+    /** Further failures of a removal. */
+    readonly removal?: readonly ErrorKind[];
   };
   readonly examples: Examples<StoredExample>;
   /** The id of the example that is replaced, changed and removed. */

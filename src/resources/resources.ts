@@ -4,6 +4,7 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import { ConnectionShares } from '../database/connection-shares.js';
+import type { DeclaredConstraint } from '../database/migrations/schema-check.js';
 import { Slots } from '../database/slots.js';
 import { Statements } from '../database/statements.js';
 import { Transactions } from '../database/transactions.js';
@@ -17,7 +18,7 @@ import { Changes } from './changes.js';
 import type { Content } from './dto-of.js';
 import type { ConstraintErrors } from './constraints.js';
 import { contentOf, EntityColumns, requireSameOptions } from './entity-columns.js';
-import type { Identified } from './entity-columns.js';
+import type { Identified, IdFailure } from './entity-columns.js';
 import { Exports } from './exports.js';
 import { GroupCreate } from './group-create.js';
 import { GroupLookup } from './group-lookup.js';
@@ -37,14 +38,18 @@ const LONG_ROWS = 2;
 export interface ResourceOptions<Dto, Query> {
   /** The name of the resource in metrics, such as `plants`. */
   readonly name: string;
-  /** All that is stored of it, with the id. */
+  /** The class with all members, including the id. */
   readonly dto: Type<Dto>;
-  /** A line of an import; by default `dto`. Without the members that the database fills, if there are any. */
+  /** The class of a line of an import, by default `dto`. It must lack the members that the database fills. */
   readonly imported?: Type<Dto>;
   readonly filters: Filters<Query>;
+  /** When the id of a create belongs to a row with other content. */
+  readonly idTaken: IdFailure;
+  /** When there is no row with the id of a look-up or change. */
+  readonly notFound: IdFailure;
   /** Failures of creates and changes. */
   readonly constraints?: ConstraintErrors;
-  /** Called with what is new, after a commit. */
+  /** Called with the newly created rows, after their commit. */
   readonly onCreated?: (created: readonly Dto[]) => void;
 }
 
@@ -60,13 +65,14 @@ export interface Resource<
   readonly pages: Pages<Query>;
   readonly imports: Imports<Dto>;
   readonly exports: Exports<Query>;
-  /** The members of a DTO, by default of that with all members. Null is left out. */
+  /** Copies the members of a DTO, by default of the class with all members, and leaves out null. */
   represent<Other = Dto>(entity: Entity | Dto, dto?: Type<Other>): Other;
 }
 
 /** Makes the parts of which resources consist. */
 @Injectable()
 export class Resources implements OnModuleInit {
+  private readonly constraints: DeclaredConstraint[] = [];
   private readonly importSlots = new Slots(MAX_IMPORTS, ERRORS.tooManyImports);
   private readonly exportSlots = new Slots(MAX_EXPORTS, ERRORS.tooManyExports);
   private readonly checks: (() => void)[] = [];
@@ -88,6 +94,11 @@ export class Resources implements OnModuleInit {
     if (this.dataSource.isInitialized) for (const check of this.checks) check();
   }
 
+  /** The names in `constraints` of all resources, which the start looks for in the database. */
+  get declaredConstraints(): readonly DeclaredConstraint[] {
+    return this.constraints;
+  }
+
   /** To be called in the constructor of the service of the resource. */
   of<Entity extends Identified, Query extends PageParameters>(
     entity: Type<Entity>,
@@ -96,6 +107,8 @@ export class Resources implements OnModuleInit {
       dto,
       imported = dto,
       filters,
+      idTaken,
+      notFound,
       constraints = {},
       onCreated = () => {},
     }: ResourceOptions<Content<Entity> & Identified, Query>,
@@ -103,17 +116,20 @@ export class Resources implements OnModuleInit {
     const { dataSource, statements, shares, transactions, metrics, tracer, logger } = this;
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
+    this.constraints.push(
+      ...Object.keys(constraints).map((key) => ({ entity: entity.name, name: key })),
+    );
     this.checks.push(() => requireSameOptions(columns(), dto));
     const base = { columns, constraints, statements, shares, metrics, tracer, dataSource };
-    const creates = new GroupCreate({ ...base, resource: name, onCreated });
+    const creates = new GroupCreate({ ...base, resource: name, idTaken, onCreated });
     const pages = new Pages<Query>({ ...base, dto, filters });
     return {
       creates,
       pages,
       represent: <Other>(row: object, dtoClass?: Type<Other>) =>
         contentOf(columns().of(dtoClass ?? dto), row) as Other,
-      lookups: new GroupLookup<Entity>({ ...base, slots: this.longSlots }),
-      changes: new Changes({ ...base, entity, dto, transactions }),
+      lookups: new GroupLookup<Entity>({ ...base, notFound, slots: this.longSlots }),
+      changes: new Changes({ ...base, entity, dto, notFound, transactions }),
       imports: new Imports({ dto: imported, creates, tracer, logger, slots: this.importSlots }),
       exports: new Exports({ pages, shares, tracer, slots: this.exportSlots }),
     };

@@ -27,7 +27,7 @@ export async function retried<Result>(
   }
 }
 
-/** Whether clients are told to send a request that fails so again. */
+/** Whether the answer to this failure would have `Retry-After`. */
 function isTemporary(failure: unknown): boolean {
   return failure instanceof PlantStoreError && failure.kind.retryAfter !== undefined;
 }

@@ -5,7 +5,7 @@ import { ValidateBy } from 'class-validator';
 import { IfPresent } from './member.js';
 import type { Member } from './member.js';
 
-/* Moments: `Date` in TypeScript, `string` of format `date-time` in JSON, `timestamptz(3)` in PostgreSQL. A `Date` is written
+/* Timestamps: `Date` in TypeScript, `string` of format `date-time` in JSON, `timestamptz(3)` in PostgreSQL. A `Date` is written
    to JSON in UTC with three decimals, so every answer has the same form. */
 
 /** Years 0001 to 9999 in UTC: RFC 3339 has no others, and `Date` writes them with four digits. */
@@ -57,7 +57,7 @@ function isTimestamp(value: unknown): value is Date {
   return value instanceof Date && value.getTime() >= FIRST && value.getTime() <= LAST;
 }
 
-/** A member that is a moment: its type, its rule and its schema. The property is a `Date`. */
+/** A member that is a timestamp: its type, its rule and its schema. The property is a `Date`. */
 export function TimestampField({
   isOptional = false,
   ...schema

@@ -73,7 +73,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   'plant-store-token/token': 'x'.repeat(32),
 };
 
-/** The variables of a container, as its process sees them; those of the image come first. */
+/** The variables of a container, as its process sees them; the variables of the image come first. */
 function environmentOf(manifests: Manifests, { env = [], envFrom = [] }: IContainer) {
   const environment: Record<string, string> = {
     NODE_ENV: 'production',

@@ -19,7 +19,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// An id takes milliseconds; only one that nobody can decide reaches the timeout.
+// An id takes milliseconds. The timeout ends the check of a history with too many possible orders.
 const timeout = 30 * time.Second
 
 // After so many failures the rest is not checked: a service that is wrong everywhere would take hours.
@@ -229,7 +229,7 @@ func (f *failure) firstWrong() (input, []porcupine.Operation) {
 	return answered[first], historyUntil(f.inputs, *answered[first].Return)
 }
 
-// Answers before a wrong one that are shown.
+// The number of answers that are shown before a wrong answer.
 const mostBefore = 10
 
 func (f *failure) explain(wrong input) string {

@@ -6,7 +6,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// members are those of a plant in JSON; a tag can be null.
+// members of a plant in JSON; a tag can be null.
 type members map[string]*string
 
 // operation is one line of a history.
@@ -95,8 +95,7 @@ func (in input) perform(before plant) (after plant, outcome int) {
 	}
 }
 
-// model is that of a single id. An open operation returns after all others, so an order in which it is last is one in
-// which it has no effect that anybody has seen.
+// model of a single id. An open operation returns after all others. If it is the last in an order, nobody has seen its effect.
 var model = porcupine.Model{
 	Init: func() interface{} { return plant{} },
 	Step: func(state, in, _ interface{}) (bool, interface{}) {

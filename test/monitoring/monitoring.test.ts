@@ -72,7 +72,7 @@ describe('promtool', () => {
 });
 
 describe('rules and dashboard', () => {
-  // The names of OpenTelemetry are those of other services, too.
+  // Other services have metrics with the names of OpenTelemetry, too.
   it.each([...rules.map(({ record, alert, expr }) => [record ?? alert, expr] as const), ...shown])(
     'select only the job of the service: %s, %s',
     (_name, expression) => {
@@ -151,7 +151,7 @@ describe('a Prometheus that scrapes the service', () => {
     return (await fetch(`${listening.url}/plants/404`, { headers })).status;
   }
 
-  /** That of the project, but for where the service is and how often it is looked at. */
+  /** The configuration of the project, with the address of the service here and a shorter scrape interval. */
   async function configuration(): Promise<string> {
     const config = parse(await read('prometheus.yml')) as {
       global: object;

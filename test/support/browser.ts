@@ -39,7 +39,7 @@ export async function openDocs(
   const faults: string[] = [];
   const { origin } = new URL(url);
   page.on('console', (message) => {
-    // Chromium reports every failed request, also the one that tries a token, by a look-up.
+    // Chromium reports every failed request, also the look-up that checks a token.
     if (message.location().url.endsWith('/0') && message.text().includes('404')) return;
     if (['error', 'warning'].includes(message.type())) faults.push(message.text());
   });

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { DIST } from './application.js';
+import { describeFailure } from '../../src/observability/describe-failure.js';
 import { startEmbeddedPostgres } from '../../src/local/embedded-postgres.js';
 
 declare module 'vitest' {
@@ -30,16 +31,28 @@ export const NOT_DURABLE = {
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const given = process.env['TEST_DATABASE_URL'];
   if (given !== undefined) {
-    await provideDatabases(project, given);
+    await provideDatabases(project, given).catch(giveUp);
     return undefined;
   }
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
   const postgres = await startEmbeddedPostgres(folder, { settings: NOT_DURABLE });
-  await provideDatabases(project, postgres.url);
-  return async () => {
+  const stop = async () => {
     await postgres.stop();
     await rm(folder, { recursive: true, force: true });
   };
+  try {
+    await provideDatabases(project, postgres.url);
+    return stop;
+  } catch (error) {
+    await stop();
+    return giveUp(error);
+  }
+}
+
+/** Ends the run with one line. After a failure here, Vitest says that it found no tests, and waits for what still runs. */
+function giveUp(error: unknown): never {
+  process.stderr.write(`the tests cannot run: ${describeFailure(error)}\n`);
+  process.exit(1);
 }
 
 /** Copies of a migrated database cost less than migrations, which most tests need and do not test. */
@@ -48,13 +61,28 @@ async function provideDatabases(project: TestProject, postgresUrl: string): Prom
   const url = Object.assign(new URL(postgresUrl), { pathname: `/${migratedDatabase}` }).href;
   const client = new Client({ connectionString: postgresUrl });
   await client.connect();
-  await client.query(`CREATE DATABASE ${migratedDatabase}`);
-  await promisify(execFile)(process.execPath, [`${DIST}/cli/migration.js`, 'run'], {
-    env: { ...process.env, DATABASE_URL: url },
-  });
-  // Nor by a worker of autovacuum: whoever is connected keeps it from being copied.
-  await client.query(`ALTER DATABASE ${migratedDatabase} ALLOW_CONNECTIONS false`);
-  await client.end();
+  try {
+    await client.query(`CREATE DATABASE ${migratedDatabase}`);
+    await migrate(url);
+    // Nor by a worker of autovacuum: whoever is connected keeps it from being copied.
+    await client.query(`ALTER DATABASE ${migratedDatabase} ALLOW_CONNECTIONS false`);
+  } finally {
+    await client.end();
+  }
   project.provide('postgresUrl', postgresUrl);
   project.provide('migratedDatabase', migratedDatabase);
+}
+
+/** Fails with what the last line of the log says, such as an error number that is defined twice. */
+async function migrate(url: string): Promise<void> {
+  try {
+    await promisify(execFile)(process.execPath, [`${DIST}/cli/migration.js`, 'run'], {
+      env: { ...process.env, DATABASE_URL: url, LOG_FORMAT: 'json' },
+    });
+  } catch (error) {
+    const { stdout, stderr } = error as { readonly stdout: string; readonly stderr: string };
+    const last = stdout.trim().split('\n').at(-1);
+    const reason = last ? (JSON.parse(last) as { readonly msg: string }).msg : stderr.trim();
+    throw new Error(`the migrations failed: ${reason}`, { cause: error });
+  }
 }

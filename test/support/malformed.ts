@@ -73,7 +73,7 @@ function mutated(token: string): fc.Arbitrary<Buffer> {
     .map(([request, edits]) => edits.reduce((done, change) => change(done), request));
 }
 
-/** Requests in order, but for what their body says. */
+/** Well-formed requests whose body has odd content. */
 function withOddBody(token: string): fc.Arbitrary<Buffer> {
   const plant = fc.record(
     { id: fc.jsonValue(), name: fc.jsonValue(), tag: fc.jsonValue() },

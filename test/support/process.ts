@@ -137,7 +137,7 @@ export class ServiceProcess {
 export interface StartOptions {
   /** Starts the process in a separate process group. */
   readonly ownGroup?: boolean;
-  /** A command that sets something up and then becomes the one that follows it. */
+  /** A command that sets something up and then executes the command that follows it. */
   readonly through?: readonly string[];
   /** Another program than the service. */
   readonly main?: string;

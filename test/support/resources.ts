@@ -191,3 +191,10 @@ function isValid(value: unknown, { pattern, maxLength = Infinity, maximum }: Sch
   if (typeof value !== 'string') return true;
   return value.length <= maxLength && new RegExp(pattern ?? '', 'u').test(value);
 }
+
+/** A CSV file as the command exports it: the header line, and rows with nothing in the columns that they do not name. */
+export function csvOf(name: string, ...rows: readonly Readonly<Record<string, string>>[]): string {
+  const columns = Object.keys(RESOURCES.find((resource) => resource.name === name)!.members);
+  const lines = [columns, ...rows.map((row) => columns.map((column) => row[column] ?? ''))];
+  return lines.map((fields) => `${fields.join()}\r\n`).join('');
+}

@@ -15,16 +15,16 @@ export interface PlantStoreOptions {
   readonly token: string | (() => string | Promise<string>);
   /** Sends a request; by default the global `fetch`. */
   readonly fetch?: (request: Request) => Promise<Response>;
-  /** How often a request is repeated that failed temporarily; by default 4, and with 0 never. */
+  /** How often a request that failed temporarily is repeated, by default 4. With 0, it is not repeated. */
   readonly retries?: number;
   /**
-   * How many milliseconds an attempt may take, by default 60,000. For an import and an export, how long the answer may
-   * take to begin, and then each of its pauses.
+   * The timeout of an attempt in milliseconds, by default 60,000. For an import and an export, it limits the wait for the
+   * beginning of the answer and each pause in the answer.
    */
   readonly timeout?: number;
 }
 
-/** What openapi-fetch is told of the operations: all of them answer text, which is parsed here, without rounding. */
+/** The types of the operations for openapi-fetch: all answers are text, which is parsed here without rounding. */
 type AnyPaths = Record<string, Record<'get' | 'post' | 'put' | 'patch' | 'delete', AnyOperation>>;
 
 interface AnyOperation {
@@ -56,7 +56,7 @@ export interface Call<Data> {
     client: Client<AnyPaths>,
     sending: Sending,
   ) => Promise<Answer<Data> & { readonly error?: unknown }>;
-  /** Whether it would fail if it was sent again after it was carried out. */
+  /** Whether a repetition fails if the first request was carried out. */
   readonly isConditional?: boolean;
   /** Whether a missing resource means that an earlier attempt has removed it. */
   readonly isRemoval?: boolean;

@@ -34,7 +34,7 @@ export const ERRORS = {
   preconditionFailed: 41200,
   /** the body is too large */
   bodyTooLarge: 41300,
-  /** the body must be application/json in UTF-8, without Content-Encoding */
+  /** the operation does not accept the media type or the encoding of the body */
   unsupportedMediaType: 41500,
   /** the only supported expectation is 100-continue */
   expectationFailed: 41700,

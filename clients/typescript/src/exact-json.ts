@@ -4,7 +4,7 @@ import { INT64_MEMBERS } from './openapi.js';
 /**
  * Reads JSON with all digits: `JSON.parse` rounds ids above 2^53.
  *
- * @param int64 the members that become `bigint`, by default those of plants. All other numbers become `number`
+ * @param int64 the members that become `bigint`, by default the members of plants. All other numbers become `number`
  * @returns what the text says, which is not checked
  * @throws SyntaxError if the text is not JSON, or such a member is not an integer
  */

@@ -1,6 +1,6 @@
 import type { ERRORS } from './errors.js';
 
-/** An error number of the service. Other resources have more of them, and later versions may have, too. */
+/** An error number of the service. Other resources and later versions of the service can have further numbers. */
 export type ErrorCode = (typeof ERRORS)[keyof typeof ERRORS] | (number & Record<never, never>);
 
 /** A request that the service, or a proxy in front of it, answered with a failure. */

@@ -50,7 +50,7 @@ export interface Page {
 
 /**
  * A plant store. Each failure that the service answers with is a {@link PlantStoreError}; if there is no answer, the
- * error is from `fetch`. Requests that fail temporarily are repeated before.
+ * error is from `fetch`. Requests that fail temporarily are repeated first.
  */
 export class PlantStore {
   readonly #plants: Resource<ResourceOf<paths, 'plants'>>;

@@ -60,7 +60,7 @@ function isTemporary(error: unknown, { isSent }: Attempt): boolean {
   return isSent && (isTimeout || error instanceof TypeError);
 }
 
-/** Whether the service itself refused the request. It cannot know what became of it if it lost the database. */
+/** Whether the service refused the request, and so did not carry it out. If it lost the database, it does not know. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof PlantStoreError)) return false;
   return error.code !== undefined && error.code !== ERRORS.databaseUnavailable;

@@ -16,7 +16,7 @@ export interface ImportSummary {
 
 /** Why the service refused a record. */
 export interface Refusal {
-  /** The position of the record: the first one of an import has 1. */
+  /** The position of the record. The first record of an import has 1. */
   readonly line: number;
   /** The error number, such as `ERRORS.idTaken`. */
   readonly code: ErrorCode;

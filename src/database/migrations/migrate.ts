@@ -8,8 +8,7 @@ import { dataSourceOf } from '../data-source.js';
 import { serverOf, STARTUP_LIMITS } from '../connect.js';
 import type { Waiting } from '../connect.js';
 import { describeFailure } from '../../observability/describe-failure.js';
-import { MigrationLock, SIGN_OF_LIFE, withoutTimeouts } from './migration-lock.js';
-import type { SignOfLife } from './migration-lock.js';
+import { MigrationLock, silenceOf, withoutTimeouts } from './migration-lock.js';
 
 /** lock not available, deadlock detected. */
 const CONTENTION = new Set(['55P03', '40P01']);
@@ -201,33 +200,35 @@ export async function awaitMigrations(
   dataSource: DataSource,
   { log, signal, limits = STARTUP_LIMITS }: Waiting,
 ): Promise<void> {
-  let deadline = performance.now() + limits.wait;
-  let told = false;
-  let last: SignOfLife | undefined;
-  for (;;) {
+  const isSilent = silenceOf(dataSource, limits.wait);
+  for (let isFirst = true; ; isFirst = false) {
     const pending = await pendingMigrations(dataSource);
     if (pending.length === 0) return;
-    const [row] = await dataSource.query<SignOfLife[]>(SIGN_OF_LIFE);
-    if (row?.sign !== last?.sign) deadline = performance.now() + limits.wait;
-    last = row;
-    if (performance.now() > deadline) {
+    if (await isSilent()) {
       throw startupError(
         dataSource,
         `migrations are pending and DATABASE_MIGRATE_ON_START is false: ${pending.join(', ')}`,
       );
     }
-    if (!told) log.info({ pending }, `waiting up to ${limits.wait / 1_000} s for the migrations`);
-    told = true;
+    if (isFirst) log.info({ pending }, `waiting up to ${limits.wait / 1_000} s for the migrations`);
     await sleep(limits.retry, undefined, { signal });
   }
 }
 
+async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
+  const applied = await appliedMigrations(dataSource);
+  return dataSource.migrations.flatMap(({ name }) =>
+    name === undefined || applied.has(name) ? [] : [name],
+  );
+}
+
 /**
- * Names of the pending migrations. Unlike TypeORM's own check, it does not write.
+ * Names of the applied migrations, also of those that this release does not have. Unlike TypeORM's own check, it does not
+ * write.
  *
  * @throws StartupError
  */
-async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
+export async function appliedMigrations(dataSource: DataSource): Promise<ReadonlySet<string>> {
   const table = dataSource.options.migrationsTableName;
   try {
     const [row] = await dataSource.query<{ exists: boolean }[]>(
@@ -237,10 +238,7 @@ async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
     const rows = row?.exists
       ? await dataSource.query<{ name: string }[]>(`SELECT name FROM "${table}"`)
       : [];
-    const applied = new Set(rows.map(({ name }) => name));
-    return dataSource.migrations.flatMap(({ name }) =>
-      name === undefined || applied.has(name) ? [] : [name],
-    );
+    return new Set(rows.map(({ name }) => name));
   } catch (error) {
     const reason = describeFailure(error);
     throw startupError(dataSource, `cannot read the applied migrations: ${reason}`, error);

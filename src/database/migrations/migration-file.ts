@@ -1,29 +1,19 @@
 import type { DataSource } from 'typeorm';
 
-export interface MigrationFile {
-  /** Such as `1763683200000-create-plants.ts`. */
-  readonly fileName: string;
-  /** Such as `CreatePlants1763683200000`. */
-  readonly className: string;
-  readonly source: string;
-}
-
 /**
- * Generates the migration from the database's schema to the entities'. `undefined` if they already match.
+ * Generates the migration from the database's schema to the entities', not formatted. `undefined` if they already match.
  *
  * @param name in Pascal case, such as `CreatePlants`
  */
-export async function generateMigration(
-  dataSource: DataSource,
-  name: string,
-  timestamp: number,
-): Promise<MigrationFile | undefined> {
+export async function generateMigration(dataSource: DataSource, name: string, timestamp: number) {
   const { upQueries, downQueries } = await dataSource.driver.createSchemaBuilder().log();
   if (upQueries.length === 0) return undefined;
   const className = `${name}${timestamp}`;
   const kebab = name.replaceAll(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
   return {
+    /** Such as `1763683200000-create-plants.ts`. */
     fileName: `${timestamp}-${kebab}.ts`,
+    /** Such as `CreatePlants1763683200000`. */
     className,
     source: `import type { MigrationInterface, QueryRunner } from 'typeorm';
 
@@ -42,30 +32,19 @@ ${statements(downQueries.toReversed().map(({ query }) => query))}
   };
 }
 
-/** Adds a migration to the file of its feature. */
-export function withMigration(
-  feature: string,
-  { fileName, className }: Pick<MigrationFile, 'fileName' | 'className'>,
-): string {
+/** Adds a migration to the source of its feature, not formatted. */
+export function withMigration(feature: string, fileName: string, className: string): string {
   const path = `./migrations/${fileName.replace(/ts$/, 'js')}`;
   const list = /migrations: \[([^\]]*)\]/;
   const [, listed = ''] = list.exec(feature) ?? [];
   const names = [...listed.split(',').map((name) => name.trim()), className].filter(Boolean);
-  const line = `migrations: [${names.join(', ')}]`;
-  // Formatted like Prettier, with the indentation and the comma.
-  const lines = `migrations: [\n    ${names.join(',\n    ')},\n  ]`;
   return feature
     .replace(/\n\n/, `\nimport { ${className} } from '${path}';\n\n`)
-    .replace(list, line.length <= 97 ? line : lines);
+    .replace(list, `migrations: [${names.join()}]`);
 }
 
 function statements(queries: readonly string[]): string {
   return queries
-    .map((query) => {
-      const literal = `\`${query.replaceAll(/[\\`$]/g, '\\$&')}\``;
-      const line = `    await queryRunner.query(${literal});`;
-      // Formatted like Prettier (.prettierrc.json), so that the file passes `npm run check`.
-      return line.length <= 100 ? line : `    await queryRunner.query(\n      ${literal},\n    );`;
-    })
+    .map((query) => `await queryRunner.query(\`${query.replaceAll(/[\\`$]/g, '\\$&')}\`);`)
     .join('\n');
 }

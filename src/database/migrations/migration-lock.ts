@@ -26,14 +26,25 @@ export function withoutTimeouts(scope: 'transaction' | 'session'): string {
  * The sessions that hold the lock, and when each was last active. A role that may not see the activity of the holder's
  * role gets the sessions only.
  */
-export const SIGN_OF_LIFE = `SELECT string_agg(concat(pid, ' ', state_change), ',') AS sign
+const SIGN_OF_LIFE = `SELECT string_agg(concat(pid, ' ', state_change), ',') AS sign
   FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)
   WHERE locktype = 'advisory' AND granted AND objsubid = 1
     AND (classid::bigint << 32 | objid::bigint) = ${KEY}
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-export interface SignOfLife {
-  readonly sign: string | null;
+/** Tells whether the instance that migrates has shown no sign of life for so many milliseconds. */
+export function silenceOf(
+  database: { query(statement: string): Promise<unknown> },
+  milliseconds: number,
+): () => Promise<boolean> {
+  let deadline = 0;
+  let last: string | undefined;
+  return async () => {
+    const sign = JSON.stringify(await database.query(SIGN_OF_LIFE));
+    if (sign !== last) deadline = performance.now() + milliseconds;
+    last = sign;
+    return performance.now() > deadline;
+  };
 }
 
 /**
@@ -62,15 +73,11 @@ export class MigrationLock {
     session: QueryRunner,
     { log, signal, limits = STARTUP_LIMITS, onWait = () => {} }: Waiting,
   ): Promise<MigrationLock> {
-    let deadline = performance.now() + limits.migrationLock;
-    let last: SignOfLife | undefined;
-    while (!(await isTaken(session))) {
-      const [row] = (await session.query(SIGN_OF_LIFE)) as readonly SignOfLife[];
-      if (last === undefined) log.info('another instance is migrating: waiting for it');
+    const isSilent = silenceOf(session, limits.migrationLock);
+    for (let isFirst = true; !(await isTaken(session)); isFirst = false) {
+      if (isFirst) log.info('another instance is migrating: waiting for it');
       onWait('another instance is migrating');
-      if (row?.sign !== last?.sign) deadline = performance.now() + limits.migrationLock;
-      last = row;
-      if (performance.now() > deadline) {
+      if (await isSilent()) {
         throw new Error('another instance is migrating and shows no sign of life');
       }
       await sleep(limits.retry, undefined, { signal });

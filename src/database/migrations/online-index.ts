@@ -16,7 +16,7 @@ export async function createIndexOnline(
   name: string,
   definition: string,
 ): Promise<void> {
-  // The index is looked at after the builders: one that is invalid then is not becoming valid.
+  // First the builders, then the index: an index that is invalid without a builder stays invalid.
   while (await isBeingBuilt(queryRunner, name)) await sleep(LOOK);
   const [index] = (await queryRunner.query(
     `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('"${name}"')`,

@@ -12,7 +12,7 @@ export class Page<Parameters extends PageParameters> {
   /**
    * @param items each as JSON. Writing a page as text takes half the time of its objects
    * @param next the last id of this page; `undefined` on the last page
-   * @param parameters those of the request
+   * @param parameters of the request
    */
   constructor(
     readonly items: readonly string[],
@@ -31,7 +31,7 @@ export class Page<Parameters extends PageParameters> {
 
 /**
  * The `Link` header field that leads to the next page with the same parameters (RFC 8288, section 3). Its target is a
- * path, so it is right behind every proxy that keeps the path.
+ * path, so it is correct behind every proxy that does not change the path.
  *
  * @param after the last id of this page
  */

@@ -40,7 +40,7 @@ const HEADER_MEANINGS: Readonly<Record<string, string>> = {
   'Accept-Encoding': 'The content coding that the operation accepts.',
 };
 
-/** Documents the failures of an operation, those common to all included, out of their kinds. */
+/** Documents the errors of an operation, and the errors that all operations have. */
 export function ApiErrors(
   ...failures: readonly DocumentedError[]
 ): MethodDecorator & ClassDecorator {
