@@ -24,6 +24,7 @@ export function operationSection(endpoint: Endpoint, around: Surroundings): Html
     <p class="endpoint">
       <span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code>
     </p>
+    ${tryForm(endpoint)}
     <div class="reference">
       <div class="reference-text">
         ${linked(description)}
@@ -36,7 +37,6 @@ export function operationSection(endpoint: Endpoint, around: Surroundings): Html
       </div>
       ${samplesSection(endpoint, around.endpoints)}
     </div>
-    ${tryForm(endpoint)}
   </article>`;
 }
 
