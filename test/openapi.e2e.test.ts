@@ -220,7 +220,11 @@ describe('the document', () => {
           const kind = ERRORS.find((error) => error.code === code)!;
           expect(statusOf(kind)).toBe(Number(status));
           expect(value.error).toBe(kind.number);
-          expect(response.description).toContain(`${kind.number}: ${kind.message}`);
+          const [, meaning = ''] =
+            new RegExp(`^(?:- )?${kind.number}: (.*)$`, 'm').exec(response.description) ?? [];
+          // An operation may be more exact, as its example is.
+          if (!value.message.startsWith(meaning)) expect(meaning).toBe(kind.message);
+          expect(meaning).not.toBe('');
           for (const name of Object.keys(headersOf(kind))) {
             expect(response.headers).toHaveProperty(name);
           }
@@ -229,12 +233,12 @@ describe('the document', () => {
     }
   });
 
-  it('names only media types that the operation accepts, for a body of another type', () => {
+  it('names the media types that the operation accepts, for a body of another type', () => {
     for (const [, { requestBody, responses }] of operations()) {
       const refusal = responses['415'];
       if (refusal === undefined) continue;
       const named = refusal.description.match(/application\/[\w.+-]+/g) ?? [];
-      expect(Object.keys(requestBody!.content)).toEqual(expect.arrayContaining(named));
+      expect(named.toSorted()).toEqual(Object.keys(requestBody!.content).toSorted());
     }
   });
 });

@@ -61,16 +61,18 @@ async function send(page: Page, form: Locator): Promise<LiveAnswer> {
     page.waitForResponse((candidate) => candidate.request().resourceType() === 'fetch'),
     form.getByRole('button', { name: 'Send' }).click(),
   ]);
+  const isEmpty = [204, 304].includes(response.status());
+  // At once, because Chromium does not keep the bodies of all requests.
+  const sent = isEmpty ? '' : await response.text();
   const live = form.locator('.live-response');
   const id = await response.headerValue('x-request-id');
   const headers = live.locator('.live-headers', { hasText: `x-request-id: ${id}` });
   await headers.waitFor({ state: 'attached' });
   await form.locator('[type="submit"]:enabled').waitFor();
-  const isEmpty = [204, 304].includes(response.status());
   return {
     status: (await live.locator('.status').innerText()).slice(0, 3),
     body: (await live.locator('.answer-body code').textContent()) ?? '',
-    sent: isEmpty ? '' : await response.text(),
+    sent,
     // A copy has the token in place of the dots.
     curl: ((await live.locator('.curl-command code').textContent()) ?? '').replace(
       '••••••••',
@@ -286,8 +288,8 @@ describe('the address of an operation', () => {
           ? ((await page.locator('.sidebar-bar').boundingBox())?.height ?? 0)
           : 0;
         const y = (await page.locator(`h3#${operationId}`).boundingBox())?.y ?? -1;
-        expect(y, operationId).toBeGreaterThanOrEqual(bar);
-        expect(y, operationId).toBeLessThan(bar + 50);
+        expect(y, `the top of ${operationId}`).toBeGreaterThanOrEqual(bar);
+        expect(y, `the top of ${operationId}`).toBeLessThan(bar + 50);
       };
       for (const { operationId } of await operations()) {
         // Another page in between, so that the page is loaded anew.
@@ -537,7 +539,8 @@ describe('the code samples', () => {
         const answer = method === 'patch' ? undefined : examples[0]?.[1];
         if (language === 'TypeScript') {
           // Objects with bigints, as Node.js prints them.
-          for (const value of stringsIn(answer)) expect(stdout, what).toContain(value);
+          for (const value of stringsIn(answer))
+            expect(stdout, `the output of ${what}`).toContain(value);
           continue;
         }
         // curl prints the body alone.
