@@ -12,7 +12,7 @@ import { OPERATIONS } from './support/operations.js';
 import { TOKEN } from './support/test-service.js';
 
 /** What a stranger may see. */
-const OPEN = new Set(['/', '/docs', '/openapi.json', '/openapi.yaml']);
+const OPEN = new Set(['/', '/docs{/*page}', '/openapi.json', '/openapi.yaml']);
 
 function isOpen(path: string): boolean {
   return OPEN.has(path) || path.startsWith('/docs/');

@@ -9,7 +9,9 @@ import { gzip } from 'node:zlib';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Request, Response } from 'express';
 import type { Config } from '../config/config.js';
+import { ERRORS } from '../errors/common-errors.js';
 import { allErrors } from '../errors/error-kind.js';
+import { PlantStoreError } from '../errors/plant-store.error.js';
 import { BUILD } from '../observability/build.js';
 import { openApiText, toYaml } from '../openapi/openapi.js';
 import { ICON, renderPage } from './page.js';
@@ -45,6 +47,7 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   const { basePath, publicBaseUrl } = http;
   const express = app.getHttpAdapter().getInstance();
   const policy = pagePolicy(publicBaseUrl);
+  const pages = new Map<string, (request: Request, response: Response) => Promise<void>>();
   const serve = (path: string, type: string, load: () => Promise<string | Buffer>): void => {
     const isText = type !== 'image/png';
     const contentType = isText ? `${type}; charset=utf-8` : type;
@@ -54,7 +57,7 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
       // It contains no secrets, so its compressed length reveals nothing (BREACH).
       return { plain, gzipped: isText ? tagged(await promisify(gzip)(content)) : undefined };
     });
-    express.get(basePath + path, async (request: Request, response: Response) => {
+    pages.set(basePath + path, async (request, response) => {
       const { plain, gzipped } = await prepare();
       const isGzipped = gzipped !== undefined && request.acceptsEncodings('gzip') === 'gzip';
       const { body, tag } = isGzipped ? gzipped : plain;
@@ -104,6 +107,15 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
       return renderMarkdown(path, content.toString(), files);
     });
   }
+  const send = (request: Request, response: Response) => {
+    const page = pages.get(request.path);
+    if (page === undefined) throw new PlantStoreError(ERRORS.noSuchPath);
+    return page(request, response);
+  };
+  // One route for all pages: Express compares every request with all routes that are added before the route of the request.
+  for (const path of ['/openapi.json', '/openapi.yaml', '/docs{/*page}']) {
+    express.get(basePath + path, send);
+  }
   for (const path of new Set([basePath || '/', `${basePath}/`, `${basePath}/docs/`])) {
     express.get(path, (_request: Request, response: Response) => {
       response.redirect(`${basePath}/docs`);
@@ -122,7 +134,7 @@ function projectFiles(): ReadonlyMap<string, string> {
     ...docs.map((name) => `docs/${name.replaceAll('\\', '/')}`),
   ]) {
     const type = TYPES[extname(path)];
-    // Other characters have a meaning in a route of Express.
+    // Other characters would have to be encoded in the address.
     if (type !== undefined && /^[\w./-]+$/.test(path)) files.set(path, type);
   }
   return files;
