@@ -10,9 +10,12 @@ beforeAll(() => promisify(execFile)('npm', ['run', 'build:dev', '--silent']));
 
 const PLANT = '{"id":1,"name":"Monstera"}';
 
+/** What `npm run start:dev` reads in the folder of the project. */
+const COPIED = ['src', 'build', 'public', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
+
 async function copyOfProject(): Promise<Workspace> {
   const project = await Workspace.create();
-  for (const name of ['src', 'build', 'package.json', 'tsconfig.json', 'tsconfig.build.json']) {
+  for (const name of COPIED) {
     await cp(name, project.path(name), { recursive: true, preserveTimestamps: true });
   }
   await symlink(resolve('node_modules'), project.path('node_modules'));

@@ -26,7 +26,7 @@ afterAll(() => service.stop());
 /** Names that have all trigrams of {@link SLOW}, but not the text. A search takes more than the statement timeout. */
 async function storeSlowNames({ database }: TestService): Promise<void> {
   await database.query(
-    "INSERT INTO plants SELECT n, 'aac' || repeat('a', 4000) FROM generate_series(1, 6000) AS n",
+    "INSERT INTO plants SELECT n, 'aac' || repeat('a', 4000) FROM generate_series(1, 24000) AS n",
   );
 }
 
@@ -68,7 +68,7 @@ describe('a search by name', () => {
     const searches = Array.from({ length: 10 }, async () => {
       ended.push((await search(SLOW)).json['error']);
     });
-    for (let id = 10_000; ended.length < searches.length; id += 1) {
+    for (let id = 100_000; ended.length < searches.length; id += 1) {
       expect((await service.post({ id, name: 'Aloe' })).status).toBe(200);
       expect((await service.request('GET', `/plants/${id}`)).status).toBe(200);
     }
