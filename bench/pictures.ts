@@ -70,7 +70,9 @@ export function soakPicture(samples: readonly SoakSample[], connections: number)
   const measures = Object.entries(titles) as [keyof typeof titles, string][];
   return draw({
     title: `${connections} connections that send creates without a pause`,
+    width: 390,
     height: 70,
+    autosize: 'pad',
     mark: 'line',
     data: {
       values: samples.flatMap((sample) =>
@@ -89,7 +91,7 @@ export function soakPicture(samples: readonly SoakSample[], connections: number)
         type: 'nominal',
         sort: Object.values(titles),
         title: null,
-        header: { labelAngle: 0, labelAlign: 'left' },
+        header: { labelAngle: 0, labelOrient: 'top', labelAnchor: 'start' },
       },
     },
     resolve: { scale: { y: 'independent' } },
@@ -115,15 +117,37 @@ function color(results: Results) {
 type UnitSpec = Extract<TopLevelSpec, { mark: unknown }>;
 type Drawing = Pick<UnitSpec, 'title' | 'data' | 'encoding'> & Partial<UnitSpec>;
 
-function draw(drawing: Drawing): Promise<string> {
+/** On a phone, a picture is as wide as 358 pixels: there a label has 11 pixels. */
+const SIZE = { width: 480, height: 440, font: 15 } as const;
+
+/** A picture takes the colours of the page around it. The lines have enough contrast in both schemes. */
+const DARK = `<style>
+@media (prefers-color-scheme: dark) {
+  rect[fill='white'] { fill: #171d1a }
+  text { fill: #e3e9e6 }
+  [stroke='#ddd'] { stroke: #3a463f }
+  [stroke='#888'] { stroke: #a3b1aa }
+}
+</style>`;
+
+async function draw(drawing: Drawing): Promise<string> {
   const { spec } = compile({
-    width: 460,
-    height: 280,
+    width: SIZE.width,
+    height: SIZE.height,
+    autosize: { type: 'fit', contains: 'padding' },
     background: 'white',
     padding: 12,
     mark: { type: 'line', point: true },
-    config: { font: 'sans-serif', range: { category: { scheme: 'tableau10' } } },
+    config: {
+      font: 'sans-serif',
+      range: { category: { scheme: 'tableau10' } },
+      axis: { labelFontSize: SIZE.font, titleFontSize: SIZE.font },
+      header: { labelFontSize: SIZE.font },
+      legend: { labelFontSize: SIZE.font, orient: 'bottom', columns: 2 },
+      title: { fontSize: SIZE.font + 2 },
+    },
     ...drawing,
   });
-  return new View(parse(spec), { renderer: 'none' }).toSVG();
+  const picture = await new View(parse(spec), { renderer: 'none' }).toSVG();
+  return picture.replace(/^<svg[^>]*>/, `$&${DARK}`);
 }

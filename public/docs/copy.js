@@ -1,23 +1,19 @@
-import { usableCode } from './samples.js';
-import { currentToken } from './token.js';
-
-/** Gives each block of code a button. Only secure pages have a clipboard. */
-export function addCopyButtons(root) {
+/** Gives each block of code a button, which copies the code as `textOf` has it. Only secure pages have a clipboard. */
+export function addCopyButtons(root, textOf = (code) => code.textContent) {
   if (!navigator.clipboard) return;
   for (const block of root.querySelectorAll('.code')) {
     const button = document.createElement('button');
     button.type = 'button';
     button.className = 'copy';
     button.textContent = 'Copy';
-    button.addEventListener('click', () => void copy(block, button));
+    button.addEventListener('click', () => void copy(textOf(block.querySelector('code')), button));
     block.append(button);
   }
 }
 
-async function copy(block, button) {
+async function copy(text, button) {
   try {
-    const code = block.querySelector('code');
-    await navigator.clipboard.writeText(usableCode(code, currentToken()));
+    await navigator.clipboard.writeText(text);
     button.textContent = 'Copied';
   } catch {
     button.textContent = 'Not allowed';

@@ -16,8 +16,8 @@ export function fillInToken(token, isShown) {
   for (const place of placesOf('token')) place.textContent = token ? text : PLACEHOLDER;
 }
 
-/** Code as it can be used: with the token itself. */
-export function usableCode(code, token) {
+/** The text of code, with the token itself if there is one. */
+export function codeWithToken(code, token) {
   const copy = code.cloneNode(true);
   if (token) for (const place of placesOf('token', copy)) place.textContent = token;
   return copy.textContent;

@@ -1,4 +1,4 @@
-import { BASE, fillInToken } from './samples.js';
+import { BASE, codeWithToken, fillInToken } from './samples.js';
 
 /** Swagger UI has its token there, too. */
 const KEY = 'authorized';
@@ -10,6 +10,11 @@ const { token: field, shown } = form.elements;
 /** The token that this browser keeps, if any. */
 export function currentToken() {
   return JSON.parse(localStorage.getItem(KEY) ?? '{}').bearerAuth?.value;
+}
+
+/** Code as it can be used: with the token itself. */
+export function usableCode(code) {
+  return codeWithToken(code, currentToken());
 }
 
 /** Shows whether there is a token, and lets the reader enter, see and forget it. */

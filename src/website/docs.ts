@@ -36,6 +36,9 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
+/** Lists the pages of the documentation in their order. */
+const INDEX = 'docs/README.md';
+
 /** By name, because a checkout can have private notes beside them. */
 const ROOT_FILES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'];
 
@@ -99,12 +102,23 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
     if (type !== undefined) serve(`/docs/${basename(path)}`, type, () => readFile(path));
   }
   const files = projectFiles();
+  const read = (path: string) => readFile(join(PROJECT, path), 'utf8');
+  const surroundings = once(async () => {
+    const [{ chaptersOf }, { sizesOf }] = await Promise.all([
+      import('./chapters.js'),
+      import('./picture-sizes.js'),
+    ]);
+    const [chapters, sizes] = await Promise.all([
+      files.has(INDEX) ? chaptersOf(INDEX, read) : [],
+      sizesOf([...files.keys()], read),
+    ]);
+    return { served: files, chapters: chapters.filter(({ path }) => files.has(path)), sizes };
+  });
   for (const [path, type] of files) {
     serve(`/docs/${path}`, type, async () => {
-      const content = await readFile(join(PROJECT, path));
-      if (type !== 'text/html') return content;
+      if (type !== 'text/html') return readFile(join(PROJECT, path));
       const { renderMarkdown } = await import('./markdown-page.js');
-      return renderMarkdown(path, content.toString(), files);
+      return renderMarkdown(path, await read(path), await surroundings());
     });
   }
   const send = (request: Request, response: Response) => {

@@ -244,8 +244,8 @@ describe('someone who has never seen the service', () => {
       expect(new URL(href ?? '', page.url()).href).toBe(service.url + path);
     }
     await page.getByRole('link', { name: 'Docs' }).click();
-    expect(await page.locator('.prose h1').innerText()).toBe('Plant Store');
-    expect(await page.locator('.prose pre').count()).toBeGreaterThan(2);
+    expect(await page.locator('.article h1').innerText()).toBe('Plant Store');
+    expect(await page.locator('.article pre').count()).toBeGreaterThan(2);
     expect(faults).toEqual([]);
   });
 
