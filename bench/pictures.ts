@@ -118,7 +118,7 @@ type UnitSpec = Extract<TopLevelSpec, { mark: unknown }>;
 type Drawing = Pick<UnitSpec, 'title' | 'data' | 'encoding'> & Partial<UnitSpec>;
 
 /** On a phone, a picture is as wide as 358 pixels: there a label has 11 pixels. */
-const SIZE = { width: 480, height: 440, font: 15 } as const;
+const SIZE = { width: 480, height: 500, font: 15 } as const;
 
 /** A picture takes the colours of the page around it. The lines have enough contrast in both schemes. */
 const DARK = `<style>
@@ -142,8 +142,8 @@ async function draw(drawing: Drawing): Promise<string> {
       font: 'sans-serif',
       range: { category: { scheme: 'tableau10' } },
       axis: { labelFontSize: SIZE.font, titleFontSize: SIZE.font },
-      header: { labelFontSize: SIZE.font },
-      legend: { labelFontSize: SIZE.font, orient: 'bottom', columns: 2 },
+      header: { labelFontSize: SIZE.font, titleFontSize: SIZE.font },
+      legend: { labelFontSize: SIZE.font, orient: 'bottom', columns: 1 },
       title: { fontSize: SIZE.font + 2 },
     },
     ...drawing,

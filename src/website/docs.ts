@@ -39,6 +39,9 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Lists the pages of the documentation in their order. */
 const INDEX = 'docs/README.md';
 
+/** A picture that is opened by itself is drawn with its own style sheet. It loads nothing. */
+const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+
 /** By name, because a checkout can have private notes beside them. */
 const ROOT_FILES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'];
 
@@ -66,7 +69,10 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
       const { body, tag } = isGzipped ? gzipped : plain;
       if (gzipped !== undefined) response.vary('Accept-Encoding');
       if (isGzipped) response.setHeader('Content-Encoding', 'gzip');
-      response.setHeader('Content-Security-Policy', policy);
+      response.setHeader(
+        'Content-Security-Policy',
+        type === TYPES['.svg'] ? PICTURE_POLICY : policy,
+      );
       response.setHeader('Cache-Control', 'no-cache');
       response.setHeader('ETag', tag);
       response.type(contentType).send(body);
