@@ -69,7 +69,7 @@ export function soakPicture(samples: readonly SoakSample[], connections: number)
   } as const;
   const measures = Object.entries(titles) as [keyof typeof titles, string][];
   return draw({
-    title: `${connections} connections that send creates without a pause`,
+    title: `Creates from ${connections} connections`,
     width: 390,
     height: 70,
     autosize: 'pad',
