@@ -6,7 +6,6 @@ import { PERCENTILES } from './load.js';
 import type { Operation } from './load.js';
 import { HEADINGS } from './report.js';
 import type { Results } from './report.js';
-import type { SoakSample } from './soak.js';
 
 /** Requests per second against connections, as SVG. */
 export function throughputPicture(results: Results, operation: Operation): Promise<string> {
@@ -56,6 +55,18 @@ export function latencyPicture(results: Results): Promise<string> {
       color: color(results),
     },
   });
+}
+
+/** Measured after each turn of the load. */
+export interface SoakSample {
+  /** Since the beginning. */
+  readonly minutes: number;
+  readonly memoryMb: number;
+  /** Active handles, such as sockets and timers. */
+  readonly handles: number;
+  readonly fileDescriptors: number;
+  readonly p50: number;
+  readonly p99: number;
 }
 
 /** Memory, handles and latency under a lasting load, as SVG. */
@@ -110,7 +121,7 @@ function color(results: Results) {
     type: 'nominal',
     sort: drawnContenders(results).map(({ title }) => title),
     title: null,
-    legend: { labelLimit: 300 },
+    legend: { labelLimit: 0 },
   } as const;
 }
 

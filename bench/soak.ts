@@ -6,22 +6,11 @@ import { PLANT_STORE, PROJECT, Running } from './contender.js';
 import { Databases } from './databases.js';
 import { bestLoadGenerator } from './load.js';
 import { soakPicture } from './pictures.js';
+import type { SoakSample } from './pictures.js';
 import { Progress } from './progress.js';
 import { median, table } from './report.js';
 
 /* npm run soak: a constant load for a long time, which checks that memory, handles and latency do not grow. */
-
-/** Measured after each turn of the load. */
-export interface SoakSample {
-  /** Since the beginning. */
-  readonly minutes: number;
-  readonly memoryMb: number;
-  /** Active handles, such as sockets and timers. */
-  readonly handles: number;
-  readonly fileDescriptors: number;
-  readonly p50: number;
-  readonly p99: number;
-}
 
 type Measure = Exclude<keyof SoakSample, 'minutes'>;
 
