@@ -19,6 +19,7 @@ export const API = apiOperations({
   replacement: PlantReplacementDto,
   patch: PlantPatchDto,
   errors: { idTaken: PLANT_ERRORS.idTaken, noSuch: PLANT_ERRORS.noSuchPlant },
+  hasSearch: true,
   // Each has its own id, so that every request succeeds. One id is above 2^53: it shows which tools round.
   examples: {
     'a-plant': {

@@ -142,7 +142,7 @@ export function apiOperations(docs: ResourceDocs) {
       }),
       ApiErrors(
         [ERRORS.parameterNotValid, 'limit must be an integer between 1 and 1000'],
-        ERRORS.searchTooSlow,
+        ...(docs.hasSearch === true ? [ERRORS.searchTooSlow] : []),
       ),
     ),
 

@@ -24,7 +24,7 @@ const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 const RESPONSIVE = 250;
 
 const TOO_SLOW =
-  'the search takes too long: search for a longer or rarer text, or filter by tag as well';
+  'the search takes too long: search for a longer or rarer text, or use another filter as well';
 
 /** A filter for each parameter of a query besides `limit` and `after`. */
 export type Filters<Query> = {

@@ -41,6 +41,8 @@ export interface ResourceDocs {
     /** Further failures of a removal. */
     readonly removal?: readonly ErrorKind[];
   };
+  /** Whether a filter of the list searches in text (`isSearch`), and so can take too long. */
+  readonly hasSearch?: boolean;
   readonly examples: Examples<StoredExample>;
   /** The id of the example that is replaced, changed and removed. */
   readonly changed: number;

@@ -39,7 +39,7 @@ describe('a search by name', () => {
     await storeSlowNames(service);
     expect(await search(SLOW)).toMatchObject({
       status: 400,
-      text: '{"error":40005,"message":"the search takes too long: search for a longer or rarer text, or filter by tag as well"}',
+      text: '{"error":40005,"message":"the search takes too long: search for a longer or rarer text, or use another filter as well"}',
     });
   });
 
