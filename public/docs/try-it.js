@@ -21,10 +21,12 @@ async function send(form) {
   const sending = new AbortController();
   submit.disabled = true;
   cancel.hidden = false;
-  cancel.addEventListener('click', () => sending.abort(), { once: true });
+  const ended = new AbortController();
+  cancel.addEventListener('click', () => sending.abort(), { signal: ended.signal });
   try {
     await showAnswer(form, requestOf(form), sending);
   } finally {
+    ended.abort();
     submit.disabled = false;
     cancel.hidden = true;
   }

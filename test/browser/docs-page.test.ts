@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import type { Browser, Locator, Page, Request } from 'playwright-core';
+import type { APIResponse, Browser, Locator, Page, Request } from 'playwright-core';
 import { parse, stringify } from 'lossless-json';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { EXAMPLE } from '../support/application.js';
 import { RESOURCES } from '../support/resources.js';
 import { authorize, enterToken, forgetToken, launchBrowser, openDocs } from '../support/browser.js';
@@ -57,23 +57,28 @@ interface LiveAnswer {
 
 /** Presses Send, and reads what the page shows of the answer. */
 async function send(page: Page, form: Locator): Promise<LiveAnswer> {
-  const [response] = await Promise.all([
-    page.waitForResponse((candidate) => candidate.request().resourceType() === 'fetch'),
-    form.getByRole('button', { name: 'Send' }).click(),
-  ]);
-  const isEmpty = [204, 304].includes(response.status());
-  // Chromium does not keep the bodies of all requests. Then only what the page shows can be compared.
-  const body = isEmpty ? '' : await response.text().catch(() => undefined);
+  // Chromium does not keep the bodies of all answers, so this one is read on its way to the page.
+  const answers: APIResponse[] = [];
+  await page.route(
+    () => true,
+    async (route) => {
+      const response = await route.fetch();
+      answers.push(response);
+      await route.fulfill({ response });
+    },
+    { times: 1 },
+  );
+  await form.getByRole('button', { name: 'Send' }).click();
+  const response = await vi.waitUntil(() => answers[0], 20_000);
   const live = form.locator('.live-response');
-  const id = await response.headerValue('x-request-id');
+  const id = response.headers()['x-request-id'];
   const headers = live.locator('.live-headers', { hasText: `x-request-id: ${id}` });
   await headers.waitFor({ state: 'attached' });
   await form.locator('[type="submit"]:enabled').waitFor();
-  const shown = (await live.locator('.answer-body code').textContent()) ?? '';
   return {
     status: (await live.locator('.status').innerText()).slice(0, 3),
-    body: shown,
-    sent: body ?? shown,
+    body: (await live.locator('.answer-body code').textContent()) ?? '',
+    sent: await response.text(),
     // A copy has the token in place of the dots.
     curl: ((await live.locator('.curl-command code').textContent()) ?? '').replace(
       '••••••••',
