@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { BUILD } from '../src/observability/build.js';
 import type { Tracer } from '../src/observability/tracer.js';
 import { createLogger } from '../src/observability/logger.js';
 import { Collector } from './support/collector.js';
@@ -77,7 +78,7 @@ describe('traces', () => {
       },
       resource: {
         'service.name': 'plant-store',
-        'service.version': '1.0.0',
+        'service.version': BUILD.version,
         'deployment.environment.name': 'test',
       },
     });

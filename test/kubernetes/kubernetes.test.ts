@@ -10,6 +10,7 @@ import { readConfig, VARIABLES } from '../../src/config/config.js';
 import type { Config } from '../../src/config/config.js';
 import { STARTUP_LIMITS } from '../../src/database/connect.js';
 import { LAST_CALL } from '../../src/http/server/drain.js';
+import { BUILD } from '../../src/observability/build.js';
 import { SHUTDOWN_LIMITS } from '../../src/service.js';
 import { containerOf, read, render } from './manifests.js';
 import type { Labels, Manifests } from './manifests.js';
@@ -448,17 +449,18 @@ const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
 
 describe('a release', () => {
   it('is a single value in the overlay', async () => {
-    const newTag = '1.1.0-rc.1';
+    const newTag = '1.2.0-rc.1';
     const next = await render('production', (kustomization) => {
       kustomization.setIn(['images', 0, 'newName'], 'localhost:5000/team/plant-store');
       kustomization.setIn(['images', 0, 'newTag'], newTag);
     });
     const text = JSON.stringify(next.all);
-    expect(text).not.toContain('1.0.0');
+    expect(JSON.stringify(rendered.production.all)).toContain(`plant-store:${BUILD.version}"`);
+    expect(text).not.toContain(BUILD.version);
     const now = rendered.production;
     const former = JSON.stringify(now.all)
       .replaceAll('registry.example.com/', 'localhost:5000/team/')
-      .replaceAll('1.0.0', newTag)
+      .replaceAll(BUILD.version, newTag)
       .replaceAll(now.one('Job').metadata!.name!, next.one('Job').metadata!.name!);
     expect(text).toBe(former);
   });
