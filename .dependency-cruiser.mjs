@@ -6,13 +6,13 @@ const FRAMEWORK = [
   'config',
   'observability',
   'json',
+  'database',
+  'auth',
   'http/answers',
   'http/errors',
   'http/body',
   'http/server',
   'management',
-  'auth',
-  'database',
   'resources',
 ];
 

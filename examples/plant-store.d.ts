@@ -122,6 +122,7 @@ export interface components {
              *     - 40100: the request needs a bearer token in its Authorization header
              *     - 40101: the bearer token is not valid
              *     - 40102: the bearer token has expired
+             *     - 40300: the token lacks the scope of the operation
              *     - 40400: the path does not exist
              *     - 40401: there is no plant with this id
              *     - 40500: the method is not allowed for this path
@@ -327,6 +328,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 40800: the request timed out before it was complete */
             408: {
                 headers: {
@@ -483,6 +497,19 @@ export interface operations {
              *     40102: the bearer token has expired
              */
             401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
                 headers: {
                     /** @description Why the credentials were refused (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
@@ -685,6 +712,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 40800: the request timed out before it was complete */
             408: {
                 headers: {
@@ -853,6 +893,19 @@ export interface operations {
              *     40102: the bearer token has expired
              */
             401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
                 headers: {
                     /** @description Why the credentials were refused (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
@@ -1057,6 +1110,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 40401: there is no plant with this id */
             404: {
                 headers: {
@@ -1229,6 +1295,19 @@ export interface operations {
              *     40102: the bearer token has expired
              */
             401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
                 headers: {
                     /** @description Why the credentials were refused (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
@@ -1447,6 +1526,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 40401: there is no plant with this id */
             404: {
                 headers: {
@@ -1633,6 +1725,19 @@ export interface operations {
              *     40102: the bearer token has expired
              */
             401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
                 headers: {
                     /** @description Why the credentials were refused (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;

@@ -2,70 +2,142 @@ import type { ExecutionContext } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AuthGuard } from '../src/auth/auth.guard.js';
+import type { Principal } from '../src/auth/principal.js';
+import { InsufficientScopeError, RefusedError } from '../src/auth/refusal.js';
+import { REQUIRED_SCOPE } from '../src/auth/require-scope.decorator.js';
 import { TOKEN_VERIFIERS } from '../src/auth/token-verifier.js';
 import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
+import { Metrics } from '../src/observability/metrics.js';
 
-const first = { verify: vi.fn<(token: string) => boolean>() };
-const second = { verify: vi.fn<(token: string) => Promise<boolean>>() };
+const OPERATOR: Principal = { kind: 'static-token', id: 'operator', scopes: 'all' };
+const READER: Principal = { kind: 'jwt', id: 'reader', scopes: new Set(['plants:read']) };
+
+const first = { verify: vi.fn<(token: string) => Principal | undefined>() };
+const second = { verify: vi.fn<(token: string) => Promise<Principal | undefined>>() };
 let guard: AuthGuard;
+let metrics: Metrics;
+
+class Routes {
+  @REQUIRED_SCOPE('plants:read')
+  read(): void {}
+
+  @REQUIRED_SCOPE('plants:write')
+  write(): void {}
+}
 
 beforeAll(async () => {
   const module = await Test.createTestingModule({
-    providers: [AuthGuard, { provide: TOKEN_VERIFIERS, useValue: [first, second] }],
+    providers: [AuthGuard, Metrics, { provide: TOKEN_VERIFIERS, useValue: [first, second] }],
   }).compile();
   guard = module.get(AuthGuard);
+  metrics = module.get(Metrics);
 });
 
 beforeEach(() => {
-  first.verify.mockReset().mockReturnValue(false);
-  second.verify.mockReset().mockResolvedValue(false);
+  first.verify.mockReset().mockReturnValue(undefined);
+  second.verify.mockReset().mockResolvedValue(undefined);
 });
 
-/** A request with these Authorization header fields. */
-function request(...credentials: readonly string[]): ExecutionContext {
-  const received = {
+interface Received {
+  readonly headersDistinct: { readonly authorization?: readonly string[] };
+  readonly principal?: Principal;
+  readonly refusal?: string;
+}
+
+/** A request with these Authorization header fields, for a route. */
+function request(credentials: readonly string[], route: keyof Routes = 'read') {
+  const received: Received = {
     headersDistinct: credentials.length === 0 ? {} : { authorization: credentials },
   };
-  return {
+  const context = {
+    getHandler: () => Routes.prototype[route],
     switchToHttp: () => ({ getRequest: () => received }),
   } as unknown as ExecutionContext;
+  return { received, context };
+}
+
+async function refusalOf(context: ExecutionContext): Promise<unknown> {
+  return (async () => guard.canActivate(context))().then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
 }
 
 describe('the guard', () => {
-  it('accepts synchronously a token that the first verifier accepts', () => {
-    first.verify.mockReturnValue(true);
-    expect(guard.canActivate(request('Bearer abc'))).toBe(true);
+  it('accepts synchronously a token that the first verifier knows, and notes whose it is', () => {
+    first.verify.mockReturnValue(OPERATOR);
+    const { context, received } = request(['Bearer abc']);
+    expect(guard.canActivate(context)).toBe(true);
+    expect(received.principal).toBe(OPERATOR);
     expect(first.verify).toHaveBeenCalledWith('abc');
     expect(second.verify).not.toHaveBeenCalled();
   });
 
-  it('asks the next verifier if the first does not accept the token', async () => {
-    second.verify.mockResolvedValue(true);
-    await expect(guard.canActivate(request('bearer abc'))).resolves.toBe(true);
+  it('asks the next verifier if the first does not know the token', async () => {
+    second.verify.mockResolvedValue(READER);
+    const { context, received } = request(['bearer abc']);
+    await expect(guard.canActivate(context)).resolves.toBe(true);
+    expect(received.principal).toBe(READER);
   });
 
-  it('refuses a token that no verifier accepts', async () => {
-    await expect(guard.canActivate(request('Bearer abc'))).rejects.toMatchObject({
-      kind: ERRORS.tokenNotValid,
+  it('refuses a token that no verifier knows, and notes why', async () => {
+    const { context, received } = request(['Bearer abc']);
+    expect(await refusalOf(context)).toMatchObject({ kind: ERRORS.tokenNotValid });
+    expect(received).toMatchObject({ refusal: 'unknown-token' });
+    expect(received.principal).toBeUndefined();
+  });
+
+  it.each(['read', 'write'] as const)(
+    'lets a principal with all scopes call a route that needs one to %s',
+    (route) => {
+      first.verify.mockReturnValue(OPERATOR);
+      expect(guard.canActivate(request(['Bearer abc'], route).context)).toBe(true);
+    },
+  );
+
+  it.each([
+    ['at once', () => void first.verify.mockReturnValue(READER)],
+    ['later', () => void second.verify.mockResolvedValue(READER)],
+  ])('refuses a principal without the scope of the route that is known %s', async (_, know) => {
+    know();
+    const { context, received } = request(['Bearer abc'], 'write');
+    const failure = await refusalOf(context);
+    expect(failure).toBeInstanceOf(InsufficientScopeError);
+    expect(failure).toMatchObject({
+      kind: ERRORS.scopeMissing,
+      scope: 'plants:write',
+      message: 'the operation needs the scope plants:write',
     });
+    expect(received).toMatchObject({ refusal: 'scope', principal: READER });
+  });
+
+  it('counts each refusal once, by its reason', async () => {
+    const count = async () =>
+      Number(/_credentials_total\{reason="scope"\} (\d+)/.exec(await metrics.text())?.[1]);
+    const before = await count();
+    first.verify.mockReturnValue(READER);
+    await refusalOf(request(['Bearer abc'], 'write').context);
+    expect(await count()).toBe(before + 1);
   });
 
   it('passes on the failure of a verifier', async () => {
     const outage = new PlantStoreError(ERRORS.tokenIssuerUnavailable);
     second.verify.mockRejectedValue(outage);
-    await expect(guard.canActivate(request('Bearer abc'))).rejects.toBe(outage);
+    const { context, received } = request(['Bearer abc']);
+    expect(await refusalOf(context)).toBe(outage);
+    expect(received.refusal).toBeUndefined();
   });
 
   it.each([
-    ['no credentials', [], ERRORS.noCredentials],
-    ['another scheme', ['Basic abc'], ERRORS.noCredentials],
-    ['no token', ['Bearer'], ERRORS.tokenNotValid],
-    ['two headers', ['Bearer abc', 'Bearer abc'], ERRORS.tokenNotValid],
-  ])('asks no verifier about %s', (_, credentials, kind) => {
-    expect(() => guard.canActivate(request(...credentials))).toThrow(
-      expect.objectContaining({ kind }) as Error,
-    );
+    ['no credentials', [], ERRORS.noCredentials, 'no-credentials'],
+    ['another scheme', ['Basic abc'], ERRORS.noCredentials, 'no-credentials'],
+    ['no token', ['Bearer'], ERRORS.tokenNotValid, 'malformed'],
+    ['two headers', ['Bearer abc', 'Bearer abc'], ERRORS.tokenNotValid, 'several-headers'],
+  ])('asks no verifier about %s', async (_, credentials, kind, refusal) => {
+    const failure = await refusalOf(request(credentials).context);
+    expect(failure).toBeInstanceOf(RefusedError);
+    expect(failure).toMatchObject({ kind, refusal });
     expect(first.verify).not.toHaveBeenCalled();
   });
 });

@@ -110,6 +110,11 @@ describe('the configuration', () => {
       ['http://id.example/keys', 'keys'],
     ],
     [
+      'AUTH_JWT_DEFAULT_SCOPES',
+      ['plants:read', ' plants:read  gardens:write ', 'none'],
+      ['plants', 'plants:delete', 'plants:read,plants:write', 'none plants:read', 'Plants:read'],
+    ],
+    [
       'PUBLIC_BASE_URL',
       ['https://shop.example.com/api', 'http://localhost:3000/'],
       [

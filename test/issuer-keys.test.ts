@@ -7,6 +7,7 @@ import { ERRORS } from '../src/errors/common-errors.js';
 import { ISSUER_TIMES, IssuerKeys } from '../src/auth/issuer-keys.js';
 import type { IssuerTimes } from '../src/auth/issuer-keys.js';
 import { JwtVerifier } from '../src/auth/jwt.verifier.js';
+import { RefusedError } from '../src/auth/refusal.js';
 import { Metrics } from '../src/observability/metrics.js';
 import {
   AUDIENCE,
@@ -52,8 +53,21 @@ function verifierWith(times: Partial<IssuerTimes> = {}) {
     ...ISSUER_TIMES,
     ...times,
   });
-  const verifier = new JwtVerifier({ issuer: url, audience: AUDIENCE }, issuerKeys);
-  return { verify: async (token: string) => verifier.verify(token) };
+  const verifier = new JwtVerifier(
+    { issuer: url, audience: AUDIENCE, defaultScopes: [] },
+    issuerKeys,
+  );
+  return {
+    /** Whether the token is valid. */
+    verify: async (token: string): Promise<boolean> => {
+      try {
+        return (await verifier.verify(token)) !== undefined;
+      } catch (error) {
+        if (error instanceof RefusedError && error.kind === ERRORS.tokenNotValid) return false;
+        throw error;
+      }
+    },
+  };
 }
 
 function hundred<T>(make: (index: number) => T): T[] {
@@ -107,6 +121,42 @@ async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> 
     clearTimeout(timer);
   }
 }
+
+describe('a token without the id of its key', () => {
+  const header = { kid: undefined };
+
+  it('is verified with each key that fits, as long as a rotation publishes two', async () => {
+    const former = issuer.key;
+    await issuer.rotate();
+    issuer.keys = [former.jwk, issuer.key.jwk];
+    const verifier = verifierWith();
+    expect(await verifier.verify(await issuer.token({}, { header }))).toBe(true);
+    expect(await verifier.verify(await issuer.token({}, { key: former, header }))).toBe(true);
+    const stranger = await newKey('ES256');
+    expect(await verifier.verify(await issuer.token({}, { key: stranger, header }))).toBe(false);
+    const other = await issuer.token({ aud: 'another' }, { key: former, header });
+    expect(await verifier.verify(other)).toBe(false);
+  });
+
+  it('is verified with a key that was published after the last fetch', async () => {
+    const verifier = verifierWith();
+    expect(await verifier.verify(await issuer.token({}, { header }))).toBe(true);
+    await issuer.rotate();
+    expect(await verifier.verify(await issuer.token({}, { header }))).toBe(true);
+    expect(issuer.asked('keys')).toBe(2);
+  });
+
+  it('makes the keys be fetched seldom, however many tokens have a wrong signature', async () => {
+    const verifier = verifierWith();
+    expect(await verifier.verify(await issuer.token({}, { header }))).toBe(true);
+    const key = await newKey('ES256');
+    const tokens = await Promise.all(
+      hundred((index) => issuer.token({ jti: index }, { key, header })),
+    );
+    for (const token of tokens) expect(await verifier.verify(token)).toBe(false);
+    expect(issuer.asked('keys')).toBe(2);
+  });
+});
 
 describe.each(DOCUMENTS)('an issuer that, asked for its %s,', (document) => {
   it.each(Object.entries(ISSUER_FAULTS))(

@@ -458,7 +458,9 @@ describe.concurrent('a start with DATABASE_URL', () => {
       expect.stringMatching(/^the database is up to date applied=\["CreatePlants1763683200000"/),
       expect.stringMatching(/^listening on http:\/\/127\.0\.0\.1:\d+, docs on http:\S+$/),
       expect.stringMatching(/^POST \/plants 200 \d+\.\d ms$/),
-      expect.stringMatching(/^POST \/plants 400 40009 \d+\.\d ms requestId=[\w-]{36}$/),
+      expect.stringMatching(
+        /^POST \/plants 400 40009 \d+\.\d ms requestId=[\w-]{36} principalKind=static-token principalId=AUTH_TOKEN$/,
+      ),
       'shutting down',
       'stopped',
     ]);

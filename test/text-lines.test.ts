@@ -20,12 +20,16 @@ describe('a log in text', () => {
       log.info({ ...request, route: '/plants', status: 200 }, 'request');
       log.info({ ...request, route: '/plants', status: 400, error: 40009 }, 'request');
       log.info({ ...request, route: undefined, status: 404, error: 40400 }, 'request');
+      const principal = { principalKind: 'jwt', principalId: 'Jo Bloggs', refusal: 'scope' };
+      const refused = { ...request, ...principal, status: 403, error: 40300 };
+      log.info({ ...refused, route: '/plants' }, 'request');
       log.info({ ...request, route: '/plants' }, 'request abandoned by the client');
     });
     expect(afterTheTime(lines)).toEqual([
       '> POST /plants 200 2.7 ms',
       '> POST /plants 400 40009 2.7 ms requestId=r',
       '> POST - 404 40400 2.7 ms requestId=r',
+      '> POST /plants 403 40300 2.7 ms requestId=r principalKind=jwt principalId="Jo Bloggs" refusal=scope',
       '> POST /plants abandoned 2.7 ms',
     ]);
   });

@@ -11,6 +11,7 @@ import {
   Query,
 } from '@nestjs/common';
 import type { StreamableFile } from '@nestjs/common';
+import { RequireScope } from '../../src/auth/require-scope.decorator.js';
 import { ClientGone } from '../../src/http/answers/client-gone.js';
 import type { Precondition } from '../../src/http/answers/entity-tag.js';
 import type { Page } from '../../src/http/answers/page.js';
@@ -41,12 +42,14 @@ export class GardensController {
 
   @Post()
   @HttpCode(200)
+  @RequireScope('gardens:write')
   @API.create
   create(@Body() garden: NewGardenDto): Promise<StoredGardenDto> {
     return this.gardens.create(garden);
   }
 
   @Get()
+  @RequireScope('gardens:read')
   @API.list
   list(@Query() query: ListGardensDto): Promise<Page<ListGardensDto>> {
     return this.gardens.list(query);
@@ -54,6 +57,7 @@ export class GardensController {
 
   @Post('import')
   @HttpCode(200)
+  @RequireScope('gardens:write')
   @API.import
   import(
     @Query() _query: NoParametersDto,
@@ -64,12 +68,14 @@ export class GardensController {
   }
 
   @Get('export')
+  @RequireScope('gardens:read')
   @API.export
   export(@Query() query: ExportGardensDto, @ClientGone() clientGone: AbortSignal): StreamableFile {
     return new LinesFile(this.gardens.export(query, clientGone), false);
   }
 
   @Get(':id')
+  @RequireScope('gardens:read')
   @API.get
   async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<StoredGardenDto>> {
     return new Representation(await this.gardens.get(id));
@@ -77,6 +83,7 @@ export class GardensController {
 
   // #region plants
   @Get(':id/plant')
+  @RequireScope('plants:read')
   @ApiGetPlantOfGarden()
   getPlant(@Param('id', Int64Pipe) id: bigint): Promise<StoredPlantDto> {
     return this.gardens.getPlant(id);
@@ -84,6 +91,7 @@ export class GardensController {
 
   // #endregion
   @Put(':id')
+  @RequireScope('gardens:write')
   @API.replace
   async replace(
     @Param('id', Int64Pipe) id: bigint,
@@ -94,6 +102,7 @@ export class GardensController {
   }
 
   @Patch(':id')
+  @RequireScope('gardens:write')
   @API.patch
   async patch(
     @Param('id', Int64Pipe) id: bigint,
@@ -105,6 +114,7 @@ export class GardensController {
 
   @Delete(':id')
   @HttpCode(204)
+  @RequireScope('gardens:write')
   @API.remove
   remove(
     @Param('id', Int64Pipe) id: bigint,

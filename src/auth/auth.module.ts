@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
+import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
@@ -8,12 +8,20 @@ import { Metrics } from '../observability/metrics.js';
 import { AuthGuard } from './auth.guard.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { JwtVerifier } from './jwt.verifier.js';
+import { ScopeCheck } from './scope-check.js';
 import { StaticTokenVerifier } from './static-token.verifier.js';
 import { TOKEN_VERIFIERS } from './token-verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
+/** Until release 1.1.0, each valid JWT was permitted everything. */
+const NO_DEFAULT_SCOPES =
+  'AUTH_JWT_DEFAULT_SCOPES is not set: a JWT without a claim "scope" or "scp" is refused with 403. ' +
+  'Set it to the scopes of such tokens, for example "plants:read plants:write", or to "none"';
+
 @Module({
+  imports: [DiscoveryModule],
   providers: [
+    ScopeCheck,
     { provide: IssuerKeys, inject: [CONFIG, LOGGER, Metrics], useFactory: issuerKeys },
     { provide: TOKEN_VERIFIERS, inject: [CONFIG, IssuerKeys], useFactory: verifiers },
     { provide: APP_GUARD, useClass: AuthGuard },
@@ -22,7 +30,9 @@ import type { TokenVerifier } from './token-verifier.js';
 export class AuthModule {}
 
 function issuerKeys({ auth }: Config, logger: Logger, metrics: Metrics): IssuerKeys | undefined {
-  return auth.jwt && new IssuerKeys(auth.jwt, logger, metrics);
+  if (auth.jwt === undefined) return undefined;
+  if (auth.jwt.defaultScopes === undefined) logger.warn(NO_DEFAULT_SCOPES);
+  return new IssuerKeys(auth.jwt, logger, metrics);
 }
 
 function verifiers({ auth }: Config, keys: IssuerKeys | undefined): readonly TokenVerifier[] {

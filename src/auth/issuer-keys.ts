@@ -1,5 +1,5 @@
 import type { OnModuleDestroy } from '@nestjs/common';
-import { createLocalJWKSet, errors } from 'jose';
+import { createLocalJWKSet } from 'jose';
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
@@ -10,6 +10,7 @@ import { describeFailure } from '../observability/describe-failure.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Metrics } from '../observability/metrics.js';
 import { fetchDocument } from './fetch-document.js';
+import type { Principal } from './principal.js';
 
 /** Timeouts and intervals of requests to the issuer, in milliseconds. */
 export const ISSUER_TIMES = {
@@ -36,8 +37,11 @@ const MAX_REMEMBERED = 10_000;
 export interface KeySet {
   readonly find: JWTVerifyGetKey;
   readonly fetchedAt: number;
-  /** The claim `exp` of the tokens that the only verifier of these keys has accepted, by their digest. */
-  readonly remembered: LRUCache<string, number>;
+  /** The tokens that the only verifier of these keys has accepted, by their digest. `expires` is the claim `exp`. */
+  readonly remembered: LRUCache<
+    string,
+    { readonly principal: Principal; readonly expires: number }
+  >;
 }
 
 /**
@@ -73,20 +77,21 @@ export class IssuerKeys implements OnModuleDestroy {
   }
 
   /**
-   * Finds the key that a token names.
+   * The keys, fetched if there are none.
    *
    * @throws PlantStoreError `token-issuer-unavailable` when the keys cannot be fetched
-   * @throws JOSEError when the issuer has no such key
    */
-  async find(...token: Parameters<JWTVerifyGetKey>) {
-    const keys = this.current ?? (await this.fetch());
-    try {
-      return { keys, key: await keys.find(...token) };
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey && this.mayRefetch())) throw error;
-    }
-    const newer = await this.fetch();
-    return { keys: newer, key: await newer.find(...token) };
+  async get(): Promise<KeySet> {
+    return this.current ?? (await this.fetch());
+  }
+
+  /**
+   * Fetches the keys for a token whose key is not among them, unless they were fetched for that reason just now.
+   *
+   * @throws PlantStoreError `token-issuer-unavailable` when the keys cannot be fetched
+   */
+  async newer(): Promise<KeySet | undefined> {
+    return this.mayRefetch() ? this.fetch() : undefined;
   }
 
   onModuleDestroy(): void {

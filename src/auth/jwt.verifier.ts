@@ -1,9 +1,14 @@
 import { hash } from 'node:crypto';
-import { errors, jwtVerify } from 'jose';
-import type { JWTVerifyGetKey } from 'jose';
+import { decodeProtectedHeader, errors, jwtVerify } from 'jose';
+import type { JWTVerifyGetKey, JWTVerifyOptions, JWTVerifyResult } from 'jose';
+import type { JwtConfig } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { IssuerKeys, KeySet } from './issuer-keys.js';
+import { principalOf } from './jwt-principal.js';
+import type { Principal } from './principal.js';
+import { RefusedError } from './refusal.js';
+import type { Refusal } from './refusal.js';
 import type { TokenVerifier } from './token-verifier.js';
 
 /** Asymmetric signatures only: a public key must never be used as the secret of an HMAC (RFC 8725, section 3.1). */
@@ -12,47 +17,113 @@ const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 /** JWT types of access tokens (RFC 9068, section 2.1). Other types, such as ID tokens, are refused (RFC 8725, section 3.11). */
 const TYPES = new Set(['jwt', 'application/jwt', 'at+jwt', 'application/at+jwt']);
 
+/** Claims whose check can fail, by the reason for the log. */
+const CLAIMS: Readonly<Record<string, Refusal>> = {
+  iss: 'issuer',
+  aud: 'audience',
+  nbf: 'not-yet-valid',
+};
+
 /** Verifies JWTs of one issuer for one audience. */
 export class JwtVerifier implements TokenVerifier {
   constructor(
-    private readonly expected: { readonly issuer: string; readonly audience: string },
+    private readonly expected: Pick<JwtConfig, 'issuer' | 'audience' | 'defaultScopes'>,
     private readonly keys: IssuerKeys,
   ) {}
 
-  verify(token: string): Promise<boolean> | boolean {
+  verify(token: string): Principal | undefined | Promise<Principal> {
     const digest = hash('sha256', token, 'base64');
-    const expires = this.keys.current?.remembered.get(digest);
+    const remembered = this.keys.current?.remembered.get(digest);
     // RFC 7519, section 4.1.4
-    if (expires !== undefined && expires > Math.floor(Date.now() / 1_000)) return true;
-    return this.check(token, digest);
+    if (remembered !== undefined && remembered.expires > Math.floor(Date.now() / 1_000)) {
+      return remembered.principal;
+    }
+    // Base64url without padding (RFC 7515, section 2). The library is less strict.
+    return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? this.check(token, digest) : undefined;
   }
 
-  private async check(token: string, digest: string): Promise<boolean> {
-    // Base64url without padding (RFC 7515, section 2). The library is less strict.
-    if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return false;
+  private async check(token: string, digest: string): Promise<Principal> {
     try {
-      let keys: KeySet | undefined;
-      const find: JWTVerifyGetKey = async (...header) => {
-        const found = await this.keys.find(...header);
-        keys = found.keys;
-        return found.key;
-      };
-      const { protectedHeader, payload } = await jwtVerify(token, find, {
-        issuer: this.expected.issuer,
-        audience: this.expected.audience,
-        algorithms: ALGORITHMS,
-        requiredClaims: ['exp'],
-      });
+      const { keys, verified } = await this.verifyWithKeys(token);
+      const { protectedHeader, payload } = verified;
       const { typ } = protectedHeader;
-      const isAccessToken =
-        typ === undefined || (typeof typ === 'string' && TYPES.has(typ.toLowerCase()));
-      if (isAccessToken) keys?.remembered.set(digest, Number(payload.exp));
-      return isAccessToken;
+      // RFC 7515, section 4.1.9: a media type, whose case does not matter.
+      if (typ !== undefined && !(typeof typ === 'string' && TYPES.has(typ.toLowerCase()))) {
+        throw new RefusedError('token-type');
+      }
+      const principal = principalOf(payload, this.expected.defaultScopes ?? []);
+      keys.remembered.set(digest, { principal, expires: Number(payload.exp) });
+      return principal;
     } catch (error) {
       if (error instanceof PlantStoreError) throw error;
-      if (error instanceof errors.JWTExpired) throw new PlantStoreError(ERRORS.tokenExpired);
-      // Every other error refuses the token. The library throws, for example, a TypeError for weak keys.
-      return false;
+      throw refused(error);
     }
   }
+
+  /** With the keys that are known, and if these lack the key of the token, with the newest ones. */
+  private async verifyWithKeys(
+    token: string,
+  ): Promise<{ keys: KeySet; verified: JWTVerifyResult }> {
+    let keys: KeySet | undefined;
+    const find: JWTVerifyGetKey = async (...header) => {
+      keys ??= await this.keys.get();
+      return keys.find(...header);
+    };
+    try {
+      const verified = await verifyJwt(token, find, this.options);
+      return { keys: keys!, verified };
+    } catch (error) {
+      if (!mayHaveNewKey(token, error)) throw error;
+      const newer = await this.keys.newer();
+      if (newer === undefined) throw error;
+      return { keys: newer, verified: await verifyJwt(token, newer.find, this.options) };
+    }
+  }
+
+  private get options(): JWTVerifyOptions {
+    const { issuer, audience } = this.expected;
+    return { issuer, audience, algorithms: ALGORITHMS, requiredClaims: ['exp'] };
+  }
+}
+
+/** A token without a key id may fit several keys, in every rotation. Then each of them is tried. */
+async function verifyJwt(
+  token: string,
+  find: JWTVerifyGetKey,
+  options: JWTVerifyOptions,
+): Promise<JWTVerifyResult> {
+  try {
+    return await jwtVerify(token, find, options);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    for await (const key of error) {
+      try {
+        return await jwtVerify(token, key, options);
+      } catch (failure) {
+        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+      }
+    }
+    throw new errors.JWSSignatureVerificationFailed();
+  }
+}
+
+/** Whether the issuer may have published the key of the token since the last fetch. */
+function mayHaveNewKey(token: string, error: unknown): boolean {
+  if (error instanceof errors.JWKSNoMatchingKey) return true;
+  return (
+    error instanceof errors.JWSSignatureVerificationFailed &&
+    decodeProtectedHeader(token).kid === undefined
+  );
+}
+
+/** Every error refuses the token. The library throws, for example, a TypeError for weak keys. */
+function refused(error: unknown): RefusedError {
+  if (error instanceof errors.JWTExpired) return new RefusedError('expired', ERRORS.tokenExpired);
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return new RefusedError(CLAIMS[error.claim] ?? 'claims');
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed) return new RefusedError('signature');
+  if (error instanceof errors.JWKSNoMatchingKey) return new RefusedError('unknown-key');
+  if (error instanceof errors.JOSEAlgNotAllowed) return new RefusedError('algorithm');
+  return new RefusedError('malformed');
 }

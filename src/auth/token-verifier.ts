@@ -1,12 +1,16 @@
+import type { Principal } from './principal.js';
+
 /** Verifies one kind of bearer token. */
 export interface TokenVerifier {
   /**
-   * Whether the token is valid.
+   * Tells whom a token stands for.
    *
    * @param token what the client sent, whose syntax nothing has checked
-   * @throws PlantStoreError `token-expired`, or `token-issuer-unavailable` if the token cannot be verified
+   * @returns `undefined` if the token is of another kind
+   * @throws RefusedError if the token is of this kind, but not valid
+   * @throws PlantStoreError `token-issuer-unavailable` if the token cannot be verified
    */
-  verify(token: string): Promise<boolean> | boolean;
+  verify(token: string): Principal | undefined | Promise<Principal | undefined>;
 }
 
 /** Injection token of the list of verifiers. */

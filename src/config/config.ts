@@ -11,6 +11,7 @@ import {
   oneOf,
   origins,
   publicUrl,
+  scopes,
   secureUrl,
   text,
   trustedProxies,
@@ -70,6 +71,10 @@ export const VARIABLES = {
   AUTH_JWT_JWKS_URI: {
     parse: secureUrl,
     rule: 'an https URL (http on loopback only) without fragment',
+  },
+  AUTH_JWT_DEFAULT_SCOPES: {
+    parse: scopes,
+    rule: 'scopes such as plants:read, separated by spaces, or none',
   },
   PUBLIC_BASE_URL: {
     parse: publicUrl,
@@ -154,7 +159,13 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
       jwt:
         issuer === undefined || audience === undefined
           ? undefined
-          : ({ issuer, audience, jwksUri: value.AUTH_JWT_JWKS_URI } as const),
+          : ({
+              issuer,
+              audience,
+              jwksUri: value.AUTH_JWT_JWKS_URI,
+              /** Of a token without a claim about scopes. `undefined`: none, and nobody has decided it. */
+              defaultScopes: value.AUTH_JWT_DEFAULT_SCOPES,
+            } as const),
     },
     logLevel: value.LOG_LEVEL,
     /** `undefined`: text if standard output is a terminal, otherwise JSON. */
@@ -217,7 +228,11 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
   if (isSet('AUTH_JWT_ISSUER') && !isSet('AUTH_JWT_AUDIENCE')) {
     mistakes.push('AUTH_JWT_AUDIENCE must be set when AUTH_JWT_ISSUER is');
   }
-  for (const name of ['AUTH_JWT_AUDIENCE', 'AUTH_JWT_JWKS_URI'] as const) {
+  for (const name of [
+    'AUTH_JWT_AUDIENCE',
+    'AUTH_JWT_JWKS_URI',
+    'AUTH_JWT_DEFAULT_SCOPES',
+  ] as const) {
     if (isSet(name) && !isSet('AUTH_JWT_ISSUER')) mistakes.push(`${name} needs AUTH_JWT_ISSUER`);
   }
   if (

@@ -42,6 +42,15 @@ export function staticToken(raw: string): string | undefined {
   return raw.length >= 32 && B64TOKEN.test(raw) ? raw : undefined;
 }
 
+/** Scopes separated by spaces (RFC 6749, section 3.3). No scope can have the name `none`. */
+export function scopes(raw: string): readonly string[] | undefined {
+  const list = raw.split(' ').filter((scope) => scope !== '');
+  if (list.length === 1 && list[0] === 'none') return [];
+  return list.length > 0 && list.every((scope) => /^[a-z-]+:(read|write)$/.test(scope))
+    ? list
+    : undefined;
+}
+
 /** Returns text, because issuers are compared character by character (OpenID Connect Discovery, section 4.3). */
 export function issuerUrl(raw: string): string | undefined {
   return secureUrl(raw)?.search === '' ? raw : undefined;

@@ -45,6 +45,12 @@ export const ERRORS = defineErrors([0, 19], {
     challenge: 'error="invalid_token", error_description="the token has expired"',
     remedy: 'Get a new token',
   },
+  scopeMissing: {
+    number: 40300,
+    message: 'the token lacks the scope of the operation',
+    challenge: 'error="insufficient_scope", error_description="the token lacks the scope"',
+    remedy: 'Use a token with the scope that the message names',
+  },
   noSuchPath: {
     number: 40400,
     message: 'the path does not exist',

@@ -1,3 +1,5 @@
+import type { Principal } from '../auth/principal.js';
+import type { Refusal } from '../auth/refusal.js';
 import type { PlantStoreError } from '../errors/plant-store.error.js';
 
 declare global {
@@ -5,8 +7,10 @@ declare global {
     interface Request {
       /** Identifies the request in the log and in the answer. */
       id: string;
-      /** Set by the guard. A client with a valid token gets more time to read the refusal of a long body. */
-      isAuthenticated?: boolean;
+      /** Set by the guard if the token is valid. Such a client gets more time to read the refusal of a long body. */
+      principal?: Principal;
+      /** Why the guard refused the request. */
+      refusal?: Refusal;
       /** Ends the reading of the body with a failure, which the handler answers. Set while the body is read. */
       failBody?: ((failure: PlantStoreError) => void) | undefined;
       /** Set when the whole body was read at once. Node has not noticed its end by then. */

@@ -89,6 +89,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  private readonly refusedCredentials = new Counter({
+    name: 'plant_store_refused_credentials_total',
+    help: 'Requests that were refused because of their credentials, by reason.',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
     // Every series starts at zero: a rate would not count the first increment of a new series.
@@ -125,6 +132,15 @@ export class Metrics {
   /** Counts an Error answer. */
   recordRefusal(error: number): void {
     this.refusals.inc({ error });
+  }
+
+  /** Starts the series of these reasons at zero. */
+  expectRefusedCredentials(reasons: readonly string[]): void {
+    for (const reason of reasons) this.refusedCredentials.inc({ reason }, 0);
+  }
+
+  recordRefusedCredentials(reason: string): void {
+    this.refusedCredentials.inc({ reason });
   }
 
   /** Records the size of a group. */

@@ -20,6 +20,9 @@ interface LogLine {
   readonly error?: number;
   readonly requestId?: string;
   readonly durationMs?: number;
+  readonly principalKind?: string;
+  readonly principalId?: string;
+  readonly refusal?: string;
 }
 
 /** An error, as the logger serializes it. */
@@ -51,27 +54,32 @@ export function textLines(destination: DestinationStream): DestinationStream {
 function toText(line: LogLine): string {
   const { time, level, msg, err, stack } = line;
   const label = level === levels.values['info'] ? [] : [levels.labels[level]?.toUpperCase()];
-  const sentence = SENTENCES.get(msg) ?? withFields;
-  const text = [new Date(time).toTimeString().slice(0, 8), ...label, sentence(line)].join(' ');
+  const sentence = SENTENCES.get(msg)?.(line) ?? withFields(msg, { ...line });
+  const text = [new Date(time).toTimeString().slice(0, 8), ...label, sentence].join(' ');
   return [text, ...stackOf(err), ...indented(stack)].map((part) => `${escaped(part)}\n`).join('');
 }
 
-/** The request id is long, so only the line of a failure has it: the caller may have sent it with a question. */
+/** Only the line of a failure says which request of whom it was: the caller may have sent the id with a question. */
 function requestOf(line: LogLine, outcome?: string): string {
-  const { method, route = '-', status, error, requestId, durationMs = 0 } = line;
-  const id = error === undefined ? undefined : `requestId=${requestId}`;
-  const parts = [method, route, outcome, status, error, `${durationMs.toFixed(1)} ms`, id];
-  return parts.filter((part) => part !== undefined).join(' ');
+  const { method, route = '-', status, error, durationMs = 0 } = line;
+  const parts = [method, route, outcome, status, error, `${durationMs.toFixed(1)} ms`];
+  const text = parts.filter((part) => part !== undefined).join(' ');
+  const { requestId, principalKind, principalId, refusal } = line;
+  return error === undefined
+    ? text
+    : withFields(text, { requestId, principalKind, principalId, refusal });
 }
 
 /** The message and its fields in logfmt. */
-function withFields(line: LogLine): string {
-  const fields = Object.entries<unknown>({ ...line }).filter(([name]) => !NO_LOGFMT.has(name));
+function withFields(msg: string | undefined, line: Readonly<Record<string, unknown>>): string {
+  const fields = Object.entries(line).filter(
+    ([name, value]) => value !== undefined && !NO_LOGFMT.has(name),
+  );
   const pairs = fields.map(([name, value]) => {
     const isWord = typeof value === 'string' && !/[\s"=]/.test(value);
     return `${name}=${isWord ? value : JSON.stringify(value)}`;
   });
-  return [line.msg, ...pairs].join(' ');
+  return [msg, ...pairs].join(' ');
 }
 
 function stackOf(error: ErrorFields | undefined, prefix = ''): string[] {

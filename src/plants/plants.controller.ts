@@ -11,6 +11,7 @@ import {
   Query,
 } from '@nestjs/common';
 import type { StreamableFile } from '@nestjs/common';
+import { RequireScope } from '../auth/require-scope.decorator.js';
 import { ClientGone } from '../http/answers/client-gone.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
 import type { Page } from '../http/answers/page.js';
@@ -32,12 +33,14 @@ export class PlantsController {
 
   @Post()
   @HttpCode(200)
+  @RequireScope('plants:write')
   @API.create
   create(@Body() plant: NewPlantDto): Promise<PlantDto> {
     return this.plants.create(plant);
   }
 
   @Get()
+  @RequireScope('plants:read')
   @API.list
   list(@Query() query: ListPlantsDto): Promise<Page<ListPlantsDto>> {
     return this.plants.list(query);
@@ -45,6 +48,7 @@ export class PlantsController {
 
   @Post('import')
   @HttpCode(200)
+  @RequireScope('plants:write')
   @API.import
   import(
     @Query() _query: NoParametersDto,
@@ -55,18 +59,21 @@ export class PlantsController {
   }
 
   @Get('export')
+  @RequireScope('plants:read')
   @API.export
   export(@Query() query: ExportPlantsDto, @ClientGone() clientGone: AbortSignal): StreamableFile {
     return new LinesFile(this.plants.export(query, clientGone), false);
   }
 
   @Get(':id')
+  @RequireScope('plants:read')
   @API.get
   async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<StoredPlantDto>> {
     return new Representation(await this.plants.get(id));
   }
 
   @Put(':id')
+  @RequireScope('plants:write')
   @API.replace
   async replace(
     @Param('id', Int64Pipe) id: bigint,
@@ -77,6 +84,7 @@ export class PlantsController {
   }
 
   @Patch(':id')
+  @RequireScope('plants:write')
   @API.patch
   async patch(
     @Param('id', Int64Pipe) id: bigint,
@@ -88,6 +96,7 @@ export class PlantsController {
 
   @Delete(':id')
   @HttpCode(204)
+  @RequireScope('plants:write')
   @API.remove
   remove(
     @Param('id', Int64Pipe) id: bigint,

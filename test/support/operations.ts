@@ -13,6 +13,8 @@ export interface Operation {
   /** Such as `/plants/{id}`. */
   readonly path: string;
   readonly parameters: readonly Parameter[];
+  /** The scope that its token needs. */
+  readonly scope: string;
   /** The first named example of its body, if it has one. */
   readonly body: unknown;
 }
@@ -20,6 +22,7 @@ export interface Operation {
 interface PathItem {
   readonly [method: string]: {
     readonly parameters?: readonly Parameter[];
+    readonly 'x-required-scope': string;
     readonly requestBody?: {
       readonly content: {
         readonly 'application/json'?: {
@@ -36,10 +39,11 @@ const { paths } = JSON.parse(readFileSync(DOCUMENT, 'utf8')) as {
 
 /** The operations of the committed document. */
 export const OPERATIONS: readonly Operation[] = Object.entries(paths).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, { parameters = [], requestBody }]) => ({
+  Object.entries(item).map(([method, { parameters = [], requestBody, 'x-required-scope': scope }]) => ({
     method: method.toUpperCase(),
     path,
     parameters,
+    scope,
     body: Object.values(requestBody?.content['application/json']?.examples ?? {})[0]?.value,
   })),
 );

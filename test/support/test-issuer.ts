@@ -77,6 +77,7 @@ export class TestIssuer {
       iss: this.url,
       aud: AUDIENCE,
       sub: 'gardener',
+      scope: 'plants:read plants:write gardens:read gardens:write',
       iat: secondsFromNow(0),
       exp: secondsFromNow(600),
       ...changes,

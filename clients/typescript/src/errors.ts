@@ -22,6 +22,8 @@ export const ERRORS = {
   tokenNotValid: 40101,
   /** the bearer token has expired */
   tokenExpired: 40102,
+  /** the token lacks the scope of the operation */
+  scopeMissing: 40300,
   /** the path does not exist */
   noSuchPath: 40400,
   /** there is no plant with this id */

@@ -122,6 +122,7 @@ export interface components {
              *     - 40100: the request needs a bearer token in its Authorization header
              *     - 40101: the bearer token is not valid
              *     - 40102: the bearer token has expired
+             *     - 40300: the token lacks the scope of the operation
              *     - 40400: the path does not exist
              *     - 40401: there is no plant with this id
              *     - 40500: the method is not allowed for this path
@@ -321,6 +322,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 40800: the request timed out before it was complete */
             408: {
                 headers: {
@@ -477,6 +491,19 @@ export interface operations {
              *     40102: the bearer token has expired
              */
             401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
                 headers: {
                     /** @description Why the credentials were refused (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
@@ -679,6 +706,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 40800: the request timed out before it was complete */
             408: {
                 headers: {
@@ -847,6 +887,19 @@ export interface operations {
              *     40102: the bearer token has expired
              */
             401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
                 headers: {
                     /** @description Why the credentials were refused (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
@@ -1051,6 +1104,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 40401: there is no plant with this id */
             404: {
                 headers: {
@@ -1223,6 +1289,19 @@ export interface operations {
              *     40102: the bearer token has expired
              */
             401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
                 headers: {
                     /** @description Why the credentials were refused (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
@@ -1441,6 +1520,19 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description 40401: there is no plant with this id */
             404: {
                 headers: {
@@ -1627,6 +1719,19 @@ export interface operations {
              *     40102: the bearer token has expired
              */
             401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
                 headers: {
                     /** @description Why the credentials were refused (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;

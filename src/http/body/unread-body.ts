@@ -34,7 +34,7 @@ export function closeAfterUnreadBody(
   response.shouldKeepAlive = false;
   response.once('prefinish', () => {
     if (isRead(request)) return;
-    lingeringClose(request.socket, request.isAuthenticated === true ? timeout : undefined);
+    lingeringClose(request.socket, request.principal === undefined ? undefined : timeout);
   });
 }
 

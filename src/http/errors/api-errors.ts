@@ -15,6 +15,7 @@ const COMMON: readonly ErrorKind[] = [
   ERRORS.noCredentials,
   ERRORS.tokenNotValid,
   ERRORS.tokenExpired,
+  ERRORS.scopeMissing,
   ERRORS.requestTimeout,
   ERRORS.expectationFailed,
   ERRORS.tooManyUnanswered,

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
+import { InsufficientScopeError } from '../../auth/refusal.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { allErrors } from '../../errors/error-kind.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
@@ -27,7 +28,7 @@ export function headersOf(kind: ErrorKind): Readonly<Record<string, string>> {
   // The `error` attribute is sent only if the request had credentials (RFC 6750, section 3).
   const challenge = kind.challenge === undefined ? CHALLENGE : `${CHALLENGE}, ${kind.challenge}`;
   return {
-    ...(status === 401 && { 'WWW-Authenticate': challenge }),
+    ...([401, 403].includes(status) && { 'WWW-Authenticate': challenge }),
     ...(status === 415 && { 'Accept-Encoding': 'identity' }),
     ...(kind.retryAfter !== undefined && { 'Retry-After': String(kind.retryAfter) }),
   };
@@ -43,6 +44,7 @@ export function toAnswer(failure: unknown): ErrorAnswer {
     status: statusOf(kind),
     headers: {
       ...headersOf(kind),
+      ...(failure instanceof InsufficientScopeError && challengeFor(failure)),
       ...(failure instanceof MethodNotAllowedError && { Allow: failure.allowed.join(', ') }),
       ...(failure instanceof UnsupportedMediaTypeError && acceptedBy(failure)),
     },
@@ -51,6 +53,11 @@ export function toAnswer(failure: unknown): ErrorAnswer {
       message: (failure instanceof PlantStoreError && failure.message) || kind.message,
     },
   };
+}
+
+/** Names the scope that the client needs (RFC 6750, section 3). */
+function challengeFor({ kind, scope }: InsufficientScopeError): Record<string, string> {
+  return { 'WWW-Authenticate': `${CHALLENGE}, ${kind.challenge}, scope="${scope}"` };
 }
 
 /**

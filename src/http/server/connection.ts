@@ -117,7 +117,7 @@ export class Connection {
       const all = { ...SECURITY_HEADERS, [REQUEST_ID_HEADER]: requestId, ...headers };
       this.socket.end(rawAnswer({ status, headers: all, body }));
     }
-    const isAuthenticated = previous?.isAuthenticated === true;
+    const isAuthenticated = previous?.principal !== undefined;
     lingeringClose(this.socket, isAuthenticated ? this.limits.refusedBody : undefined);
   }
 }

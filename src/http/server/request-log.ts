@@ -22,6 +22,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
       const path: unknown = request.route?.path;
       const route = typeof path === 'string' ? path : undefined;
       const { method } = request;
+      const { principal, refusal } = request;
       const { isBroken = false } = response;
       const status = answered ? response.statusCode : isBroken ? 500 : undefined;
       const scheme = isSecure ? 'https' : 'http';
@@ -39,6 +40,9 @@ export function requestLog(log: Logger, metrics: Metrics) {
           error: answered || isBroken ? response.error : undefined,
           durationMs: Math.round(seconds * 1e6) / 1e3,
           client,
+          principalKind: principal?.kind,
+          principalId: principal?.id,
+          refusal,
         },
         answered ? 'request' : isBroken ? 'answer broken off' : 'request abandoned by the client',
       );

@@ -1,0 +1,34 @@
+import type { JWTPayload } from 'jose';
+import type { Principal } from './principal.js';
+import { RefusedError } from './refusal.js';
+
+/** Longest subject (OpenID Connect Core 1.0, section 2), and so longest name as well. */
+const MAX_LENGTH = 255;
+
+/**
+ * The principal of a verified JWT: its subject, or the client if it has none (RFC 9068, section 2.2).
+ *
+ * @param defaultScopes of a token without a claim about scopes
+ * @throws RefusedError for claims that are of another type, or too long
+ */
+export function principalOf(payload: JWTPayload, defaultScopes: readonly string[]): Principal {
+  const { sub, client_id: clientId, azp, name, preferred_username: username } = payload;
+  const id = [sub, clientId, azp].find((claim) => claim !== undefined) ?? '';
+  if (typeof id !== 'string' || id.length > MAX_LENGTH) throw new RefusedError('claims');
+  const shown = [name, username].find((claim) => typeof claim === 'string');
+  return {
+    kind: 'jwt',
+    id,
+    name: shown?.slice(0, MAX_LENGTH),
+    scopes: new Set(scopesOf(payload) ?? defaultScopes),
+  };
+}
+
+/** The claim `scope` (RFC 8693, section 4.2: separated by spaces), or `scp`, which some issuers write as a list. */
+function scopesOf({ scope, scp }: JWTPayload): readonly string[] | undefined {
+  const claim = scope ?? scp;
+  if (claim === undefined) return undefined;
+  if (typeof claim === 'string') return claim.split(' ').filter((word) => word !== '');
+  if (Array.isArray(claim)) return claim.filter((word) => typeof word === 'string');
+  throw new RefusedError('claims');
+}

@@ -1,0 +1,42 @@
+import { ERRORS } from '../errors/common-errors.js';
+import type { ErrorKind } from '../errors/error-kind.js';
+import { PlantStoreError } from '../errors/plant-store.error.js';
+import type { Scope } from './principal.js';
+
+/** Why credentials were refused: a field of the log and a label of the metrics. The client learns less. */
+export const REFUSALS = [
+  'no-credentials',
+  'several-headers',
+  'malformed',
+  'unknown-token',
+  'expired',
+  'not-yet-valid',
+  'issuer',
+  'audience',
+  'claims',
+  'token-type',
+  'algorithm',
+  'unknown-key',
+  'signature',
+  'scope',
+] as const;
+
+export type Refusal = (typeof REFUSALS)[number];
+
+/** The credentials of a request do not permit it. */
+export class RefusedError extends PlantStoreError {
+  constructor(
+    readonly refusal: Refusal,
+    kind: ErrorKind = ERRORS.tokenNotValid,
+    message?: string,
+  ) {
+    super(kind, message);
+  }
+}
+
+/** The token is valid, but lacks the scope of the operation. */
+export class InsufficientScopeError extends RefusedError {
+  constructor(readonly scope: Scope) {
+    super('scope', ERRORS.scopeMissing, `the operation needs the scope ${scope}`);
+  }
+}
