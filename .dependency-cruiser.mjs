@@ -43,6 +43,18 @@ export default {
       to: { path: '^src/', pathNot: `^src/(${importable(layer).join('|')})/` },
     })),
     {
+      name: 'the service imports nothing but src and packages',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/cli/' },
+      to: { path: '^(examples|clients)/' },
+    },
+    {
+      name: 'the command does not import the service',
+      severity: 'error',
+      from: { path: '^clients/command/' },
+      to: { path: '^src/', pathNot: '^src/(errors|config|observability|json|local|cli)/' },
+    },
+    {
       name: 'no circle',
       severity: 'error',
       from: {},
@@ -58,6 +70,6 @@ export default {
   options: {
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
-    includeOnly: '^src/',
+    includeOnly: '^(src|examples|clients/command)/',
   },
 };

@@ -64,6 +64,14 @@ export default defineConfig({
           hookTimeout: 300_000,
         },
       },
+      {
+        extends: true,
+        test: {
+          name: 'generator',
+          include: ['test/generator/*.test.ts'],
+          testTimeout: 300_000,
+        },
+      },
       // What needs more than this project installs.
       {
         extends: true,

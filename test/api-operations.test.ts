@@ -2,6 +2,7 @@ import { Controller, Delete, Param } from '@nestjs/common';
 import { SwaggerModule } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { expect, it } from 'vitest';
+import { RequireScope } from '../src/auth/require-scope.decorator.js';
 import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantPatchDto, PlantReplacementDto, StoredPlantDto } from '../src/plants/dto/plant.dto.js';
 import { PLANT_ERRORS } from '../src/plants/plants.errors.js';
@@ -31,6 +32,7 @@ const API = apiOperations({
 
 @Controller('shelves')
 class ShelvesController {
+  @RequireScope('shelves:write')
   @Delete(':id')
   @API.remove
   remove(@Param('id') id: string): string {

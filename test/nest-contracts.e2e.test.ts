@@ -28,6 +28,7 @@ import { IsInt, IsString, Max } from 'class-validator';
 import type { Request } from 'express';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { RequireScope } from '../src/auth/require-scope.decorator.js';
 import { AppModule } from '../src/app.module.js';
 import { FEATURES } from '../src/features.js';
 import { setUp } from '../src/app.setup.js';
@@ -71,79 +72,95 @@ let endless: Readable;
 
 @Controller('cats')
 class CatsController {
+  @RequireScope('cats:read')
   @Post()
   create(@Body() cat: CreateCatDto, @Req() { method }: Request) {
     return { cat, isCat: cat instanceof CreateCatDto, method };
   }
 
+  @RequireScope('cats:read')
   @Post('named')
   createNamed(@Body('name') name: string) {
     return { name };
   }
 
+  @RequireScope('cats:read')
   @Post('untyped')
   createUntyped(@Body() cat: Cat) {
     return { cat };
   }
 
+  @RequireScope('cats:read')
   @Post('twice')
   createTwice(@Body() one: CreateCatDto, @Body() other: CreateCatDto) {
     return { one, other };
   }
 
+  @RequireScope('cats:read')
   @Get()
   list(@Query() query: ListCatsDto) {
     return query;
   }
 
+  @RequireScope('cats:read')
   @Get('breed')
   breed(@Query('breed') breed: string) {
     return { breed };
   }
 
+  @RequireScope('cats:read')
   @Get('agent')
   agent(@UserAgent() agent: Cat, @UserAgent() untyped: unknown) {
     return { agent, untyped };
   }
 
+  @RequireScope('cats:read')
   @Delete('all')
   @HttpCode(204)
   removeAll(): void {}
 
+  @RequireScope('cats:read')
   @Delete()
   async removeNone(): Promise<void> {}
 
+  @RequireScope('cats:read')
   @Get('null')
   none() {
     return null;
   }
 
+  @RequireScope('cats:read')
   @Get('text')
   text() {
     return 'This action returns all cats';
   }
 
+  @RequireScope('cats:read')
   @Get('number')
   number() {
     return 7;
   }
 
+  @RequireScope('cats:read')
   @Get('list')
   names() {
     return ['Tom', 'Kitty'];
   }
 
+  @RequireScope('cats:read')
   @Get('chip')
   chip() {
     return { chip: 2n ** 63n - 1n };
   }
 
+  @RequireScope('cats:read')
   @Get('problem')
   @Header('Content-Type', 'application/problem+json')
   problem() {
     return { title: 'Hungry' };
   }
 
+  @RequireScope('cats:read')
   @Get('file')
   file() {
     return new StreamableFile(Buffer.from('meow'), {
@@ -152,11 +169,13 @@ class CatsController {
     });
   }
 
+  @RequireScope('cats:read')
   @Get('file/missing')
   missingFile() {
     return new StreamableFile(createReadStream('/no/such/file'), { length: 4, disposition: 'x' });
   }
 
+  @RequireScope('cats:read')
   @Get('file/broken')
   brokenFile() {
     const purr = function* () {
@@ -166,6 +185,7 @@ class CatsController {
     return new StreamableFile(Readable.from(purr()));
   }
 
+  @RequireScope('cats:read')
   @Get('file/endless')
   endlessFile() {
     endless = new Readable({
@@ -176,6 +196,7 @@ class CatsController {
     return new StreamableFile(endless);
   }
 
+  @RequireScope('cats:read')
   @Get('failures/:name')
   fail(@Param('name') name: string) {
     switch (name) {
@@ -192,6 +213,11 @@ class CatsController {
     }
   }
 
+  @RequireScope('cats:read')
+  @Post('failures/report')
+  report(): void {}
+
+  @RequireScope('cats:read')
   @Get('numbered/:id')
   @Header('Content-Type', 'text/csv')
   numbered(@Param('id', ParseIntPipe) id: number) {
@@ -315,6 +341,15 @@ describe('other parameters', () => {
     expect(answer.status).toBe(400);
     expect(answer.headers.get('content-type')).toBe('application/json');
     expect(await answer.json()).toMatchObject({ error: 40000, message: /numeric string/ });
+  });
+});
+
+describe('a path without parameters', () => {
+  it('is not taken for a path with any parameter', async () => {
+    const answer = await request('GET', '/failures/report');
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe('OPTIONS, POST');
+    expect((await request('GET', '/failures/gone')).status).toBe(410);
   });
 });
 

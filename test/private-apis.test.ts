@@ -5,16 +5,20 @@ import type { RequestListener } from 'node:http';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { promisify } from 'node:util';
+import { OmitType } from '@nestjs/swagger';
 import { Client, DatabaseError } from 'pg';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm';
-import { afterEach, expect, inject, it, vi } from 'vitest';
+import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import { PoolClient } from '../src/database/connections/pool-client.js';
 import { stopParsing } from '../src/http/body/unread-body.js';
 import { closeStalled } from '../src/http/server/close-stalled.js';
 import type { Connection } from '../src/http/server/connection.js';
 import { HTTP_LIMITS } from '../src/http/server/limits.js';
 import { Plant } from '../src/plants/plant.entity.js';
-import { EntityColumns } from '../src/resources/entity-columns.js';
+import { EntityColumns, requireSameOptions } from '../src/resources/entity-columns.js';
+import type { Identified } from '../src/resources/entity-columns.js';
+import { Int64Field } from '../src/resources/int64.js';
+import { TextField } from '../src/resources/text.js';
 import { createDataSource } from './support/data-source.js';
 import { PATIENCE } from './support/patience.js';
 
@@ -131,4 +135,40 @@ it('a query runner whose connection breaks stays with its user', async () => {
     await operator.end();
     await dataSource.destroy();
   }
+});
+
+describe('an optional member', () => {
+  class Whole implements Identified {
+    @Int64Field({ description: '', example: 1 })
+    readonly id!: bigint;
+
+    @TextField({ description: '', example: '' })
+    readonly name!: string;
+
+    @TextField({ description: '', example: '', isOptional: true })
+    readonly tag!: string | null;
+  }
+
+  class NameOptional extends OmitType(Whole, ['name']) {
+    @TextField({ description: '', example: '', isOptional: true })
+    readonly name!: string | null;
+  }
+
+  class TagRequired extends OmitType(Whole, ['tag']) {
+    @TextField({ description: '', example: '' })
+    readonly tag!: string;
+  }
+
+  it('must have a nullable column, and a nullable column an optional member', async () => {
+    const dataSource = await createDataSource(inject('postgresUrl')).initialize();
+    try {
+      const columns = new EntityColumns(dataSource, Plant);
+      expect(() => requireSameOptions(columns, Whole)).not.toThrow();
+      const rule = 'must be optional if and only if its column is nullable';
+      expect(() => requireSameOptions(columns, NameOptional)).toThrow(`NameOptional.name ${rule}`);
+      expect(() => requireSameOptions(columns, TagRequired)).toThrow(`TagRequired.tag ${rule}`);
+    } finally {
+      await dataSource.destroy();
+    }
+  });
 });

@@ -18,6 +18,7 @@ import { pino } from 'pino';
 import { Column, CreateDateColumn, Entity, PrimaryColumn, Repository } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { RequireScope } from '../src/auth/require-scope.decorator.js';
 import { readConfig, withDatabase } from '../src/config/config.js';
 import { defineErrors } from '../src/errors/error-kind.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
@@ -169,6 +170,7 @@ class SamplesService implements OnModuleInit, OnApplicationBootstrap {
 
 @Controller('samples')
 class SamplesController {
+  @RequireScope('samples:write')
   @Post()
   @HttpCode(200)
   async create(@Body() sample: NewSampleDto): Promise<object> {
@@ -176,11 +178,13 @@ class SamplesController {
     return Object.assign(samples.represent(sample), { creation });
   }
 
+  @RequireScope('samples:write')
   @Get(':id')
   async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<SampleDto>> {
     return new Representation(samples.represent(await samples.lookups.find(id)));
   }
 
+  @RequireScope('samples:write')
   @Put(':id')
   async replace(
     @Param('id', Int64Pipe) id: bigint,
@@ -189,6 +193,7 @@ class SamplesController {
     return new Representation(samples.represent(await samples.changes.replace(id, sample)));
   }
 
+  @RequireScope('samples:write')
   @Patch(':id')
   async patch(
     @Param('id', Int64Pipe) id: bigint,

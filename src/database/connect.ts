@@ -25,7 +25,7 @@ export const STARTUP_LIMITS = {
 
 export type StartupLimits = Readonly<Record<keyof typeof STARTUP_LIMITS, number>>;
 
-export interface Waiting {
+export interface StartWait {
   readonly log: Logger;
   /** Aborts the wait. */
   readonly signal: AbortSignal;
@@ -42,7 +42,7 @@ export interface Waiting {
  */
 export async function connect(
   dataSource: DataSource,
-  { log, signal, limits = STARTUP_LIMITS, onWait = () => {} }: Waiting,
+  { log, signal, limits = STARTUP_LIMITS, onWait = () => {} }: StartWait,
 ): Promise<void> {
   const server = serverOf(dataSource);
   const seconds = limits.wait / 1_000;

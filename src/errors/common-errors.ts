@@ -1,7 +1,7 @@
-import { defineErrors } from './error-kind.js';
+import { defineErrors, SERVICE_RANGE } from './error-kind.js';
 
 /** The failures that any operation can have, and those of the parts of which resources are made. */
-export const ERRORS = defineErrors([0, 19], {
+export const ERRORS = defineErrors(SERVICE_RANGE, {
   badRequest: {
     number: 40000,
     message: 'the request is malformed',
@@ -36,19 +36,16 @@ export const ERRORS = defineErrors([0, 19], {
   tokenNotValid: {
     number: 40101,
     message: 'the bearer token is not valid',
-    challenge: 'error="invalid_token", error_description="the token is not valid"',
     remedy: 'Check the token, and for a JWT its issuer and audience',
   },
   tokenExpired: {
     number: 40102,
     message: 'the bearer token has expired',
-    challenge: 'error="invalid_token", error_description="the token has expired"',
     remedy: 'Get a new token',
   },
   scopeMissing: {
     number: 40300,
     message: 'the token lacks the scope of the operation',
-    challenge: 'error="insufficient_scope", error_description="the token lacks the scope"',
     remedy: 'Use a token with the scope that the message names',
   },
   noSuchPath: {

@@ -8,39 +8,64 @@ export interface ErrorKind {
   readonly message: string;
   /** What a client should do, for the documentation. */
   readonly remedy: string;
-  /** Seconds to wait, if the same request can succeed later: by default 1 with the statuses 429 and 503. */
-  readonly retryAfter?: number;
-  /** What the challenge to a client without valid credentials says (RFC 6750, section 3). */
-  readonly challenge?: string;
+  /** Whether the same request can succeed later. */
+  readonly isTemporary: boolean;
 }
 
-const kinds = new Map<number, ErrorKind>();
+/** The last two digits of the numbers of a feature, such as 20 to 29. */
+export type ErrorRange = readonly [first: number, last: number];
 
 /**
- * Defines the failures of a feature. The numbers of each feature have a range of their own for n, so that two teams never
- * take the same one: 0 to 19 belong to the service and to plants.
+ * The range of the service, and of plants: their numbers were published before features had ranges.
+ */
+export const SERVICE_RANGE: ErrorRange = [0, 19];
+
+/** Too many requests, and unavailable: the first three digits of their numbers. */
+const TEMPORARY = new Set([429, 503]);
+
+const kinds = new Map<number, ErrorKind>();
+const ranges = new Set<ErrorRange>();
+
+/**
+ * Defines the failures of a feature. Each feature has a range of numbers of its own, so that two teams never take the same
+ * one.
  *
- * @param range of the last two digits of the numbers
  * @param definitions by name in camel case, from which the code is made
- * @throws RangeError if a number is outside the range, or is defined already. The service does not start then
+ * @throws RangeError if the range has a number of another range, if a number is outside the range, and if a number or a
+ * code is defined already. The service does not start then
  */
 export function defineErrors<Name extends string>(
-  [first, last]: readonly [first: number, last: number],
-  definitions: Readonly<Record<Name, Omit<ErrorKind, 'code'>>>,
+  range: ErrorRange,
+  definitions: Readonly<Record<Name, Omit<ErrorKind, 'code' | 'isTemporary'>>>,
 ): Readonly<Record<Name, ErrorKind>> {
-  const defined = Object.entries<Omit<ErrorKind, 'code'>>(definitions).map(([name, definition]) => {
-    const code = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const isTemporary = /^(429|503)/.test(String(definition.number));
-    const kind: ErrorKind = { code, ...(isTemporary && { retryAfter: 1 }), ...definition };
-    const n = kind.number % 100;
-    const other = kinds.get(kind.number);
-    if (kind.number < 40_000 || kind.number > 59_999 || n < first || n > last) {
-      throw new RangeError(`${code}: ${kind.number} is no status × 100 + ${first} to ${last}`);
+  const [first, last] = range;
+  for (const other of ranges) {
+    if (other !== range && first <= other[1] && other[0] <= last) {
+      throw new RangeError(`the range ${range.join(' to ')} overlaps ${other.join(' to ')}`);
     }
-    if (other !== undefined) throw new RangeError(`${code}: ${kind.number} is ${other.code}`);
-    kinds.set(kind.number, kind);
-    return [name, kind] as const;
-  });
+  }
+  ranges.add(range);
+  const defined = Object.entries<Omit<ErrorKind, 'code' | 'isTemporary'>>(definitions).map(
+    ([name, definition]) => {
+      const { number } = definition;
+      const code = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+      const kind: ErrorKind = {
+        code,
+        isTemporary: TEMPORARY.has(Math.floor(number / 100)),
+        ...definition,
+      };
+      const n = number % 100;
+      if (number < 40_000 || number > 59_999 || n < first || n > last) {
+        throw new RangeError(`${code}: ${number} is no status × 100 + ${first} to ${last}`);
+      }
+      for (const other of kinds.values()) {
+        if (other.number === number) throw new RangeError(`${code}: ${number} is ${other.code}`);
+        if (other.code === code) throw new RangeError(`${code} is ${other.number} already`);
+      }
+      kinds.set(number, kind);
+      return [name, kind] as const;
+    },
+  );
   return Object.fromEntries(defined) as Record<Name, ErrorKind>;
 }
 

@@ -1,6 +1,6 @@
-import { defineErrors } from '../errors/error-kind.js';
+import { defineErrors, SERVICE_RANGE } from '../errors/error-kind.js';
 
-export const PLANT_ERRORS = defineErrors([0, 19], {
+export const PLANT_ERRORS = defineErrors(SERVICE_RANGE, {
   idTaken: {
     number: 40009,
     message: 'the id belongs to a plant with other content',

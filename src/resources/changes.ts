@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { DataSource, FindOptionsWhere, Repository } from 'typeorm';
+import type { DataSource, EntityManager, FindOptionsWhere, Repository } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
 import type { ConnectionShares } from '../database/connection-shares.js';
 import type { Transactions } from '../database/transactions.js';
@@ -28,23 +28,35 @@ export interface ChangesOptions<Entity> {
  * Changes and removes single rows of an entity. With a precondition, the row is locked while it is checked, so that a
  * concurrent change is either seen by the check or waits for this change (docs/decisions/conditional-changes.md).
  *
+ * Each method becomes part of the transaction of `outer`, if it is given (docs/framework/transactions.md).
+ *
  * All methods throw PlantStoreError `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id.
  */
 export class Changes<Entity extends Identified> {
   constructor(private readonly options: ChangesOptions<Entity>) {}
 
   /** Replaces all members. A member that the body lacks becomes null. */
-  replace(id: bigint, body: object, precondition?: Precondition): Promise<Entity> {
-    return this.update(id, body, (value) => value ?? null, precondition);
+  replace(
+    id: bigint,
+    body: object,
+    precondition?: Precondition,
+    outer?: EntityManager,
+  ): Promise<Entity> {
+    return this.update(id, body, (value) => value ?? null, precondition, outer);
   }
 
   /** Changes the members that a JSON Merge Patch has; null removes one (RFC 7396). */
-  patch(id: bigint, body: object, precondition?: Precondition): Promise<Entity> {
-    return this.update(id, body, (value) => value, precondition);
+  patch(
+    id: bigint,
+    body: object,
+    precondition?: Precondition,
+    outer?: EntityManager,
+  ): Promise<Entity> {
+    return this.update(id, body, (value) => value, precondition, outer);
   }
 
-  remove(id: bigint, precondition?: Precondition): Promise<Entity> {
-    return this.change(id, precondition, (rows) =>
+  remove(id: bigint, precondition?: Precondition, outer?: EntityManager): Promise<Entity> {
+    return this.change(id, precondition, outer, (rows) =>
       rows.createQueryBuilder().delete().where({ id }).returning('*').execute(),
     );
   }
@@ -54,6 +66,7 @@ export class Changes<Entity extends Identified> {
     body: object,
     valueOf: (value: unknown) => unknown,
     precondition: Precondition | undefined,
+    outer: EntityManager | undefined,
   ): Promise<Entity> {
     const members = body as Readonly<Record<string, unknown>>;
     if (members['id'] !== undefined && members['id'] !== id) {
@@ -69,7 +82,7 @@ export class Changes<Entity extends Identified> {
     // Without a change, the statement still writes, so that its commit waits for standbys.
     const { property, name } = changeable[0] ?? key;
     const set = values.length === 0 ? [[property, () => name] as const] : values;
-    return this.change(id, precondition, (rows) =>
+    return this.change(id, precondition, outer, (rows) =>
       rows
         .createQueryBuilder()
         .update()
@@ -84,6 +97,7 @@ export class Changes<Entity extends Identified> {
   private async change(
     id: bigint,
     precondition: Precondition | undefined,
+    outer: EntityManager | undefined,
     perform: (rows: Repository<Entity>) => Promise<{ readonly raw: unknown }>,
   ): Promise<Entity> {
     const { entity, dto, constraints, notFound, dataSource, shares, transactions } = this.options;
@@ -99,8 +113,11 @@ export class Changes<Entity extends Identified> {
           throw new PlantStoreError(ERRORS.preconditionFailed);
         }
         return perform(locked);
-      });
-    const change = () => shares.changes.run(() => perform(rows));
+      }, outer);
+    const change = () =>
+      outer === undefined
+        ? shares.changes.run(() => perform(rows))
+        : perform(outer.withRepository(rows));
     const result = await withConstraintErrors(
       constraints,
       precondition === undefined ? change : changeIfSame,

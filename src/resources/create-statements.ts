@@ -8,7 +8,7 @@ const RETRY_LOCK_TIMEOUT = 50;
 const SET_LOCK_TIMEOUT = `WHERE set_config('lock_timeout', '${RETRY_LOCK_TIMEOUT}', true) IS NOT NULL`;
 
 /** The parameters of a row, one for each given column. */
-export type Parameters = readonly unknown[];
+export type RowParameters = readonly unknown[];
 
 /** The statements that create rows of an entity. Rows of one statement must have different ids. */
 export class CreateStatements {
@@ -36,12 +36,12 @@ export class CreateStatements {
   }
 
   /** A faster statement for a single row. */
-  insertOne(row: Parameters): Statement {
+  insertOne(row: RowParameters): Statement {
     return { ...this.named('insert-one'), text: this.one, values: [...row] };
   }
 
   /** @param isRetry whether the statement waits only shortly for a lock, because a larger group has waited before */
-  insertMany(rows: readonly Parameters[], isRetry: boolean): Statement {
+  insertMany(rows: readonly RowParameters[], isRetry: boolean): Statement {
     const { text, values, isPreparable } = this.rows(rows);
     return {
       ...(isPreparable && this.named(isRetry ? 'retry-insert' : 'insert')),
@@ -51,7 +51,7 @@ export class CreateStatements {
   }
 
   /** Citus sends these rows straight to their shards, but copies rows from `unnest` to files first. */
-  insertValues(rows: readonly Parameters[]): Statement {
+  insertValues(rows: readonly RowParameters[]): Statement {
     const { length } = this.columns.given;
     const tuples = rows.map(
       (row, at) => `(${row.map((_, i) => `$${at * length + i + 1}`).join(', ')})`,
@@ -63,7 +63,7 @@ export class CreateStatements {
   }
 
   /** Returns the numbers `n`, from 1, of the rows whose ids are stored with other content. */
-  findDifferent(rows: readonly Parameters[]): Statement {
+  findDifferent(rows: readonly RowParameters[]): Statement {
     const { table, given, key } = this.columns;
     const { text, values } = this.rows(rows);
     const ids = rows.map((row) => row[given.indexOf(key)]);
@@ -80,7 +80,7 @@ export class CreateStatements {
   }
 
   /** The rows as a table `t` with their numbers. */
-  private rows(rows: readonly Parameters[]) {
+  private rows(rows: readonly RowParameters[]) {
     const { given, hasArrays } = this.columns;
     const alias = `AS t (${given.map(({ name }) => name).join(', ')}, n)`;
     if (!hasArrays) {

@@ -9,7 +9,7 @@ import type { Tracer } from '../observability/tracer.js';
 import { withConstraintErrors } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
 import { CreateStatements } from './create-statements.js';
-import type { Parameters } from './create-statements.js';
+import type { RowParameters } from './create-statements.js';
 import type { EntityColumns, Identified, IdFailure } from './entity-columns.js';
 
 /** `unchanged`: it was stored before with the same content. */
@@ -23,7 +23,7 @@ const MAX_ROUNDS = 8;
 
 interface Row<Content> {
   readonly content: Content;
-  readonly parameters: Parameters;
+  readonly parameters: RowParameters;
 }
 
 export interface GroupCreateOptions<Content> {
@@ -90,7 +90,7 @@ export class GroupCreate<Content extends Identified> {
     return isSame(this.parametersOf(one), this.parametersOf(other));
   }
 
-  private parametersOf(content: Content): Parameters {
+  private parametersOf(content: Content): RowParameters {
     return this.options.columns().parametersOf(content);
   }
 
@@ -196,6 +196,6 @@ function creationOf<Content>(
   return stored === undefined ? undefined : 'taken';
 }
 
-function isSame(one: Parameters, other: Parameters): boolean {
+function isSame(one: RowParameters, other: RowParameters): boolean {
   return one.every((value, at) => value === other[at] || isDeepStrictEqual(value, other[at]));
 }

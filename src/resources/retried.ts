@@ -27,7 +27,6 @@ export async function retried<Result>(
   }
 }
 
-/** Whether the answer to this failure would have `Retry-After`. */
 function isTemporary(failure: unknown): boolean {
-  return failure instanceof PlantStoreError && failure.kind.retryAfter !== undefined;
+  return failure instanceof PlantStoreError && failure.kind.isTemporary;
 }

@@ -6,7 +6,7 @@ import { StartupError } from '../../errors/startup.error.js';
 import { poolOf } from '../connections/bounded-pool.js';
 import { dataSourceOf } from '../data-source.js';
 import { serverOf, STARTUP_LIMITS } from '../connect.js';
-import type { Waiting } from '../connect.js';
+import type { StartWait } from '../connect.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import { MigrationLock, silenceOf, withoutTimeouts } from './migration-lock.js';
 
@@ -32,7 +32,7 @@ const INDEX_PROGRESS = `SELECT (SELECT relname FROM pg_class WHERE oid = index_r
  * @throws StartupError
  * @throws AbortError when `signal` aborts the wait for another instance
  */
-export async function applyMigrations(dataSource: DataSource, waiting: Waiting): Promise<void> {
+export async function applyMigrations(dataSource: DataSource, waiting: StartWait): Promise<void> {
   const { log } = waiting;
   if ((await pendingMigrations(dataSource)).length === 0) {
     log.info('the database is up to date');
@@ -55,7 +55,7 @@ export async function applyMigrations(dataSource: DataSource, waiting: Waiting):
  * @throws StartupError
  * @throws AbortError when `signal` aborts the wait for another instance
  */
-export async function revertMigration(dataSource: DataSource, waiting: Waiting): Promise<void> {
+export async function revertMigration(dataSource: DataSource, waiting: StartWait): Promise<void> {
   const reverted = await migrate(dataSource, waiting, async (executor, perform) => {
     const [last] = await executor.getExecutedMigrations();
     if (last === undefined) return undefined;
@@ -77,7 +77,7 @@ type Perform = (
 /** Changes the schema under the lock. */
 async function migrate<T>(
   dataSource: DataSource,
-  waiting: Waiting,
+  waiting: StartWait,
   change: (executor: MigrationExecutor, perform: Perform) => Promise<T>,
 ): Promise<T> {
   // Separate connections for the lock and for the migrations, because the connections of the pool have statement timeouts.
@@ -130,7 +130,7 @@ async function removeTimeouts(session: QueryRunner): Promise<void> {
  */
 async function inTransaction(
   session: QueryRunner,
-  { limits = STARTUP_LIMITS }: Waiting,
+  { limits = STARTUP_LIMITS }: StartWait,
   step: () => Promise<unknown>,
 ): Promise<void> {
   await session.manager.transaction(async () => {
@@ -142,7 +142,7 @@ async function inTransaction(
 
 /** Repeats a migration that was refused a lock, for a limited time and with pauses in which others can work. */
 async function whenFree(
-  { log, signal, limits = STARTUP_LIMITS }: Waiting,
+  { log, signal, limits = STARTUP_LIMITS }: StartWait,
   step: () => Promise<unknown>,
 ): Promise<void> {
   const deadline = performance.now() + limits.migrationLock;
@@ -167,7 +167,7 @@ async function whenFree(
 function attend(
   lock: MigrationLock,
   dataSource: DataSource,
-  waiting: Waiting,
+  waiting: StartWait,
 ): () => Promise<void> {
   const { log, limits = STARTUP_LIMITS, onWait = () => {} } = waiting;
   let last: Promise<void> | undefined;
@@ -198,7 +198,7 @@ function attend(
  */
 export async function awaitMigrations(
   dataSource: DataSource,
-  { log, signal, limits = STARTUP_LIMITS }: Waiting,
+  { log, signal, limits = STARTUP_LIMITS }: StartWait,
 ): Promise<void> {
   const isSilent = silenceOf(dataSource, limits.wait);
   for (let isFirst = true; ; isFirst = false) {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { QueryRunner } from 'typeorm';
 import { STARTUP_LIMITS } from '../connect.js';
-import type { Waiting } from '../connect.js';
+import type { StartWait } from '../connect.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 
 /** Key of the advisory lock of all instances (PostgreSQL manual, chapter 13.3.5). Any number works. */
@@ -71,7 +71,7 @@ export class MigrationLock {
    */
   static async take(
     session: QueryRunner,
-    { log, signal, limits = STARTUP_LIMITS, onWait = () => {} }: Waiting,
+    { log, signal, limits = STARTUP_LIMITS, onWait = () => {} }: StartWait,
   ): Promise<MigrationLock> {
     const isSilent = silenceOf(session, limits.migrationLock);
     for (let isFirst = true; !(await isTaken(session)); isFirst = false) {

@@ -35,8 +35,8 @@ export class ErrorFilter implements ExceptionFilter {
   }
 
   /**
-   * Logs 5xx answers. During an outage only the failures that detected it, which have a cause, are logged: the others
-   * may be thousands a second. So may be failures for which nobody has provided.
+   * Logs 5xx answers whose cause nobody has logged: a failure with a cause, and a failure for which nobody has provided,
+   * which may happen thousands of times a second. The database logs its outages itself.
    */
   private report(failure: unknown, request: Request, { error, message }: ErrorDto): void {
     const context = { requestId: request.id, error };

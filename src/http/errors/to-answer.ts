@@ -11,6 +11,16 @@ import { UnsupportedMediaTypeError } from './unsupported-media-type.error.js';
 
 const CHALLENGE = 'Bearer realm="plant-store"';
 
+/** What the challenge says of credentials that the request had (RFC 6750, section 3). */
+const CHALLENGE_ERRORS: ReadonlyMap<ErrorKind, string> = new Map([
+  [ERRORS.tokenNotValid, 'error="invalid_token", error_description="the token is not valid"'],
+  [ERRORS.tokenExpired, 'error="invalid_token", error_description="the token has expired"'],
+  [
+    ERRORS.scopeMissing,
+    'error="insufficient_scope", error_description="the token lacks the scope"',
+  ],
+]);
+
 export interface ErrorAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,12 +35,10 @@ export function statusOf({ number }: ErrorKind): number {
 /** The header fields of every answer with this failure. */
 export function headersOf(kind: ErrorKind): Readonly<Record<string, string>> {
   const status = statusOf(kind);
-  // The `error` attribute is sent only if the request had credentials (RFC 6750, section 3).
-  const challenge = kind.challenge === undefined ? CHALLENGE : `${CHALLENGE}, ${kind.challenge}`;
   return {
-    ...([401, 403].includes(status) && { 'WWW-Authenticate': challenge }),
+    ...([401, 403].includes(status) && { 'WWW-Authenticate': challengeOf(kind) }),
     ...(status === 415 && { 'Accept-Encoding': 'identity' }),
-    ...(kind.retryAfter !== undefined && { 'Retry-After': String(kind.retryAfter) }),
+    ...(kind.isTemporary && { 'Retry-After': '1' }),
   };
 }
 
@@ -55,9 +63,14 @@ export function toAnswer(failure: unknown): ErrorAnswer {
   };
 }
 
+function challengeOf(kind: ErrorKind): string {
+  const error = CHALLENGE_ERRORS.get(kind);
+  return error === undefined ? CHALLENGE : `${CHALLENGE}, ${error}`;
+}
+
 /** Names the scope that the client needs (RFC 6750, section 3). */
 function challengeFor({ kind, scope }: InsufficientScopeError): Record<string, string> {
-  return { 'WWW-Authenticate': `${CHALLENGE}, ${kind.challenge}, scope="${scope}"` };
+  return { 'WWW-Authenticate': `${challengeOf(kind)}, scope="${scope}"` };
 }
 
 /**

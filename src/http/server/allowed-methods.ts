@@ -1,4 +1,4 @@
-import type { Express, NextFunction, Request, RequestParamHandler, Response } from 'express';
+import type { Express, NextFunction, Request, Response } from 'express';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
@@ -31,23 +31,21 @@ interface RoutedLayer {
 }
 
 /**
- * For `app.param()`: makes Express skip a route with this parameter if another route has exactly the path of the request:
- * `GET /…/import` does not look up an id `import`, but is answered 405.
+ * Makes Express skip a route with a parameter if another route has exactly the path of the request: `GET /…/import` does
+ * not look up an id `import`, but is answered 405. To be called when all routes are known.
  */
-export function preferLiteralPaths(): RequestParamHandler {
-  // Made by the first request, because the routes are added later.
-  let paths: ReadonlySet<string> | undefined;
-  return (request, _response, next) => {
-    paths ??= new Set(
-      routesOf(request)
-        .map(({ route }) => route.path)
-        .filter((path) => !/[:*]/.test(path)),
-    );
-    next(paths.has(request.path) ? 'route' : undefined);
-  };
+export function preferLiteralPaths(app: Express): void {
+  const paths = routesOf(app).map(({ route }) => route.path);
+  const literal = new Set(paths.filter((path) => !/[:*]/.test(path)));
+  const names = new Set(paths.flatMap((path) => path.match(/(?<=:)\w+/g) ?? []));
+  for (const name of names) {
+    app.param(name, (request, _response, next) => {
+      next(literal.has(request.path) ? 'route' : undefined);
+    });
+  }
 }
 
-function routesOf({ app }: Request): readonly RoutedLayer[] {
+function routesOf(app: Express): readonly RoutedLayer[] {
   const routed = app.router.stack.filter(({ route }) => route !== undefined);
   return routed as unknown as readonly RoutedLayer[];
 }
@@ -56,7 +54,9 @@ function routesOf({ app }: Request): readonly RoutedLayer[] {
 function allowedMethods(request: Request): readonly string[] {
   // `request.path` lacks the base path if a router is mounted below it.
   const path = request.originalUrl.replace(/^https?:\/\/[^/]*/i, '').split('?', 1)[0] || '/';
-  const matching = routesOf(request).filter((layer) => path === '*' || layer.match(path));
+  const matching = routesOf(request.app as Express).filter(
+    (layer) => path === '*' || layer.match(path),
+  );
   const literal = matching.filter(({ route }) => route.path === path);
   const methods = new Set(
     (literal.length > 0 ? literal : matching).flatMap(({ route }) =>

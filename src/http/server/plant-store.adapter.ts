@@ -26,8 +26,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
         .enable('case sensitive routing')
         .disable('x-powered-by')
         .disable('etag')
-        .set('query parser', parseQuery)
-        .param('id', preferLiteralPaths()),
+        .set('query parser', parseQuery),
     );
   }
 
@@ -55,6 +54,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   /** Throws 404 or 405. Nest would throw a NotFoundException, like a handler that finds nothing. */
   override setNotFoundHandler(): void {
+    preferLiteralPaths(this.getInstance());
     this.use((request: Request) => {
       // The last route that was tried is not the route of the request.
       request.route = undefined;
