@@ -188,7 +188,9 @@ describe('the service, as a role that owns nothing', () => {
   it('may not become the owner, and others may not call its function', async () => {
     const [owner] = await database.query('SELECT quote_ident(current_user) AS name');
     const session = await connect(as(name, database));
-    await expect(session.query(`SET ROLE ${String(owner?.['name'])}`)).rejects.toThrow('permission denied to set role');
+    await expect(session.query(`SET ROLE ${String(owner?.['name'])}`)).rejects.toThrow(
+      'permission denied to set role',
+    );
     await session.end();
     const [function_] = await database.query(
       `SELECT prosecdef AS definer, proconfig AS settings,
