@@ -16,6 +16,7 @@ import { ManagementServer } from './management/management-server.js';
 import type { Observability } from './observability/observability.module.js';
 import { Readiness } from './observability/readiness.js';
 import { FEATURES } from './features.js';
+import { schemaOf } from './resources/feature.js';
 import type { Feature } from './resources/feature.js';
 import { Resources } from './resources/resources.js';
 
@@ -66,12 +67,15 @@ export async function startService(
     const waiting = { log: logger, signal, onWait };
     await connect(dataSource, waiting);
     readiness.notReady('waiting for the migrations');
-    if (config.database.migrateOnStart) await applyMigrations(dataSource, waiting);
-    else await awaitMigrations(dataSource, waiting);
+    const { migrateOnStart, serviceRole: role } = config.database;
+    if (migrateOnStart) {
+      const access = role && { role, schema: schemaOf(features) };
+      await applyMigrations(dataSource, waiting, access);
+    } else await awaitMigrations(dataSource, waiting);
     readiness.notReady('starting');
     await requireSchema(dataSource, app.get(Resources).declaredConstraints, {
       log: logger,
-      isMigrating: config.database.migrateOnStart,
+      isMigrating: migrateOnStart,
     });
     // Now, because `onModuleInit` and `onApplicationBootstrap` may use repositories.
     await app.init();

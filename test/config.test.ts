@@ -86,6 +86,7 @@ describe('the configuration', () => {
     ],
     ['DATABASE_POOL_MAX', ['1', '1000'], ['0', '1001', 'ten']],
     ['DATABASE_MIGRATE_ON_START', ['true', 'false'], ['yes', '1', 'TRUE']],
+    ['DATABASE_SERVICE_ROLE', ['service', 'The "Service"', 'x'.repeat(63)], [' ', 'é'.repeat(32)]],
     [
       'AUTH_TOKEN',
       [TOKEN, `${TOKEN}~+/.-_==`],
@@ -237,6 +238,14 @@ describe('the configuration', () => {
     [{ DATABASE_URL }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
     [{ AUTH_JWT_ISSUER: 'https://id.example' }, /^AUTH_JWT_AUDIENCE must be set/],
     [{ PORT: '3001' }, /^MANAGEMENT_PORT and PORT must be different$/],
+    [
+      { DATABASE_SERVICE_PASSWORD: 'a secret' },
+      /^DATABASE_SERVICE_PASSWORD needs DATABASE_SERVICE_ROLE$/,
+    ],
+    [
+      { DATABASE_SERVICE_ROLE: 'service', DATABASE_SERVICE_PASSWORD: 'gehéim' },
+      /^DATABASE_SERVICE_PASSWORD must be of printable ASCII characters$/,
+    ],
     [{ AUTH_JWT_AUDIENCE: 'plants' }, /^AUTH_JWT_AUDIENCE needs AUTH_JWT_ISSUER/],
     [{ AUTH_JWT_JWKS_URI: 'https://id.example/k' }, /^AUTH_JWT_JWKS_URI needs AUTH_JWT_ISSUER/],
   ])('refuses contradicting variables: %j', (environment, mistake) => {

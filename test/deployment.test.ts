@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readConnection } from '../clients/command/connection.js';
 import { LIMITS } from '../clients/command/retries.js';
-import { readConfig, VARIABLES } from '../src/config/config.js';
+import { readCommandConfig, readConfig, VARIABLES } from '../src/config/config.js';
 import { LAST_CALL } from '../src/http/server/drain.js';
 import { SHUTDOWN_LIMITS } from '../src/service.js';
 
@@ -110,12 +110,29 @@ describe('the local stack', () => {
     const environment = { NODE_ENV: 'production', ...apiEnvironment() };
     expect(readConfig(environment)).toMatchObject({
       auth: { token: expect.stringMatching(/^plant-store-local-/) },
-      database: { url: migrate.environment['DATABASE_URL'] },
+      database: { url: api.environment['DATABASE_URL'], migrateOnStart: false },
       http: { port: 3000 },
     });
     expect(() =>
       readConfig({ ...environment, PUBLIC_BASE_URL: 'https://plants.example.com' }),
     ).toThrow('AUTH_TOKEN must not begin with plant-store-local-');
+  });
+
+  it('connects the service as another role than the owner, which the migrations create', () => {
+    const [owner, service] = [migrate, api].map(
+      ({ environment }) => new URL(environment['DATABASE_URL']!),
+    );
+    expect(owner).toMatchObject({
+      username: postgres.environment['POSTGRES_USER'],
+      password: postgres.environment['POSTGRES_PASSWORD'],
+      pathname: `/${postgres.environment['POSTGRES_DB']}`,
+    });
+    expect(readCommandConfig({ ...migrate.environment, LOG_FORMAT: '' }).serviceRole).toEqual({
+      name: service!.username,
+      password: service!.password,
+    });
+    expect(service!.username).not.toBe(owner!.username);
+    expect(service).toMatchObject({ host: owner!.host, pathname: owner!.pathname });
   });
 
   it.each([
@@ -147,9 +164,10 @@ describe('the local stack', () => {
   it('applies .env, except variables that the stack itself sets', () => {
     const decided = new Set(['DATABASE_URL', 'DATABASE_MIGRATE_ON_START', 'MANAGEMENT_PORT']);
     const ofTheImage = new Set(['HOST', 'MANAGEMENT_HOST']);
+    const ofTheMigrations = new Set(['DATABASE_SERVICE_ROLE', 'DATABASE_SERVICE_PASSWORD']);
     expect(Object.keys(api.environment).toSorted()).toEqual(
       Object.keys(VARIABLES)
-        .filter((name) => !ofTheImage.has(name))
+        .filter((name) => !ofTheImage.has(name) && !ofTheMigrations.has(name))
         .toSorted(),
     );
     for (const name of Object.keys(api.environment)) {

@@ -9,6 +9,7 @@ import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
 import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
 import { generateMigration, withMigration } from '../database/migrations/migration-file.js';
 import { applyMigrations, revertMigration } from '../database/migrations/migrate.js';
+import type { ServiceRole } from '../database/migrations/service-role.js';
 import { LOCAL_FOLDER } from '../local/local-instance.js';
 import { Metrics } from '../observability/metrics.js';
 import { NO_TRACER } from '../observability/tracer.js';
@@ -36,7 +37,7 @@ process.exitCode = await runProgram(
 );
 
 async function migrate(signal: AbortSignal): Promise<void> {
-  const { databaseUrl, logFormat } = readCommandConfig(process.env);
+  const { databaseUrl, serviceRole, logFormat } = readCommandConfig(process.env);
   log = createLogger('info', undefined, logFormat);
   if (!['generate', 'run', 'revert'].includes(command ?? '')) {
     throw new StartupError('usage: migration generate NAME FEATURE | run | revert');
@@ -47,23 +48,28 @@ async function migrate(signal: AbortSignal): Promise<void> {
   if (command === 'generate' && !existsSync(featureFile)) {
     throw new StartupError(`there is no ${featureFile}`);
   }
-  if (databaseUrl !== undefined) return perform(databaseUrl, signal);
+  if (databaseUrl !== undefined) return perform(databaseUrl, serviceRole, signal);
   const local = await startEmbeddedPostgres(resolve(LOCAL_FOLDER), {
     log: (step) => log.info(step),
     signal,
   });
   try {
-    await perform(local.url, signal);
+    await perform(local.url, serviceRole, signal);
   } finally {
     await local.stop();
   }
 }
 
-async function perform(url: string, signal: AbortSignal): Promise<void> {
+async function perform(
+  url: string,
+  role: ServiceRole | undefined,
+  signal: AbortSignal,
+): Promise<void> {
   // With the entities of all features.
   const { FEATURES } = await import('../features.js');
+  const schema = schemaOf(FEATURES);
   const dataSource = dataSourceOf(
-    dataSourceOptions({ url, poolMax: 2 }, schemaOf(FEATURES), {
+    dataSourceOptions({ url, poolMax: 2 }, schema, {
       logger: log,
       metrics: new Metrics(),
       tracer: NO_TRACER,
@@ -73,7 +79,7 @@ async function perform(url: string, signal: AbortSignal): Promise<void> {
   try {
     await connect(dataSource, waiting);
     if (command === 'revert') await revertMigration(dataSource, waiting);
-    else await applyMigrations(dataSource, waiting);
+    else await applyMigrations(dataSource, waiting, role && { role, schema });
     if (command === 'generate') await generate(dataSource);
   } finally {
     if (dataSource.isInitialized) await dataSource.destroy();

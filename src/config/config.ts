@@ -10,8 +10,10 @@ import {
   issuerUrl,
   oneOf,
   origins,
+  printable,
   publicUrl,
   scopes,
+  roleName,
   secureUrl,
   text,
   trustedProxies,
@@ -59,6 +61,8 @@ export const VARIABLES = {
     fallback: '10',
   },
   DATABASE_MIGRATE_ON_START: { parse: boolean, rule: 'true or false', fallback: 'true' },
+  DATABASE_SERVICE_ROLE: { parse: roleName, rule: 'the name of a role, at most 63 bytes' },
+  DATABASE_SERVICE_PASSWORD: { parse: printable, rule: 'of printable ASCII characters' },
   AUTH_TOKEN: {
     parse: staticToken,
     rule: '32 or more of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)',
@@ -152,6 +156,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
       url: value.DATABASE_URL,
       poolMax: value.DATABASE_POOL_MAX,
       migrateOnStart: value.DATABASE_MIGRATE_ON_START,
+      serviceRole: serviceRole(value),
     },
     auth: {
       token: value.AUTH_TOKEN,
@@ -180,10 +185,32 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
  *
  * @throws StartupError
  */
-export function readCommandConfig({ DATABASE_URL, LOG_FORMAT }: NodeJS.ProcessEnv) {
-  const { values, mistakes } = readVariables({ DATABASE_URL, LOG_FORMAT });
+export function readCommandConfig({
+  DATABASE_URL,
+  DATABASE_SERVICE_ROLE,
+  DATABASE_SERVICE_PASSWORD,
+  LOG_FORMAT,
+}: NodeJS.ProcessEnv) {
+  const { values, mistakes } = readVariables({
+    DATABASE_URL,
+    DATABASE_SERVICE_ROLE,
+    DATABASE_SERVICE_PASSWORD,
+    LOG_FORMAT,
+  });
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
-  return { databaseUrl: values.DATABASE_URL, logFormat: values.LOG_FORMAT };
+  return {
+    databaseUrl: values.DATABASE_URL,
+    serviceRole: serviceRole(values),
+    logFormat: values.LOG_FORMAT,
+  };
+}
+
+/** The role that gets privileges after the migrations; `undefined`: none. */
+function serviceRole({
+  DATABASE_SERVICE_ROLE: name,
+  DATABASE_SERVICE_PASSWORD: password,
+}: Partial<Values>) {
+  return name === undefined ? undefined : ({ name, password } as const);
 }
 
 export function withDatabase(config: Config, url: string): ServiceConfig {
@@ -224,6 +251,9 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
     values.HOST === values.MANAGEMENT_HOST
   ) {
     mistakes.push('MANAGEMENT_PORT and PORT must be different');
+  }
+  if (isSet('DATABASE_SERVICE_PASSWORD') && !isSet('DATABASE_SERVICE_ROLE')) {
+    mistakes.push('DATABASE_SERVICE_PASSWORD needs DATABASE_SERVICE_ROLE');
   }
   if (isSet('AUTH_JWT_ISSUER') && !isSet('AUTH_JWT_AUDIENCE')) {
     mistakes.push('AUTH_JWT_AUDIENCE must be set when AUTH_JWT_ISSUER is');

@@ -6,6 +6,16 @@ export function text(raw: string): string | undefined {
   return raw.trim() === '' ? undefined : raw;
 }
 
+/** Printable ASCII. */
+export function printable(raw: string): string | undefined {
+  return /^[ -~]+$/.test(raw) ? raw : undefined;
+}
+
+/** PostgreSQL cuts longer names (manual, chapter 4.1.1). */
+export function roleName(raw: string): string | undefined {
+  return Buffer.byteLength(raw) <= 63 ? text(raw) : undefined;
+}
+
 export function boolean(raw: string): boolean | undefined {
   if (raw === 'true') return true;
   return raw === 'false' ? false : undefined;

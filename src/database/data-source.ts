@@ -10,6 +10,7 @@ import type {
 import type { Observability } from '../observability/observability.module.js';
 import { BoundedPool } from './connections/bounded-pool.js';
 import { DATABASE_LIMITS } from './limits.js';
+import type { Privilege } from './migrations/grants.js';
 
 /** TypeORM prints some failures even with `logging: false`. The code that handles them reports them. */
 const SILENT: Logger = {
@@ -32,6 +33,10 @@ export interface DatabaseSchema {
   readonly entities: readonly Function[];
   /** Applied in the order of their timestamps. */
   readonly migrations: readonly (new () => MigrationInterface)[];
+  /** Of the service's role on the tables of these entities, by default all on rows: SELECT, INSERT, UPDATE and DELETE. */
+  readonly privileges?: ReadonlyMap<Function | string, readonly Privilege[]>;
+  /** Functions of SQL that the service calls, such as `move_plants()`. */
+  readonly functions?: readonly string[];
 }
 
 /** The definition of the database for the service, the migration commands and the tests. */

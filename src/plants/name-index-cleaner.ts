@@ -24,8 +24,14 @@ const INDEX = 'plants_name_search_idx';
 /** Key of the advisory lock of the replica that cleans. Any number works. */
 const KEY = 7_526_841_015;
 
-/** Only the owner may clean an index. Indexes of servers that only resemble PostgreSQL have no such list. */
-const MAY_CLEAN = `SELECT pg_has_role(relowner, 'USAGE') AS owned
+/**
+ * Only the owner may clean an index. Another role calls a function of the owner, if the database has it (CleanNames) and
+ * the role may. Indexes of servers that only resemble PostgreSQL have no such list.
+ */
+const MEANS = `SELECT CASE
+      WHEN pg_has_role(relowner, 'USAGE') THEN 'owner'
+      WHEN has_function_privilege(to_regprocedure('clean_${INDEX}()'), 'EXECUTE') THEN 'function'
+    END AS means
   FROM pg_class JOIN pg_am ON pg_am.oid = relam
   WHERE pg_class.oid = to_regclass('${INDEX}') AND amname = 'gin'`;
 
@@ -33,7 +39,12 @@ const MAY_CLEAN = `SELECT pg_has_role(relowner, 'USAGE') AS owned
  * If another replica has the lock, it moves the names of this one as well. The lock ends with the transaction, because
  * clients of a pooler share sessions.
  */
-const CLEAN = `SELECT gin_clean_pending_list('${INDEX}') WHERE pg_try_advisory_xact_lock(${KEY})`;
+const CLEAN = {
+  owner: `SELECT gin_clean_pending_list('${INDEX}') WHERE pg_try_advisory_xact_lock(${KEY})`,
+  function: `SELECT clean_${INDEX}() WHERE pg_try_advisory_xact_lock(${KEY})`,
+} as const;
+
+type Means = keyof typeof CLEAN;
 
 /**
  * Keeps creates from cleaning the index of searches by name. PostgreSQL appends new names to a list, and the statement
@@ -43,6 +54,7 @@ const CLEAN = `SELECT gin_clean_pending_list('${INDEX}') WHERE pg_try_advisory_x
 @Injectable()
 export class NameIndexCleaner implements OnModuleDestroy {
   private session: PoolClient | undefined;
+  private means: Means = 'owner';
   private cleaning: Promise<void> | undefined;
   /** Closes the session when it was idle for long. */
   private idle: NodeJS.Timeout | undefined;
@@ -75,7 +87,7 @@ export class NameIndexCleaner implements OnModuleDestroy {
     this.characters = 0;
     try {
       if (this.session === undefined) await this.open();
-      await this.session?.query(CLEAN);
+      await this.session?.query(CLEAN[this.means]);
     } catch (error) {
       this.report(error);
       this.closeSession();
@@ -91,13 +103,17 @@ export class NameIndexCleaner implements OnModuleDestroy {
     session.once('end', () => {
       if (this.session === session) this.session = undefined;
     });
-    const { rows } = await session.query<{ owned: boolean }>(MAY_CLEAN);
+    const { rows } = await session.query<{ means: Means | null }>(MEANS);
+    const means = rows[0]?.means ?? undefined;
     // On Citus, each shard has an index of its own.
-    if (rows[0]?.owned === true && !session.hasCitus) return;
+    if (means !== undefined && !session.hasCitus) {
+      this.means = means;
+      return;
+    }
     this.pausedUntil = Infinity;
     this.closeSession();
     this.logger.info(
-      { index: INDEX, isOwner: rows[0]?.owned, hasCitus: session.hasCitus },
+      { index: INDEX, mayClean: means !== undefined, hasCitus: session.hasCitus },
       'the index of searches by name is cleaned by creates',
     );
   }

@@ -3,6 +3,7 @@ import { CreatePlants1763683200000 } from './migrations/1763683200000-create-pla
 import { DistributeTables1795305600000 } from './migrations/1795305600000-distribute-tables.js';
 import { IndexPlants1795309200000 } from './migrations/1795309200000-index-plants.js';
 import { IndexNames1795392000000 } from './migrations/1795392000000-index-names.js';
+import { CleanNames1795482000000 } from './migrations/1795482000000-clean-names.js';
 import { Plant } from './plant.entity.js';
 import { PlantsModule } from './plants.module.js';
 
@@ -14,5 +15,7 @@ export const PLANTS: Feature = {
     DistributeTables1795305600000,
     IndexPlants1795309200000,
     IndexNames1795392000000,
+    CleanNames1795482000000,
   ],
+  functions: ['clean_plants_name_search_idx()'],
 };

@@ -11,5 +11,7 @@ export function schemaOf(features: readonly Feature[]): DatabaseSchema {
   return {
     entities: features.flatMap(({ entities }) => entities),
     migrations: features.flatMap(({ migrations }) => migrations),
+    privileges: new Map(features.flatMap(({ privileges = [] }) => [...privileges])),
+    functions: features.flatMap(({ functions = [] }) => functions),
   };
 }

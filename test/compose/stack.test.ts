@@ -98,6 +98,15 @@ describe('docker compose up', () => {
     await expect(compose('exec', 'api', 'touch', '/app/file')).rejects.toThrow('Read-only');
   });
 
+  it('connects the service as a role that may not change the schema', async () => {
+    const psql = 'psql --host=127.0.0.1 --username=plant_store_service --dbname=plant_store -tAc';
+    const asService = `exec -T --env PGPASSWORD=plant-store-local postgres ${psql}`.split(' ');
+    const sql = (statement: string) => compose(...asService, statement);
+    expect(await sql('SELECT name FROM plants')).toBe('Monstera\n');
+    await expect(sql('ALTER TABLE plants ADD other int')).rejects.toThrow('must be owner of table');
+    await expect(sql('CREATE TABLE other (id int)')).rejects.toThrow('permission denied');
+  });
+
   it('has the command plant-store, which finds the service of its container', async () => {
     expect(await compose('exec', '-T', 'api', 'plant-store', 'export')).toBe(
       '{"id":1,"name":"Monstera","tag":"indoor"}\n',

@@ -127,7 +127,7 @@ describe('the index of searches by name', () => {
     expect([one, other].flatMap(reports)).toEqual([]);
   });
 
-  it('is left to creates by a role that does not own it, with one line in the log', async () => {
+  it('is left to creates by a role that may not clean it, with one line in the log', async () => {
     await (await start()).stop();
     services = [];
     const role = `guest_${database.url.slice(-12)}`;
@@ -142,7 +142,7 @@ describe('the index of searches by name', () => {
     for (const id of [1, 2]) {
       expect((await service.post({ id, name: ENOUGH })).status).toBe(200);
       await vi.waitFor(async () => {
-        expect(reports(service)).toMatchObject([{ level: 30, isOwner: false }]);
+        expect(reports(service)).toMatchObject([{ level: 30, mayClean: false }]);
         expect(await database.query(SESSIONS)).toEqual([]);
       }, PATIENCE);
     }

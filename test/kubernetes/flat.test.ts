@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readConfig } from '../../src/config/config.js';
 import { containerOf, render } from './manifests.js';
 import type { Manifests } from './manifests.js';
 import { mistakesIn } from './schemas.js';
@@ -51,18 +50,37 @@ describe('the flat example', () => {
     expect(container).toEqual(expected);
   });
 
+  it('migrates as the owner in an init container, like the Job in production', () => {
+    const { initContainers = [] } = flat.one('Deployment').spec!.template.spec!;
+    const { name, command, env, securityContext, resources } = containerOf(
+      production.one('Job').spec!.template,
+    );
+    expect(initContainers).toEqual([
+      {
+        name,
+        command,
+        securityContext,
+        resources,
+        image: containerOf(flat.one('Deployment').spec!.template).image,
+        env: [
+          {
+            name: 'DATABASE_URL',
+            valueFrom: { secretKeyRef: { name: 'plant-store-database-owner', key: 'uri' } },
+          },
+          env!.find((variable) => variable.name === 'DATABASE_SERVICE_ROLE'),
+        ],
+      },
+    ]);
+  });
+
   it('takes address and token from Secrets that are not in the repository', () => {
     const { env = [] } = containerOf(flat.one('Deployment').spec!.template);
     expect(env.map(({ name, valueFrom }) => [name, valueFrom?.secretKeyRef])).toEqual([
       ['DATABASE_URL', { name: 'plant-store-database', key: 'uri' }],
+      ['DATABASE_MIGRATE_ON_START', undefined],
       ['AUTH_TOKEN', { name: 'plant-store-token', key: 'token' }],
     ]);
-    const config = readConfig({
-      NODE_ENV: 'production',
-      DATABASE_URL: 'postgres://plant_store:secret@10.1.2.3/plant_store',
-      AUTH_TOKEN: 'x'.repeat(32),
-    });
-    // Nothing else migrates.
-    expect(config.database).toMatchObject({ migrateOnStart: true });
+    // The init container migrates.
+    expect(env[1]?.value).toBe('false');
   });
 });

@@ -6,7 +6,7 @@ import type { IPodTemplateSpec } from 'kubernetes-models/v1/PodTemplateSpec';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Document } from 'yaml';
-import { readConfig, VARIABLES } from '../../src/config/config.js';
+import { readCommandConfig, readConfig, VARIABLES } from '../../src/config/config.js';
 import type { Config } from '../../src/config/config.js';
 import { STARTUP_LIMITS } from '../../src/database/connect.js';
 import { LAST_CALL } from '../../src/http/server/drain.js';
@@ -68,7 +68,8 @@ const FOREIGN = ['NODE_ENV', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'DATABASE_SECRET'];
 
 /** Values of the Secrets that are not in the repository. */
 const SECRETS: Readonly<Record<string, string>> = {
-  'plant-store-database/uri': 'postgres://plant_store:secret@10.1.2.3/plant_store',
+  'plant-store-database/uri': 'postgres://plant_store_service:secret@10.1.2.3/plant_store',
+  'plant-store-database-owner/uri': 'postgres://plant_store:secret@10.1.2.3/plant_store',
   'plant-store-database-app/uri':
     'postgresql://plant_store:secret@plant-store-database-rw/plant_store',
   'plant-store-token/token': 'x'.repeat(32),
@@ -100,6 +101,12 @@ function environmentOf(manifests: Manifests, { env = [], envFrom = [] }: IContai
 function configOf(manifests: Manifests): Config {
   const { template } = manifests.one('Deployment').spec!;
   return readConfig(environmentOf(manifests, containerOf(template)));
+}
+
+function commandConfigOf(manifests: Manifests) {
+  return readCommandConfig(
+    environmentOf(manifests, containerOf(manifests.one('Job').spec!.template)),
+  );
 }
 
 /** How long the end of a pod may take, in seconds. */
@@ -606,6 +613,18 @@ describe('traces', () => {
   });
 });
 
+describe('the roles of the database', () => {
+  it.each(['local', 'production', OWN] as const)(
+    'of %s: the owner migrates, the service is another one',
+    (variant) => {
+      const { databaseUrl, serviceRole } = commandConfigOf(rendered[variant]);
+      expect(new URL(databaseUrl!).username).toBe('plant_store');
+      expect(serviceRole?.name).toBe('plant_store_service');
+      expect(new URL(configOf(rendered[variant]).database.url!).username).toBe(serviceRole?.name);
+    },
+  );
+});
+
 describe('secrets', () => {
   it('of production are referenced, and created as in the guide', async () => {
     const guide = await readFile('docs/kubernetes.md', 'utf8');
@@ -616,7 +635,9 @@ describe('secrets', () => {
       expect(text).not.toMatch(/postgres(ql)?:\/\/|PASSWORD|-----BEGIN/);
       for (const { template } of rendered[variant].templates) {
         for (const { value } of containerOf(template).env ?? []) {
-          if (value !== undefined) expect(value).toMatch(/^\$\(DATABASE_SECRET\)\?/);
+          if (value !== undefined) {
+            expect(value).toMatch(/^\$\(DATABASE_SECRET\)\?|^plant_store_service$/);
+          }
         }
       }
     }
@@ -626,6 +647,8 @@ describe('secrets', () => {
       '--from-literal=ACCESS_KEY_ID=',
       '--from-literal=SECRET_ACCESS_KEY=',
       'create secret generic plant-store-token --from-literal=token=',
+      'create secret generic plant-store-database --type=kubernetes.io/basic-auth',
+      'create secret generic plant-store-database-owner --from-literal=uri=',
       'create secret generic plant-store-database --from-literal=uri=',
     ]) {
       expect(guide).toContain(line);
@@ -638,9 +661,8 @@ describe('secrets', () => {
       http: { publicBaseUrl: 'http://localhost:8080/api' },
     });
     const { spec } = rendered.local.one('StatefulSet');
-    const { password, username, hostname, pathname } = new URL(
-      configOf(rendered.local).database.url!,
-    );
+    const { databaseUrl, serviceRole } = commandConfigOf(rendered.local);
+    const { password, username, hostname, pathname } = new URL(databaseUrl!);
     const container = containerOf(spec!.template);
     expect(environmentOf(rendered.local, container)).toMatchObject({
       POSTGRES_PASSWORD: password,
@@ -648,6 +670,10 @@ describe('secrets', () => {
       POSTGRES_DB: pathname.slice(1),
     });
     expect(hostname).toBe(spec?.serviceName);
+    const service = new URL(configOf(rendered.local).database.url!);
+    expect(service).toMatchObject({ hostname, pathname });
+    // Nobody else creates it.
+    expect(serviceRole).toEqual({ name: service.username, password: service.password });
     expect(container.volumeMounts?.[0]?.mountPath).toBe('/var/lib/postgresql');
     expect(container.image).toMatch(/^postgres:(1[89]|[2-9]\d)$/);
   });
@@ -684,14 +710,23 @@ describe('the database by CloudNativePG', () => {
     ]);
   });
 
-  it('creates the Secrets that the pods read: the address, and its certificate authority', () => {
-    for (const { template } of rendered.production.templates) {
+  it('creates the Secrets of the owner and the authority, and takes that of the service', () => {
+    const [role, ...others] = rendered.production.one('Cluster').spec.managed.roles;
+    expect(others).toEqual([]);
+    expect(role).toEqual({
+      name: commandConfigOf(rendered.production).serviceRole?.name,
+      ensure: 'present',
+      login: true,
+      passwordSecret: { name: 'plant-store-database' },
+    });
+    for (const { name, template } of rendered.production.templates) {
+      // https://cloudnative-pg.io/docs/current/applications: the name of the Cluster, then -app.
+      const secret = name.startsWith('Job') ? 'plant-store-database-app' : 'plant-store-database';
       const { env, volumeMounts } = containerOf(template);
       expect(env?.slice(0, 2)).toEqual([
         {
           name: 'DATABASE_SECRET',
-          // https://cloudnative-pg.io/docs/current/applications: the name of the Cluster, then -app.
-          valueFrom: { secretKeyRef: { name: 'plant-store-database-app', key: 'uri' } },
+          valueFrom: { secretKeyRef: { name: secret, key: 'uri' } },
         },
         {
           name: 'DATABASE_URL',

@@ -29,6 +29,7 @@ interface Cluster {
     readonly bootstrap: Readonly<Record<string, Readonly<Record<string, string>>>>;
     readonly postgresql: { readonly parameters: Labels };
     readonly plugins: readonly [{ readonly name: string; readonly parameters: Labels }];
+    readonly managed: { readonly roles: readonly Readonly<Record<string, unknown>>[] };
     readonly externalClusters?: readonly object[];
   };
 }

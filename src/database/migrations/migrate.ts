@@ -9,6 +9,8 @@ import { serverOf, STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import { MigrationLock, silenceOf, withoutTimeouts } from './migration-lock.js';
+import { grantAccess } from './service-role.js';
+import type { ServiceAccess } from './service-role.js';
 
 /** lock not available, deadlock detected. */
 const CONTENTION = new Set(['55P03', '40P01']);
@@ -29,20 +31,29 @@ const INDEX_PROGRESS = `SELECT (SELECT relname FROM pg_class WHERE oid = index_r
  * Applies all pending migrations, each in a transaction of its own, unless it has `transaction = false`. If several
  * instances start at once, only the first applies them.
  *
+ * @param access is granted at each call, because its role and the privileges may be others than last time
  * @throws StartupError
  * @throws AbortError when `signal` aborts the wait for another instance
  */
-export async function applyMigrations(dataSource: DataSource, waiting: StartWait): Promise<void> {
+export async function applyMigrations(
+  dataSource: DataSource,
+  waiting: StartWait,
+  access?: ServiceAccess,
+): Promise<void> {
   const { log } = waiting;
-  if ((await pendingMigrations(dataSource)).length === 0) {
+  const isPending = (await pendingMigrations(dataSource)).length > 0;
+  if (!isPending && access === undefined) {
     log.info('the database is up to date');
     return;
   }
-  log.info('applying the migrations');
-  const applied = await migrate(dataSource, waiting, async (executor, perform) => {
+  if (isPending) log.info('applying the migrations');
+  const applied = await migrate(dataSource, waiting, async (executor, perform, session) => {
     const pending = await executor.getPendingMigrations();
     for (const migration of pending) {
       await perform(migration.instance, () => executor.executeMigration(migration));
+    }
+    if (access !== undefined) {
+      await perform(undefined, () => grantAccess(dataSource, session, access, log));
     }
     return pending.map(({ name }) => name);
   });
@@ -78,37 +89,39 @@ type Perform = (
 async function migrate<T>(
   dataSource: DataSource,
   waiting: StartWait,
-  change: (executor: MigrationExecutor, perform: Perform) => Promise<T>,
+  change: (executor: MigrationExecutor, perform: Perform, session: QueryRunner) => Promise<T>,
 ): Promise<T> {
-  // Separate connections for the lock and for the migrations, because the connections of the pool have statement timeouts.
+  // Separate connections for the lock, its pulse and the migrations, because the connections of the pool have statement timeouts.
   const separate = dataSourceOf({
     ...dataSource.options,
     url: poolOf(dataSource)?.url,
     driver: pg,
-    poolSize: 2,
+    poolSize: 3,
     extra: { keepAlive: true },
   } as DataSourceOptions);
   try {
     await separate.initialize();
-    const [lockSession, session] = [separate.createQueryRunner(), separate.createQueryRunner()];
-    const lock = await MigrationLock.take(lockSession, waiting);
+    const newSession = () => separate.createQueryRunner();
+    const [lockSession, pulse, session] = [newSession(), newSession(), newSession()];
+    const lock = await MigrationLock.take(lockSession, pulse, waiting);
     const stopAttending = attend(lock, dataSource, waiting);
     try {
       await removeTimeouts(session);
       const executor = new MigrationExecutor(separate, session);
       executor.transaction = 'none';
-      return await change(executor, async (migration, step) => {
+      const perform: Perform = async (migration, step) => {
         lock.confirm();
         await whenFree(waiting, () =>
           migration?.transaction === false ? step() : inTransaction(session, waiting, step),
         );
-      });
+      };
+      return await change(executor, perform, session);
     } finally {
       await stopAttending();
       await lock.release();
     }
   } catch (error) {
-    if (waiting.signal.aborted) throw error;
+    if (waiting.signal.aborted || error instanceof StartupError) throw error;
     throw startupError(dataSource, `the migrations failed: ${describeFailure(error)}`, error);
   } finally {
     if (separate.isInitialized) await separate.destroy();
@@ -202,16 +215,32 @@ export async function awaitMigrations(
 ): Promise<void> {
   const isSilent = silenceOf(dataSource, limits.wait);
   for (let isFirst = true; ; isFirst = false) {
-    const pending = await pendingMigrations(dataSource);
-    if (pending.length === 0) return;
-    if (await isSilent()) {
-      throw startupError(
-        dataSource,
-        `migrations are pending and DATABASE_MIGRATE_ON_START is false: ${pending.join(', ')}`,
+    const reason = await reasonToWait(dataSource);
+    if (reason === undefined) return;
+    if (await isSilent()) throw reason;
+    if (isFirst) {
+      log.info(
+        { reason: reason.message },
+        `waiting up to ${limits.wait / 1_000} s for the migrations`,
       );
     }
-    if (isFirst) log.info({ pending }, `waiting up to ${limits.wait / 1_000} s for the migrations`);
     await sleep(limits.retry, undefined, { signal });
+  }
+}
+
+async function reasonToWait(dataSource: DataSource): Promise<StartupError | undefined> {
+  try {
+    const pending = await pendingMigrations(dataSource);
+    if (pending.length === 0) return undefined;
+    return startupError(
+      dataSource,
+      `migrations are pending and DATABASE_MIGRATE_ON_START is false: ${pending.join(', ')}`,
+    );
+  } catch (error) {
+    // The instance that migrates grants the privilege to read the list after the last migration.
+    const { cause } = error as StartupError;
+    if (cause instanceof DatabaseError && cause.code === '42501') return error as StartupError;
+    throw error;
   }
 }
 

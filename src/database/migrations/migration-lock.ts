@@ -8,6 +8,9 @@ import { describeFailure } from '../../observability/describe-failure.js';
 /** Key of the advisory lock of all instances (PostgreSQL manual, chapter 13.3.5). Any number works. */
 const KEY = 7_526_841_013;
 
+/** Key of the advisory lock that is taken anew at each sign of life. */
+const PULSE = 7_526_841_016;
+
 /** Timeouts that could end the transaction of the lock or a migration. PostgreSQL 17 has the last one. */
 const TIMEOUTS = [
   'statement_timeout',
@@ -23,14 +26,18 @@ export function withoutTimeouts(scope: 'transaction' | 'session'): string {
 }
 
 /**
- * The sessions that hold the lock, and when each was last active. A role that may not see the activity of the holder's
- * role gets the sessions only.
+ * The transactions that hold the locks. Each pulse is a new one. Releases before had no pulse: of them, this tells when the
+ * session was last active, which only its own role and members of `pg_read_all_stats` see.
  */
-const SIGN_OF_LIFE = `SELECT string_agg(concat(pid, ' ', state_change), ',') AS sign
+const SIGN_OF_LIFE = `SELECT string_agg(concat_ws(' ', pid, virtualtransaction, state_change), ',' ORDER BY pid) AS sign
   FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)
   WHERE locktype = 'advisory' AND granted AND objsubid = 1
-    AND (classid::bigint << 32 | objid::bigint) = ${KEY}
+    AND (classid::bigint << 32 | objid::bigint) IN (${KEY}, ${PULSE})
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+/** Every role sees the number of a transaction that holds a lock (PostgreSQL manual, chapter 53.13). */
+const BEAT = `ROLLBACK; BEGIN ISOLATION LEVEL READ COMMITTED; ${withoutTimeouts('transaction')};
+  SELECT pg_try_advisory_xact_lock(${PULSE})`;
 
 /** Tells whether the instance that migrates has shown no sign of life for so many milliseconds. */
 export function silenceOf(
@@ -61,16 +68,20 @@ export class MigrationLock {
 
   private constructor(
     private readonly session: QueryRunner,
+    private readonly pulse: QueryRunner,
     private readonly log: Logger,
   ) {}
 
   /**
    * Waits for another instance as long as it shows signs of life.
    *
+   * @param session holds the lock
+   * @param pulse another one
    * @throws AbortError when `signal` aborts the wait
    */
   static async take(
     session: QueryRunner,
+    pulse: QueryRunner,
     { log, signal, limits = STARTUP_LIMITS, onWait = () => {} }: StartWait,
   ): Promise<MigrationLock> {
     const isSilent = silenceOf(session, limits.migrationLock);
@@ -83,11 +94,13 @@ export class MigrationLock {
       await sleep(limits.retry, undefined, { signal });
     }
     await session.query(withoutTimeouts('transaction'));
-    return new MigrationLock(session, log);
+    return new MigrationLock(session, pulse, log);
   }
 
   /** A sign of life. Keeps PgBouncer and firewalls from closing an idle connection as well. */
   async beat(): Promise<void> {
+    // In a session of its own, because it takes a snapshot. Without it, only some roles see no sign of life.
+    await this.pulse.query(BEAT).catch(() => {});
     try {
       await this.session.query('SHOW in_hot_standby');
     } catch (error) {
@@ -107,6 +120,7 @@ export class MigrationLock {
   async release(): Promise<void> {
     // Without a connection, the server has released it.
     await this.session.query('ROLLBACK').catch(() => {});
+    await this.pulse.query('ROLLBACK').catch(() => {});
   }
 }
 

@@ -1,0 +1,40 @@
+import { escapeIdentifier } from 'pg';
+
+/** What a role may do with the rows of a table (PostgreSQL manual, chapter 5.8). */
+export type Privilege = 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE';
+
+export const ALL_ROWS: readonly Privilege[] = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
+
+export interface GrantedTable {
+  /** As an identifier of SQL, with its schema if it has one. */
+  readonly path: string;
+  /** `undefined`: the schema that the session creates in. */
+  readonly schema: string | undefined;
+  readonly privileges: readonly Privilege[];
+}
+
+/** All that a role gets. */
+export interface Grants {
+  readonly role: string;
+  readonly database: string;
+  /** The schema that the session creates in. */
+  readonly schema: string;
+  readonly tables: readonly GrantedTable[];
+  /** Such as `move_plants()`. */
+  readonly functions: readonly string[];
+}
+
+/** Statements after which the role has these privileges on the tables, and no others from the same grantor. */
+export function grantStatements({ role, database, schema, tables, functions }: Grants): string[] {
+  const grantee = escapeIdentifier(role);
+  const schemas = new Set(tables.map((table) => table.schema ?? schema).concat(schema));
+  return [
+    `GRANT CONNECT ON DATABASE ${escapeIdentifier(database)} TO ${grantee}`,
+    ...[...schemas].map((name) => `GRANT USAGE ON SCHEMA ${escapeIdentifier(name)} TO ${grantee}`),
+    ...tables.flatMap(({ path, privileges }) => [
+      `REVOKE ALL ON ${path} FROM ${grantee}`,
+      `GRANT ${privileges.join(', ')} ON ${path} TO ${grantee}`,
+    ]),
+    ...functions.map((signature) => `GRANT EXECUTE ON FUNCTION ${signature} TO ${grantee}`),
+  ];
+}
