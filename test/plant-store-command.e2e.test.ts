@@ -659,6 +659,22 @@ describe('the connection', () => {
     expect(await storedCount()).toBe(0);
   });
 
+  it('asks to correct what no repeat would help', async () => {
+    const stdin = () => Readable.from([Buffer.from('{"id":1,"name":"Aloe"}\n')]);
+    const wrongToken = await run(['import', '-'], {
+      stdin: stdin(),
+      env: { PLANT_STORE_TOKEN: 'wrong' },
+    });
+    const wrongPath = await run(['import', '-'], {
+      stdin: stdin(),
+      env: { PLANT_STORE_URL: `${service.url}/none` },
+    });
+    for (const { code, stderr } of [wrongToken, wrongPath]) {
+      expect(stderr).toContain('The import is incomplete. Correct this, then run it again:');
+      expect(code).toBe(3);
+    }
+  });
+
   it('says at once that the token is refused, even while it sends a long body', async () => {
     const line = `{"id":1,"name":"${'x'.repeat(5_000)}"}\n`;
     const { code, stderr } = await run(['import', '-'], {
@@ -738,6 +754,7 @@ describe('the arguments', () => {
     [['import', 'x.ndjson'], 'x.ndjson does not exist'],
     [['import', '.', '--format', 'csv'], '. is a folder'],
     [['import', 'x.csv', '--errors', 'e.txt'], '--errors must end in .ndjson, .jsonl or .csv'],
+    [['import', 'x.csv', '--errors', 'none/e.csv'], '--errors: there is no folder none'],
     [['import', 'x.csv', 'y.csv', '--refused', 'r'], '--refused can be used with one FILE only'],
     [['export', '--output', 'x'], 'x ends in neither'],
     [

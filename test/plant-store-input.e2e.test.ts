@@ -94,8 +94,9 @@ it('makes no file of reasons if nothing is refused, and ends if it cannot write 
   await run(['import', 'a.csv', '--errors', 'e.csv']);
   expect(await readdir('.')).toEqual(['a.csv']);
   await writeFile('a.csv', CSV);
-  const { code, stderr } = await run(['import', 'a.csv', '--errors', 'no/folder.csv']);
-  expect(stderr).toContain('plant-store: the errors cannot be written to no/folder.csv: ENOENT\n');
+  const name = `${'n'.repeat(300)}.csv`;
+  const { code, stderr } = await run(['import', 'a.csv', '--errors', name]);
+  expect(stderr).toContain(`plant-store: the errors cannot be written to ${name}: ENAMETOOLONG\n`);
   expect(code).toBe(3);
 });
 

@@ -2,19 +2,19 @@ import { request as requestHttp } from 'node:http';
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
-import { CommandError, EXIT, TemporaryFailure, textOf } from './command-error.js';
+import { ContactError, TemporaryFailure, textOf } from './command-error.js';
 import type { Reason } from './command-error.js';
 import type { Connection } from './connection.js';
 
 export const NDJSON = 'application/x-ndjson';
 
 /** The request was answered with a status that another attempt would not change. */
-export class RequestRefused extends CommandError {
+export class RequestRefused extends ContactError {
   constructor(
     readonly status: number,
     readonly reason: Reason,
   ) {
-    super(EXIT.incomplete, textOf(reason));
+    super(textOf(reason));
   }
 }
 
@@ -52,7 +52,7 @@ export async function open(
   if (status === 200) {
     if (headers['content-type']?.startsWith(NDJSON)) return response;
     response.destroy();
-    throw new CommandError(EXIT.incomplete, 'PLANT_STORE_URL does not lead to a plant store');
+    throw new ContactError('PLANT_STORE_URL does not lead to a plant store');
   }
   const failure = await failureOf(response);
   if (status === 408 || status === 429 || status >= 500) {

@@ -16,6 +16,13 @@ export class CommandError extends Error {
   }
 }
 
+/** The address leads to no plant store, or the service refuses the credentials or the request. A repeat would fail as well. */
+export class ContactError extends CommandError {
+  constructor(message: string) {
+    super(EXIT.incomplete, message);
+  }
+}
+
 /** An input file cannot be read as what it is said to be. */
 export class InputError extends CommandError {}
 

@@ -1,4 +1,6 @@
 import type { Refusal } from './answer.js';
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { usageError } from './command-error.js';
 import { csvHeader, csvRecord } from './csv-record.js';
 import { formatByExtension } from './formats.js';
@@ -18,11 +20,14 @@ export class ErrorsFile {
   private readonly file: NewFile;
   private readonly format: Format;
 
-  /** @throws CommandError unless the extension tells a format */
+  /** @throws CommandError unless the extension tells a format, and the folder exists */
   constructor(path: string) {
     const format = formatByExtension(path);
     if (format === undefined) {
       throw usageError(`--errors must end in .ndjson, .jsonl or .csv: ${path} does not`);
+    }
+    if (!statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory()) {
+      throw usageError(`--errors: there is no folder ${dirname(path)}`);
     }
     this.format = format;
     this.file = new NewFile(path, 'the errors');

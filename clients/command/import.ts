@@ -5,7 +5,15 @@ import type { Answer, Refusal } from './answer.js';
 import { batchesOf } from './batches.js';
 import type { Batch } from './batches.js';
 import { open, readText, RequestRefused } from './client.js';
-import { EXIT, exitCodeOf, explain, InputError, textOf, usageError } from './command-error.js';
+import {
+  ContactError,
+  EXIT,
+  exitCodeOf,
+  explain,
+  InputError,
+  textOf,
+  usageError,
+} from './command-error.js';
 import type { Connection } from './connection.js';
 import { ErrorsFile } from './errors-file.js';
 import { formatOf } from './formats.js';
@@ -81,9 +89,14 @@ export async function importFiles(
   if (failure === undefined) return run.refused > 0 ? EXIT.refused : EXIT.done;
   progress.print(explain(failure, signal));
   progress.print(
-    `The import is incomplete. ${inputError ? 'Mend the file, then run' : 'Run'} it again: what is stored stays, and is not stored twice.`,
+    `The import is incomplete. ${remedyFor(failure)} it again: what is stored stays, and is not stored twice.`,
   );
   return inputError ? EXIT.incomplete : exitCodeOf(failure, signal);
+}
+
+function remedyFor(failure: unknown): string {
+  if (failure instanceof InputError) return 'Mend the file, then run';
+  return failure instanceof ContactError ? 'Correct this, then run' : 'Run';
 }
 
 /** Sends batches, several at a time, and counts what becomes of their records. */

@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CommandError, EXIT, TemporaryFailure, Unreachable } from './command-error.js';
+import {
+  CommandError,
+  ContactError,
+  EXIT,
+  TemporaryFailure,
+  Unreachable,
+} from './command-error.js';
 import { inSeconds } from './seconds.js';
 
 /** In milliseconds. */
@@ -104,7 +110,8 @@ export class Retries {
     } else if (passed + retryAfter > patience) {
       reason += `: ${asks} more, and the command waits ${inSeconds(patience)} in all`;
     }
-    throw new CommandError(EXIT.incomplete, `${message}; ${reason}`);
+    const text = `${message}; ${reason}`;
+    throw isFirstContact ? new ContactError(text) : new CommandError(EXIT.incomplete, text);
   }
 
   private announceFailure({ message }: TemporaryFailure, wait: number): void {

@@ -72,9 +72,9 @@ export class Connection {
   /** @throws TypeError if an option is wrong */
   constructor(options: PlantStoreOptions) {
     const { url, token, retries = 4, timeout = 60_000 } = options;
-    if (!/^https?:\/\/[^/]/i.test(url)) {
+    if (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url)) {
       throw new TypeError(
-        `url must begin with http:// or https://, such as http://localhost:3000, but is '${url}'`,
+        `url must be a URL that begins with http:// or https://, such as http://localhost:3000, but is '${url}'`,
       );
     }
     if (typeof token !== 'function') bearer(token);
@@ -141,6 +141,10 @@ function bearer(token: string): string {
   // JavaScript may pass `undefined`.
   if (typeof token !== 'string' || token.trim() === '') {
     throw new TypeError('token must be a text that is not empty');
+  }
+  // The message of `fetch` would contain the token.
+  if (!/^[\x21-\x7E]+$/.test(token)) {
+    throw new TypeError('token must consist of printable ASCII characters without spaces');
   }
   return `Bearer ${token}`;
 }

@@ -166,13 +166,15 @@ describe('an option that is wrong', () => {
   it.each<[Partial<PlantStoreOptions>, string]>([
     [
       { url: 'localhost:3000' },
-      "url must begin with http:// or https://, such as http://localhost:3000, but is 'localhost:3000'",
+      "url must be a URL that begins with http:// or https://, such as http://localhost:3000, but is 'localhost:3000'",
     ],
     [{ url: 'plants.example.com' }, "but is 'plants.example.com'"],
     [{ url: 'ftp://plants.example.com' }, "but is 'ftp://plants.example.com'"],
     [{ url: '' }, "but is ''"],
     [{ token: '' }, 'token must be a text that is not empty'],
     [{ token: ' \n' }, 'token must be a text that is not empty'],
+    [{ token: 'secret\nother' }, 'token must consist of printable ASCII characters without spaces'],
+    [{ token: 'sécret' }, 'token must consist of printable ASCII characters without spaces'],
     [{ retries: -1 }, 'retries must be an integer from 0, but is -1'],
     [{ retries: Number.NaN }, 'retries must be an integer from 0, but is NaN'],
     [{ timeout: 0 }, 'timeout must be a number of milliseconds from 1 to 2147483647, but is 0'],
