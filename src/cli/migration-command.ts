@@ -4,6 +4,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { DataSource } from 'typeorm';
 import { readCommandConfig } from '../config/config.js';
+import { constant, secretOf } from '../config/secret-file.js';
+import type { Secret } from '../config/secret-file.js';
 import { connect } from '../database/connect.js';
 import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
 import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
@@ -36,7 +38,8 @@ process.exitCode = await runProgram(
 );
 
 async function migrate(signal: AbortSignal): Promise<void> {
-  const { databaseUrl, logFormat } = readCommandConfig(process.env);
+  const config = readCommandConfig(process.env);
+  const { databaseUrl, logFormat } = config;
   log = createLogger('info', undefined, logFormat);
   if (!['generate', 'run', 'revert'].includes(command ?? '')) {
     throw new StartupError('usage: migration generate NAME FEATURE | run | revert');
@@ -47,19 +50,21 @@ async function migrate(signal: AbortSignal): Promise<void> {
   if (command === 'generate' && !existsSync(featureFile)) {
     throw new StartupError(`there is no ${featureFile}`);
   }
-  if (databaseUrl !== undefined) return perform(databaseUrl, signal);
+  if (databaseUrl !== undefined) {
+    return perform(secretOf('DATABASE_URL', databaseUrl, config, log), signal);
+  }
   const local = await startEmbeddedPostgres(resolve(LOCAL_FOLDER), {
     log: (step) => log.info(step),
     signal,
   });
   try {
-    await perform(local.url, signal);
+    await perform(constant(local.url), signal);
   } finally {
     await local.stop();
   }
 }
 
-async function perform(url: string, signal: AbortSignal): Promise<void> {
+async function perform(url: Secret<string>, signal: AbortSignal): Promise<void> {
   // With the entities of all features.
   const { FEATURES } = await import('../features.js');
   const dataSource = dataSourceOf(

@@ -1,5 +1,7 @@
 import { StartupError } from '../errors/startup.error.js';
 import { databaseUrl, databaseUrlMistakes } from './database-url.js';
+import { readVariable, SECRET_NAMES } from './read-variable.js';
+import type { SecretFiles, SecretName, Variable } from './read-variable.js';
 import {
   staticToken,
   boolean,
@@ -28,19 +30,13 @@ export type JwtConfig = NonNullable<Config['auth']['jwt']>;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const LOG_FORMATS = ['json', 'text'] as const;
 
-interface Variable {
-  /** Returns `undefined` if the text breaks the rule. */
-  readonly parse: (text: string) => unknown;
-  /** Completes the sentence "NAME must be …". */
-  readonly rule: string;
-  /** Further mistakes in a text that `parse` accepts. Each completes the sentence "NAME must …". */
-  readonly mistakes?: (text: string) => string[];
-  /** Parsed when the variable is unset or empty. */
-  readonly fallback?: string;
-}
-
 const HOST = { parse: hostName, rule: 'a host name or an IP address', fallback: '127.0.0.1' };
 const PORT = { parse: integerWithin(0, 65_535), rule: 'a port number, 0 to 65535' };
+const FILE = { parse: text, rule: 'the path of a file' };
+const STATIC_TOKEN = {
+  parse: staticToken,
+  rule: '32 or more of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)',
+};
 
 /** Every variable of the service. `.env.example` and docs/configuration.md list them, too. */
 export const VARIABLES = {
@@ -53,16 +49,18 @@ export const VARIABLES = {
     rule: 'a URL such as postgres://user:password@host:5432/database, special characters percent-encoded',
     mistakes: databaseUrlMistakes,
   },
+  DATABASE_URL_FILE: FILE,
   DATABASE_POOL_MAX: {
     parse: integerWithin(1, 1_000),
     rule: 'an integer, 1 to 1000',
     fallback: '10',
   },
   DATABASE_MIGRATE_ON_START: { parse: boolean, rule: 'true or false', fallback: 'true' },
-  AUTH_TOKEN: {
-    parse: staticToken,
-    rule: '32 or more of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)',
-  },
+  AUTH_TOKEN: STATIC_TOKEN,
+  AUTH_TOKEN_FILE: FILE,
+  // After AUTH_TOKEN, because the files are read in this order: see StaticTokens.
+  AUTH_TOKEN_PREVIOUS: STATIC_TOKEN,
+  AUTH_TOKEN_PREVIOUS_FILE: FILE,
   AUTH_JWT_ISSUER: {
     parse: issuerUrl,
     rule: 'an https URL (http on loopback only) without query or fragment',
@@ -155,6 +153,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     },
     auth: {
       token: value.AUTH_TOKEN,
+      /** Accepted, too. */
+      previousToken: value.AUTH_TOKEN_PREVIOUS,
       /** `jwksUri` is `undefined`: the URL in the issuer's discovery document. */
       jwt:
         issuer === undefined || audience === undefined
@@ -167,6 +167,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
               defaultScopes: value.AUTH_JWT_DEFAULT_SCOPES,
             } as const),
     },
+    /** What is read again while the service runs. The values above are those of the start. */
+    secretFiles: secretFiles(value),
     logLevel: value.LOG_LEVEL,
     /** `undefined`: text if standard output is a terminal, otherwise JSON. */
     logFormat: value.LOG_FORMAT,
@@ -180,10 +182,15 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
  *
  * @throws StartupError
  */
-export function readCommandConfig({ DATABASE_URL, LOG_FORMAT }: NodeJS.ProcessEnv) {
-  const { values, mistakes } = readVariables({ DATABASE_URL, LOG_FORMAT });
+export function readCommandConfig(environment: NodeJS.ProcessEnv) {
+  const { DATABASE_URL, DATABASE_URL_FILE, LOG_FORMAT } = environment;
+  const { values, mistakes } = readVariables({ DATABASE_URL, DATABASE_URL_FILE, LOG_FORMAT });
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
-  return { databaseUrl: values.DATABASE_URL, logFormat: values.LOG_FORMAT };
+  return {
+    databaseUrl: values.DATABASE_URL,
+    secretFiles: secretFiles(values),
+    logFormat: values.LOG_FORMAT,
+  };
 }
 
 export function withDatabase(config: Config, url: string): ServiceConfig {
@@ -192,21 +199,27 @@ export function withDatabase(config: Config, url: string): ServiceConfig {
 
 function readVariables(environment: NodeJS.ProcessEnv) {
   const values: Record<string, unknown> = {};
-  const mistakes: string[] = [];
+  const all: string[] = [];
   for (const [name, variable] of Object.entries<Variable>(VARIABLES)) {
-    const raw = environment[name] || variable.fallback;
-    if (raw === undefined) continue;
-    values[name] = variable.parse(raw);
-    const broken =
-      values[name] === undefined ? [`be ${variable.rule}`] : (variable.mistakes?.(raw) ?? []);
-    mistakes.push(...broken.map((rule) => `${name} must ${rule}`));
+    const { value, mistakes } = readVariable(environment, name, variable);
+    values[name] = value;
+    all.push(...mistakes);
   }
-  return { values: values as Partial<Values>, mistakes };
+  return { values: values as Partial<Values>, mistakes: all };
+}
+
+function secretFiles(values: Partial<Values>): SecretFiles {
+  const files: Partial<Record<SecretName, string>> = {};
+  for (const name of SECRET_NAMES) {
+    const file = values[`${name}_FILE`];
+    if (file !== undefined) files[name] = file;
+  }
+  return files;
 }
 
 /** Combinations of variables that are not valid together. */
 function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>): string[] {
-  const isSet = (name: VariableName) => Boolean(environment[name]);
+  const isSet = (name: VariableName) => Boolean(environment[name] || environment[`${name}_FILE`]);
   const production = environment['NODE_ENV'] === 'production';
   const mistakes: string[] = [];
   if (production && !isSet('DATABASE_URL')) {
@@ -235,16 +248,27 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
   ] as const) {
     if (isSet(name) && !isSet('AUTH_JWT_ISSUER')) mistakes.push(`${name} needs AUTH_JWT_ISSUER`);
   }
-  if (
-    isLocalToken(values.AUTH_TOKEN) &&
-    values.PUBLIC_BASE_URL !== undefined &&
-    !isLoopback(values.PUBLIC_BASE_URL.hostname)
-  ) {
-    mistakes.push(
-      `AUTH_TOKEN must not begin with ${LOCAL_TOKEN_PREFIX} unless PUBLIC_BASE_URL is unset or on loopback: such tokens are public, so set a secret token`,
-    );
+  if (isSet('AUTH_TOKEN_PREVIOUS') && !isSet('AUTH_TOKEN')) {
+    mistakes.push('AUTH_TOKEN_PREVIOUS needs AUTH_TOKEN');
+  }
+  for (const name of ['AUTH_TOKEN', 'AUTH_TOKEN_PREVIOUS'] as const) {
+    mistakes.push(...localTokenMistakes(name, values[name], values.PUBLIC_BASE_URL));
   }
   return mistakes;
+}
+
+/** The mistake of a token that everybody knows, where others than this machine can reach the service. */
+export function localTokenMistakes(
+  name: SecretName,
+  token: string | undefined,
+  publicBaseUrl: URL | undefined,
+): string[] {
+  if (!isLocalToken(token) || publicBaseUrl === undefined || isLoopback(publicBaseUrl.hostname)) {
+    return [];
+  }
+  return [
+    `${name} must not begin with ${LOCAL_TOKEN_PREFIX} unless PUBLIC_BASE_URL is unset or on loopback: such tokens are public, so set a secret token`,
+  ];
 }
 
 function deepFreeze<T extends object>(object: T): T {
