@@ -240,6 +240,7 @@ describe('the configuration', () => {
     [{ NODE_ENV: 'production', DATABASE_URL }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
     [{ DATABASE_URL }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
     [{ AUTH_JWT_ISSUER: 'https://id.example' }, /^AUTH_JWT_AUDIENCE must be set/],
+    [{ DATABASE_URL_PARAMETERS: 'ssl=true' }, /^DATABASE_URL_PARAMETERS needs DATABASE_URL_FILE$/],
     [{ AUTH_TOKEN_PREVIOUS: TOKEN }, /^AUTH_TOKEN_PREVIOUS needs AUTH_TOKEN$/],
     [{ PORT: '3001' }, /^MANAGEMENT_PORT and PORT must be different$/],
     [{ AUTH_JWT_AUDIENCE: 'plants' }, /^AUTH_JWT_AUDIENCE needs AUTH_JWT_ISSUER/],
@@ -283,6 +284,7 @@ describe('a secret in a file', () => {
     await writeFile(join(folder, 'token'), `${TOKEN}\n`);
     await writeFile(join(folder, 'previous'), `${PREVIOUS}\r\n`);
     await writeFile(join(folder, 'url'), `${DATABASE_URL}?sslmode=require`);
+    await writeFile(join(folder, 'plain'), DATABASE_URL);
     await writeFile(join(folder, 'local'), `plant-store-local-${TOKEN}`);
     await writeFile(join(folder, 'spaces'), `${TOKEN}\n\n`);
     await writeFile(join(folder, 'parameter'), `${DATABASE_URL}?channel_binding=require`);
@@ -308,12 +310,27 @@ describe('a secret in a file', () => {
     expect(readConfig({ NODE_ENV: 'production', ...environment })).toMatchObject({
       database: { url: `${DATABASE_URL}?sslmode=verify-full` },
       auth: { token: TOKEN, previousToken: PREVIOUS },
-      secretFiles: { AUTH_TOKEN: join(folder, 'token') },
+      secretFiles: { AUTH_TOKEN: files({ AUTH_TOKEN: 'token' }) },
     });
     expect(readCommandConfig(environment)).toEqual({
       databaseUrl: `${DATABASE_URL}?sslmode=verify-full`,
-      secretFiles: { DATABASE_URL: join(folder, 'url') },
+      secretFiles: { DATABASE_URL: files({ DATABASE_URL: 'url' }) },
     });
+  });
+
+  it('gets the parameters that a URL of an operator does not have', () => {
+    const environment = { AUTH_TOKEN: TOKEN, DATABASE_URL_PARAMETERS: 'lock_timeout=2000' };
+    const urlIn = (file: string) =>
+      readConfig({ ...environment, ...files({ DATABASE_URL: file }) }).database.url;
+    expect(urlIn('plain')).toBe(`${DATABASE_URL}?lock_timeout=2000`);
+    expect(urlIn('url')).toBe(`${DATABASE_URL}?sslmode=verify-full&lock_timeout=2000`);
+  });
+
+  it.each(['ssl', 'ssl=true 1', '?ssl=true', 'ssl=true#'])('refuses the parameters %s', (given) => {
+    const environment = { AUTH_TOKEN: TOKEN, ...files({ DATABASE_URL: 'plain' }) };
+    expect(mistakesOf({ ...environment, DATABASE_URL_PARAMETERS: given })).toEqual([
+      expect.stringMatching(/^DATABASE_URL_PARAMETERS must be parameters of a URL such as/),
+    ]);
   });
 
   it.each(['empty', 'missing', 'missing/token'])('need not have a previous token: %s', (name) => {

@@ -12,6 +12,7 @@ import {
   issuerUrl,
   oneOf,
   origins,
+  parameters,
   publicUrl,
   scopes,
   secureUrl,
@@ -50,6 +51,10 @@ export const VARIABLES = {
     mistakes: databaseUrlMistakes,
   },
   DATABASE_URL_FILE: FILE,
+  DATABASE_URL_PARAMETERS: {
+    parse: parameters,
+    rule: 'parameters of a URL such as sslmode=verify-full&sslrootcert=/run/ca.crt',
+  },
   DATABASE_POOL_MAX: {
     parse: integerWithin(1, 1_000),
     rule: 'an integer, 1 to 1000',
@@ -183,8 +188,13 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
  * @throws StartupError
  */
 export function readCommandConfig(environment: NodeJS.ProcessEnv) {
-  const { DATABASE_URL, DATABASE_URL_FILE, LOG_FORMAT } = environment;
-  const { values, mistakes } = readVariables({ DATABASE_URL, DATABASE_URL_FILE, LOG_FORMAT });
+  const { DATABASE_URL, DATABASE_URL_FILE, DATABASE_URL_PARAMETERS, LOG_FORMAT } = environment;
+  const { values, mistakes } = readVariables({
+    DATABASE_URL,
+    DATABASE_URL_FILE,
+    DATABASE_URL_PARAMETERS,
+    LOG_FORMAT,
+  });
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
   return {
     databaseUrl: values.DATABASE_URL,
@@ -209,10 +219,11 @@ function readVariables(environment: NodeJS.ProcessEnv) {
 }
 
 function secretFiles(values: Partial<Values>): SecretFiles {
-  const files: Partial<Record<SecretName, string>> = {};
+  const { DATABASE_URL_PARAMETERS } = values;
+  const files: Partial<Record<SecretName, NodeJS.ProcessEnv>> = {};
   for (const name of SECRET_NAMES) {
     const file = values[`${name}_FILE`];
-    if (file !== undefined) files[name] = file;
+    if (file !== undefined) files[name] = { [`${name}_FILE`]: file, DATABASE_URL_PARAMETERS };
   }
   return files;
 }
@@ -247,6 +258,9 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
     'AUTH_JWT_DEFAULT_SCOPES',
   ] as const) {
     if (isSet(name) && !isSet('AUTH_JWT_ISSUER')) mistakes.push(`${name} needs AUTH_JWT_ISSUER`);
+  }
+  if (isSet('DATABASE_URL_PARAMETERS') && !isSet('DATABASE_URL_FILE')) {
+    mistakes.push('DATABASE_URL_PARAMETERS needs DATABASE_URL_FILE');
   }
   if (isSet('AUTH_TOKEN_PREVIOUS') && !isSet('AUTH_TOKEN')) {
     mistakes.push('AUTH_TOKEN_PREVIOUS needs AUTH_TOKEN');

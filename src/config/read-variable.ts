@@ -5,8 +5,8 @@ export const SECRET_NAMES = ['AUTH_TOKEN', 'AUTH_TOKEN_PREVIOUS', 'DATABASE_URL'
 
 export type SecretName = (typeof SECRET_NAMES)[number];
 
-/** The files of secrets that are not in variables. */
-export type SecretFiles = Readonly<Partial<Record<SecretName, string>>>;
+/** For each secret in a file, the variables that tell how to read it. */
+export type SecretFiles = Readonly<Partial<Record<SecretName, Readonly<NodeJS.ProcessEnv>>>>;
 
 /** A variable of the environment. */
 export interface Variable {
@@ -31,7 +31,7 @@ const MAX_SIZE = 65_536;
 
 /** Reads a variable, or the file that the variable with the suffix `_FILE` names. */
 export function readVariable(
-  environment: NodeJS.ProcessEnv,
+  environment: Readonly<NodeJS.ProcessEnv>,
   name: string,
   variable: Variable,
 ): Reading<unknown> {
@@ -44,7 +44,10 @@ export function readVariable(
   if (content === undefined) {
     return refused(`${name}_FILE must name a file that can be read and has at most 64 KB`);
   }
-  const text = isOptional && content === '' ? undefined : content;
+  const { DATABASE_URL_PARAMETERS: parameters } = environment;
+  const whole =
+    name === 'DATABASE_URL' && parameters ? withParameters(content, parameters) : content;
+  const text = isOptional && whole === '' ? undefined : whole;
   return parsed(variable, text, `the content of ${name}_FILE`);
 }
 
@@ -53,6 +56,11 @@ function parsed(variable: Variable, text: string | undefined, subject: string): 
   const value = variable.parse(text);
   const broken = value === undefined ? [`be ${variable.rule}`] : (variable.mistakes?.(text) ?? []);
   return { value, mistakes: broken.map((rule) => `${subject} must ${rule}`) };
+}
+
+/** An operator such as CloudNativePG writes URLs without parameters. */
+function withParameters(url: string, parameters: string): string {
+  return `${url}${url.includes('?') ? '&' : '?'}${parameters}`;
 }
 
 function refused(mistake: string): Reading<undefined> {

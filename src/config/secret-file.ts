@@ -73,11 +73,11 @@ export function secretOf<Value extends string | undefined>(
   { secretFiles, http }: SecretContext,
   log: Logger,
 ): Secret<Value> {
-  const path = secretFiles[name];
-  if (path === undefined) return constant(value);
+  const file = secretFiles[name];
+  if (file === undefined) return constant(value);
   const publicUrl = http?.publicBaseUrl === undefined ? undefined : new URL(http.publicBaseUrl);
   const read = () => {
-    const reading = readVariable({ [`${name}_FILE`]: path }, name, VARIABLES[name]);
+    const reading = readVariable(file, name, VARIABLES[name]);
     // Without mistakes, the value has its type.
     const secret = reading.value as Value;
     const mistakes = [...reading.mistakes, ...localTokenMistakes(name, secret, publicUrl)];
