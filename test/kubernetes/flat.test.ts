@@ -1,7 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
 import { containerOf, render } from './manifests.js';
 import type { Manifests } from './manifests.js';
+import { environmentOf, removeMounts } from './mounts.js';
 import { mistakesIn } from './schemas.js';
 
 /* Needs kubectl, which brings Kustomize, but no cluster. */
@@ -9,6 +10,8 @@ import { mistakesIn } from './schemas.js';
 describe('the flat example', () => {
   let flat: Manifests;
   let production: Manifests;
+
+  afterAll(removeMounts);
 
   beforeAll(async () => {
     [flat, production] = await Promise.all([render('../flat'), render('production')]);
@@ -41,7 +44,7 @@ describe('the flat example', () => {
     ] as const) {
       expect(own!.template.spec![key]).toEqual(other!.template.spec![key]);
     }
-    const { env: _env, ...container } = containerOf(own!.template);
+    const { env: _env, volumeMounts: _own, ...container } = containerOf(own!.template);
     const {
       env: _,
       envFrom: _from,
@@ -52,16 +55,16 @@ describe('the flat example', () => {
   });
 
   it('takes address and token from Secrets that are not in the repository', () => {
-    const { env = [] } = containerOf(flat.one('Deployment').spec!.template);
-    expect(env.map(({ name, valueFrom }) => [name, valueFrom?.secretKeyRef])).toEqual([
-      ['DATABASE_URL', { name: 'plant-store-database', key: 'uri' }],
-      ['AUTH_TOKEN', { name: 'plant-store-token', key: 'token' }],
+    const { template } = flat.one('Deployment').spec!;
+    expect(flat.list('Secret')).toEqual([]);
+    const config = readConfig(environmentOf(flat, template));
+    expect(config.database.url).toBe('postgres://plant_store:secret@10.1.2.3/plant_store');
+    expect(config.auth).toMatchObject({ token: 'x'.repeat(32), previousToken: undefined });
+    const volumes = template.spec?.volumes?.map(({ secret }) => secret);
+    expect(volumes).toMatchObject([
+      { secretName: 'plant-store-database', defaultMode: 0o440 },
+      { secretName: 'plant-store-token', defaultMode: 0o440 },
     ]);
-    const config = readConfig({
-      NODE_ENV: 'production',
-      DATABASE_URL: 'postgres://plant_store:secret@10.1.2.3/plant_store',
-      AUTH_TOKEN: 'x'.repeat(32),
-    });
     // Nothing else migrates.
     expect(config.database).toMatchObject({ migrateOnStart: true });
   });
