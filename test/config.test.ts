@@ -328,9 +328,9 @@ describe('a secret in a file', () => {
 
   it.each(['ssl', 'ssl=true 1', '?ssl=true', 'ssl=true#'])('refuses the parameters %s', (given) => {
     const environment = { AUTH_TOKEN: TOKEN, ...files({ DATABASE_URL: 'plain' }) };
-    expect(mistakesOf({ ...environment, DATABASE_URL_PARAMETERS: given })).toEqual([
+    expect(mistakesOf({ ...environment, DATABASE_URL_PARAMETERS: given })).toContainEqual(
       expect.stringMatching(/^DATABASE_URL_PARAMETERS must be parameters of a URL such as/),
-    ]);
+    );
   });
 
   it.each(['empty', 'missing', 'missing/token'])('need not have a previous token: %s', (name) => {
