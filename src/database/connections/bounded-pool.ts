@@ -185,7 +185,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
         callback(failure && this.connectionFailure(failure, start), client, release);
         return;
       }
-      void this.logins.recover().then((isAccepted) => {
+      callbackify(() => this.logins.recover())((_, isAccepted) => {
         if (isAccepted) this.checkOut(callback, true);
         else callback(this.connectionFailure(failure, start), client, release);
       });
