@@ -49,6 +49,11 @@ function start(environment: Readonly<Record<string, string>> = {}): StaticTokenV
   return new StaticTokenVerifier(tokens);
 }
 
+/** The id of the principal of each token. */
+function ids(verifier: StaticTokenVerifier, ...given: readonly string[]) {
+  return given.map((token) => verifier.verify(token)?.id);
+}
+
 function entries(): unknown[] {
   return lines.map((line) => JSON.parse(line) as unknown);
 }
@@ -59,15 +64,15 @@ const KEPT = 'the file of a secret is not valid: the last valid value stays in u
 describe('tokens in files', () => {
   it('change without a restart, and both are accepted meanwhile', async () => {
     const verifier = start();
-    expect([OLD, NEW, ''].map((token) => verifier.verify(token))).toEqual([true, false, false]);
+    expect(ids(verifier, OLD, NEW, '')).toEqual(['AUTH_TOKEN', undefined, undefined]);
 
     await mount.replace({ token: NEW, 'previous-token': `${OLD}\n` });
     vi.advanceTimersByTime(POLL_INTERVAL);
-    expect([OLD, NEW, ''].map((token) => verifier.verify(token))).toEqual([true, true, false]);
+    expect(ids(verifier, OLD, NEW, '')).toEqual(['AUTH_TOKEN_PREVIOUS', 'AUTH_TOKEN', undefined]);
 
     await mount.replace({ token: NEW });
     vi.advanceTimersByTime(POLL_INTERVAL);
-    expect([OLD, NEW, ''].map((token) => verifier.verify(token))).toEqual([false, true, false]);
+    expect(ids(verifier, OLD, NEW, '')).toEqual([undefined, 'AUTH_TOKEN', undefined]);
     const previous = { ...CHANGED, variable: 'AUTH_TOKEN_PREVIOUS' };
     expect(entries()).toEqual([CHANGED, previous, previous]);
     expect(lines.join()).not.toMatch(/old-|new-/);
@@ -79,7 +84,7 @@ describe('tokens in files', () => {
     await mount.replace({ token: NEW });
     tokens = new StaticTokens(token, secretOf('AUTH_TOKEN_PREVIOUS', undefined, config, log));
     tokens.onModuleInit();
-    expect(new StaticTokenVerifier(tokens).verify(NEW)).toBe(true);
+    expect(ids(new StaticTokenVerifier(tokens), NEW)).toEqual(['AUTH_TOKEN']);
   });
 
   it.each([
@@ -90,7 +95,7 @@ describe('tokens in files', () => {
     const verifier = start();
     await mount.replace({ token: content });
     vi.advanceTimersByTime(3 * POLL_INTERVAL);
-    expect(verifier.verify(OLD)).toBe(true);
+    expect(ids(verifier, OLD)).toEqual(['AUTH_TOKEN']);
     expect(entries()).toEqual([
       {
         level: 40,
@@ -116,7 +121,7 @@ describe('tokens in files', () => {
     vi.advanceTimersByTime(2 * POLL_INTERVAL);
     await mount.replace({ token: 'short' });
     vi.advanceTimersByTime(2 * POLL_INTERVAL);
-    expect(verifier.verify(OLD)).toBe(true);
+    expect(ids(verifier, OLD)).toEqual(['AUTH_TOKEN']);
     expect(entries()).toEqual([
       expect.objectContaining({
         reason: 'AUTH_TOKEN_FILE must name a file that can be read and has at most 64 KB',
@@ -130,7 +135,7 @@ describe('tokens in files', () => {
     const known = `plant-store-local-${NEW}`;
     await mount.replace({ token: known, 'previous-token': known });
     vi.advanceTimersByTime(POLL_INTERVAL);
-    expect([OLD, known].map((token) => verifier.verify(token))).toEqual([true, false]);
+    expect(ids(verifier, OLD, known)).toEqual(['AUTH_TOKEN', undefined]);
     expect(entries()).toEqual(
       ['AUTH_TOKEN', 'AUTH_TOKEN_PREVIOUS'].map((variable) => ({
         level: 40,
@@ -148,7 +153,7 @@ describe('tokens in files', () => {
     tokens?.onModuleDestroy();
     await mount.replace({ token: NEW });
     vi.advanceTimersByTime(2 * POLL_INTERVAL);
-    expect(verifier.verify(NEW)).toBe(false);
+    expect(ids(verifier, NEW)).toEqual([undefined]);
   });
 
   it.skipIf(process.getuid?.() === 0)(
@@ -158,7 +163,7 @@ describe('tokens in files', () => {
       const verifier = start();
       await chmod(mount.path('token'), 0);
       vi.advanceTimersByTime(POLL_INTERVAL);
-      expect(verifier.verify(OLD)).toBe(true);
+      expect(ids(verifier, OLD)).toEqual(['AUTH_TOKEN']);
       expect(entries()).toEqual([expect.objectContaining({ msg: KEPT })]);
     },
   );
