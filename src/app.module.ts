@@ -3,6 +3,7 @@ import type { DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
 import type { ServiceConfig } from './config/config.js';
+import { secretOf } from './config/secret-file.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ErrorFilter } from './http/errors/error.filter.js';
@@ -21,12 +22,17 @@ export class AppModule {
     observability: Observability,
     features: readonly Feature[],
   ): DynamicModule {
+    const { url, poolMax } = config.database;
+    const database = {
+      url: secretOf('DATABASE_URL', url, config, observability.logger),
+      poolMax,
+    };
     return {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
         ObservabilityModule.forRoot(observability),
-        DatabaseModule.forRoot(config.database, schemaOf(features), observability),
+        DatabaseModule.forRoot(database, schemaOf(features), observability),
         AuthModule,
         ResourcesModule,
         ...features.map(({ module }) => module),

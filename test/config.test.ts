@@ -1,7 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { readCommandConfig, readConfig, VARIABLES, withDatabase } from '../src/config/config.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readCommandConfig, readConfig, withDatabase } from '../src/config/config.js';
+import { VARIABLES } from '../src/config/variables.js';
 import { StartupError } from '../src/errors/startup.error.js';
 
 const TOKEN = 'x'.repeat(32);
@@ -32,7 +35,8 @@ describe('the configuration', () => {
       },
       management: { host: '127.0.0.1', port: 3001 },
       database: { url: undefined, poolMax: 10, migrateOnStart: true },
-      auth: { token: undefined, jwt: undefined },
+      auth: { token: undefined, previousToken: undefined, jwt: undefined },
+      secretFiles: {},
       logLevel: 'info',
       logFormat: undefined,
       shutdownDelay: 0,
@@ -47,9 +51,10 @@ describe('the configuration', () => {
   it('is read partly by commands that do not start the service', () => {
     expect(readCommandConfig({ DATABASE_URL, LOG_FORMAT: 'text', PORT: 'x' })).toEqual({
       databaseUrl: DATABASE_URL,
+      secretFiles: {},
       logFormat: 'text',
     });
-    expect(readCommandConfig({})).toEqual({ databaseUrl: undefined, logFormat: undefined });
+    expect(readCommandConfig({})).toEqual({ secretFiles: {} });
     expect(() => readCommandConfig({ DATABASE_URL: 'x', LOG_FORMAT: 'x' })).toThrow(
       /^DATABASE_URL must be .*\nLOG_FORMAT must be one of json, text$/,
     );
@@ -237,6 +242,8 @@ describe('the configuration', () => {
     [{ NODE_ENV: 'production', DATABASE_URL }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
     [{ DATABASE_URL }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
     [{ AUTH_JWT_ISSUER: 'https://id.example' }, /^AUTH_JWT_AUDIENCE must be set/],
+    [{ DATABASE_URL_PARAMETERS: 'ssl=true' }, /^DATABASE_URL_PARAMETERS needs DATABASE_URL_FILE$/],
+    [{ AUTH_TOKEN_PREVIOUS: TOKEN }, /^AUTH_TOKEN_PREVIOUS needs AUTH_TOKEN$/],
     [{ PORT: '3001' }, /^MANAGEMENT_PORT and PORT must be different$/],
     [
       { DATABASE_SERVICE_PASSWORD: 'a secret' },
@@ -272,8 +279,113 @@ describe('the configuration', () => {
     });
     expect(config.auth).toEqual({
       token: undefined,
+      previousToken: undefined,
       jwt: { issuer: 'https://id.example/', audience: 'plants', jwksUri: undefined },
     });
+  });
+});
+
+describe('a secret in a file', () => {
+  const PREVIOUS = 'y'.repeat(32);
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-config-'));
+    await writeFile(join(folder, 'token'), `${TOKEN}\n`);
+    await writeFile(join(folder, 'previous'), `${PREVIOUS}\r\n`);
+    await writeFile(join(folder, 'url'), `${DATABASE_URL}?sslmode=require`);
+    await writeFile(join(folder, 'plain'), DATABASE_URL);
+    await writeFile(join(folder, 'local'), `plant-store-local-${TOKEN}`);
+    await writeFile(join(folder, 'spaces'), `${TOKEN}\n\n`);
+    await writeFile(join(folder, 'parameter'), `${DATABASE_URL}?channel_binding=require`);
+    await writeFile(join(folder, 'empty'), '\n');
+    await writeFile(join(folder, 'large'), 'x'.repeat(65_537));
+  });
+
+  afterAll(() => rm(folder, { recursive: true }));
+
+  /** The variables with the suffix `_FILE`, by the names of files. */
+  function files(names: Record<string, string>): Record<string, string> {
+    return Object.fromEntries(
+      Object.entries(names).map(([name, file]) => [`${name}_FILE`, join(folder, file)]),
+    );
+  }
+
+  it('is read without the newline at its end', () => {
+    const environment = files({
+      DATABASE_URL: 'url',
+      AUTH_TOKEN: 'token',
+      AUTH_TOKEN_PREVIOUS: 'previous',
+    });
+    expect(readConfig({ NODE_ENV: 'production', ...environment })).toMatchObject({
+      database: { url: `${DATABASE_URL}?sslmode=verify-full` },
+      auth: { token: TOKEN, previousToken: PREVIOUS },
+      secretFiles: { AUTH_TOKEN: files({ AUTH_TOKEN: 'token' }) },
+    });
+    expect(readCommandConfig(environment)).toEqual({
+      databaseUrl: `${DATABASE_URL}?sslmode=verify-full`,
+      secretFiles: { DATABASE_URL: files({ DATABASE_URL: 'url' }) },
+    });
+  });
+
+  it('gets the parameters that a URL of an operator does not have', () => {
+    const environment = { AUTH_TOKEN: TOKEN, DATABASE_URL_PARAMETERS: 'lock_timeout=2000' };
+    const urlIn = (file: string) =>
+      readConfig({ ...environment, ...files({ DATABASE_URL: file }) }).database.url;
+    expect(urlIn('plain')).toBe(`${DATABASE_URL}?lock_timeout=2000`);
+    expect(urlIn('url')).toBe(`${DATABASE_URL}?sslmode=verify-full&lock_timeout=2000`);
+  });
+
+  it.each(['ssl', 'ssl=true 1', '?ssl=true', 'ssl=true#'])('refuses the parameters %s', (given) => {
+    const environment = { AUTH_TOKEN: TOKEN, ...files({ DATABASE_URL: 'plain' }) };
+    expect(mistakesOf({ ...environment, DATABASE_URL_PARAMETERS: given })).toContainEqual(
+      expect.stringMatching(/^DATABASE_URL_PARAMETERS must be parameters of a URL such as/),
+    );
+  });
+
+  it.each(['empty', 'missing', 'missing/token'])('need not have a previous token: %s', (name) => {
+    const { auth } = readConfig(files({ AUTH_TOKEN: 'token', AUTH_TOKEN_PREVIOUS: name }));
+    expect(auth).toMatchObject({ token: TOKEN, previousToken: undefined });
+  });
+
+  const TOKEN_RULE =
+    'must be 32 or more of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)';
+  const READABLE = 'must name a file that can be read and has at most 64 KB';
+
+  it.each([
+    ['AUTH_TOKEN', 'missing', `AUTH_TOKEN_FILE ${READABLE}`],
+    ['AUTH_TOKEN', '.', `AUTH_TOKEN_FILE ${READABLE}`],
+    ['AUTH_TOKEN', 'large', `AUTH_TOKEN_FILE ${READABLE}`],
+    ['AUTH_TOKEN', 'empty', `the content of AUTH_TOKEN_FILE ${TOKEN_RULE}`],
+    ['AUTH_TOKEN', 'spaces', `the content of AUTH_TOKEN_FILE ${TOKEN_RULE}`],
+    ['DATABASE_URL', 'missing', `DATABASE_URL_FILE ${READABLE}`],
+    ['DATABASE_URL', 'empty', /^the content of DATABASE_URL_FILE must be a URL such as postgres:/],
+    ['DATABASE_URL', 'parameter', /^the content of DATABASE_URL_FILE must not have the parameter/],
+  ])('ends the start with one line: %s in %s', (name, file, mistake) => {
+    const others = name === 'DATABASE_URL' ? { AUTH_TOKEN: TOKEN } : { DATABASE_URL };
+    const environment = { NODE_ENV: 'production', ...others, ...files({ [name]: file }) };
+    const [line, ...rest] = mistakesOf(environment);
+    expect(rest).toEqual([]);
+    if (typeof mistake === 'string') expect(line).toBe(mistake);
+    else expect(line).toMatch(mistake);
+  });
+
+  it('cannot be in a variable as well', () => {
+    expect(mistakesOf({ AUTH_TOKEN: TOKEN, ...files({ AUTH_TOKEN: 'token' }) })).toEqual([
+      'AUTH_TOKEN and AUTH_TOKEN_FILE must not both be set',
+    ]);
+  });
+
+  it('has the rule about local tokens', () => {
+    const PUBLIC_BASE_URL = 'https://shop.example.com';
+    for (const names of [
+      { AUTH_TOKEN: 'local' },
+      { AUTH_TOKEN: 'token', AUTH_TOKEN_PREVIOUS: 'local' },
+    ]) {
+      expect(mistakesOf({ PUBLIC_BASE_URL, ...files(names) })).toEqual([
+        expect.stringMatching(/^AUTH_TOKEN(_PREVIOUS)? must not begin with plant-store-local-/),
+      ]);
+    }
   });
 });
 

@@ -1,9 +1,12 @@
-import { access, readFile, stat } from 'node:fs/promises';
+import { access, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readConnection } from '../clients/command/connection.js';
 import { LIMITS } from '../clients/command/retries.js';
-import { readCommandConfig, readConfig, VARIABLES } from '../src/config/config.js';
+import { readCommandConfig, readConfig } from '../src/config/config.js';
+import { VARIABLES } from '../src/config/variables.js';
 import { LAST_CALL } from '../src/http/server/drain.js';
 import { SHUTDOWN_LIMITS } from '../src/service.js';
 
@@ -163,11 +166,19 @@ describe('the local stack', () => {
 
   it('applies .env, except variables that the stack itself sets', () => {
     const decided = new Set(['DATABASE_URL', 'DATABASE_MIGRATE_ON_START', 'MANAGEMENT_PORT']);
-    const ofTheImage = new Set(['HOST', 'MANAGEMENT_HOST']);
-    const ofTheMigrations = new Set(['DATABASE_SERVICE_ROLE', 'DATABASE_SERVICE_PASSWORD']);
+    // Of the image, of deploy/compose/secrets.yml, and of the migrations.
+    const others = new Set([
+      'HOST',
+      'MANAGEMENT_HOST',
+      'DATABASE_URL_FILE',
+      'DATABASE_URL_PARAMETERS',
+      'DATABASE_SERVICE_ROLE',
+      'DATABASE_SERVICE_PASSWORD',
+      'DATABASE_SERVICE_PASSWORD_FILE',
+    ]);
     expect(Object.keys(api.environment).toSorted()).toEqual(
       Object.keys(VARIABLES)
-        .filter((name) => !ofTheImage.has(name) && !ofTheMigrations.has(name))
+        .filter((name) => !others.has(name))
         .toSorted(),
     );
     for (const name of Object.keys(api.environment)) {
@@ -176,6 +187,45 @@ describe('the local stack', () => {
     expect(readConfig({ ...apiEnvironment({ AUTH_TOKEN: 'x'.repeat(32) }) }).auth.token).toBe(
       'x'.repeat(32),
     );
+  });
+
+  it('takes the secrets from files with deploy/compose/secrets.yml', async () => {
+    const overlay = parse(await read('deploy/compose/secrets.yml')) as typeof compose;
+    const folder = await mkdtemp(join(tmpdir(), 'plant-store-compose-'));
+    const token = 'x'.repeat(32);
+    const url = 'postgres://plant_store_service:secret@postgres:5432/plant_store';
+    const ownerUrl = 'postgres://plant_store:other@postgres:5432/plant_store';
+    const files = {
+      token,
+      'database-url': url,
+      'owner-url': ownerUrl,
+      'service-password': 'secret',
+    };
+    for (const [name, content] of Object.entries(files)) {
+      await writeFile(join(folder, name), `${content}\n`);
+    }
+    const inFolder = (environment: Record<string, string>) =>
+      Object.fromEntries(
+        Object.entries(environment).map(([name, value]) => [
+          name,
+          value.replace(/^\/run\/plant-store/, folder),
+        ]),
+      );
+    const { api: service, migrate: migration, postgres: server } = overlay.services;
+    const environment = { ...apiEnvironment(), ...service.environment };
+    expect(readConfig({ NODE_ENV: 'production', ...inFolder(environment) })).toMatchObject({
+      auth: { token, previousToken: undefined },
+      database: { url },
+    });
+    const migrating = { ...migrate.environment, ...migration.environment, LOG_FORMAT: 'text' };
+    expect(readCommandConfig(inFolder(migrating))).toMatchObject({
+      databaseUrl: ownerUrl,
+      serviceRole: { name: 'plant_store_service', password: 'secret' },
+    });
+    for (const { volumes } of [service, migration, server]) {
+      expect(volumes).toEqual(['./secrets:/run/plant-store:ro']);
+    }
+    await rm(folder, { recursive: true });
   });
 
   it('waits for the longest shutdown of the service, with any SHUTDOWN_DELAY', () => {

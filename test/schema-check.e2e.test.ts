@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { Column, Entity, PrimaryColumn, Unique } from 'typeorm';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { constant } from '../src/config/secret-file.js';
 import { readConfig, withDatabase } from '../src/config/config.js';
 import { connect } from '../src/database/connect.js';
 import { dataSourceOf, dataSourceOptions } from '../src/database/data-source.js';
@@ -262,7 +263,7 @@ describe('the comparison of the schema', () => {
   beforeEach(async () => {
     const { logger, ...others } = observability();
     dataSource = dataSourceOf(
-      dataSourceOptions({ url: database.url, poolMax: 1 }, schemaOf([SHELVES]), {
+      dataSourceOptions({ url: constant(database.url), poolMax: 1 }, schemaOf([SHELVES]), {
         ...others,
         logger,
       }),

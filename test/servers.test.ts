@@ -11,7 +11,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 it('a search for the primary that has failed leaves nothing behind', async () => {
   // Nobody may listen on this port.
   const url = 'postgres://plants@127.0.0.1:1/plants';
-  const servers = new Servers(databaseServers(url), pino({ level: 'silent' }));
+  const servers = Servers.of(databaseServers(url), pino({ level: 'silent' }));
   const config = { connectionString: url, replyTimeout: 1_000 };
   const { signal } = new AbortController();
   const search = async (times: number) => {

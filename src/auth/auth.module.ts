@@ -3,6 +3,7 @@ import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
+import { secretOf } from '../config/secret-file.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { AuthGuard } from './auth.guard.js';
@@ -10,6 +11,7 @@ import { IssuerKeys } from './issuer-keys.js';
 import { JwtVerifier } from './jwt.verifier.js';
 import { ScopeCheck } from './scope-check.js';
 import { StaticTokenVerifier } from './static-token.verifier.js';
+import { StaticTokens } from './static-tokens.js';
 import { TOKEN_VERIFIERS } from './token-verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
@@ -23,7 +25,8 @@ const NO_DEFAULT_SCOPES =
   providers: [
     ScopeCheck,
     { provide: IssuerKeys, inject: [CONFIG, LOGGER, Metrics], useFactory: issuerKeys },
-    { provide: TOKEN_VERIFIERS, inject: [CONFIG, IssuerKeys], useFactory: verifiers },
+    { provide: StaticTokens, inject: [CONFIG, LOGGER], useFactory: staticTokens },
+    { provide: TOKEN_VERIFIERS, inject: [CONFIG, IssuerKeys, StaticTokens], useFactory: verifiers },
     { provide: APP_GUARD, useClass: AuthGuard },
   ],
 })
@@ -35,9 +38,22 @@ function issuerKeys({ auth }: Config, logger: Logger, metrics: Metrics): IssuerK
   return new IssuerKeys(auth.jwt, logger, metrics);
 }
 
-function verifiers({ auth }: Config, keys: IssuerKeys | undefined): readonly TokenVerifier[] {
+function staticTokens(config: Config, logger: Logger): StaticTokens | undefined {
+  const { token, previousToken } = config.auth;
+  if (token === undefined) return undefined;
+  return new StaticTokens(
+    secretOf('AUTH_TOKEN', token, config, logger),
+    secretOf('AUTH_TOKEN_PREVIOUS', previousToken, config, logger),
+  );
+}
+
+function verifiers(
+  { auth }: Config,
+  keys: IssuerKeys | undefined,
+  tokens: StaticTokens | undefined,
+): readonly TokenVerifier[] {
   return [
-    ...(auth.token === undefined ? [] : [new StaticTokenVerifier(auth.token)]),
+    ...(tokens === undefined ? [] : [new StaticTokenVerifier(tokens)]),
     ...(auth.jwt === undefined || keys === undefined ? [] : [new JwtVerifier(auth.jwt, keys)]),
   ];
 }

@@ -1,23 +1,24 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { Principal } from './principal.js';
+import { digest } from './static-tokens.js';
+import type { StaticTokens } from './static-tokens.js';
 import type { TokenVerifier } from './token-verifier.js';
 
-/** Verifies the token of `AUTH_TOKEN`, which has every scope. */
+/** Two principals, so that the log tells whether somebody still uses the previous token. */
+const CURRENT: Principal = { kind: 'static-token', id: 'AUTH_TOKEN', scopes: 'all' };
+const PREVIOUS: Principal = { kind: 'static-token', id: 'AUTH_TOKEN_PREVIOUS', scopes: 'all' };
+
+/** Verifies the tokens of `AUTH_TOKEN` and `AUTH_TOKEN_PREVIOUS`, which have every scope. */
 export class StaticTokenVerifier implements TokenVerifier {
-  private readonly principal: Principal = { kind: 'static-token', id: 'AUTH_TOKEN', scopes: 'all' };
-  private readonly expected: Buffer;
+  constructor(private readonly tokens: Pick<StaticTokens, 'digests'>) {}
 
-  constructor(token: string) {
-    this.expected = digest(token);
-  }
-
-  /** Compares digests in constant time, so that the time reveals neither content nor length. */
+  /** Compares digests in constant time, and always both, so that the time reveals neither content nor length. */
   verify(token: string): Principal | undefined {
-    return timingSafeEqual(digest(token), this.expected) ? this.principal : undefined;
+    const given = digest(token);
+    const [current, previous] = this.tokens.digests;
+    const isCurrent = timingSafeEqual(given, current);
+    const isPrevious = timingSafeEqual(given, previous);
+    if (isCurrent) return CURRENT;
+    return isPrevious ? PREVIOUS : undefined;
   }
-}
-
-/** As text: a buffer from `hash` has memory of its own, which takes twice as long as the hash. */
-function digest(token: string): Buffer {
-  return Buffer.from(hash('sha256', token, 'base64url'));
 }

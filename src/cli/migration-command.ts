@@ -4,6 +4,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { DataSource } from 'typeorm';
 import { readCommandConfig } from '../config/config.js';
+import { constant, secretOf } from '../config/secret-file.js';
+import type { Secret } from '../config/secret-file.js';
 import { connect } from '../database/connect.js';
 import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
 import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
@@ -37,7 +39,8 @@ process.exitCode = await runProgram(
 );
 
 async function migrate(signal: AbortSignal): Promise<void> {
-  const { databaseUrl, serviceRole, logFormat } = readCommandConfig(process.env);
+  const config = readCommandConfig(process.env);
+  const { databaseUrl, serviceRole, logFormat } = config;
   log = createLogger('info', undefined, logFormat);
   if (!['generate', 'run', 'revert'].includes(command ?? '')) {
     throw new StartupError('usage: migration generate NAME FEATURE | run | revert');
@@ -48,20 +51,22 @@ async function migrate(signal: AbortSignal): Promise<void> {
   if (command === 'generate' && !existsSync(featureFile)) {
     throw new StartupError(`there is no ${featureFile}`);
   }
-  if (databaseUrl !== undefined) return perform(databaseUrl, serviceRole, signal);
+  if (databaseUrl !== undefined) {
+    return perform(secretOf('DATABASE_URL', databaseUrl, config, log), serviceRole, signal);
+  }
   const local = await startEmbeddedPostgres(resolve(LOCAL_FOLDER), {
     log: (step) => log.info(step),
     signal,
   });
   try {
-    await perform(local.url, serviceRole, signal);
+    await perform(constant(local.url), serviceRole, signal);
   } finally {
     await local.stop();
   }
 }
 
 async function perform(
-  url: string,
+  url: Secret<string>,
   role: ServiceRole | undefined,
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,23 +1,9 @@
 import { StartupError } from '../errors/startup.error.js';
-import { databaseUrl, databaseUrlMistakes } from './database-url.js';
-import {
-  staticToken,
-  boolean,
-  byteSize,
-  hostName,
-  integerWithin,
-  isLoopback,
-  issuerUrl,
-  oneOf,
-  origins,
-  printable,
-  publicUrl,
-  scopes,
-  roleName,
-  secureUrl,
-  text,
-  trustedProxies,
-} from './variable-parsers.js';
+import { readVariable, SECRET_NAMES } from './read-variable.js';
+import type { SecretFiles, SecretName, Variable } from './read-variable.js';
+import { VARIABLES } from './variables.js';
+import type { Values, VariableName } from './variables.js';
+import { isLoopback } from './variable-parsers.js';
 
 /** The configuration of the service. Read once, at start, and frozen. */
 export type Config = ReturnType<typeof readConfig>;
@@ -26,94 +12,6 @@ export type Config = ReturnType<typeof readConfig>;
 export type ServiceConfig = Config & { readonly database: { readonly url: string } };
 
 export type JwtConfig = NonNullable<Config['auth']['jwt']>;
-
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-const LOG_FORMATS = ['json', 'text'] as const;
-
-interface Variable {
-  /** Returns `undefined` if the text breaks the rule. */
-  readonly parse: (text: string) => unknown;
-  /** Completes the sentence "NAME must be …". */
-  readonly rule: string;
-  /** Further mistakes in a text that `parse` accepts. Each completes the sentence "NAME must …". */
-  readonly mistakes?: (text: string) => string[];
-  /** Parsed when the variable is unset or empty. */
-  readonly fallback?: string;
-}
-
-const HOST = { parse: hostName, rule: 'a host name or an IP address', fallback: '127.0.0.1' };
-const PORT = { parse: integerWithin(0, 65_535), rule: 'a port number, 0 to 65535' };
-
-/** Every variable of the service. `.env.example` and docs/configuration.md list them, too. */
-export const VARIABLES = {
-  HOST,
-  PORT: { ...PORT, fallback: '3000' },
-  MANAGEMENT_HOST: HOST,
-  MANAGEMENT_PORT: { ...PORT, fallback: '3001' },
-  DATABASE_URL: {
-    parse: databaseUrl,
-    rule: 'a URL such as postgres://user:password@host:5432/database, special characters percent-encoded',
-    mistakes: databaseUrlMistakes,
-  },
-  DATABASE_POOL_MAX: {
-    parse: integerWithin(1, 1_000),
-    rule: 'an integer, 1 to 1000',
-    fallback: '10',
-  },
-  DATABASE_MIGRATE_ON_START: { parse: boolean, rule: 'true or false', fallback: 'true' },
-  DATABASE_SERVICE_ROLE: { parse: roleName, rule: 'the name of a role, at most 63 bytes' },
-  DATABASE_SERVICE_PASSWORD: { parse: printable, rule: 'of printable ASCII characters' },
-  AUTH_TOKEN: {
-    parse: staticToken,
-    rule: '32 or more of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)',
-  },
-  AUTH_JWT_ISSUER: {
-    parse: issuerUrl,
-    rule: 'an https URL (http on loopback only) without query or fragment',
-  },
-  AUTH_JWT_AUDIENCE: { parse: text, rule: 'a text' },
-  AUTH_JWT_JWKS_URI: {
-    parse: secureUrl,
-    rule: 'an https URL (http on loopback only) without fragment',
-  },
-  AUTH_JWT_DEFAULT_SCOPES: {
-    parse: scopes,
-    rule: 'scopes such as plants:read, separated by spaces, or none',
-  },
-  PUBLIC_BASE_URL: {
-    parse: publicUrl,
-    rule: 'an http or https URL without query, such as https://shop.example.com/api',
-  },
-  BODY_LIMIT: { parse: byteSize, rule: 'a size from 1kb to 100mb, such as 512kb', fallback: '1mb' },
-  CORS_ORIGINS: {
-    parse: origins,
-    rule: 'origins such as https://app.example.com, separated by commas',
-    fallback: '',
-  },
-  DOCS_ENABLED: { parse: boolean, rule: 'true or false', fallback: 'true' },
-  LOG_LEVEL: {
-    parse: oneOf(LOG_LEVELS),
-    rule: `one of ${LOG_LEVELS.join(', ')}`,
-    fallback: 'info',
-  },
-  LOG_FORMAT: { parse: oneOf(LOG_FORMATS), rule: `one of ${LOG_FORMATS.join(', ')}` },
-  TRUST_PROXY: {
-    parse: trustedProxies,
-    rule: 'a number of proxies, or addresses, networks, loopback, linklocal or uniquelocal, separated by commas',
-  },
-  SHUTDOWN_DELAY: {
-    parse: integerWithin(0, 300),
-    rule: 'a number of seconds, 0 to 300',
-    fallback: '0',
-  },
-} as const satisfies Record<string, Variable>;
-
-type VariableName = keyof typeof VARIABLES;
-
-type ValueOf<V extends Variable> =
-  Exclude<ReturnType<V['parse']>, undefined> | (V extends { fallback: string } ? never : undefined);
-
-type Values = { readonly [Name in VariableName]: ValueOf<(typeof VARIABLES)[Name]> };
 
 const LOCAL_TOKEN_PREFIX = 'plant-store-local-';
 
@@ -160,6 +58,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     },
     auth: {
       token: value.AUTH_TOKEN,
+      /** Accepted, too. */
+      previousToken: value.AUTH_TOKEN_PREVIOUS,
       /** `jwksUri` is `undefined`: the URL in the issuer's discovery document. */
       jwt:
         issuer === undefined || audience === undefined
@@ -172,6 +72,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
               defaultScopes: value.AUTH_JWT_DEFAULT_SCOPES,
             } as const),
     },
+    /** What is read again while the service runs. The values above are those of the start. */
+    secretFiles: secretFiles(value),
     logLevel: value.LOG_LEVEL,
     /** `undefined`: text if standard output is a terminal, otherwise JSON. */
     logFormat: value.LOG_FORMAT,
@@ -185,21 +87,20 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
  *
  * @throws StartupError
  */
-export function readCommandConfig({
-  DATABASE_URL,
-  DATABASE_SERVICE_ROLE,
-  DATABASE_SERVICE_PASSWORD,
-  LOG_FORMAT,
-}: NodeJS.ProcessEnv) {
+export function readCommandConfig(environment: NodeJS.ProcessEnv) {
   const { values, mistakes } = readVariables({
-    DATABASE_URL,
-    DATABASE_SERVICE_ROLE,
-    DATABASE_SERVICE_PASSWORD,
-    LOG_FORMAT,
+    DATABASE_URL: environment['DATABASE_URL'],
+    DATABASE_URL_FILE: environment['DATABASE_URL_FILE'],
+    DATABASE_URL_PARAMETERS: environment['DATABASE_URL_PARAMETERS'],
+    DATABASE_SERVICE_ROLE: environment['DATABASE_SERVICE_ROLE'],
+    DATABASE_SERVICE_PASSWORD: environment['DATABASE_SERVICE_PASSWORD'],
+    DATABASE_SERVICE_PASSWORD_FILE: environment['DATABASE_SERVICE_PASSWORD_FILE'],
+    LOG_FORMAT: environment['LOG_FORMAT'],
   });
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
   return {
     databaseUrl: values.DATABASE_URL,
+    secretFiles: secretFiles(values),
     serviceRole: serviceRole(values),
     logFormat: values.LOG_FORMAT,
   };
@@ -219,21 +120,28 @@ export function withDatabase(config: Config, url: string): ServiceConfig {
 
 function readVariables(environment: NodeJS.ProcessEnv) {
   const values: Record<string, unknown> = {};
-  const mistakes: string[] = [];
+  const all: string[] = [];
   for (const [name, variable] of Object.entries<Variable>(VARIABLES)) {
-    const raw = environment[name] || variable.fallback;
-    if (raw === undefined) continue;
-    values[name] = variable.parse(raw);
-    const broken =
-      values[name] === undefined ? [`be ${variable.rule}`] : (variable.mistakes?.(raw) ?? []);
-    mistakes.push(...broken.map((rule) => `${name} must ${rule}`));
+    const { value, mistakes } = readVariable(environment, name, variable);
+    values[name] = value;
+    all.push(...mistakes);
   }
-  return { values: values as Partial<Values>, mistakes };
+  return { values: values as Partial<Values>, mistakes: all };
+}
+
+function secretFiles(values: Partial<Values>): SecretFiles {
+  const { DATABASE_URL_PARAMETERS } = values;
+  const files: Partial<Record<SecretName, NodeJS.ProcessEnv>> = {};
+  for (const name of SECRET_NAMES) {
+    const file = values[`${name}_FILE`];
+    if (file !== undefined) files[name] = { [`${name}_FILE`]: file, DATABASE_URL_PARAMETERS };
+  }
+  return files;
 }
 
 /** Combinations of variables that are not valid together. */
 function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>): string[] {
-  const isSet = (name: VariableName) => Boolean(environment[name]);
+  const isSet = (name: VariableName) => Boolean(environment[name] || environment[`${name}_FILE`]);
   const production = environment['NODE_ENV'] === 'production';
   const mistakes: string[] = [];
   if (production && !isSet('DATABASE_URL')) {
@@ -265,16 +173,30 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
   ] as const) {
     if (isSet(name) && !isSet('AUTH_JWT_ISSUER')) mistakes.push(`${name} needs AUTH_JWT_ISSUER`);
   }
-  if (
-    isLocalToken(values.AUTH_TOKEN) &&
-    values.PUBLIC_BASE_URL !== undefined &&
-    !isLoopback(values.PUBLIC_BASE_URL.hostname)
-  ) {
-    mistakes.push(
-      `AUTH_TOKEN must not begin with ${LOCAL_TOKEN_PREFIX} unless PUBLIC_BASE_URL is unset or on loopback: such tokens are public, so set a secret token`,
-    );
+  if (isSet('DATABASE_URL_PARAMETERS') && !isSet('DATABASE_URL_FILE')) {
+    mistakes.push('DATABASE_URL_PARAMETERS needs DATABASE_URL_FILE');
+  }
+  if (isSet('AUTH_TOKEN_PREVIOUS') && !isSet('AUTH_TOKEN')) {
+    mistakes.push('AUTH_TOKEN_PREVIOUS needs AUTH_TOKEN');
+  }
+  for (const name of ['AUTH_TOKEN', 'AUTH_TOKEN_PREVIOUS'] as const) {
+    mistakes.push(...localTokenMistakes(name, values[name], values.PUBLIC_BASE_URL));
   }
   return mistakes;
+}
+
+/** The mistake of a token that everybody knows, where others than this machine can reach the service. */
+export function localTokenMistakes(
+  name: SecretName,
+  token: string | undefined,
+  publicBaseUrl: URL | undefined,
+): string[] {
+  if (!isLocalToken(token) || publicBaseUrl === undefined || isLoopback(publicBaseUrl.hostname)) {
+    return [];
+  }
+  return [
+    `${name} must not begin with ${LOCAL_TOKEN_PREFIX} unless PUBLIC_BASE_URL is unset or on loopback: such tokens are public, so set a secret token`,
+  ];
 }
 
 function deepFreeze<T extends object>(object: T): T {

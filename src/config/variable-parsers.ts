@@ -45,6 +45,11 @@ export function byteSize(raw: string): number | undefined {
   return bytes >= 1024 && bytes <= 100 * 1024 ** 2 ? bytes : undefined;
 }
 
+/** Parameters of a URL. */
+export function parameters(raw: string): string | undefined {
+  return /^\w+=[^?#\s]*$/.test(raw) ? raw : undefined;
+}
+
 /** The syntax of a bearer token (`b64token`, RFC 6750, section 2.1). */
 export const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 

@@ -7,6 +7,7 @@ import type {
   MigrationInterface,
   QueryRunner,
 } from 'typeorm';
+import type { Secret } from '../config/secret-file.js';
 import type { Observability } from '../observability/observability.module.js';
 import { BoundedPool } from './connections/bounded-pool.js';
 import { DATABASE_LIMITS } from './limits.js';
@@ -23,7 +24,7 @@ const SILENT: Logger = {
 };
 
 export interface DatabaseSettings {
-  readonly url: string;
+  readonly url: Secret<string>;
   readonly poolMax: number;
 }
 
@@ -47,7 +48,7 @@ export function dataSourceOptions(
 ) {
   return {
     type: 'postgres',
-    url,
+    url: url.value,
     entities: [...entities],
     migrations: [...migrations],
     migrationsTableName: 'plant_store_migrations',
@@ -60,7 +61,9 @@ export function dataSourceOptions(
     driver: { ...pg, Pool: BoundedPool },
     extra: {
       observability,
+      url,
       idleTimeoutMillis: DATABASE_LIMITS.idle,
+      maxLifetimeSeconds: DATABASE_LIMITS.lifetime / 1_000,
       keepAlive: true,
       replyTimeout: DATABASE_LIMITS.reply,
       // The parts of a transaction for a pooler are sent at once.

@@ -144,3 +144,9 @@ export function isConflict(failure: unknown): boolean {
 export function isRefusal(failure: unknown): boolean {
   return failure instanceof DatabaseError && /^(28|3D)/.test(String(failure.code));
 }
+
+/** Whether a server refused user or password (class 28 of the PostgreSQL manual, appendix A). */
+export function isLoginRefused(failure: unknown): boolean {
+  if (failure instanceof NoPrimaryError) return [...failure.failures.values()].some(isLoginRefused);
+  return failure instanceof DatabaseError && String(failure.code).startsWith('28');
+}

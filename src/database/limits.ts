@@ -15,4 +15,6 @@ export const DATABASE_LIMITS = {
   idleInTransaction: 5_000,
   /** For an idle connection. */
   idle: 30_000,
+  /** For a connection, so that a former user or password is out of use after this time. */
+  lifetime: 900_000,
 } as const;

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -54,12 +54,15 @@ describe('the connection to the database of CloudNativePG', () => {
   async function start(authority: string, host = '127.0.0.1') {
     const manifests = await render('production');
     const container = containerOf(manifests.one('Deployment').spec!.template);
-    const { value } = container.env!.find(({ name }) => name === 'DATABASE_URL')!;
+    const { mountPath } = container.volumeMounts![0]!;
+    const variables = container.env!.map(({ name, value }) => [
+      name,
+      value!.replace(mountPath, folder),
+    ]);
     await copyFile(authority, join(folder, 'ca.crt'));
-    const url = value!
-      .replace('$(DATABASE_SECRET)', postgres.url.replace('127.0.0.1', host))
-      .replace(container.volumeMounts![0]!.mountPath, folder);
-    return workspace.start({ NODE_ENV: 'production', AUTH_TOKEN: TOKEN, DATABASE_URL: url });
+    await writeFile(join(folder, 'uri'), postgres.url.replace('127.0.0.1', host));
+    const environment = Object.fromEntries(variables) as Record<string, string>;
+    return workspace.start({ NODE_ENV: 'production', AUTH_TOKEN: TOKEN, ...environment });
   }
 
   it('is encrypted', async () => {

@@ -1,6 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/config/config.js';
 import { containerOf, render } from './manifests.js';
 import type { Manifests } from './manifests.js';
+import { environmentOf, removeMounts } from './mounts.js';
 import { mistakesIn } from './schemas.js';
 
 /* Needs kubectl, which brings Kustomize, but no cluster. */
@@ -8,6 +10,8 @@ import { mistakesIn } from './schemas.js';
 describe('the flat example', () => {
   let flat: Manifests;
   let production: Manifests;
+
+  afterAll(removeMounts);
 
   beforeAll(async () => {
     [flat, production] = await Promise.all([render('../flat'), render('production')]);
@@ -40,7 +44,7 @@ describe('the flat example', () => {
     ] as const) {
       expect(own!.template.spec![key]).toEqual(other!.template.spec![key]);
     }
-    const { env: _env, ...container } = containerOf(own!.template);
+    const { env: _env, volumeMounts: _own, ...container } = containerOf(own!.template);
     const {
       env: _,
       envFrom: _from,
@@ -62,11 +66,9 @@ describe('the flat example', () => {
         securityContext,
         resources,
         image: containerOf(flat.one('Deployment').spec!.template).image,
+        volumeMounts: [{ name: 'owner', mountPath: '/etc/plant-store/owner', readOnly: true }],
         env: [
-          {
-            name: 'DATABASE_URL',
-            valueFrom: { secretKeyRef: { name: 'plant-store-database-owner', key: 'uri' } },
-          },
+          { name: 'DATABASE_URL_FILE', value: '/etc/plant-store/owner/uri' },
           env!.find((variable) => variable.name === 'DATABASE_SERVICE_ROLE'),
         ],
       },
@@ -74,13 +76,18 @@ describe('the flat example', () => {
   });
 
   it('takes address and token from Secrets that are not in the repository', () => {
-    const { env = [] } = containerOf(flat.one('Deployment').spec!.template);
-    expect(env.map(({ name, valueFrom }) => [name, valueFrom?.secretKeyRef])).toEqual([
-      ['DATABASE_URL', { name: 'plant-store-database', key: 'uri' }],
-      ['DATABASE_MIGRATE_ON_START', undefined],
-      ['AUTH_TOKEN', { name: 'plant-store-token', key: 'token' }],
+    const { template } = flat.one('Deployment').spec!;
+    expect(flat.list('Secret')).toEqual([]);
+    const config = readConfig(environmentOf(flat, template));
+    expect(config.database.url).toBe('postgres://plant_store_service:secret@10.1.2.3/plant_store');
+    expect(config.auth).toMatchObject({ token: 'x'.repeat(32), previousToken: undefined });
+    const volumes = template.spec?.volumes?.map(({ secret }) => secret);
+    expect(volumes).toMatchObject([
+      { secretName: 'plant-store-database-owner', defaultMode: 0o440 },
+      { secretName: 'plant-store-database', defaultMode: 0o440 },
+      { secretName: 'plant-store-token', defaultMode: 0o440 },
     ]);
     // The init container migrates.
-    expect(env[1]?.value).toBe('false');
+    expect(config.database).toMatchObject({ migrateOnStart: false });
   });
 });

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
-import type { IContainer } from 'kubernetes-models/v1/Container';
 import type { IPodTemplateSpec } from 'kubernetes-models/v1/PodTemplateSpec';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Document } from 'yaml';
-import { readCommandConfig, readConfig, VARIABLES } from '../../src/config/config.js';
+import { readCommandConfig, readConfig } from '../../src/config/config.js';
+import { VARIABLES } from '../../src/config/variables.js';
 import type { Config } from '../../src/config/config.js';
 import { STARTUP_LIMITS } from '../../src/database/connect.js';
 import { LAST_CALL } from '../../src/http/server/drain.js';
@@ -14,6 +14,7 @@ import { BUILD } from '../../src/observability/build.js';
 import { SHUTDOWN_LIMITS } from '../../src/service.js';
 import { containerOf, read, render } from './manifests.js';
 import type { Labels, Manifests } from './manifests.js';
+import { environmentOf, removeMounts } from './mounts.js';
 import { mistakesIn } from './schemas.js';
 
 /* Needs kubectl, which brings Kustomize, but no cluster. */
@@ -60,53 +61,21 @@ beforeAll(async () => {
   }
 });
 
+afterAll(removeMounts);
+
 /** For traces that have not left at shutdown, as docs/operations.md says, in milliseconds. */
 const TRACES = 3_000;
 
-/** Variables that others read: Node.js, OpenTelemetry, and Kubernetes, for another variable. */
-const FOREIGN = ['NODE_ENV', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'DATABASE_SECRET'];
-
-/** Values of the Secrets that are not in the repository. */
-const SECRETS: Readonly<Record<string, string>> = {
-  'plant-store-database/uri': 'postgres://plant_store_service:secret@10.1.2.3/plant_store',
-  'plant-store-database-owner/uri': 'postgres://plant_store:secret@10.1.2.3/plant_store',
-  'plant-store-database-app/uri':
-    'postgresql://plant_store:secret@plant-store-database-rw/plant_store',
-  'plant-store-token/token': 'x'.repeat(32),
-};
-
-/** The variables of a container, as its process sees them; the variables of the image come first. */
-function environmentOf(manifests: Manifests, { env = [], envFrom = [] }: IContainer) {
-  const environment: Record<string, string> = {
-    NODE_ENV: 'production',
-    HOST: '0.0.0.0',
-    MANAGEMENT_HOST: '0.0.0.0',
-  };
-  for (const { configMapRef } of envFrom) {
-    const { data } = manifests.one('ConfigMap', configMapRef?.name);
-    Object.assign(environment, data);
-  }
-  for (const { name, value, valueFrom } of env) {
-    const { name: secret = '', key = '' } = valueFrom?.secretKeyRef ?? {};
-    const here = manifests.list('Secret').find(({ metadata }) => metadata?.name === secret);
-    const base64 = here?.data?.[key];
-    const content = base64 ? Buffer.from(base64, 'base64').toString() : SECRETS[`${secret}/${key}`];
-    // https://kubernetes.io/docs/tasks/inject-data-application/define-interdependent-environment-variables/
-    const expanded = value?.replaceAll(/\$\((\w+)\)/g, (_, other: string) => environment[other]!);
-    environment[name] = expanded ?? content ?? '';
-  }
-  return environment;
-}
+/** Variables that others read: Node.js and OpenTelemetry. */
+const FOREIGN = ['NODE_ENV', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
 
 function configOf(manifests: Manifests): Config {
   const { template } = manifests.one('Deployment').spec!;
-  return readConfig(environmentOf(manifests, containerOf(template)));
+  return readConfig(environmentOf(manifests, template));
 }
 
 function commandConfigOf(manifests: Manifests) {
-  return readCommandConfig(
-    environmentOf(manifests, containerOf(manifests.one('Job').spec!.template)),
-  );
+  return readCommandConfig(environmentOf(manifests, manifests.one('Job').spec!.template));
 }
 
 /** How long the end of a pod may take, in seconds. */
@@ -210,9 +179,14 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
       } = template.spec!;
       expect([hostNetwork, hostPID, hostIPC, initContainers]).toEqual(Array(4).fill(undefined));
       for (const { name: _, ...kind } of volumes) {
-        expect(['emptyDir', 'secret']).toContain(Object.keys(kind).join());
-        // The Secret has the key of the authority as well.
-        if (kind.secret) expect(kind.secret.items).toEqual([{ key: 'ca.crt', path: 'ca.crt' }]);
+        expect(['emptyDir', 'secret', 'projected']).toContain(Object.keys(kind).join());
+        // Not for others than the group of the pod.
+        const { defaultMode = 0o440 } = kind.secret ?? kind.projected ?? {};
+        expect(defaultMode).toBe(0o440);
+        // The Secret of the certificate authority has its key as well.
+        for (const { secret } of kind.projected?.sources ?? []) {
+          expect(['uri', 'ca.crt']).toContain(secret?.items?.map(({ key }) => key).join());
+        }
       }
       // Everything else that a context may say would be a privilege.
       const { runAsUser } = pod.securityContext!;
@@ -222,10 +196,8 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
         runAsUser,
         runAsGroup: runAsUser,
         seccompProfile: { type: 'RuntimeDefault' },
-        ...(name.startsWith('StatefulSet') && {
-          fsGroup: runAsUser,
-          fsGroupChangePolicy: 'OnRootMismatch',
-        }),
+        fsGroup: runAsUser,
+        ...(name.startsWith('StatefulSet') && { fsGroupChangePolicy: 'OnRootMismatch' }),
       });
       const { securityContext, ports = [] } = containerOf(template);
       expect(securityContext).toEqual({
@@ -294,7 +266,7 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
   it('sets known variables to valid values', () => {
     for (const { name, template } of manifests.templates) {
       if (name.startsWith('StatefulSet')) continue;
-      const environment = environmentOf(manifests, containerOf(template));
+      const environment = environmentOf(manifests, template);
       for (const [variable, value] of Object.entries(environment)) {
         expect([...Object.keys(VARIABLES), ...FOREIGN]).toContain(variable);
         expect(value).not.toBe('');
@@ -592,22 +564,17 @@ describe('components', () => {
         }),
       ),
     );
-    for (const name of ['AUTH_TOKEN', 'DATABASE_SECRET', 'DATABASE_URL']) {
-      const [variable, other] = [manifests, others].map((rendering) =>
-        containerOf(rendering!.one('Deployment').spec!.template).env?.find(
-          (found) => found.name === name,
-        ),
-      );
-      expect(variable).toBeDefined();
-      expect(other).toEqual(variable);
-    }
+    const [{ auth, database }, other] = [configOf(manifests!), configOf(others!)];
+    expect(auth.token).toBeDefined();
+    expect(database.url).toContain('sslmode=verify-full');
+    expect(other).toMatchObject({ auth, database });
   });
 });
 
 describe('traces', () => {
   it('are sent to the collector', () => {
-    const container = containerOf(rendered[TRACED].one('Deployment').spec!.template);
-    expect(environmentOf(rendered[TRACED], container)).toMatchObject({
+    const { template } = rendered[TRACED].one('Deployment').spec!;
+    expect(environmentOf(rendered[TRACED], template)).toMatchObject({
       OTEL_EXPORTER_OTLP_ENDPOINT: COLLECTOR,
     });
   });
@@ -636,7 +603,9 @@ describe('secrets', () => {
       for (const { template } of rendered[variant].templates) {
         for (const { value } of containerOf(template).env ?? []) {
           if (value !== undefined) {
-            expect(value).toMatch(/^\$\(DATABASE_SECRET\)\?|^plant_store_service$/);
+            expect(value).toMatch(
+              /^(\/etc\/plant-store\/(database|token)\/|sslmode=|plant_store_service$)/,
+            );
           }
         }
       }
@@ -664,7 +633,7 @@ describe('secrets', () => {
     const { databaseUrl, serviceRole } = commandConfigOf(rendered.local);
     const { password, username, hostname, pathname } = new URL(databaseUrl!);
     const container = containerOf(spec!.template);
-    expect(environmentOf(rendered.local, container)).toMatchObject({
+    expect(environmentOf(rendered.local, spec!.template)).toMatchObject({
       POSTGRES_PASSWORD: password,
       POSTGRES_USER: username,
       POSTGRES_DB: pathname.slice(1),
@@ -723,26 +692,20 @@ describe('the database by CloudNativePG', () => {
       // https://cloudnative-pg.io/docs/current/applications: the name of the Cluster, then -app.
       const secret = name.startsWith('Job') ? 'plant-store-database-app' : 'plant-store-database';
       const { env, volumeMounts } = containerOf(template);
+      const mountPath = '/etc/plant-store/database';
       expect(env?.slice(0, 2)).toEqual([
+        { name: 'DATABASE_URL_FILE', value: `${mountPath}/uri` },
         {
-          name: 'DATABASE_SECRET',
-          valueFrom: { secretKeyRef: { name: secret, key: 'uri' } },
-        },
-        {
-          name: 'DATABASE_URL',
-          value: '$(DATABASE_SECRET)?sslmode=verify-full&sslrootcert=/run/database/ca.crt',
+          name: 'DATABASE_URL_PARAMETERS',
+          value: `sslmode=verify-full&sslrootcert=${mountPath}/ca.crt`,
         },
       ]);
-      expect(volumeMounts).toEqual([
-        { name: 'database-ca', mountPath: '/run/database', readOnly: true },
-      ]);
-      expect(template.spec?.volumes).toEqual([
+      expect(volumeMounts).toEqual([{ name: 'database', mountPath, readOnly: true }]);
+      // https://cloudnative-pg.io/docs/current/applications: the name of the Cluster, then -app.
+      expect(template.spec?.volumes?.[0]?.projected?.sources).toEqual([
+        { secret: { name: secret, items: [{ key: 'uri', path: 'uri' }] } },
         {
-          name: 'database-ca',
-          secret: {
-            secretName: 'plant-store-database-ca',
-            items: [{ key: 'ca.crt', path: 'ca.crt' }],
-          },
+          secret: { name: 'plant-store-database-ca', items: [{ key: 'ca.crt', path: 'ca.crt' }] },
         },
       ]);
     }

@@ -14,7 +14,7 @@ const DEADLINE = 15_000;
 /** Milliseconds before a retry: much less than Retry-After. */
 const PAUSE = 50;
 
-/** Where ids begin, beyond what a JavaScript number can hold. */
+/** Where ids begin by default, beyond what a JavaScript number can hold. */
 const FIRST_ID = 2n ** 60n;
 
 /** How many requests in a row want the same contested id. */
@@ -30,6 +30,10 @@ export interface CrowdOptions {
   readonly ca?: string;
   /** Whether each client reads a plant right after its 200, and then sends it again. */
   readonly readsBack?: boolean;
+  /** The token of the next request. */
+  readonly token?: () => string;
+  /** Where ids begin, if other clients were here before. */
+  readonly firstId?: bigint;
   /** Milliseconds between two plants of a client. */
   readonly pause?: number;
 }
@@ -47,6 +51,7 @@ export class Crowd {
   private readonly rivalry: bigint;
   private readonly readsBack: boolean;
   private readonly pause: number;
+  private readonly firstId: bigint;
   private readonly clients: Promise<void>[];
   private ended = false;
   private sent = 0n;
@@ -58,12 +63,15 @@ export class Crowd {
     ca,
     readsBack = false,
     pause = 0,
+    token = () => TOKEN,
+    firstId = FIRST_ID,
   }: CrowdOptions) {
     this.rivalry = rivalry;
     this.readsBack = readsBack;
     this.pause = pause;
+    this.firstId = firstId;
     this.clients = Array.from({ length: clients }, (_, i) =>
-      this.run(new Client(urls[i % urls.length]!, ca)),
+      this.run(new Client(urls[i % urls.length]!, ca, token)),
     );
   }
 
@@ -114,16 +122,16 @@ export class Crowd {
 
   private next(): readonly [WantedPlant, boolean] {
     this.sent += 1n;
-    const { sent, rivalry } = this;
+    const { sent, rivalry, firstId } = this;
     const name = `Nº ${sent} "é" \\ \u{1F33F}`;
     const tag = sent % 3n === 0n ? null : `tag\n${sent}`;
     if (sent % rivalry === 1n) {
       // Negative ids are contested. Some attempts have the same plant.
-      const id = -(FIRST_ID + sent / rivalry / CONTENDERS);
+      const id = -(firstId + sent / rivalry / CONTENDERS);
       const alike = sent % (2n * rivalry) === 1n;
       return [alike ? { id, name: 'the same', tag: null } : { id, name, tag }, true];
     }
-    return [{ id: FIRST_ID + sent, name, tag }, sent % 16n !== 0n];
+    return [{ id: firstId + sent, name, tag }, sent % 16n !== 0n];
   }
 }
 
@@ -134,6 +142,7 @@ class Client {
   constructor(
     private readonly url: string,
     ca: string | undefined,
+    private readonly token: () => string,
   ) {
     this.secure = url.startsWith('https:');
     const options = { keepAlive: true, maxSockets: 1 };
@@ -164,7 +173,7 @@ class Client {
           agent: this.agent,
           method,
           headers: {
-            Authorization: `Bearer ${TOKEN}`,
+            Authorization: `Bearer ${this.token()}`,
             'Content-Type': 'application/json',
             'Content-Length': Buffer.byteLength(body),
           },

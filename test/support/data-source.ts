@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
+import { constant } from '../../src/config/secret-file.js';
 import { dataSourceOf, dataSourceOptions } from '../../src/database/data-source.js';
 import { FEATURES } from '../../src/features.js';
 import { schemaOf } from '../../src/resources/feature.js';
@@ -13,7 +14,7 @@ export function createDataSource(
   { poolMax = 1, logger = pino({ level: 'silent' }) }: { poolMax?: number; logger?: Logger } = {},
 ): DataSource {
   return dataSourceOf(
-    dataSourceOptions({ url, poolMax }, schemaOf(FEATURES), {
+    dataSourceOptions({ url: constant(url), poolMax }, schemaOf(FEATURES), {
       logger,
       metrics: new Metrics(),
       tracer: NO_TRACER,

@@ -39,13 +39,15 @@ const { paths } = JSON.parse(readFileSync(DOCUMENT, 'utf8')) as {
 
 /** The operations of the committed document. */
 export const OPERATIONS: readonly Operation[] = Object.entries(paths).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, { parameters = [], requestBody, 'x-required-scope': scope }]) => ({
-    method: method.toUpperCase(),
-    path,
-    parameters,
-    scope,
-    body: Object.values(requestBody?.content['application/json']?.examples ?? {})[0]?.value,
-  })),
+  Object.entries(item).map(
+    ([method, { parameters = [], requestBody, 'x-required-scope': scope }]) => ({
+      method: method.toUpperCase(),
+      path,
+      parameters,
+      scope,
+      body: Object.values(requestBody?.content['application/json']?.examples ?? {})[0]?.value,
+    }),
+  ),
 );
 
 /** The value of the `Allow` header of a path; for `*`, of all paths and the docs page. */

@@ -6,6 +6,8 @@ import type { Environment, Exit, ServiceProcess, Workspace } from './process.js'
 export interface ReplicaOptions {
   /** Another program than the service. */
   readonly main?: string;
+  /** Variables that change, for this process and all later ones. */
+  readonly environment?: Environment;
   /** Milliseconds until the process must be ready. */
   readonly timeout?: number;
 }
@@ -16,7 +18,7 @@ export class Replica {
 
   private constructor(
     private readonly workspace: Workspace,
-    private readonly environment: Environment,
+    private environment: Environment,
     readonly port: number,
     readonly managementPort: number,
   ) {}
@@ -47,7 +49,12 @@ export class Replica {
   }
 
   /** Starts the next process; resolves when it is ready. */
-  async startAgain({ timeout = 20_000, ...options }: ReplicaOptions = {}): Promise<void> {
+  async startAgain({
+    timeout = 20_000,
+    environment: changes,
+    ...options
+  }: ReplicaOptions = {}): Promise<void> {
+    this.environment = { ...this.environment, ...changes };
     const environment = {
       AUTH_TOKEN: TOKEN,
       LOG_LEVEL: 'warn',

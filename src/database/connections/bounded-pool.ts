@@ -4,7 +4,7 @@ import { callbackify } from 'node:util';
 import { DatabaseError, Pool } from 'pg';
 import type { PoolConfig } from 'pg';
 import type { DataSource } from 'typeorm';
-import { databaseServers } from '../../config/database-url.js';
+import type { Secret } from '../../config/secret-file.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { describeFailure } from '../../observability/describe-failure.js';
@@ -14,6 +14,7 @@ import type { Observability } from '../../observability/observability.module.js'
 import {
   isDisconnection,
   isEndedByServer,
+  isLoginRefused,
   isOnlyStandby,
   isOutage,
   isReadOnly,
@@ -21,11 +22,12 @@ import {
 } from '../database-failure.js';
 import { DATABASE_LIMITS } from '../limits.js';
 import { hostOf } from './find-primary.js';
+import { Logins } from './logins.js';
 import { Outage } from './outage.js';
 import { PoolClient } from './pool-client.js';
 import type { PoolClientConfig, StatementRunner } from './pool-client.js';
 import { Refusals } from './refusals.js';
-import { Servers, withTimeout } from './servers.js';
+import { withTimeout } from './servers.js';
 
 /** Most requests that may wait for a connection. */
 const MAX_WAITING = 1_000;
@@ -41,7 +43,7 @@ const NEW_CONNECTIONS = 'new connections';
 
 export type BoundedPoolOptions = PoolConfig & {
   /** With one host or several. */
-  readonly connectionString: string;
+  readonly url: Secret<string>;
   readonly replyTimeout: number;
   readonly observability: Observability;
 };
@@ -69,7 +71,7 @@ const CallbackPool = Pool as unknown as new (config: object) => Omit<Pool, 'conn
 export class BoundedPool extends CallbackPool implements StatementRunner {
   declare readonly options: Pool['options'] & PoolClientConfig;
   private readonly observability: Observability;
-  private readonly servers: Servers;
+  private readonly logins: Logins;
   private readonly refusals: Refusals;
   /** All clients, also those that still connect. */
   private readonly clients = new Set<PoolClient>();
@@ -100,11 +102,9 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     },
   });
 
-  constructor({ observability, connectionString, ...options }: BoundedPoolOptions) {
-    const servers = databaseServers(connectionString);
+  constructor({ observability, url, ...options }: BoundedPoolOptions) {
     super({
       ...options,
-      connectionString: servers.urls[0],
       Client: PoolClient,
       onCreate: (client: PoolClient) => {
         this.clients.add(client);
@@ -113,7 +113,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       onConnect: (client: PoolClient) => this.adopt(client),
     });
     this.observability = observability;
-    this.servers = new Servers(servers, observability.logger);
+    this.logins = new Logins(url, this.options, observability.logger);
     this.refusals = new Refusals(observability.logger);
   }
 
@@ -122,9 +122,10 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     return this.options.connectionString!;
   }
 
-  /** Turns failures into PlantStoreErrors from now on, and watches outages. */
+  /** Turns failures into PlantStoreErrors from now on, watches outages, and follows the file of the URL. */
   startServing(): void {
     this.isServing = true;
+    this.logins.follow();
   }
 
   get use(): PoolUse {
@@ -148,14 +149,15 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   /** A connection to the primary that does not count towards the pool. The caller must close it. */
-  async connectApart(applicationName: string): Promise<PoolClient> {
+  async connectApart(applicationName: string, isRetry = false): Promise<PoolClient> {
     const client = new PoolClient({ ...this.options, application_name: applicationName });
     try {
-      await this.servers.connect(client);
+      await this.logins.servers.connect(client);
       return client;
     } catch (error) {
       client.abandon();
-      throw error;
+      if (isRetry || !isLoginRefused(error) || !(await this.logins.recover())) throw error;
+      return this.connectApart(applicationName, true);
     }
   }
 
@@ -166,7 +168,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       return;
     }
     // Later, outages are what makes the pool look for the primary.
-    if (!this.isServing && this.connections.size === 0 && this.servers.areSeveral) {
+    if (!this.isServing && this.connections.size === 0 && this.logins.servers.areSeveral) {
       callbackify(() => this.probe(new AbortController().signal))((failure) => {
         if (failure) callback(failure, undefined, () => {});
         else this.checkOut(callback);
@@ -176,15 +178,23 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.checkOut(callback);
   }
 
-  private checkOut(callback: OnConnection): void {
+  private checkOut(callback: OnConnection, isRetry = false): void {
     const start = performance.eventLoopUtilization();
     super.connect((failure, client, release) => {
-      callback(failure && this.connectionFailure(failure, start), client, release);
+      if (failure === undefined || isRetry || !isLoginRefused(failure)) {
+        callback(failure && this.connectionFailure(failure, start), client, release);
+        return;
+      }
+      callbackify(() => this.logins.recover())((_, isAccepted) => {
+        if (isAccepted) this.checkOut(callback, true);
+        else callback(this.connectionFailure(failure, start), client, release);
+      });
     });
   }
 
   override end(callback: () => void): void {
     this.outage.close();
+    this.logins.close();
     super.end(callback);
   }
 
@@ -208,7 +218,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   private async adopt(client: PoolClient): Promise<void> {
-    await withTimeout(client, () => this.servers.adopt(client, this));
+    await withTimeout(client, () => this.logins.servers.adopt(client, this));
     this.hasCitus = client.hasCitus;
     this.connections.add(client);
     client.once('end', () => this.connections.delete(client));
@@ -251,18 +261,17 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     const isGone = isDisconnection(failure) || this.connections.size === 0;
     if (!isGone) this.refusals.noteRefusal(operation, failure);
     // Another host can be the primary now.
-    const hasMoved = isReadOnly(failure) && this.servers.areSeveral;
+    const hasMoved = isReadOnly(failure) && this.logins.servers.areSeveral;
     if (isGone || hasMoved) this.outage.suspect(failure, isTimeout);
   }
 
   /** Looks for the primary. New connections will lead there. */
   private async probe(signal: AbortSignal): Promise<void> {
-    const url = await this.servers.findPrimary(this.options, signal);
-    if (url === this.url || signal.aborted) return;
-    this.options.connectionString = url;
+    if (!(await this.logins.findPrimary(signal))) return;
     for (const client of this.clients) client.abandon();
     if (this.isServing) {
-      this.observability.logger.info({ server: hostOf(url) }, 'another host is the primary now');
+      const server = hostOf(this.url);
+      this.observability.logger.info({ server }, 'another host is the primary now');
     }
   }
 }

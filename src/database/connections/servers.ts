@@ -1,22 +1,26 @@
 import type { Logger } from 'pino';
 import type { DatabaseServers } from '../../config/database-url.js';
 import { DATABASE_LIMITS } from '../limits.js';
-import { findPrimary } from './find-primary.js';
+import { findPrimary, hostOf } from './find-primary.js';
 import { PoolClient } from './pool-client.js';
-import type { PoolClientConfig, StatementRunner, Timeline } from './pool-client.js';
+import type { PoolClientConfig, StatementRunner } from './pool-client.js';
+import { Timelines } from './timelines.js';
 
-/** The servers of `DATABASE_URL`, of which one is the primary. */
+/** The servers of a `DATABASE_URL`, of which one is the primary. */
 export class Servers {
-  /** The newest of a server that was reached. */
-  private timeline: Timeline | undefined;
-
-  /** Servers with an older timeline that were reported. */
-  private readonly replaced = new Set<string>();
-
-  constructor(
+  private constructor(
     private readonly servers: DatabaseServers,
-    private readonly logger: Logger,
+    private readonly timelines: Timelines,
   ) {}
+
+  static of(servers: DatabaseServers, logger: Logger): Servers {
+    return new Servers(servers, new Timelines(logger));
+  }
+
+  /** The servers of another URL. They may belong to the same cluster, so what is known of it stays known. */
+  replacedBy(servers: DatabaseServers): Servers {
+    return new Servers(servers, this.timelines);
+  }
 
   get areSeveral(): boolean {
     return this.servers.urls.length > 1;
@@ -25,11 +29,15 @@ export class Servers {
   /**
    * Looks for the primary, first at the host that was last found to be the primary.
    *
+   * @param config its URL is the one of that host, and may have another login
    * @returns the URL of the primary
    * @throws NoPrimaryError, or the failure of the only host
    */
   findPrimary(config: PoolClientConfig, signal: AbortSignal): Promise<string> {
-    const hosts = new Set([config.connectionString!, ...this.servers.urls]);
+    const { urls } = this.servers;
+    const last = this.areSeveral ? hostOf(config.connectionString!) : undefined;
+    const first = urls.find((url) => last !== undefined && hostOf(url) === last);
+    const hosts = new Set(first === undefined ? urls : [first, ...urls]);
     const tryHost = async (connectionString: string, end: AbortSignal): Promise<number> => {
       const client = new PoolClient({ ...config, connectionString, onCreate: () => {} });
       // With `once`, because Node.js 20 and 22 keep a signal of `AbortSignal.any` for as long as it has a listener.
@@ -66,20 +74,8 @@ export class Servers {
     if (!this.areSeveral) return 0;
     const timeline = await client.timeline();
     if (timeline === undefined) return 0;
-    const { number } = timeline;
-    const newest = timeline.system === this.timeline?.system ? this.timeline.number : 0;
-    if (number < newest) {
-      const reason = `the server is on timeline ${number}, but timeline ${newest} exists`;
-      const server = `${client.host}:${client.port}`;
-      // Whoever writes to this server by another way loses what is written.
-      if (!this.replaced.has(server)) {
-        this.logger.error({ server, reason }, 'a replaced primary is still running');
-      }
-      this.replaced.add(server);
-      throw new Error(reason);
-    }
-    this.timeline = timeline;
-    return number;
+    this.timelines.check(timeline, `${client.host}:${client.port}`);
+    return timeline.number;
   }
 }
 

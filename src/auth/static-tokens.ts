@@ -1,0 +1,51 @@
+import { hash } from 'node:crypto';
+import type { OnModuleDestroy, OnModuleInit } from '@nestjs/common';
+import { POLL_INTERVAL } from '../config/secret-file.js';
+import type { Secret } from '../config/secret-file.js';
+
+/** `AUTH_TOKEN` and `AUTH_TOKEN_PREVIOUS`, which are both accepted, so that clients can change from one to the other. */
+export class StaticTokens implements OnModuleInit, OnModuleDestroy {
+  private timer: NodeJS.Timeout | undefined;
+  private accepted: readonly [Buffer, Buffer];
+
+  constructor(
+    private readonly current: Secret<string>,
+    private readonly previous: Secret<string | undefined>,
+  ) {
+    this.accepted = this.digestBoth();
+  }
+
+  /** Of the two tokens. Without a previous token, both are of the current one. */
+  get digests(): readonly [Buffer, Buffer] {
+    return this.accepted;
+  }
+
+  onModuleInit(): void {
+    // The start can wait for hours, for a migration.
+    this.refresh();
+    this.timer = setInterval(() => this.refresh(), POLL_INTERVAL).unref();
+  }
+
+  onModuleDestroy(): void {
+    clearInterval(this.timer);
+  }
+
+  private refresh(): void {
+    // In this order: whoever rotates writes the previous token first. So whenever the new token is read, the previous
+    // token is there, too.
+    this.current.refresh();
+    this.previous.refresh();
+    this.accepted = this.digestBoth();
+  }
+
+  private digestBoth(): readonly [Buffer, Buffer] {
+    const current = digest(this.current.value);
+    const { value: previous } = this.previous;
+    return [current, previous === undefined ? current : digest(previous)];
+  }
+}
+
+/** As text: a buffer from `hash` has memory of its own, which takes twice as long as the hash. */
+export function digest(token: string): Buffer {
+  return Buffer.from(hash('sha256', token, 'base64url'));
+}

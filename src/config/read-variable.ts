@@ -1,0 +1,93 @@
+import { readFileSync, statSync } from 'node:fs';
+
+/** Variables that may be in a file, which the variable with the suffix `_FILE` names. */
+export const SECRET_NAMES = [
+  'AUTH_TOKEN',
+  'AUTH_TOKEN_PREVIOUS',
+  'DATABASE_URL',
+  'DATABASE_SERVICE_PASSWORD',
+] as const;
+
+export type SecretName = (typeof SECRET_NAMES)[number];
+
+/** For each secret in a file, the variables that tell how to read it. */
+export type SecretFiles = Readonly<Partial<Record<SecretName, Readonly<NodeJS.ProcessEnv>>>>;
+
+/** A variable of the environment. */
+export interface Variable {
+  /** Returns `undefined` if the text breaks the rule. */
+  readonly parse: (text: string) => unknown;
+  /** Completes the sentence "NAME must be …". */
+  readonly rule: string;
+  /** Further mistakes in a text that `parse` accepts. Each completes the sentence "NAME must …". */
+  readonly mistakes?: (text: string) => string[];
+  /** Parsed when the variable is unset or empty. */
+  readonly fallback?: string;
+}
+
+export interface Reading<Value> {
+  readonly value: Value;
+  /** Sentences that name the variable and the rule, but contain no value. If there are any, the value is not valid. */
+  readonly mistakes: readonly string[];
+}
+
+/** Of a file, in bytes. */
+const MAX_SIZE = 65_536;
+
+/** Reads a variable, or the file that the variable with the suffix `_FILE` names. */
+export function readVariable(
+  environment: Readonly<NodeJS.ProcessEnv>,
+  name: string,
+  variable: Variable,
+): Reading<unknown> {
+  const path = isSecret(name) ? environment[`${name}_FILE`] : undefined;
+  if (!path) return parsed(variable, environment[name] || variable.fallback, name);
+  if (environment[name]) return refused(`${name} and ${name}_FILE must not both be set`);
+  // Otherwise, the end of each rotation would need a change of the deployment.
+  const isOptional = name === 'AUTH_TOKEN_PREVIOUS';
+  const content = readSmallFile(path, isOptional);
+  if (content === undefined) {
+    return refused(`${name}_FILE must name a file that can be read and has at most 64 KB`);
+  }
+  const { DATABASE_URL_PARAMETERS: parameters } = environment;
+  const whole =
+    name === 'DATABASE_URL' && parameters ? withParameters(content, parameters) : content;
+  const text = isOptional && whole === '' ? undefined : whole;
+  return parsed(variable, text, `the content of ${name}_FILE`);
+}
+
+function parsed(variable: Variable, text: string | undefined, subject: string): Reading<unknown> {
+  if (text === undefined) return { value: undefined, mistakes: [] };
+  const value = variable.parse(text);
+  const broken = value === undefined ? [`be ${variable.rule}`] : (variable.mistakes?.(text) ?? []);
+  return { value, mistakes: broken.map((rule) => `${subject} must ${rule}`) };
+}
+
+/** An operator such as CloudNativePG writes URLs without parameters. */
+function withParameters(url: string, parameters: string): string {
+  return `${url}${url.includes('?') ? '&' : '?'}${parameters}`;
+}
+
+function refused(mistake: string): Reading<undefined> {
+  return { value: undefined, mistakes: [mistake] };
+}
+
+function isSecret(name: string): name is SecretName {
+  return SECRET_NAMES.some((secret) => secret === name);
+}
+
+/**
+ * The content of a file, without the newline at its end; `undefined` if it cannot be read. The read is synchronous,
+ * because the file is small and read seldom.
+ *
+ * @param isOptional whether a file that does not exist counts as empty
+ */
+function readSmallFile(path: string, isOptional: boolean): string | undefined {
+  try {
+    const file = statSync(path);
+    if (!file.isFile() || file.size > MAX_SIZE) return undefined;
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  } catch (error) {
+    return isOptional && (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : undefined;
+  }
+}

@@ -1,0 +1,88 @@
+import type { Logger } from 'pino';
+import { localTokenMistakes } from './config.js';
+import { VARIABLES } from './variables.js';
+import type { Config } from './config.js';
+import { readVariable } from './read-variable.js';
+import type { Reading, SecretName } from './read-variable.js';
+
+/** What tells where a secret is, and which rules it has. */
+type SecretContext = Pick<Config, 'secretFiles'> & Partial<Pick<Config, 'http'>>;
+
+/** Milliseconds between two looks at a file. */
+export const POLL_INTERVAL = 5_000;
+
+/** A value that can change while the service runs. */
+export interface Secret<Value> {
+  readonly value: Value;
+  /** Takes over what the source has now. */
+  refresh(): void;
+}
+
+/** A value that stays the same. */
+export function constant<Value>(value: Value): Secret<Value> {
+  return { value, refresh: () => {} };
+}
+
+/**
+ * A value in a file, which can be replaced. Kubernetes replaces the files of a mounted Secret by renaming a symbolic link
+ * to their folder, so that the path must be resolved each time, and events of the file itself would not tell.
+ */
+export class SecretFile<Value> implements Secret<Value> {
+  /** The mistakes that were logged. */
+  private reported = '';
+
+  constructor(
+    private readonly name: SecretName,
+    private current: Value,
+    private readonly read: () => Reading<Value>,
+    private readonly log: Logger,
+  ) {}
+
+  get value(): Value {
+    return this.current;
+  }
+
+  /** Reads the file. If the content is not valid, the last valid value is kept. */
+  refresh(): void {
+    const { value, mistakes } = this.read();
+    const reason = mistakes.join('; ');
+    if (reason !== this.reported) this.report(reason);
+    if (reason !== '' || value === this.current) return;
+    this.current = value;
+    this.log.info({ variable: this.name }, 'a secret has changed');
+  }
+
+  private report(reason: string): void {
+    this.reported = reason;
+    const { name: variable } = this;
+    if (reason === '') this.log.info({ variable }, 'the file of a secret is valid again');
+    else {
+      const message = 'the file of a secret is not valid: the last valid value stays in use';
+      this.log.warn({ variable, reason }, message);
+    }
+  }
+}
+
+/**
+ * The source of a secret.
+ *
+ * @param value at the start
+ */
+export function secretOf<Value extends string | undefined>(
+  name: SecretName,
+  value: Value,
+  { secretFiles, http }: SecretContext,
+  log: Logger,
+): Secret<Value> {
+  const file = secretFiles[name];
+  if (file === undefined) return constant(value);
+  const publicUrl = http?.publicBaseUrl === undefined ? undefined : new URL(http.publicBaseUrl);
+  const read = () => {
+    const reading = readVariable(file, name, VARIABLES[name]);
+    // Without mistakes, the value has its type.
+    const secret = reading.value as Value;
+    const mistakes = [...reading.mistakes, ...localTokenMistakes(name, secret, publicUrl)];
+    return { value: secret, mistakes };
+  };
+  return new SecretFile(name, value, read, log);
+}

@@ -1,0 +1,144 @@
+import type { Logger } from 'pino';
+import { databaseServers } from '../../config/database-url.js';
+import { POLL_INTERVAL } from '../../config/secret-file.js';
+import type { Secret } from '../../config/secret-file.js';
+import { describeFailure } from '../../observability/describe-failure.js';
+import { isLoginRefused } from '../database-failure.js';
+import { DATABASE_LIMITS } from '../limits.js';
+import { hostOf } from './find-primary.js';
+import type { PoolClientConfig } from './pool-client.js';
+import { Servers } from './servers.js';
+
+/** TypeORM's parts of the URL at the start. From here, the driver would take a part that a later URL does not have. */
+const PARTS_OF_URL = {
+  host: undefined,
+  port: undefined,
+  user: undefined,
+  password: undefined,
+  database: undefined,
+};
+
+/** User, password and servers of a URL. */
+interface Login {
+  readonly url: string;
+  readonly servers: Servers;
+}
+
+/**
+ * The URL of new connections. A new `DATABASE_URL` is taken up when a primary accepts it. When a server refuses the login,
+ * the URL of the file is tried, and then the one before. So a new password can be written to the file first, and given to
+ * PostgreSQL afterwards, while new connections are made.
+ */
+export class Logins {
+  private current: Login;
+  private former: Login | undefined;
+  private poll: NodeJS.Timeout | undefined;
+  /** The search of all connections that were refused at the same time. */
+  private search: Promise<boolean> | undefined;
+  /** A URL that does not work, which was reported. */
+  private reported: string | undefined;
+
+  /** @param config of new connections, whose URL this class changes */
+  constructor(
+    private readonly source: Secret<string>,
+    private readonly config: PoolClientConfig,
+    private readonly logger: Logger,
+  ) {
+    const { value: url } = source;
+    const servers = databaseServers(url);
+    this.current = { url, servers: Servers.of(servers, logger) };
+    Object.assign(config, PARTS_OF_URL, { connectionString: servers.urls[0] });
+  }
+
+  get servers(): Servers {
+    return this.current.servers;
+  }
+
+  /** Follows the file from now on. */
+  follow(): void {
+    this.poll = setInterval(() => void this.takeUpNext(), POLL_INTERVAL).unref();
+  }
+
+  close(): void {
+    clearInterval(this.poll);
+  }
+
+  /**
+   * Looks for the primary. New connections will lead there.
+   *
+   * @returns whether the primary is another server than before
+   * @throws NoPrimaryError, or the failure of the only host
+   */
+  async findPrimary(signal: AbortSignal): Promise<boolean> {
+    const { config, current } = this;
+    try {
+      const url = await current.servers.findPrimary(config, signal);
+      const { connectionString: last = url } = config;
+      if (url === last || signal.aborted || current !== this.current) return false;
+      config.connectionString = url;
+      return hostOf(url) !== hostOf(last);
+    } catch (error) {
+      if (!isLoginRefused(error)) throw error;
+      this.source.refresh();
+      const isOther = (await this.tryLogin(this.next)) || (await this.tryLogin(this.former));
+      if (!isOther) throw error;
+      return false;
+    }
+  }
+
+  /** After a refused login: looks for one that is accepted. */
+  recover(): Promise<boolean> {
+    this.search ??= this.findPrimary(AbortSignal.timeout(DATABASE_LIMITS.connection))
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => (this.search = undefined));
+    return this.search;
+  }
+
+  /** The URL of the file, if it is not in use. */
+  private get next(): Login | undefined {
+    const { value: url } = this.source;
+    if (url === this.current.url) return undefined;
+    return { url, servers: this.servers.replacedBy(databaseServers(url)) };
+  }
+
+  private async takeUpNext(): Promise<void> {
+    this.source.refresh();
+    await this.tryLogin(this.next);
+  }
+
+  private async tryLogin(login: Login | undefined): Promise<boolean> {
+    if (login === undefined) return false;
+    try {
+      const signal = AbortSignal.timeout(DATABASE_LIMITS.connection);
+      this.use(login, await login.servers.findPrimary(this.config, signal));
+      return true;
+    } catch (error) {
+      this.report(login, error);
+      return false;
+    }
+  }
+
+  private use(login: Login, url: string): void {
+    this.config.connectionString = url;
+    if (login.url === this.current.url) return;
+    this.former = this.current;
+    this.current = login;
+    this.reported = undefined;
+    const server = hostOf(url);
+    if (login.url === this.source.value) {
+      this.logger.info({ server }, 'new connections use the new DATABASE_URL');
+    } else {
+      this.logger.warn({ server }, 'new connections use the former DATABASE_URL');
+    }
+  }
+
+  private report({ url }: Login, error: unknown): void {
+    if (url !== this.source.value || url === this.reported) return;
+    this.reported = url;
+    const reason = describeFailure(error);
+    this.logger.warn({ reason }, 'the new DATABASE_URL does not work: the former stays in use');
+  }
+}
