@@ -35,7 +35,7 @@ describe('the configuration', () => {
       },
       management: { host: '127.0.0.1', port: 3001 },
       database: { url: undefined, poolMax: 10, migrateOnStart: true },
-      auth: { token: undefined, previousToken: undefined, jwt: undefined },
+      auth: { token: undefined, previousToken: undefined, issuedTokens: true, jwt: undefined },
       secretFiles: {},
       logLevel: 'info',
       logFormat: undefined,
@@ -109,6 +109,7 @@ describe('the configuration', () => {
         'ftp://id.example',
       ],
     ],
+    ['AUTH_ISSUED_TOKENS', ['true', 'false'], ['yes', '1']],
     ['AUTH_JWT_AUDIENCE', ['plants'], ['  ']],
     [
       'AUTH_JWT_JWKS_URI',
@@ -241,6 +242,7 @@ describe('the configuration', () => {
     [{ NODE_ENV: 'production', AUTH_TOKEN: TOKEN }, /^DATABASE_URL must be set/],
     [{ NODE_ENV: 'production', DATABASE_URL }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
     [{ DATABASE_URL }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
+    [{ DATABASE_URL, AUTH_ISSUED_TOKENS: 'false' }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
     [{ AUTH_JWT_ISSUER: 'https://id.example' }, /^AUTH_JWT_AUDIENCE must be set/],
     [{ DATABASE_URL_PARAMETERS: 'ssl=true' }, /^DATABASE_URL_PARAMETERS needs DATABASE_URL_FILE$/],
     [{ AUTH_TOKEN_PREVIOUS: TOKEN }, /^AUTH_TOKEN_PREVIOUS needs AUTH_TOKEN$/],
@@ -270,6 +272,18 @@ describe('the configuration', () => {
     }
   });
 
+  it('accepts issued tokens as the only way to authenticate, if they are asked for', () => {
+    const only = { NODE_ENV: 'production', DATABASE_URL, AUTH_ISSUED_TOKENS: 'true' };
+    expect(readConfig(only).auth).toEqual({
+      token: undefined,
+      previousToken: undefined,
+      issuedTokens: true,
+      jwt: undefined,
+    });
+    const none = { AUTH_TOKEN: TOKEN, AUTH_ISSUED_TOKENS: 'false' };
+    expect(readConfig(none).auth.issuedTokens).toBe(false);
+  });
+
   it('accepts JWTs as the only way to authenticate', () => {
     const config = readConfig({
       NODE_ENV: 'production',
@@ -280,6 +294,7 @@ describe('the configuration', () => {
     expect(config.auth).toEqual({
       token: undefined,
       previousToken: undefined,
+      issuedTokens: true,
       jwt: { issuer: 'https://id.example/', audience: 'plants', jwksUri: undefined },
     });
   });

@@ -10,6 +10,7 @@ import { RESOURCES } from './resources.js';
 import type { Filter, Resource } from './resources.js';
 import { LIMITS } from './retries.js';
 import type { Terminal } from './terminal.js';
+import { addTokenCommands } from './token.js';
 
 const ENVIRONMENT = `
 Environment:
@@ -137,6 +138,7 @@ export async function runCommand(
       const options = { ...given, resource, filters };
       code = await exportRecords(options, await connection(), terminal, signal, limits);
     });
+  addTokenCommands(program, terminal, signal, () => (code = EXIT.done));
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {

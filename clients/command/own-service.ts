@@ -7,15 +7,15 @@ import { localAddress } from '../../src/local/welcome.js';
 /** The service that runs on the variables of this process. */
 export interface OwnService {
   readonly url: string;
-  /** `undefined` if the service accepts only tokens of an issuer. */
+  /** `undefined` if the service accepts only other tokens. */
   readonly token: string | undefined;
 }
 
 /** The service beside the command, in a container of the service: `docker compose exec api plant-store export`. */
 export function ownService(environment: NodeJS.ProcessEnv): OwnService | undefined {
   const config = configOf(environment);
-  // Without them, these are not the variables of a service. A random port is unknown here.
-  if (!config?.database.url || !(config.auth.token || config.auth.jwt)) return undefined;
+  // Without it, these are not the variables of a service. A random port is unknown here.
+  if (config?.database.url === undefined) return undefined;
   const { http, auth } = config;
   if (http.port === 0) return undefined;
   const family = isIP(http.host) === 6 ? 'IPv6' : 'IPv4';

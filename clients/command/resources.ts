@@ -33,6 +33,7 @@ export interface OpenApiDocument {
 }
 
 interface Operation {
+  readonly 'x-required-scope'?: string;
   readonly parameters?: readonly Parameter[];
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
@@ -83,6 +84,16 @@ export function resourcesOf({ paths, components }: OpenApiDocument): readonly Re
     return [{ name, columns, filters, example: JSON.stringify(Object.fromEntries(examples)) }];
   });
 }
+
+/** All scopes that operations of a document need. */
+function scopesOf({ paths }: OpenApiDocument): readonly string[] {
+  const operations = Object.values(paths).flatMap((path) => Object.values(path));
+  const scopes = operations.map((operation) => operation?.['x-required-scope']);
+  return [...new Set(scopes)].filter((scope) => scope !== undefined).toSorted();
+}
+
+/** The scopes of the service that this command was built with. */
+export const SCOPES = scopesOf(document as unknown as OpenApiDocument);
 
 /** The resources of the service that this command was built with. */
 export const RESOURCES = resourcesOf(document as unknown as OpenApiDocument);

@@ -4,9 +4,13 @@ import type { Logger } from 'pino';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
 import { secretOf } from '../config/secret-file.js';
+import { Statements } from '../database/statements.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { AuthGuard } from './auth.guard.js';
+import { IssuedTokenVerifier } from './issued-tokens/issued-token.verifier.js';
+import { LastUses } from './issued-tokens/last-uses.js';
+import { TokenRegister } from './issued-tokens/token-register.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { JwtVerifier } from './jwt.verifier.js';
 import { ScopeCheck } from './scope-check.js';
@@ -26,7 +30,13 @@ const NO_DEFAULT_SCOPES =
     ScopeCheck,
     { provide: IssuerKeys, inject: [CONFIG, LOGGER, Metrics], useFactory: issuerKeys },
     { provide: StaticTokens, inject: [CONFIG, LOGGER], useFactory: staticTokens },
-    { provide: TOKEN_VERIFIERS, inject: [CONFIG, IssuerKeys, StaticTokens], useFactory: verifiers },
+    { provide: TokenRegister, inject: [CONFIG, Statements, LOGGER], useFactory: tokenRegister },
+    { provide: LastUses, inject: [CONFIG, Statements, LOGGER], useFactory: lastUses },
+    {
+      provide: TOKEN_VERIFIERS,
+      inject: [CONFIG, IssuerKeys, StaticTokens, TokenRegister, LastUses],
+      useFactory: verifiers,
+    },
     { provide: APP_GUARD, useClass: AuthGuard },
   ],
 })
@@ -47,13 +57,28 @@ function staticTokens(config: Config, logger: Logger): StaticTokens | undefined 
   );
 }
 
+function tokenRegister(
+  { auth }: Config,
+  statements: Statements,
+  logger: Logger,
+): TokenRegister | undefined {
+  return auth.issuedTokens ? new TokenRegister(statements, logger) : undefined;
+}
+
+function lastUses({ auth }: Config, statements: Statements, logger: Logger): LastUses | undefined {
+  return auth.issuedTokens ? new LastUses(statements, logger) : undefined;
+}
+
 function verifiers(
   { auth }: Config,
   keys: IssuerKeys | undefined,
   tokens: StaticTokens | undefined,
+  register: TokenRegister | undefined,
+  uses: LastUses | undefined,
 ): readonly TokenVerifier[] {
   return [
     ...(tokens === undefined ? [] : [new StaticTokenVerifier(tokens)]),
+    ...(register && uses ? [new IssuedTokenVerifier(register, uses)] : []),
     ...(auth.jwt === undefined || keys === undefined ? [] : [new JwtVerifier(auth.jwt, keys)]),
   ];
 }

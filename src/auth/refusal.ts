@@ -9,6 +9,7 @@ export const REFUSALS = [
   'several-headers',
   'malformed',
   'unknown-token',
+  'revoked',
   'expired',
   'not-yet-valid',
   'issuer',

@@ -60,6 +60,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
       token: value.AUTH_TOKEN,
       /** Accepted, too. */
       previousToken: value.AUTH_TOKEN_PREVIOUS,
+      /** Whether tokens of `plant-store token` are accepted. */
+      issuedTokens: value.AUTH_ISSUED_TOKENS,
       /** `jwksUri` is `undefined`: the URL in the issuer's discovery document. */
       jwt:
         issuer === undefined || audience === undefined
@@ -147,9 +149,12 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
   if (production && !isSet('DATABASE_URL')) {
     mistakes.push('DATABASE_URL must be set when NODE_ENV is production');
   }
-  if ((production || isSet('DATABASE_URL')) && !isSet('AUTH_TOKEN') && !isSet('AUTH_JWT_ISSUER')) {
+  // Nobody may have issued a token yet, so the default is not enough.
+  const hasIssuedTokens = isSet('AUTH_ISSUED_TOKENS') && values.AUTH_ISSUED_TOKENS === true;
+  const hasOwnCredentials = isSet('AUTH_TOKEN') || isSet('AUTH_JWT_ISSUER') || hasIssuedTokens;
+  if ((production || isSet('DATABASE_URL')) && !hasOwnCredentials) {
     mistakes.push(
-      'AUTH_TOKEN or AUTH_JWT_ISSUER must be set, otherwise no request can be authenticated',
+      'AUTH_TOKEN or AUTH_JWT_ISSUER must be set, or AUTH_ISSUED_TOKENS be true, otherwise no request can be authenticated',
     );
   }
   if (

@@ -60,6 +60,7 @@ export const VARIABLES = {
   // After AUTH_TOKEN, because the files are read in this order: see StaticTokens.
   AUTH_TOKEN_PREVIOUS: STATIC_TOKEN,
   AUTH_TOKEN_PREVIOUS_FILE: FILE,
+  AUTH_ISSUED_TOKENS: { parse: boolean, rule: 'true or false', fallback: 'true' },
   AUTH_JWT_ISSUER: {
     parse: issuerUrl,
     rule: 'an https URL (http on loopback only) without query or fragment',

@@ -33,7 +33,7 @@ export interface PostgresServer {
  * @returns `undefined` when there is no server, when it ends, and when `signal` aborts the wait
  */
 export async function readyServer(
-  { path }: Cluster,
+  { path }: Pick<Cluster, 'path'>,
   password: string,
   signal: AbortSignal,
   launched?: number,

@@ -1,0 +1,59 @@
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { ERRORS } from '../../errors/common-errors.js';
+import type { Principal } from '../principal.js';
+import { RefusedError } from '../refusal.js';
+import type { TokenVerifier } from '../token-verifier.js';
+import { secretOf } from './known-token.js';
+import type { LastUses } from './last-uses.js';
+import { isWellFormed, TOKEN_PREFIX, tokenIdIn } from './token-format.js';
+import type { TokenRegister } from './token-register.js';
+
+/** Most tokens that are remembered as unknown. */
+const MAX_UNKNOWN = 10_000;
+
+/** Verifies tokens that `plant-store token` has issued. */
+export class IssuedTokenVerifier implements TokenVerifier {
+  /** Digests of tokens that a reading has not found. A later token has another secret. */
+  private readonly unknown = new LRUCache<string, true>({ max: MAX_UNKNOWN });
+
+  constructor(
+    private readonly register: Pick<TokenRegister, 'find' | 'readAgain' | 'requireFresh'>,
+    private readonly lastUses: Pick<LastUses, 'note'>,
+  ) {}
+
+  /** Synchronous for a known token. */
+  verify(token: string): Principal | undefined | Promise<Principal> {
+    if (!token.startsWith(TOKEN_PREFIX)) return undefined;
+    const digest = hash('sha256', token, 'base64url');
+    const principal = this.principalOf(token, digest);
+    if (principal !== undefined) return principal;
+    // Only now: the checksum of a known token need not be computed.
+    if (!isWellFormed(token)) throw new RefusedError('malformed');
+    if (this.unknown.has(digest)) throw new RefusedError('unknown-token');
+    return this.readAgain(token, digest);
+  }
+
+  /** The token, or its new secret, may have been issued since the last reading. */
+  private async readAgain(token: string, digest: string): Promise<Principal> {
+    await this.register.readAgain();
+    const principal = this.principalOf(token, digest);
+    if (principal !== undefined) return principal;
+    this.unknown.set(digest, true);
+    throw new RefusedError('unknown-token');
+  }
+
+  /** @returns `undefined` if the register does not have the token */
+  private principalOf(token: string, digest: string): Principal | undefined {
+    const known = this.register.find(tokenIdIn(token));
+    const secret = known && secretOf(known, Buffer.from(digest));
+    if (known === undefined || secret === undefined) return undefined;
+    if (known.isRevoked) throw new RefusedError('revoked');
+    const now = Date.now();
+    if (now >= secret.expires) throw new RefusedError('expired', ERRORS.tokenExpired);
+    // What is revoked or expired stays so. Only what would be accepted may have been revoked since the last reading.
+    this.register.requireFresh();
+    this.lastUses.note(known.principal.id, now);
+    return known.principal;
+  }
+}

@@ -1,0 +1,153 @@
+import { hash } from 'node:crypto';
+import type { DataSource, EntityManager } from 'typeorm';
+import { repeatAfterConflict } from '../../database/repeat-after-conflict.js';
+import type { AccessToken } from './access-token.entity.js';
+import { newToken, newTokenId } from './token-format.js';
+
+/** Most tokens that are neither revoked nor expired. Each replica keeps them in memory. */
+export const MAX_TOKENS = 10_000;
+
+/** Tokens that are revoked or expired stay in the table, so that their use can be told from that of unknown ones. */
+const MAX_ENDED = 1_000;
+
+/** Key of the advisory lock of whoever issues a token, so that no two exceed a limit together. Any number works. */
+const KEY = 7_526_841_016;
+
+/** In seconds. */
+export type Lifetime = number | 'never';
+
+export interface NewToken {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly lifetime: Lifetime;
+}
+
+export interface Rotation {
+  /** Seconds for which the old secret is still accepted, unless it expires earlier. */
+  readonly grace: number;
+  /** `undefined`: as long as before. */
+  readonly lifetime: Lifetime | undefined;
+}
+
+export type TokenStatus = 'active' | 'expired' | 'revoked';
+
+/** What operators see of a token. */
+export type TokenDetails = Omit<AccessToken, 'secretHash' | 'previousHash'> & {
+  readonly status: TokenStatus;
+};
+
+/** A token with its secret, which nobody can read again. */
+export interface IssuedToken {
+  readonly token: string;
+  readonly details: TokenDetails;
+}
+
+const IS_ENDED = '(revoked_at IS NOT NULL OR coalesce(expires_at <= now(), false))';
+
+const DETAILS = `id, name, scopes, previous_expires_at AS "previousExpiresAt", created_at AS "createdAt",
+  issued_at AS "issuedAt", expires_at AS "expiresAt", revoked_at AS "revokedAt", last_used_at AS "lastUsedAt",
+  CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= now() THEN 'expired' ELSE 'active' END AS status`;
+
+/** NULL, which means never, if the number of seconds is NULL. */
+const EXPIRY = (parameter: string) => `now() + make_interval(secs => ${parameter})`;
+
+const REMOVE_ENDED = `DELETE FROM access_tokens WHERE id IN (
+  SELECT id FROM access_tokens WHERE ${IS_ENDED} ORDER BY least(revoked_at, expires_at) DESC OFFSET ${MAX_ENDED})`;
+
+const COUNT_ACTIVE = `SELECT count(*)::int AS count FROM access_tokens WHERE NOT ${IS_ENDED}`;
+
+const CREATE = `INSERT INTO access_tokens (id, name, scopes, secret_hash, expires_at)
+  VALUES ($1, $2, $3, $4, ${EXPIRY('$5')}) RETURNING ${DETAILS}`;
+
+const LIST = `SELECT ${DETAILS} FROM access_tokens ORDER BY created_at, id`;
+
+const FIND = `SELECT ${DETAILS} FROM access_tokens WHERE id = $1`;
+
+/** A token that is revoked already keeps the time. */
+const REVOKE = `UPDATE access_tokens SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 RETURNING ${DETAILS}`;
+
+/** One statement, so that of two rotations at a time, the second replaces what the first has issued. */
+const ROTATE = `UPDATE access_tokens SET
+    previous_hash = secret_hash,
+    previous_expires_at = least(${EXPIRY('$3')}, expires_at),
+    secret_hash = $2,
+    issued_at = now(),
+    expires_at = CASE WHEN $4 THEN now() + (expires_at - issued_at) ELSE ${EXPIRY('$5')} END
+  WHERE id = $1 AND NOT ${IS_ENDED} RETURNING ${DETAILS}`;
+
+/**
+ * Issues a token.
+ *
+ * @returns `undefined` if there are too many
+ */
+export function createToken(
+  dataSource: DataSource,
+  { name, scopes, lifetime }: NewToken,
+): Promise<IssuedToken | undefined> {
+  const id = newTokenId();
+  const token = newToken(id);
+  return transaction(dataSource, async (manager) => {
+    await manager.query(`SELECT pg_advisory_xact_lock(${KEY})`);
+    await manager.query(REMOVE_ENDED);
+    const [row] = await manager.query<{ count: number }[]>(COUNT_ACTIVE);
+    if (row === undefined || row.count >= MAX_TOKENS) return undefined;
+    const values = [id, name, scopes, hashOf(token), secondsOf(lifetime)];
+    const [details] = await manager.query<TokenDetails[]>(CREATE, values);
+    return details && { token, details };
+  });
+}
+
+export function listTokens(dataSource: DataSource): Promise<readonly TokenDetails[]> {
+  return dataSource.query<TokenDetails[]>(LIST);
+}
+
+/** @returns `undefined` if there is no such token */
+export function revokeToken(dataSource: DataSource, id: string): Promise<TokenDetails | undefined> {
+  return transaction(dataSource, (manager) => change(manager, REVOKE, [id]));
+}
+
+/**
+ * Gives a token a new secret.
+ *
+ * @returns only details if the token is revoked or expired; `undefined` if there is no such token
+ */
+export function rotateToken(
+  dataSource: DataSource,
+  id: string,
+  { grace, lifetime }: Rotation,
+): Promise<IssuedToken | Pick<IssuedToken, 'details'> | undefined> {
+  const token = newToken(id);
+  return transaction(dataSource, async (manager) => {
+    const keeps = lifetime === undefined;
+    const values = [id, hashOf(token), grace, keeps, keeps ? null : secondsOf(lifetime)];
+    const rotated = await change(manager, ROTATE, values);
+    if (rotated !== undefined) return { token, details: rotated };
+    const [details] = await manager.query<TokenDetails[]>(FIND, [id]);
+    return details && { details };
+  });
+}
+
+function transaction<Result>(
+  dataSource: DataSource,
+  work: (manager: EntityManager) => Promise<Result>,
+): Promise<Result> {
+  return repeatAfterConflict(() => dataSource.transaction(work));
+}
+
+/** TypeORM answers an UPDATE with the rows and their number. */
+async function change(
+  manager: EntityManager,
+  statement: string,
+  values: unknown[],
+): Promise<TokenDetails | undefined> {
+  const [rows] = await manager.query<[TokenDetails[], number]>(statement, values);
+  return rows[0];
+}
+
+function hashOf(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}
+
+function secondsOf(lifetime: Lifetime): number | null {
+  return lifetime === 'never' ? null : lifetime;
+}

@@ -1,0 +1,170 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OnModuleDestroy, OnModuleInit } from '@nestjs/common';
+import type { Logger } from 'pino';
+import type { Statement, Statements } from '../../database/statements.js';
+import { ERRORS } from '../../errors/common-errors.js';
+import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { describeFailure } from '../../observability/describe-failure.js';
+import { knownToken } from './known-token.js';
+import type { KnownToken, TokenRow } from './known-token.js';
+
+/** In milliseconds. */
+export const REGISTER_TIMES = {
+  /** Between two readings of the table. */
+  refresh: 5_000,
+  /** Between the beginnings of two readings, whatever tokens arrive and whatever fails. */
+  pause: 1_000,
+  /** Maximum age of the register, during an outage of the database. */
+  maxAge: 60_000,
+} as const;
+
+export type RegisterTimes = Readonly<Record<keyof typeof REGISTER_TIMES, number>>;
+
+/** Most requests that may wait for a reading. */
+const MAX_WAITING = 1_000;
+
+/** What the verification reads. The last use is not part of it, or each use would change the fingerprint. */
+const COLUMNS = `id, name, scopes, secret_hash AS "secretHash", previous_hash AS "previousHash",
+  previous_expires_at AS "previousExpiresAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
+
+/**
+ * The rows, if they are not those with the given fingerprint, and the fingerprint. Whatever changed a row is seen: the
+ * command, a statement by hand, or a transaction that has committed late.
+ */
+const READ = `WITH content AS (
+    SELECT coalesce(sum(hashtextextended(ROW(id, name, scopes, secret_hash, previous_hash, previous_expires_at, expires_at,
+      revoked_at)::text, 0)), 0)::text AS fingerprint
+    FROM access_tokens
+  )
+  SELECT fingerprint, ${COLUMNS} FROM content LEFT JOIN access_tokens ON fingerprint <> $1`;
+
+type Row = { readonly fingerprint: string } & (TokenRow | { readonly id: null });
+
+/** All issued tokens, in memory. A request costs no look-up, and a change is known to each replica a few seconds later. */
+export class TokenRegister implements OnModuleInit, OnModuleDestroy {
+  private tokens: ReadonlyMap<string, KnownToken> = new Map();
+  private fingerprint = '';
+  /** When the last successful reading began. */
+  private readAt = -Infinity;
+  /** When the last reading began. */
+  private begunAt = -Infinity;
+  private hasFailed = false;
+  private isReported = false;
+  private reading: Promise<void> | undefined;
+  /** A reading that has not begun yet. */
+  private upcoming: Promise<void> | undefined;
+  private waiting = 0;
+  private nextReading: NodeJS.Timeout | undefined;
+  private readonly closing = new AbortController();
+
+  constructor(
+    private readonly statements: Statements,
+    private readonly logger: Logger,
+    private readonly times: RegisterTimes = REGISTER_TIMES,
+  ) {}
+
+  /** Reads the tokens before the service is ready. A database that fails just now does not stop the start. */
+  async onModuleInit(): Promise<void> {
+    await this.read().catch(() => {});
+  }
+
+  onModuleDestroy(): void {
+    this.closing.abort();
+    clearTimeout(this.nextReading);
+  }
+
+  find(id: string): KnownToken | undefined {
+    return this.tokens.get(id);
+  }
+
+  /** @throws PlantStoreError `database-unavailable` if the last reading is too long ago */
+  requireFresh(): void {
+    if (performance.now() - this.readAt > this.times.maxAge) throw unavailable();
+  }
+
+  /**
+   * Reads the table again, for a token that is not in the register: it may have been issued just now. All callers share a
+   * reading that begins after their calls. Readings have a pause between them, so a flood of such tokens does not reach
+   * the database.
+   *
+   * @throws PlantStoreError `database-unavailable`, `overloaded` if too many requests wait
+   */
+  async readAgain(): Promise<void> {
+    if (this.hasFailed && performance.now() - this.begunAt < this.times.pause) throw unavailable();
+    if (this.waiting >= MAX_WAITING) throw new PlantStoreError(ERRORS.overloaded);
+    this.waiting += 1;
+    try {
+      await this.readNext();
+    } catch {
+      throw unavailable();
+    } finally {
+      this.waiting -= 1;
+    }
+  }
+
+  private readNext(): Promise<void> {
+    this.upcoming ??= this.readAfterPause();
+    return this.upcoming;
+  }
+
+  private async readAfterPause(): Promise<void> {
+    await this.reading?.catch(() => {});
+    const pause = this.begunAt + this.times.pause - performance.now();
+    if (pause > 0) await sleep(pause, undefined, { signal: this.closing.signal, ref: false });
+    this.upcoming = undefined;
+    await this.read();
+  }
+
+  private async read(): Promise<void> {
+    clearTimeout(this.nextReading);
+    const begin = performance.now();
+    this.begunAt = begin;
+    try {
+      this.reading = this.load();
+      await this.reading;
+      this.readAt = begin;
+      this.hasFailed = false;
+      if (this.isReported) this.logger.info('issued tokens are accepted again');
+      this.isReported = false;
+    } catch (error) {
+      this.hasFailed = true;
+      this.report(error);
+      throw error;
+    } finally {
+      this.schedule();
+    }
+  }
+
+  private async load(): Promise<void> {
+    const { rows } = await this.statements.run<Row>(statement(this.fingerprint));
+    const [first] = rows;
+    if (first === undefined || first.fingerprint === this.fingerprint) return;
+    const found = rows.filter((row): row is Row & TokenRow => row.id !== null);
+    this.tokens = new Map(found.map((row) => [row.id, knownToken(row)]));
+    this.fingerprint = first.fingerprint;
+  }
+
+  private schedule(): void {
+    if (this.closing.signal.aborted) return;
+    const delay = this.hasFailed ? this.times.pause : this.times.refresh;
+    this.nextReading = setTimeout(() => void this.readNext().catch(() => {}), delay).unref();
+  }
+
+  /** The pool reports outages. This reports when one, or anything else, has lasted too long for the tokens. */
+  private report(error: unknown): void {
+    if (this.isReported || performance.now() - this.readAt <= this.times.maxAge) return;
+    this.isReported = true;
+    this.logger.error(
+      { reason: describeFailure(error) },
+      'issued tokens cannot be verified: the table access_tokens cannot be read',
+    );
+  }
+}
+
+function statement(fingerprint: string): Statement {
+  return { name: 'read-access-tokens', text: READ, values: [fingerprint] };
+}
+
+function unavailable(): PlantStoreError {
+  return new PlantStoreError(ERRORS.databaseUnavailable);
+}

@@ -1,0 +1,81 @@
+import 'reflect-metadata';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { DatabaseError } from 'pg';
+import type { DataSource } from 'typeorm';
+import { ISSUED_TOKENS_SCHEMA } from '../auth/issued-tokens/schema.js';
+import { readCommandConfig } from '../config/config.js';
+import { constant } from '../config/secret-file.js';
+import { connect, STARTUP_LIMITS } from '../database/connect.js';
+import { isOutage } from '../database/database-failure.js';
+import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
+import { StartupError } from '../errors/startup.error.js';
+import { LOCAL_FOLDER } from '../local/local-instance.js';
+import { runningDatabase } from '../local/running-database.js';
+import { describeFailure } from '../observability/describe-failure.js';
+import { createLogger } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { NO_TRACER } from '../observability/tracer.js';
+
+/** An operator waits for a database that does not answer, in milliseconds. */
+const PATIENCE = 5_000;
+
+const UNDEFINED_TABLE = '42P01';
+
+/**
+ * The URL of the database: `DATABASE_URL`, or that of the instance that `npm start` runs in the working directory.
+ *
+ * @throws StartupError
+ */
+export async function findDatabase(
+  environment: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<string> {
+  const { databaseUrl } = readCommandConfig(withEnvFile(environment));
+  const url = databaseUrl ?? (await runningDatabase(resolve(LOCAL_FOLDER), signal));
+  if (url !== undefined) return url;
+  throw new StartupError(
+    'DATABASE_URL is not set, and no local instance runs in this folder: set it, or run `npm start`',
+  );
+}
+
+/** @throws StartupError when the database fails */
+export async function withDatabase<Result>(
+  url: string,
+  signal: AbortSignal,
+  use: (dataSource: DataSource) => Promise<Result>,
+): Promise<Result> {
+  const log = createLogger('silent');
+  const observability = { logger: log, metrics: new Metrics(), tracer: NO_TRACER };
+  const dataSource = dataSourceOf(
+    dataSourceOptions({ url: constant(url), poolMax: 1 }, ISSUED_TOKENS_SCHEMA, observability),
+  );
+  try {
+    await connect(dataSource, { log, signal, limits: { ...STARTUP_LIMITS, wait: PATIENCE } });
+    return await use(dataSource);
+  } catch (error) {
+    throw explained(error);
+  } finally {
+    if (dataSource.isInitialized) await dataSource.destroy();
+  }
+}
+
+/** As the service reads them. */
+function withEnvFile(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return existsSync('.env')
+    ? { ...parseEnv(readFileSync('.env', 'utf8')), ...environment }
+    : environment;
+}
+
+function explained(error: unknown): unknown {
+  if (error instanceof StartupError) return error;
+  if (error instanceof DatabaseError && error.code === UNDEFINED_TABLE) {
+    return new StartupError(
+      'the database has no table access_tokens: apply the migrations of this release first',
+    );
+  }
+  return isOutage(error)
+    ? new StartupError(`the database failed: ${describeFailure(error)}`, { cause: error })
+    : error;
+}

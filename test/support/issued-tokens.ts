@@ -1,0 +1,33 @@
+import { tmpdir } from 'node:os';
+import { CommandProcess } from './plant-store-command.js';
+import type { Result } from './plant-store-command.js';
+
+/** Runs `plant-store token` on a database, as an operator does. */
+export function tokenCommand(databaseUrl: string, ...args: readonly string[]): Promise<Result> {
+  const env = { DATABASE_URL: databaseUrl };
+  return new CommandProcess('', ['token', ...args], { env, cwd: tmpdir() }).result;
+}
+
+/** The token that a command prints. */
+export async function issue(databaseUrl: string, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await tokenCommand(databaseUrl, ...args);
+  if (code !== 0) throw new Error(`plant-store token ${args.join(' ')}: ${code} ${stderr}`);
+  return stdout.trim();
+}
+
+export function idOf(token: string): string {
+  return token.slice(4, 16);
+}
+
+/** The status of a request with a token, and the number of an Error. */
+export async function call(url: string, token: string, method = 'GET'): Promise<string> {
+  const response = await fetch(url, {
+    method,
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    ...(method === 'POST' && { body: '{"id":1,"name":"Monstera"}' }),
+  });
+  const text = await response.text();
+  return response.ok
+    ? String(response.status)
+    : `${response.status} ${/"error":(\d+)/.exec(text)?.[1]}`;
+}
