@@ -15,7 +15,6 @@ import { Metrics } from '../src/observability/metrics.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { DtoOf } from '../src/resources/dto-of.js';
-import { schemaOf } from '../src/resources/feature.js';
 import type { Feature } from '../src/resources/feature.js';
 import { INT64_COLUMN, Int64Field } from '../src/resources/int64.js';
 import type { ListParameters } from '../src/resources/page-parameters.js';
@@ -35,7 +34,7 @@ afterAll(() => vi.resetModules());
 
 const ERRORS = defineErrors([80, 89], {
   labelTaken: { number: 40981, message: 'the label is taken', remedy: 'Choose another one' },
-  idTaken: { number: 40982, message: 'the id is taken', remedy: 'Choose another one' },
+  shelfIdTaken: { number: 40982, message: 'the id is taken', remedy: 'Choose another one' },
   notFound: { number: 40480, message: 'there is no such shelf', remedy: 'Check the id' },
 });
 
@@ -68,7 +67,7 @@ class ShelvesService {
       name: 'shelves',
       dto: ShelfDto,
       filters: {},
-      idTaken: (id) => new PlantStoreError(ERRORS.idTaken, `${id} is taken`),
+      idTaken: (id) => new PlantStoreError(ERRORS.shelfIdTaken, `${id} is taken`),
       notFound: (id) => new PlantStoreError(ERRORS.notFound, `there is no shelf ${id}`),
       constraints: { shelves_label_key: ERRORS.labelTaken },
     });
@@ -263,7 +262,7 @@ describe('the comparison of the schema', () => {
   beforeEach(async () => {
     const { logger, ...others } = observability();
     dataSource = dataSourceOf(
-      dataSourceOptions({ url: constant(database.url), poolMax: 1 }, schemaOf([SHELVES]), {
+      dataSourceOptions({ url: constant(database.url), poolMax: 1 }, SHELVES, {
         ...others,
         logger,
       }),

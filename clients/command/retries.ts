@@ -107,7 +107,7 @@ export class Retries {
       reason = `${gaveUp}: check the address, and whether the service runs`;
     } else if (retryAfter > patience) {
       reason = `gave up: ${asks}, longer than the ${inSeconds(patience)} that the command waits`;
-    } else if (passed + retryAfter > patience) {
+    } else if (retryAfter > 0 && passed + retryAfter > patience) {
       reason += `: ${asks} more, and the command waits ${inSeconds(patience)} in all`;
     }
     const text = `${message}; ${reason}`;
