@@ -131,6 +131,7 @@ export interface components {
              *     - 41300: the body is too large
              *     - 41500: the operation does not accept the media type or the encoding of the body
              *     - 41700: the only supported expectation is 100-continue
+             *     - 42900: too many requests in a minute
              *     - 42901: too many searches are running
              *     - 42902: too many exports are open
              *     - 42903: too many imports are running
@@ -363,9 +364,17 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 42904: too many requests of this connection are not answered yet */
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
             429: {
                 headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
                     /** @description Seconds to wait before the request is sent again. */
                     "Retry-After"?: string;
                     /** @description Identifies the request in the log of the service. */
@@ -569,9 +578,17 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 42904: too many requests of this connection are not answered yet */
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
             429: {
                 headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
                     /** @description Seconds to wait before the request is sent again. */
                     "Retry-After"?: string;
                     /** @description Identifies the request in the log of the service. */
@@ -748,7 +765,9 @@ export interface operations {
                 };
             };
             /**
-             * @description 42901: too many searches are running
+             * @description 42900: too many requests in a minute
+             *
+             *     42901: too many searches are running
              *
              *     42902: too many exports are open
              *
@@ -756,6 +775,10 @@ export interface operations {
              */
             429: {
                 headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
                     /** @description Seconds to wait before the request is sent again. */
                     "Retry-After"?: string;
                     /** @description Identifies the request in the log of the service. */
@@ -955,12 +978,18 @@ export interface operations {
                 };
             };
             /**
-             * @description 42903: too many imports are running
+             * @description 42900: too many requests in a minute
+             *
+             *     42903: too many imports are running
              *
              *     42904: too many requests of this connection are not answered yet
              */
             429: {
                 headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
                     /** @description Seconds to wait before the request is sent again. */
                     "Retry-After"?: string;
                     /** @description Identifies the request in the log of the service. */
@@ -1156,9 +1185,17 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 42904: too many requests of this connection are not answered yet */
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
             429: {
                 headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
                     /** @description Seconds to wait before the request is sent again. */
                     "Retry-After"?: string;
                     /** @description Identifies the request in the log of the service. */
@@ -1389,9 +1426,17 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 42904: too many requests of this connection are not answered yet */
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
             429: {
                 headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
                     /** @description Seconds to wait before the request is sent again. */
                     "Retry-After"?: string;
                     /** @description Identifies the request in the log of the service. */
@@ -1583,9 +1628,17 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 42904: too many requests of this connection are not answered yet */
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
             429: {
                 headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
                     /** @description Seconds to wait before the request is sent again. */
                     "Retry-After"?: string;
                     /** @description Identifies the request in the log of the service. */
@@ -1819,9 +1872,17 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 42904: too many requests of this connection are not answered yet */
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
             429: {
                 headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
                     /** @description Seconds to wait before the request is sent again. */
                     "Retry-After"?: string;
                     /** @description Identifies the request in the log of the service. */

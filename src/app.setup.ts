@@ -59,7 +59,7 @@ export function setUp(
       origin: [...corsOrigins],
       allowedHeaders: 'Authorization,Content-Type,If-Match,If-None-Match,X-Request-Id',
       exposedHeaders:
-        'Accept-Patch,Accept-Post,Allow,ETag,Link,Retry-After,WWW-Authenticate,X-Request-Id',
+        'Accept-Patch,Accept-Post,Allow,ETag,Link,RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,X-Request-Id',
       maxAge: 600,
       preflightContinue: true,
     });

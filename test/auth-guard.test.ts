@@ -3,9 +3,11 @@ import { Test } from '@nestjs/testing';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AuthGuard } from '../src/auth/auth.guard.js';
 import type { Principal } from '../src/auth/principal.js';
+import { RateLimits } from '../src/auth/rate-limits.js';
 import { InsufficientScopeError, RefusedError } from '../src/auth/refusal.js';
 import { REQUIRED_SCOPE } from '../src/auth/require-scope.decorator.js';
 import { TOKEN_VERIFIERS } from '../src/auth/token-verifier.js';
+import { CONFIG } from '../src/config/config.module.js';
 import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { Metrics } from '../src/observability/metrics.js';
@@ -28,7 +30,13 @@ class Routes {
 
 beforeAll(async () => {
   const module = await Test.createTestingModule({
-    providers: [AuthGuard, Metrics, { provide: TOKEN_VERIFIERS, useValue: [first, second] }],
+    providers: [
+      AuthGuard,
+      Metrics,
+      RateLimits,
+      { provide: CONFIG, useValue: { rateLimits: { perPrincipal: 0, failedPerAddress: 0 } } },
+      { provide: TOKEN_VERIFIERS, useValue: [first, second] },
+    ],
   }).compile();
   guard = module.get(AuthGuard);
   metrics = module.get(Metrics);

@@ -36,6 +36,7 @@ describe('the configuration', () => {
       management: { host: '127.0.0.1', port: 3001 },
       database: { url: undefined, poolMax: 10, migrateOnStart: true },
       auth: { token: undefined, previousToken: undefined, issuedTokens: true, jwt: undefined },
+      rateLimits: { perPrincipal: 0, failedPerAddress: 60 },
       secretFiles: {},
       logLevel: 'info',
       logFormat: undefined,
@@ -147,6 +148,8 @@ describe('the configuration', () => {
     ['DOCS_ENABLED', ['false'], ['off']],
     ['LOG_LEVEL', ['silent', 'trace'], ['verbose', 'INFO']],
     ['LOG_FORMAT', ['json', 'text'], ['pretty', 'JSON']],
+    ['RATE_LIMIT', ['0', '600', '1000000'], ['-1', '1000001', '600/m', '0.5', '1e3']],
+    ['AUTH_FAILURE_LIMIT', ['0', '60'], ['-1', '1000001', 'off']],
     ['SHUTDOWN_DELAY', ['0', '300'], ['301', '-1', '1.5', '5s']],
     [
       'TRUST_PROXY',

@@ -6,6 +6,8 @@ import { ERRORS } from '../errors/common-errors.js';
 import { Metrics } from '../observability/metrics.js';
 import { hasScope } from './principal.js';
 import type { Principal, Scope } from './principal.js';
+import { rateLimitFields } from './rate-limit-fields.js';
+import { RateLimits } from './rate-limits.js';
 import { InsufficientScopeError, REFUSALS, RefusedError } from './refusal.js';
 import { REQUIRED_SCOPE } from './require-scope.decorator.js';
 import { TOKEN_VERIFIERS } from './token-verifier.js';
@@ -17,6 +19,7 @@ export class AuthGuard implements CanActivate {
   constructor(
     @Inject(TOKEN_VERIFIERS) private readonly verifiers: readonly TokenVerifier[],
     private readonly reflector: Reflector,
+    private readonly limits: RateLimits,
     private readonly metrics: Metrics,
   ) {
     metrics.expectRefusedCredentials(REFUSALS);
@@ -29,9 +32,9 @@ export class AuthGuard implements CanActivate {
       const principal = this.verify(readBearerToken(request));
       return principal instanceof Promise
         ? principal
-            .then((verified) => admit(request, verified, scope))
+            .then((verified) => this.admit(request, verified, scope))
             .catch((failure: unknown) => this.refuse(request, failure))
-        : admit(request, principal, scope);
+        : this.admit(request, principal, scope);
     } catch (failure) {
       return this.refuse(request, failure);
     }
@@ -49,19 +52,24 @@ export class AuthGuard implements CanActivate {
       : (principal ?? this.verify(token, others));
   }
 
+  private admit(request: Request, principal: Principal, scope: Scope): true {
+    request.principal = principal;
+    const usage = this.limits.countRequest(principal);
+    if (usage !== undefined)
+      request.res?.setHeaders(new Map(Object.entries(rateLimitFields(usage))));
+    if (!hasScope(principal, scope)) throw new InsufficientScopeError(scope);
+    return true;
+  }
+
   private refuse(request: Request, failure: unknown): never {
     if (failure instanceof RefusedError) {
       request.refusal = failure.refusal;
       this.metrics.recordRefusedCredentials(failure.refusal);
+      // Only here, so that a valid token works whatever others send from the same address.
+      if (failure.isFailedAuthentication) this.limits.countFailure(request.ip);
     }
     throw failure;
   }
-}
-
-function admit(request: Request, principal: Principal, scope: Scope): true {
-  request.principal = principal;
-  if (!hasScope(principal, scope)) throw new InsufficientScopeError(scope);
-  return true;
 }
 
 /**

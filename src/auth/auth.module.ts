@@ -13,6 +13,7 @@ import { LastUses } from './issued-tokens/last-uses.js';
 import { TokenRegister } from './issued-tokens/token-register.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { JwtVerifier } from './jwt.verifier.js';
+import { RateLimits } from './rate-limits.js';
 import { ScopeCheck } from './scope-check.js';
 import { StaticTokenVerifier } from './static-token.verifier.js';
 import { StaticTokens } from './static-tokens.js';
@@ -28,6 +29,7 @@ const NO_DEFAULT_SCOPES =
   imports: [DiscoveryModule],
   providers: [
     ScopeCheck,
+    RateLimits,
     { provide: IssuerKeys, inject: [CONFIG, LOGGER, Metrics], useFactory: issuerKeys },
     { provide: StaticTokens, inject: [CONFIG, LOGGER], useFactory: staticTokens },
     { provide: TokenRegister, inject: [CONFIG, Statements, LOGGER], useFactory: tokenRegister },

@@ -76,6 +76,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     },
     /** What is read again while the service runs. The values above are those of the start. */
     secretFiles: secretFiles(value),
+    /** Requests per minute. 0: no limit. */
+    rateLimits: { perPrincipal: value.RATE_LIMIT, failedPerAddress: value.AUTH_FAILURE_LIMIT },
     logLevel: value.LOG_LEVEL,
     /** `undefined`: text if standard output is a terminal, otherwise JSON. */
     logFormat: value.LOG_FORMAT,

@@ -84,6 +84,11 @@ export const ERRORS = defineErrors(SERVICE_RANGE, {
     message: 'the only supported expectation is 100-continue',
     remedy: 'Send no `Expect` header field other than `100-continue`',
   },
+  rateLimited: {
+    number: 42900,
+    message: 'too many requests in a minute',
+    remedy: 'Wait for the seconds in `Retry-After`. `RateLimit` says how many requests are left',
+  },
   tooManySearches: {
     number: 42901,
     message: 'too many searches are running',

@@ -96,6 +96,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  private readonly rateLimited = new Counter({
+    name: 'plant_store_rate_limited_total',
+    help: 'Requests that were refused because of a rate limit.',
+    labelNames: ['limit'],
+    registers: [this.registry],
+  });
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
     // Every series starts at zero: a rate would not count the first increment of a new series.
@@ -141,6 +148,15 @@ export class Metrics {
 
   recordRefusedCredentials(reason: string): void {
     this.refusedCredentials.inc({ reason });
+  }
+
+  /** Starts the series of these limits at zero. */
+  expectRateLimits(limits: readonly string[]): void {
+    for (const limit of limits) this.rateLimited.inc({ limit }, 0);
+  }
+
+  recordRateLimited(limit: string): void {
+    this.rateLimited.inc({ limit });
   }
 
   /** Records the size of a group. */

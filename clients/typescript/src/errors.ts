@@ -40,6 +40,8 @@ export const ERRORS = {
   unsupportedMediaType: 41500,
   /** the only supported expectation is 100-continue */
   expectationFailed: 41700,
+  /** too many requests in a minute */
+  rateLimited: 42900,
   /** too many searches are running */
   tooManySearches: 42901,
   /** too many exports are open */

@@ -65,6 +65,7 @@ describe('a request is repeated', () => {
   it.each([
     ['a 408', send(408)],
     ['a 429', refuse(ERRORS.tooManySearches)],
+    ['a rate limit', refuse(ERRORS.rateLimited)],
     ['a 502', send(502, '<html>Bad Gateway</html>')],
     ['a 503', refuse(ERRORS.overloaded)],
     ['a 504', send(504)],

@@ -10,7 +10,7 @@ type DocumentedError =
   ErrorKind | readonly [kind: ErrorKind, message: string, headers?: readonly string[]];
 
 /** The failures that any operation can have. */
-const COMMON: readonly ErrorKind[] = [
+const COMMON: readonly DocumentedError[] = [
   ERRORS.badRequest,
   ERRORS.noCredentials,
   ERRORS.tokenNotValid,
@@ -18,6 +18,7 @@ const COMMON: readonly ErrorKind[] = [
   ERRORS.scopeMissing,
   ERRORS.requestTimeout,
   ERRORS.expectationFailed,
+  [ERRORS.rateLimited, ERRORS.rateLimited.message, ['RateLimit-Policy', 'RateLimit']],
   ERRORS.tooManyUnanswered,
   ERRORS.headersTooLarge,
   ERRORS.internal,
@@ -35,6 +36,9 @@ const COMMON: readonly ErrorKind[] = [
 const HEADER_MEANINGS: Readonly<Record<string, string>> = {
   'WWW-Authenticate': 'Why the credentials were refused (RFC 6750, section 3).',
   'Retry-After': 'Seconds to wait before the request is sent again.',
+  'RateLimit-Policy':
+    'How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651).',
+  RateLimit: 'How many requests are left (`r`), and after how many seconds there are more (`t`).',
   'Accept-Post': 'The media type that the operation accepts.',
   'Accept-Patch': 'The media types that the operation accepts (RFC 5789, section 3.1).',
   Accept: 'The media type that the operation accepts.',

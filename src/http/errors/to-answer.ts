@@ -1,5 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
+import { rateLimitFields } from '../../auth/rate-limit-fields.js';
+import { RateLimitedError } from '../../auth/rate-limited.error.js';
 import { InsufficientScopeError } from '../../auth/refusal.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { allErrors } from '../../errors/error-kind.js';
@@ -53,6 +55,7 @@ export function toAnswer(failure: unknown): ErrorAnswer {
     headers: {
       ...headersOf(kind),
       ...(failure instanceof InsufficientScopeError && challengeFor(failure)),
+      ...(failure instanceof RateLimitedError && waitFor(failure)),
       ...(failure instanceof MethodNotAllowedError && { Allow: failure.allowed.join(', ') }),
       ...(failure instanceof UnsupportedMediaTypeError && acceptedBy(failure)),
     },
@@ -71,6 +74,10 @@ function challengeOf(kind: ErrorKind): string {
 /** Names the scope that the client needs (RFC 6750, section 3). */
 function challengeFor({ kind, scope }: InsufficientScopeError): Record<string, string> {
   return { 'WWW-Authenticate': `${challengeOf(kind)}, scope="${scope}"` };
+}
+
+function waitFor({ usage }: RateLimitedError): Record<string, string> {
+  return { 'Retry-After': String(usage.reset), ...rateLimitFields(usage) };
 }
 
 /**

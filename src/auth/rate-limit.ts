@@ -1,0 +1,68 @@
+import { LRUCache } from 'lru-cache';
+
+/** What is limited. Clients and metrics see these names. */
+export const RATE_LIMITS = ['principal', 'failed-authentication'] as const;
+
+export type RateLimitName = (typeof RATE_LIMITS)[number];
+
+/** In seconds. */
+const WINDOW = 60;
+
+/** Most keys. Whoever floods the service from more addresses replaces the records of those that it used least recently. */
+const MAX_KEYS = 10_000;
+
+/** How much a key has used of its quota. */
+export interface RateUsage {
+  readonly limit: RateLimitName;
+  /** Requests per window. */
+  readonly quota: number;
+  /** In seconds. */
+  readonly window: number;
+  readonly remaining: number;
+  /** Seconds until the window of the key ends, rounded up. */
+  readonly reset: number;
+  readonly isExceeded: boolean;
+}
+
+/**
+ * Permits each key a number of requests per minute. The minute of a key begins with its first request.
+ *
+ * Libraries for Node.js keep every key until its window ends, so that a flood of addresses fills the memory.
+ */
+export class RateLimit {
+  private readonly windows = new LRUCache<string, { readonly end: number; used: number }>({
+    max: MAX_KEYS,
+  });
+
+  /** @param now in milliseconds, from a clock that nobody adjusts */
+  constructor(
+    private readonly name: RateLimitName,
+    private readonly quota: number,
+    private readonly now = () => performance.now(),
+  ) {}
+
+  /** Counts a request. */
+  count(key: string): RateUsage {
+    // Whole milliseconds, because a sum of fractions is inexact: the reset of a new window could be 61 seconds.
+    const now = Math.floor(this.now());
+    let window = this.windows.get(key);
+    if (window === undefined || window.end <= now) {
+      window = { end: now + WINDOW * 1_000, used: 0 };
+      this.windows.set(key, window);
+    }
+    window.used += 1;
+    return {
+      limit: this.name,
+      quota: this.quota,
+      window: WINDOW,
+      remaining: Math.max(0, this.quota - window.used),
+      reset: Math.ceil((window.end - now) / 1_000),
+      isExceeded: window.used > this.quota,
+    };
+  }
+
+  /** How many keys it keeps. */
+  get size(): number {
+    return this.windows.size;
+  }
+}
