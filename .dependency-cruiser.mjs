@@ -52,7 +52,10 @@ export default {
       name: 'the command does not import the service',
       severity: 'error',
       from: { path: '^clients/command/' },
-      to: { path: '^src/', pathNot: '^src/(errors|config|observability|json|local|cli|auth/issued-tokens)/' },
+      to: {
+        path: '^src/',
+        pathNot: '^src/(errors|config|observability|json|local|cli|auth/issued-tokens)/',
+      },
     },
     {
       name: 'no circle',

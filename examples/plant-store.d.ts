@@ -79,7 +79,7 @@ export interface paths {
         };
         /**
          * Get a plant by its id
-         * @description The examples look up the plants that the examples of createPlant create.
+         * @description The examples look up the plants that the examples of “Create a plant” create.
          */
         get: operations["getPlant"];
         /**
@@ -420,6 +420,10 @@ export interface operations {
              *
              *     50305: the database takes too long
              *
+             *     50306: too many lists are running
+             *
+             *     50309: too many large answers are being sent
+             *
              *     50310: another transaction holds the row or the table
              *
              *     50311: concurrent transactions are in conflict
@@ -633,6 +637,10 @@ export interface operations {
              *     50304: all connections to the database are in use
              *
              *     50305: the database takes too long
+             *
+             *     50308: too many large bodies are being received
+             *
+             *     50309: too many large answers are being sent
              *
              *     50310: another transaction holds the row or the table
              *
@@ -1241,6 +1249,8 @@ export interface operations {
              *
              *     50305: the database takes too long
              *
+             *     50309: too many large answers are being sent
+             *
              *     50310: another transaction holds the row or the table
              *
              *     50311: concurrent transactions are in conflict
@@ -1482,6 +1492,12 @@ export interface operations {
              *
              *     50305: the database takes too long
              *
+             *     50307: too many changes are running
+             *
+             *     50308: too many large bodies are being received
+             *
+             *     50309: too many large answers are being sent
+             *
              *     50310: another transaction holds the row or the table
              *
              *     50311: concurrent transactions are in conflict
@@ -1683,6 +1699,8 @@ export interface operations {
              *     50304: all connections to the database are in use
              *
              *     50305: the database takes too long
+             *
+             *     50307: too many changes are running
              *
              *     50310: another transaction holds the row or the table
              *
@@ -1927,6 +1945,12 @@ export interface operations {
              *     50304: all connections to the database are in use
              *
              *     50305: the database takes too long
+             *
+             *     50307: too many changes are running
+             *
+             *     50308: too many large bodies are being received
+             *
+             *     50309: too many large answers are being sent
              *
              *     50310: another transaction holds the row or the table
              *

@@ -1,4 +1,4 @@
-import { Controller, Delete, Param } from '@nestjs/common';
+import { Body, Controller, Delete, Param, Post } from '@nestjs/common';
 import { SwaggerModule } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { expect, it } from 'vitest';
@@ -9,9 +9,9 @@ import { PLANT_ERRORS } from '../src/plants/plants.errors.js';
 import { apiOperations } from '../src/resources/api-operations.js';
 
 const API = apiOperations({
-  one: 'a shelf',
-  plural: 'shelves',
-  operationIds: ['Shelf', 'Shelves'],
+  one: 'an aisle',
+  plural: 'aisles',
+  operationIds: ['Aisle', 'Aisles'],
   created: StoredPlantDto,
   stored: StoredPlantDto,
   replacement: PlantReplacementDto,
@@ -19,20 +19,26 @@ const API = apiOperations({
   errors: {
     idTaken: PLANT_ERRORS.idTaken,
     noSuch: PLANT_ERRORS.noSuchPlant,
-    others: [ERRORS.tooManyChanges],
+    others: [ERRORS.tooManyImports],
     removal: [ERRORS.tooManyLists],
   },
-  examples: {},
+  examples: { north: { summary: 'An aisle', value: { id: 1, name: 'North' } } },
   changed: 1,
   replacements: {},
   patches: {},
   imported: [{}, {}],
-  refused: { body: [{}, {}], message: '' },
+  refused: { body: [{}, {}], message: 'length is missing' },
 });
 
-@Controller('shelves')
-class ShelvesController {
-  @RequireScope('shelves:write')
+@Controller('aisles')
+class AislesController {
+  @Post()
+  @API.create
+  create(@Body() aisle: StoredPlantDto): StoredPlantDto {
+    return aisle;
+  }
+
+  @RequireScope('aisles:write')
   @Delete(':id')
   @API.remove
   remove(@Param('id') id: string): string {
@@ -40,14 +46,28 @@ class ShelvesController {
   }
 }
 
-it('a removal has the failures that are declared for it, and not those of creates and changes', async () => {
-  const module = await Test.createTestingModule({ controllers: [ShelvesController] }).compile();
-  const document = SwaggerModule.createDocument(module.createNestApplication(), {
+async function paths() {
+  const module = await Test.createTestingModule({ controllers: [AislesController] }).compile();
+  return SwaggerModule.createDocument(module.createNestApplication(), {
     openapi: '3.1.0',
-    info: { title: 'Shelves', version: '1' },
-  });
-  const responses = JSON.stringify(document.paths['/shelves/{id}']?.delete?.responses);
+    info: { title: 'Aisles', version: '1' },
+  }).paths;
+}
+
+it('a removal has the failures that are declared for it, and not those of creates and changes', async () => {
+  const responses = JSON.stringify((await paths())['/aisles/{id}']?.delete?.responses);
   const numbers = Array.from(responses.matchAll(/"error":(\d+)/g), ([, number]) => Number(number));
   expect(numbers).toContain(ERRORS.tooManyLists.number);
-  expect(numbers).not.toContain(ERRORS.tooManyChanges.number);
+  expect(numbers).not.toContain(ERRORS.tooManyImports.number);
+});
+
+it('a create is described in the words of its resource, whatever letter its name begins with', async () => {
+  const create = (await paths())['/aisles']?.post;
+  expect(create).toMatchObject({
+    summary: 'Create an aisle',
+    description: expect.stringMatching(/^Creates a new aisle in the store\./),
+  });
+  const responses = JSON.stringify(create?.responses);
+  expect(responses).toContain('{"error":40003,"message":"length is missing"}');
+  expect(responses).toContain('id 1 belongs to an aisle with other content');
 });

@@ -3,14 +3,20 @@ import { renderReference } from '../src/website/reference.js';
 
 const INFO = { title: 'Lists', version: '2.0.0', description: 'Lists of plants.' };
 
+const ERRORS = [
+  { number: 40001, message: 'meaning 40001', remedy: 'Use `this`' },
+  { number: 40400, message: 'meaning 40400', remedy: 'Check the path' },
+];
+
+const NO_ERRORS: typeof ERRORS = [];
+
 /** What the reference says of operations, as text without tags. */
-function reference(paths: object): string {
-  return textOf(JSON.stringify({ openapi: '3.1.0', info: INFO, paths }));
+function reference(paths: object, errors = NO_ERRORS): string {
+  return textOf(JSON.stringify({ openapi: '3.1.0', info: INFO, paths }), errors);
 }
 
-function textOf(document: string): string {
-  const remedies = new Map([[40001, 'Use `this`']]);
-  const { source } = renderReference({ document, version: '3.4.5', remedies });
+function textOf(document: string, errors = NO_ERRORS): string {
+  const { source } = renderReference({ document, version: '3.4.5', errors });
   return source.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 }
 
@@ -63,15 +69,21 @@ it('shows each failure once, and in one place the failures that all operations s
     tags: ['lists'],
     responses: { 200: { description: 'It' }, 400: failures(...numbers) },
   });
-  const text = reference({
-    '/a': { get: operation('a', 40003, 40001) },
-    '/b': { get: operation('b', 40001, 40002) },
-  });
+  const text = reference(
+    {
+      '/a': { get: operation('a', 40003, 40001) },
+      '/b': { get: operation('b', 40001, 40002) },
+    },
+    ERRORS,
+  );
   const common = 'And those of every operation .';
   expect(text).toContain(`Failures Error Meaning What to do 40003 meaning 40003 ${common}`);
   expect(text).toContain(`Failures Error Meaning What to do 40002 meaning 40002 ${common}`);
   expect(text).toContain(
     'Failures of every operation Error Meaning What to do 40001 meaning 40001 Use this',
+  );
+  expect(text).toContain(
+    'Other failures Error Meaning What to do 40400 meaning 40400 Check the path',
   );
 });
 
@@ -116,7 +128,7 @@ it('shows bodies of other media types as text', () => {
 it('has the parts of a description below their headings, and defines each schema once', () => {
   const document = {
     openapi: '3.1.0',
-    info: { ...INFO, description: 'Lists.\n\n## How to ask\n\nPolitely.\n' },
+    info: { ...INFO, description: 'Lists.\n\n## How to ask\n\nFor a List.\n' },
     paths: {
       '/a': {
         get: {
@@ -148,12 +160,13 @@ it('has the parts of a description below their headings, and defines each schema
   const { source } = renderReference({
     document: JSON.stringify(document),
     version: '1.0.0',
-    remedies: new Map(),
+    errors: [],
   });
   expect(source).toContain('<h2 id="how-to-ask">How to ask</h2>');
   expect(source).toContain('<a href="#how-to-ask">How to ask</a>');
   expect(source).toContain('<h3 id="schema-List">List</h3>');
   expect(source).toContain('It is a <a href="#schema-List">List</a>.');
+  expect(source).toContain('For a <a href="#schema-List">List</a>.');
   expect(source.split('How long it is.')).toHaveLength(2);
   expect(source).toContain('default <code>50</code>');
 });

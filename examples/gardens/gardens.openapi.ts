@@ -64,11 +64,11 @@ export const API = apiOperations({
     // #region plants
     'with-plant': {
       summary: 'A garden with a plant, which createPlant has stored',
-      value: { id: 2003, name: 'Court', plantId: 1001 },
+      value: { id: 2003, name: 'Court', plantId: 1002 },
     },
     // #endregion
   },
-  changed: 2002,
+  changed: 2001,
   replacements: {
     'with-note': { summary: 'A new name and a note', value: { name: 'Court', note: 'Shade' } },
   },

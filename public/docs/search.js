@@ -22,7 +22,8 @@ export function addSearch() {
 function entryOf(place) {
   const [owner] = place.id.split('.');
   const name = (place.cells?.[0] ?? place).textContent.trim();
-  const heading = place.cells ? document.getElementById(owner).textContent : '';
+  const titles = [document.getElementById(owner), place.closest('details')?.firstElementChild];
+  const heading = place.cells ? titles.flatMap((title) => title?.textContent ?? []).join(', ') : '';
   const rest = place.cells ? place.textContent : (place.nextElementSibling?.textContent ?? '');
   return { id: place.id, name, heading, text: `${name} ${place.id} ${rest}`.toLowerCase() };
 }

@@ -36,7 +36,7 @@ export const API = apiOperations({
     },
     'without-tag': { summary: 'A plant without a tag', value: { id: 1003, name: 'Ficus' } },
   },
-  changed: 1003,
+  changed: 1001,
   replacements: {
     'with-tag': { summary: 'A new name and a tag', value: { name: 'Weeping fig', tag: 'indoor' } },
     'without-tag': { summary: 'Without a tag', value: { name: 'Ficus' } },

@@ -13,7 +13,7 @@ import { ENTITY_TAGS_SCHEMA } from '../http/answers/entity-tag.js';
 import { PATCH_TYPES } from '../http/body/merge-patch.js';
 import { ApiErrors } from '../http/errors/api-errors.js';
 import { apiTransfers } from './api-transfers.js';
-import { INT64_SCHEMA, int64ParameterRule, int64Rule, MAX_INT64, MIN_INT64 } from './int64.js';
+import { INT64_SCHEMA, int64ParameterRule, MAX_INT64, MIN_INT64 } from './int64.js';
 import { capital, operation, schemaName, unsupported } from './resource-docs.js';
 import type { Examples, ResourceDocs, StoredExample } from './resource-docs.js';
 
@@ -44,10 +44,22 @@ export function apiOperations(docs: ResourceDocs) {
     schema: { ...INT64_SCHEMA, example: docs.changed },
   });
   const idErrors = [[ERRORS.parameterNotValid, int64ParameterRule('id')]] as const;
-  const changeErrors = [...idErrors, errors.noSuch, ERRORS.preconditionFailed] as const;
-  const bodyErrors = [ERRORS.malformedJson, ERRORS.bodyMissing, ERRORS.bodyTooLarge] as const;
-  const [first, ...others] = Object.values(docs.examples).map(({ value }) => value);
-  const page = [first, ...others.filter(({ id }) => id === docs.changed)];
+  const changeErrors = [
+    ...idErrors,
+    errors.noSuch,
+    ERRORS.preconditionFailed,
+    ERRORS.tooManyChanges,
+  ] as const;
+  const bodyErrors = [
+    ERRORS.bodyMissing,
+    ERRORS.bodyTooLarge,
+    ERRORS.tooManyBodies,
+    ERRORS.tooManyAnswers,
+  ] as const;
+  const otherId = [ERRORS.bodyNotValid, `id must be the id in the path, ${docs.changed}`] as const;
+  const page = Object.values(docs.examples)
+    .slice(0, 2)
+    .map(({ value }) => value);
 
   return {
     create: applyDecorators(
@@ -55,7 +67,7 @@ export function apiOperations(docs: ResourceDocs) {
         docs,
         `create${single}`,
         `Create ${one}`,
-        `Creates ${one.replace(' ', ' new ')} in the store. Creating the same ${noun} again, with the same id and content, succeeds and changes nothing, so a request whose answer was lost can be sent again. If the id belongs to ${one} with other content, the request fails and the stored ${noun} does not change. Members that ${schemaName(docs.created)} does not define are ignored.`,
+        `Creates a new ${noun} in the store. Creating the same ${noun} again, with the same id and content, succeeds and changes nothing, so a request whose answer was lost can be sent again. If the id belongs to ${one} with other content, the request fails and the stored ${noun} does not change. Members that ${schemaName(docs.created)} does not define are ignored.`,
       ),
       ApiBody({
         type: docs.created,
@@ -80,10 +92,9 @@ export function apiOperations(docs: ResourceDocs) {
           ERRORS.malformedJson,
           'the body is not valid JSON: the member "id" occurs twice, with different values',
         ],
-        ERRORS.bodyMissing,
-        [ERRORS.bodyNotValid, `${int64Rule('id')}; name must be a string`],
-        [errors.idTaken, `id ${first?.id} belongs to ${one} with other content`],
-        ERRORS.bodyTooLarge,
+        [ERRORS.bodyNotValid, docs.refused.message],
+        [errors.idTaken, `id ${page[0]?.id} belongs to ${one} with other content`],
+        ...bodyErrors,
         ...further,
         unsupported(['application/json'], 'Accept-Post'),
       ),
@@ -94,7 +105,7 @@ export function apiOperations(docs: ResourceDocs) {
         docs,
         `get${single}`,
         `Get ${one} by its id`,
-        `The examples look up the ${plural} that the examples of create${single} create.`,
+        `The examples look up the ${plural} that the examples of “Create ${one}” create.`,
       ),
       ApiParam({
         name: 'id',
@@ -118,7 +129,11 @@ export function apiOperations(docs: ResourceDocs) {
         description: `The client has the ${noun} as it is stored.`,
         headers: entityTag,
       }),
-      ApiErrors(...idErrors, [errors.noSuch, `there is no ${noun} with id 404`]),
+      ApiErrors(
+        ...idErrors,
+        [errors.noSuch, `there is no ${noun} with id 404`],
+        ERRORS.tooManyAnswers,
+      ),
     ),
 
     list: applyDecorators(
@@ -134,7 +149,7 @@ export function apiOperations(docs: ResourceDocs) {
         description: `A page of ${plural}.`,
         headers: {
           Link: {
-            description: `The next page with the same filters: \`</${plural}?limit=50&after=1002>; rel="next"\`. The last page has no such field (RFC 8288).`,
+            description: `The next page with the same filters: \`</${plural}?limit=50&after=${page.at(-1)?.id}>; rel="next"\`. The last page has no such field (RFC 8288).`,
             schema: { type: 'string' },
           },
         },
@@ -143,6 +158,8 @@ export function apiOperations(docs: ResourceDocs) {
       ApiErrors(
         [ERRORS.parameterNotValid, 'limit must be an integer between 1 and 1000'],
         ...(docs.hasSearch === true ? [ERRORS.searchTooSlow] : []),
+        ERRORS.tooManyLists,
+        ERRORS.tooManyAnswers,
       ),
     ),
 
@@ -168,7 +185,8 @@ export function apiOperations(docs: ResourceDocs) {
         examples: mapExamples(docs.replacements, (value) => ({ id: docs.changed, ...value })),
       }),
       ApiErrors(
-        [ERRORS.bodyNotValid, `id must be the id in the path, ${docs.changed}`],
+        ERRORS.malformedJson,
+        otherId,
         ...bodyErrors,
         ...changeErrors,
         ...further,
@@ -199,7 +217,8 @@ export function apiOperations(docs: ResourceDocs) {
         examples: patched(docs),
       }),
       ApiErrors(
-        [ERRORS.bodyNotValid, 'name must be a string'],
+        ERRORS.malformedJson,
+        otherId,
         ...bodyErrors,
         ...changeErrors,
         ...further,

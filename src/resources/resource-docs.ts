@@ -44,7 +44,7 @@ export interface ResourceDocs {
   /** Whether a filter of the list searches in text (`isSearch`), and so can take too long. */
   readonly hasSearch?: boolean;
   readonly examples: Examples<StoredExample>;
-  /** The id of the example that is replaced, changed and removed. */
+  /** The id of the first example, which is replaced, changed and removed: code samples send the first examples. */
   readonly changed: number;
   /** Without the id. */
   readonly replacements: Examples;

@@ -92,7 +92,7 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
       main: renderReference({
         document: await document(),
         version: BUILD.version,
-        remedies: new Map(allErrors().map(({ number, remedy }) => [number, remedy])),
+        errors: allErrors(),
       }),
       styles: ['reference.css'],
       scripts: ['page.js'],

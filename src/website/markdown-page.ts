@@ -21,6 +21,9 @@ interface Surroundings {
   readonly sizes: ReadonlyMap<string, Size>;
 }
 
+/** Most characters of a name that stays on one line of a table, also on a phone. */
+const SHORT_NAME = 16;
+
 /**
  * Renders a Markdown file of the project as a page, with its contents, and links to the pages before and after it.
  * Its headings get the anchors that GitHub gives them; a link to a file that is not served becomes text.
@@ -62,10 +65,15 @@ export function renderMarkdown(
       table(token) {
         const row = (cells: typeof token.header) =>
           html`<tr>
-            ${cells.map(({ header, align, tokens }) => {
+            ${cells.map(({ header, align, tokens }, column) => {
               const name = header ? 'th' : 'td';
               const side = align === null ? '' : ` align="${align}"`;
-              return new Html(`<${name}${side}>${this.parser.parseInline(tokens)}</${name}>`);
+              const text = this.parser.parseInline(tokens, this.parser.textRenderer);
+              const isShort = column === 0 && text.length <= SHORT_NAME;
+              const kind = isShort ? ' class="short"' : '';
+              return new Html(
+                `<${name}${side}${kind}>${this.parser.parseInline(tokens)}</${name}>`,
+              );
             })}
           </tr> `;
         // Readers without a mouse can scroll what has the focus.

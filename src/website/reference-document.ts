@@ -36,6 +36,7 @@ interface Document {
 /** The operations of a tag, with what the document says of the tag. */
 export interface Group {
   readonly name: string;
+  readonly title: string;
   readonly description: string;
   readonly endpoints: readonly Endpoint[];
 }
@@ -59,6 +60,7 @@ export function readDocument(text: string) {
   const names = new Set(endpoints.map((endpoint) => tagOf(endpoint)));
   const groups = [...names].map((name) => ({
     name,
+    title: name.charAt(0).toUpperCase() + name.slice(1),
     description: tags.find((tag) => tag.name === name)?.description ?? '',
     endpoints: endpoints.filter((endpoint) => tagOf(endpoint) === name),
   }));

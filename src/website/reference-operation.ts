@@ -33,7 +33,7 @@ export function operationSection(endpoint: Endpoint, around: Surroundings): Html
         ${parametersSection('Headers', endpoint, (place) => place === 'header')}
         ${answersOf(endpoint).map(([status, answer]) => answerSection(status, answer, around.endpoints, linked))}
         ${failuresSection(endpoint, around)}
-        ${details('Response headers', headersTable(endpoint.responses))}
+        ${details('Response headers', headersTable(operationId, endpoint.responses))}
       </div>
       ${samplesSection(endpoint, around.endpoints)}
     </div>
@@ -101,7 +101,7 @@ function schemaReference(schema: Schema): Html {
 }
 
 /** Names of schemas within sentences lead to them. At the beginning of one, such a name can be a common word. */
-function withSchemaLinks({ source }: Html, schemas: Surroundings['schemas']): Html {
+export function withSchemaLinks({ source }: Html, schemas: Surroundings['schemas']): Html {
   const names = schemas.map(([name]) => name).join('|');
   if (names === '') return new Html(source);
   return new Html(

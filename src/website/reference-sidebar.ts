@@ -38,8 +38,8 @@ export function referenceSidebar({ sections, groups, failures, definitions }: Co
       <nav aria-label="Contents">
         ${linksTo(sections)}
         ${groups.map(
-          ({ name, endpoints }) =>
-            html`<a class="title" href="#tag-${name}">${name}</a>
+          ({ name, title, endpoints }) =>
+            html`<a class="title" href="#tag-${name}">${title}</a>
               <ul class="operations">
                 ${endpoints.map(
                   ({ operationId, method, summary }) =>

@@ -10,6 +10,8 @@ export interface Field {
   readonly schema: Schema;
 }
 
+export type FailureRow = Pick<Failure, 'number' | 'meaning'>;
+
 /** What to do about failures, by their numbers. */
 export type Remedies = ReadonlyMap<number, string>;
 
@@ -57,7 +59,7 @@ function limitsOf(schema: Schema): Html {
 
 export function failuresTable(
   owner: string,
-  failures: readonly Failure[],
+  failures: readonly FailureRow[],
   remedies: Remedies,
 ): Html {
   const rows = failures.map(
@@ -71,8 +73,8 @@ export function failuresTable(
   return table('failures', ['Error', 'Meaning', 'What to do'], rows);
 }
 
-/** The header fields of answers, each once. */
-export function headersTable(responses: Readonly<Record<string, Answer>>): Html {
+/** The header fields of the answers of an operation, each once. */
+export function headersTable(owner: string, responses: Readonly<Record<string, Answer>>): Html {
   const headers = new Map<string, { statuses: string[]; description: string }>();
   for (const [status, answer] of Object.entries(responses)) {
     for (const [name, { description = '' }] of Object.entries(answer.headers ?? {})) {
@@ -83,7 +85,8 @@ export function headersTable(responses: Readonly<Record<string, Answer>>): Html 
   }
   const rows = [...headers].map(
     ([name, { statuses, description }]) =>
-      html`<tr>
+      // A request can have a field of the same name.
+      html`<tr id="${owner}.response.${name}">
         <th scope="row"><code>${name}</code></th>
         <td>
           ${statuses.length === Object.keys(responses).length ? 'every response' : statuses.join(', ')}

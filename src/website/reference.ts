@@ -1,14 +1,15 @@
+import type { ErrorKind } from '../errors/error-kind.js';
 import { html } from './html.js';
 import type { Html } from './html.js';
 import { markdown } from './markdown.js';
 import { tokenDialog } from './reference-dialog.js';
 import { failuresOf, readDocument } from './reference-document.js';
 import type { Failure } from './reference-document.js';
-import { operationSection } from './reference-operation.js';
+import { operationSection, withSchemaLinks } from './reference-operation.js';
 import { referenceSidebar } from './reference-sidebar.js';
 import type { Section } from './reference-sidebar.js';
 import { failuresTable, membersTable } from './reference-tables.js';
-import type { Remedies } from './reference-tables.js';
+import type { FailureRow, Remedies } from './reference-tables.js';
 import { answerTemplate } from './try-form.js';
 
 export interface Reference {
@@ -16,23 +17,30 @@ export interface Reference {
   readonly document: string;
   /** The version of the service, which is not that of its interface. */
   readonly version: string;
-  readonly remedies: Remedies;
+  /** All failures, also those that no operation lists. */
+  readonly errors: readonly Pick<ErrorKind, 'number' | 'message' | 'remedy'>[];
 }
 
+type Schemas = ReturnType<typeof readDocument>['schemas'];
+
 /** Writes what an OpenAPI document says as HTML: an introduction, every operation, and the schemas. */
-export function renderReference({ document, version, remedies }: Reference): Html {
+export function renderReference({ document, version, errors }: Reference): Html {
+  const remedies = new Map(errors.map(({ number, remedy }) => [number, remedy]));
   const { info, endpoints, groups, schemas } = readDocument(document);
   const all = endpoints.map((endpoint) => failuresOf(endpoint));
   const common = (all[0] ?? []).filter(({ number }) =>
     all.every((failures) => failures.some((failure) => failure.number === number)),
   );
-  const { tagline, sections } = introductionOf(info.description);
-  const failures = commonFailures(common, remedies);
+  const { tagline, sections } = introductionOf(info.description, schemas);
+  const failures = [
+    ...failuresSection('common-failures', 'Failures of every operation', common, remedies),
+    ...failuresSection('other-failures', 'Other failures', unlisted(errors, all.flat()), remedies),
+  ];
   const definitions = schemaSections(schemas);
   const operations = groups.map(
-    ({ name, description, endpoints: ofTag }) =>
+    ({ name, title, description, endpoints: ofTag }) =>
       html`<section class="group">
-        <h2 id="tag-${name}">${name}</h2>
+        <h2 id="tag-${name}">${title}</h2>
         ${markdown(description)}
         ${ofTag.map((endpoint) => operationSection(endpoint, { endpoints, schemas, common, remedies }))}
       </section>`,
@@ -58,27 +66,38 @@ export function renderReference({ document, version, remedies }: Reference): Htm
 }
 
 /** What the document says of itself: a line, then sections below headings. */
-function introductionOf(description: string) {
+function introductionOf(description: string, schemas: Schemas) {
   const [first = '', ...others] = description.split(/^## /m);
   const sections = others.map((text) => {
     const [title = ''] = text.split('\n', 1);
     return {
       id: title.toLowerCase().replaceAll(/\W+/g, '-'),
       title,
-      content: markdown(text.slice(title.length)),
+      content: withSchemaLinks(markdown(text.slice(title.length)), schemas),
     };
   });
   return { tagline: markdown(first), sections };
 }
 
-function commonFailures(failures: readonly Failure[], remedies: Remedies): Section[] {
-  if (failures.length === 0) return [];
-  const id = 'common-failures';
-  const content = failuresTable(id, failures, remedies);
-  return [{ id, title: 'Failures of every operation', content }];
+/** The failures that are in no operation, such as those of paths that do not exist. */
+function unlisted(errors: Reference['errors'], listed: readonly Failure[]): FailureRow[] {
+  const numbers = new Set(listed.map(({ number }) => Number(number)));
+  return errors
+    .filter(({ number }) => !numbers.has(number))
+    .map(({ number, message }) => ({ number: BigInt(number), meaning: message }));
 }
 
-function schemaSections(schemas: ReturnType<typeof readDocument>['schemas']): Section[] {
+function failuresSection(
+  id: string,
+  title: string,
+  failures: readonly FailureRow[],
+  remedies: Remedies,
+): Section[] {
+  if (failures.length === 0) return [];
+  return [{ id, title, content: failuresTable(id, failures, remedies) }];
+}
+
+function schemaSections(schemas: Schemas): Section[] {
   return schemas.map(([title, schema]) => {
     const id = `schema-${title}`;
     const content = html`${markdown(schema.description ?? '')} ${membersTable(id, schema)}

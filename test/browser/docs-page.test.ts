@@ -399,8 +399,8 @@ describe('the reference', () => {
   });
 
   it.each([
-    ['createPlant', ['40001', '40002', '40003', '40009', '41300', '41500']],
-    ['getPlant', ['40004', '40401']],
+    ['createPlant', ['40001', '40002', '40003', '40009', '41300', '41500', '50308', '50309']],
+    ['getPlant', ['40004', '40401', '50309']],
   ])('has the failures of %s in one table, with what to do', async (operationId, own) => {
     const failures = await table(ofOperation(operationId), 'Failures');
     expect(failures[0]).toEqual(['Error', 'Meaning', 'What to do']);
@@ -419,6 +419,52 @@ describe('the reference', () => {
     await page.goBack();
   });
 
+  it('leads from the introduction to the schema of failures', async () => {
+    const section = page.locator('.text:has(#errors)');
+    expect(await section.getByRole('link', { name: 'Error' }).getAttribute('href')).toBe(
+      '#schema-Error',
+    );
+  });
+
+  it.each([801, 1280, 1920])('breaks no word in a table: %i pixels', async (width) => {
+    const reading = await page.context().newPage();
+    await reading.setViewportSize({ width, height: 900 });
+    await reading.goto(`${service.url}/docs`);
+    await openAll(reading);
+    const broken = await reading
+      .locator('main td code, main th code')
+      .evaluateAll((all) =>
+        all
+          .filter((code) => /^\w+$/.test(code.textContent) && code.getClientRects().length > 1)
+          .map((code) => code.textContent),
+      );
+    expect(broken).toEqual([]);
+    expect(await reading.evaluate(outsideTheScreen)).toEqual([]);
+    await reading.close();
+  });
+
+  it('marks the part that the contents led to, also at the end of the page', async () => {
+    await page.goto(`${service.url}/docs`);
+    const links = page.locator('.sidebar nav a');
+    for (const link of await links.all()) {
+      await link.click();
+      await expect.poll(() => link.getAttribute('aria-current')).toBe('location');
+    }
+    expect(await page.locator('.sidebar [aria-current]').count()).toBe(1);
+  });
+
+  it('leaves room for the outline of the search field', async () => {
+    const content = page.locator('.sidebar-content');
+    await content.evaluate((one) => one.scrollTo(0, 0));
+    const [field, list] = await Promise.all([
+      page.getByRole('searchbox').boundingBox(),
+      content.boundingBox(),
+    ]);
+    expect(field!.x - list!.x).toBeGreaterThanOrEqual(4);
+    expect(field!.y - list!.y).toBeGreaterThanOrEqual(4);
+    expect(list!.x + list!.width - field!.x - field!.width).toBeGreaterThanOrEqual(4);
+  });
+
   it('names the media type that an import takes', async () => {
     const failures = await table(ofOperation('importPlants'), 'Failures');
     expect(failures.find(([number]) => number === '41500')?.[1]).toContain('application/x-ndjson');
@@ -429,6 +475,9 @@ describe('the reference', () => {
     ['40009', '40009, Create a plant', '#createPlant.40009'],
     ['If-Match', 'If-Match, Replace a plant', '#replacePlant.If-Match'],
     ['limit', 'limit, List plants', '#listPlants.limit'],
+    ['50306', '50306, List plants', '#listPlants.50306'],
+    ['40400', '40400, Other failures', '#other-failures.40400'],
+    ['ETag', 'ETag, Get a plant by its id, Response headers', '#getPlant.response.ETag'],
   ])('finds %s', async (text, name, address) => {
     await page.getByRole('searchbox').fill(text);
     const found = page.locator('.results a', { hasText: name }).first();
@@ -527,8 +576,9 @@ describe('the code samples', () => {
     for (const language of ['curl', 'TypeScript', 'Python', 'Go'] as const) {
       await service.database.empty();
       const all = await operationsToRun();
-      // The samples are the first examples; what they change may be in a later one.
-      for (const { path, bodies } of all.filter((one) => one.bodies.length > 0)) {
+      // The samples are the first examples. In the example, operations need the later examples of others.
+      const stored = EXAMPLE === undefined ? [] : all;
+      for (const { path, bodies } of stored.filter((one) => one.bodies.length > 0)) {
         for (const body of bodies) {
           const headers = { 'Content-Type': 'application/json' };
           await service.request('POST', path, { headers, body: JSON.stringify(body) });
@@ -744,9 +794,10 @@ describe.skipIf(EXAMPLE !== undefined)('preconditions', () => {
   it('can be tried: 304 and 412', async () => {
     const { page } = await openDocs(browser, service.url);
     await authorize(page, TOKEN);
-    await service.post({ id: 1003, name: 'Ficus' });
+    await service.database.empty();
+    await service.post({ id: 1001, name: 'Ficus' });
     const get = await operation(page, 'getPlant');
-    await inputOf(get).fill('1003');
+    await inputOf(get).fill('1001');
     await send(page, get);
     const fields = (await get.locator('.live-headers').textContent()) ?? '';
     const [, etag = ''] = /^etag: (.*)$/m.exec(fields) ?? [];
@@ -990,6 +1041,22 @@ describe('the page', () => {
     expect(await page.evaluate(faintTexts)).toEqual([]);
     await page.screenshot({ path: `${SCREENSHOTS}/${colorScheme}.png` });
     expect(faults).toEqual([]);
+  });
+});
+
+describe('on paper', () => {
+  it('has dark text on white, all of its code, and nothing to click', async () => {
+    const { page } = await openDocs(browser, service.url, {
+      viewport: { width: 720, height: 1000 },
+      colorScheme: 'light',
+    });
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.locator('.copy:visible, .try:visible, .sidebar:visible').count()).toBe(0);
+    const code = page.locator('.samples pre').first();
+    const { color, backgroundColor } = await code.evaluate((pre) => getComputedStyle(pre));
+    expect(color).toBe(await page.locator('body').evaluate((body) => getComputedStyle(body).color));
+    expect(backgroundColor).toBe('rgba(0, 0, 0, 0)');
+    expect(await page.evaluate(outsideTheScreen)).toEqual([]);
   });
 });
 

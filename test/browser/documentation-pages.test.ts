@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chaptersOf } from '../../src/website/chapters.js';
 import { launchBrowser, openDocs } from '../support/browser.js';
@@ -107,6 +107,19 @@ describe('the pages of documentation', () => {
     }
   });
 
+  it.each(WIDTHS)('have no button over code: %i pixels', async (width) => {
+    const { page } = await openDocs(browser, `${service.url}/docs`, {
+      viewport: { width, height: 844 },
+    });
+    for (const address of [`${service.url}/docs`, ...paths.map(addressOf)]) {
+      await page.goto(address);
+      expect({ address, covered: await page.evaluate(coveredCode) }).toEqual({
+        address,
+        covered: [],
+      });
+    }
+  });
+
   it('copy each block of code as it is', async () => {
     const { page } = await openDocs(browser, addressOf(LONG), {
       permissions: ['clipboard-read', 'clipboard-write'],
@@ -132,6 +145,38 @@ describe('the pages of documentation', () => {
       page.locator('.sidebar').boundingBox(),
     ]);
     expect(contents!.x + contents!.width).toBeLessThanOrEqual(text!.x);
+    expect((await page.locator('.brand').boundingBox())!.x).toBe(contents!.x);
+  });
+
+  it('indent subsections in their contents, and mark the last ones, too', async () => {
+    const { page } = await openDocs(browser, addressOf('CONTRIBUTING.md'));
+    const indent = (link: Locator) =>
+      link.evaluate((a) => Number.parseFloat(getComputedStyle(a).paddingLeft));
+    const sections = page.locator('.sidebar nav > ul > li > a');
+    const subsections = page.locator('.sidebar nav li li a');
+    expect(await indent(subsections.first())).toBeGreaterThan(await indent(sections.first()));
+    for (const link of (await page.locator('.sidebar nav a').all()).slice(-4)) {
+      await link.click();
+      await expect.poll(() => link.getAttribute('aria-current')).toBe('location');
+    }
+  });
+
+  it('have a column of numbers as wide as the numbers, on a phone', async () => {
+    const { page } = await openDocs(browser, addressOf('docs/errors.md'), PHONE);
+    const cell = page.locator('td', { hasText: '40001' });
+    expect((await cell.boundingBox())!.width).toBeLessThan(80);
+  });
+
+  it('have whole tables on paper', async () => {
+    const { page } = await openDocs(browser, addressOf(LONG), {
+      viewport: { width: 720, height: 1000 },
+    });
+    await page.emulateMedia({ media: 'print' });
+    for (const path of paths) {
+      await page.goto(addressOf(path));
+      expect({ path, hidden: await hidden(page) }).toEqual({ path, hidden: 0 });
+    }
+    expect(await page.locator('.copy:visible, .sidebar:visible').count()).toBe(0);
   });
 
   it('can be read without JavaScript, with their contents, on a phone, too', async () => {
@@ -159,6 +204,29 @@ describe('the pages of documentation', () => {
     await expect.poll(position).toBeGreaterThan(0);
   });
 });
+
+/** Words of code that are below a button. Runs in the browser. */
+function coveredCode(): string[] {
+  for (const sample of document.querySelectorAll<HTMLElement>('.samples .code')) {
+    sample.style.display = 'block';
+  }
+  const covered: string[] = [];
+  for (const block of document.querySelectorAll('.code')) {
+    const button = block.querySelector('.copy')!.getBoundingClientRect();
+    const texts = document.createTreeWalker(block.querySelector('code')!, NodeFilter.SHOW_TEXT);
+    for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+      // Not the spaces, which can hang over the end of a line.
+      for (const { 0: word, index } of (text.textContent ?? '').matchAll(/\S+/g)) {
+        const range = document.createRange();
+        range.setStart(text, index);
+        range.setEnd(text, index + word.length);
+        const isBelow = ({ top, right }: DOMRect) => right > button.left && top < button.bottom;
+        if ([...range.getClientRects()].some(isBelow)) covered.push(word);
+      }
+    }
+  }
+  return covered;
+}
 
 interface Shift {
   readonly value: number;

@@ -79,7 +79,7 @@ export interface paths {
         };
         /**
          * Get a plant by its id
-         * @description The examples look up the plants that the examples of createPlant create.
+         * @description The examples look up the plants that the examples of “Create a plant” create.
          */
         get: operations["getPlant"];
         /**
@@ -414,6 +414,10 @@ export interface operations {
              *
              *     50305: the database takes too long
              *
+             *     50306: too many lists are running
+             *
+             *     50309: too many large answers are being sent
+             *
              *     50310: another transaction holds the row or the table
              *
              *     50311: concurrent transactions are in conflict
@@ -627,6 +631,10 @@ export interface operations {
              *     50304: all connections to the database are in use
              *
              *     50305: the database takes too long
+             *
+             *     50308: too many large bodies are being received
+             *
+             *     50309: too many large answers are being sent
              *
              *     50310: another transaction holds the row or the table
              *
@@ -1235,6 +1243,8 @@ export interface operations {
              *
              *     50305: the database takes too long
              *
+             *     50309: too many large answers are being sent
+             *
              *     50310: another transaction holds the row or the table
              *
              *     50311: concurrent transactions are in conflict
@@ -1476,6 +1486,12 @@ export interface operations {
              *
              *     50305: the database takes too long
              *
+             *     50307: too many changes are running
+             *
+             *     50308: too many large bodies are being received
+             *
+             *     50309: too many large answers are being sent
+             *
              *     50310: another transaction holds the row or the table
              *
              *     50311: concurrent transactions are in conflict
@@ -1677,6 +1693,8 @@ export interface operations {
              *     50304: all connections to the database are in use
              *
              *     50305: the database takes too long
+             *
+             *     50307: too many changes are running
              *
              *     50310: another transaction holds the row or the table
              *
@@ -1921,6 +1939,12 @@ export interface operations {
              *     50304: all connections to the database are in use
              *
              *     50305: the database takes too long
+             *
+             *     50307: too many changes are running
+             *
+             *     50308: too many large bodies are being received
+             *
+             *     50309: too many large answers are being sent
              *
              *     50310: another transaction holds the row or the table
              *
