@@ -74,12 +74,12 @@ function crowd(options: { token?: () => string; firstId?: bigint } = {}): Crowd 
   return new Crowd({ urls: [`https://localhost:${port}/api/plants`], ca, ...options });
 }
 
-/** Whether a replica accepts a token. */
+/** Whether a replica accepts a token: there is no plant 1. A refusal is 401, or 429 after many of them. */
 async function accepts(replica: Replica, token: string): Promise<boolean> {
   const { status } = await fetch(`http://127.0.0.1:${replica.port}/api/plants/1`, {
     headers: { Authorization: `Bearer ${token}` },
   });
-  return status !== 401;
+  return status === 404;
 }
 
 function expectAllServed(attempts: readonly Attempt[]): void {
