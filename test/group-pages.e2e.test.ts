@@ -73,6 +73,7 @@ describe('pages that arrive together', () => {
     await service.post({ id: 2_000, name });
     const afters = Array.from({ length: 20 }, (_, n) => 950 + 5 * n);
     const answers = await Promise.all(afters.map((after) => page(`after=${after}`)));
+    expect(answers.map(({ status }) => status)).toEqual(afters.map(() => 200));
     for (const [index, after] of afters.entries()) {
       const ids = [...answers[index]!.text.matchAll(/"id":(\d+)/g)].map(([, id]) => String(id));
       const wanted = Array.from({ length: 1_000 }, (_, n) => String(n + 1))

@@ -58,6 +58,28 @@ describe('migrations', () => {
     expect(await generateMigration(dataSource, 'Drift', 1)).toBeUndefined();
   });
 
+  // `generateMigration` passes over an index with `synchronize: false`.
+  it('create every index that an entity declares, and one for each foreign key', async () => {
+    await applyMigrations(dataSource, { log, signal });
+    const declared = dataSource.entityMetadatas.flatMap(({ ownIndices }) =>
+      ownIndices.map(({ name }) => name),
+    );
+    expect(
+      await database.query(
+        'SELECT name FROM unnest($1::text[]) AS declared (name) WHERE to_regclass(quote_ident(name)) IS NULL',
+        [declared],
+      ),
+    ).toEqual([]);
+    expect(
+      await database.query(
+        `SELECT conname AS name FROM pg_constraint
+         WHERE contype = 'f' AND connamespace = 'public'::regnamespace AND NOT EXISTS (
+           SELECT FROM pg_index WHERE indrelid = conrelid AND indisvalid AND indkey[0] = conkey[1]
+         )`,
+      ),
+    ).toEqual([]);
+  });
+
   it('can be generated from the entities', async () => {
     const migration = await generateMigration(dataSource, 'CreatePlants', 1763683200000);
     expect(migration).toMatchObject({

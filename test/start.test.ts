@@ -283,7 +283,7 @@ describe.concurrent('the shutdown', () => {
       await killed.listening();
       killed.kill('SIGKILL');
       await using other = await connectTo(workspace);
-      await other.query('DROP TABLE plants; DELETE FROM plant_store_migrations');
+      await other.query('DROP TABLE plants CASCADE; DELETE FROM plant_store_migrations');
       // Another table of this name may yet come to be, and the migration has to wait for that.
       await other.query('BEGIN; CREATE TABLE plants ()');
       const service = workspace.start();
