@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { newToken, newTokenId } from '../src/auth/issued-tokens/token-format.js';
 import { FaultyLink } from './support/faulty-link.js';
-import { call, idOf, issue, tokenCommand } from './support/issued-tokens.js';
+import { call, idOf, issue, tokenCommand, tokenProcess } from './support/issued-tokens.js';
 import { createMigratedDatabase, createTestDatabase, given } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
 import { startTestService } from './support/test-service.js';
@@ -39,7 +39,7 @@ describe('plant-store token create', () => {
       '--expires',
       '30m',
     ];
-    const { code, stdout, stderr } = await tokenCommand(database.url, ...args);
+    const { code, stdout, stderr } = await tokenProcess(database.url, ...args);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^pst_[0-9A-Za-z]{12}_[0-9A-Za-z]{28}\n$/);
     const id = idOf(stdout);
@@ -135,7 +135,7 @@ describe('plant-store token create', () => {
     } finally {
       await empty.drop();
     }
-    expect(await tokenCommand('', 'list')).toMatchObject({
+    expect(await tokenProcess('', 'list')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/^plant-store: DATABASE_URL is not set, and no local.*\n$/),
     });

@@ -1,9 +1,14 @@
 import { tmpdir } from 'node:os';
-import { CommandProcess } from './plant-store-command.js';
+import { CommandProcess, Run } from './plant-store-command.js';
 import type { Result } from './plant-store-command.js';
 
-/** Runs `plant-store token` on a database, as an operator does. */
+/** Runs `plant-store token` on a database, in this process. */
 export function tokenCommand(databaseUrl: string, ...args: readonly string[]): Promise<Result> {
+  return new Run('', ['token', ...args], { env: { DATABASE_URL: databaseUrl } }).result;
+}
+
+/** Runs the built `plant-store token` on a database, as an operator does. */
+export function tokenProcess(databaseUrl: string, ...args: readonly string[]): Promise<Result> {
   const env = { DATABASE_URL: databaseUrl };
   return new CommandProcess('', ['token', ...args], { env, cwd: tmpdir() }).result;
 }
