@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
 
 type Value = string | number | boolean | undefined;
 
@@ -50,6 +50,10 @@ interface ExportRequest {
 /** A collector of traces, which takes OTLP over HTTP as JSON. */
 export class Collector {
   readonly spans: ReceivedSpan[] = [];
+  /** Bodies as they arrived. */
+  readonly bodies: string[] = [];
+  /** The field Authorization of each request. */
+  readonly credentials: (string | undefined)[] = [];
 
   private constructor(private readonly server: Server) {}
 
@@ -84,7 +88,10 @@ export class Collector {
   }
 
   private async take(request: IncomingMessage): Promise<void> {
-    const { resourceSpans } = (await json(request)) as ExportRequest;
+    this.credentials.push(request.headers.authorization);
+    const body = await text(request);
+    this.bodies.push(body);
+    const { resourceSpans } = JSON.parse(body) as ExportRequest;
     for (const { resource, scopeSpans } of resourceSpans) {
       for (const span of scopeSpans.flatMap(({ spans }) => spans)) {
         this.spans.push({
