@@ -1,10 +1,14 @@
+import { AsyncResource } from 'node:async_hooks';
+import { EventEmitter } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Request, Response } from 'express';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { BUILD } from '../src/observability/build.js';
 import type { Tracer } from '../src/observability/tracer.js';
 import { createLogger } from '../src/observability/logger.js';
 import { Collector } from './support/collector.js';
+import { idOf, issue } from './support/issued-tokens.js';
 import { PATIENCE } from './support/patience.js';
 import { lockPlants, OWN_LOCKS, WAIT_FOR_LOCKS } from './support/plants-lock.js';
 import { Workspace } from './support/process.js';
@@ -94,6 +98,36 @@ describe('traces', () => {
     });
   });
 
+  it('name the principal of the request by kind and id, as the log does', async () => {
+    const reading = ['--name', 'a', '--scope', 'plants:read'];
+    const token = await issue(service.database.url, 'create', ...reading);
+    await service.request('GET', '/plants/1', { headers: { 'X-Request-Id': 'static' } });
+    const headers = { 'X-Request-Id': 'issued', Authorization: `Bearer ${token}` };
+    expect((await service.post({ id: 1, name: 'a' }, headers)).status).toBe(403);
+    const [, served] = await spansOf('static', 2);
+    // The service has looked for the new token.
+    const [, refused] = await spansOf('issued', 2);
+    expect(served?.attributes).toMatchObject({
+      'enduser.id': 'AUTH_TOKEN',
+      'plant_store.principal.kind': 'static-token',
+    });
+    expect(refused?.attributes).toMatchObject({
+      'enduser.id': idOf(token),
+      'plant_store.principal.kind': 'issued-token',
+    });
+    expect(await lineOf('issued')).toMatchObject({ principalId: idOf(token) });
+  });
+
+  it('name no principal if the token is not valid', async () => {
+    await service.request('GET', '/plants/1', {
+      headers: { 'X-Request-Id': 'unknown', Authorization: `Bearer ${TOKEN}x` },
+    });
+    const [request] = await spansOf('unknown', 1);
+    expect(Object.keys(request?.attributes ?? {})).not.toContainEqual(
+      expect.stringMatching(/enduser|principal/),
+    );
+  });
+
   it('start in the service when the client has none', async () => {
     await service.request('GET', '/plants/1', { headers: { 'X-Request-Id': 'two' } });
     const [look, request] = await spansOf('two', 2);
@@ -136,7 +170,11 @@ describe('traces', () => {
     }, PATIENCE);
     expect(request).toMatchObject({
       status: 2,
-      attributes: { 'client.address': '127.0.0.1', 'error.type': 'client_gone' },
+      attributes: {
+        'client.address': '127.0.0.1',
+        'enduser.id': 'AUTH_TOKEN',
+        'error.type': 'client_gone',
+      },
     });
   });
 
@@ -163,6 +201,26 @@ describe('traces', () => {
       ([statement]) => statement?.attributes['db.operation.batch.size'] ?? 1,
     );
     expect(Math.max(...sizes.map(Number))).toBeGreaterThan(1);
+  });
+
+  it('contain no statement that begins after the request, such as of a timer that it has set', async () => {
+    const response = Object.assign(new EventEmitter(), {
+      writableFinished: true,
+      statusCode: 200,
+      req: { socket: { errored: null } },
+    });
+    const request = { method: 'GET', headers: {} } as Request;
+    let onTimer = () => Promise.resolve();
+    tracer.request(request, response as unknown as Response, () => {
+      onTimer = AsyncResource.bind(() => tracer.statement('SELECT', () => Promise.resolve()));
+    });
+    await onTimer();
+    response.emit('close');
+    await onTimer();
+    // Later ones have arrived.
+    await service.request('GET', '/plants/1', { headers: { 'X-Request-Id': 'timer' } });
+    await spansOf('timer', 2);
+    expect(collector.trace(request.span?.traceId)).toHaveLength(2);
   });
 
   it('are not recorded when the client records none, but their ids are in the log', async () => {

@@ -87,7 +87,8 @@ export class OpenTelemetryTracer implements Tracer {
 
   /** Adds a span to the trace of each request that waits for the statement. */
   async statement<T>(text: string, run: () => Promise<T>): Promise<T> {
-    const requests = this.served();
+    // Background work may run in the context of the request that has started its timer, long after that request.
+    const requests = this.served().filter((request) => request.isRecording());
     const operation = operationOf(text);
     const attributes: Attributes = {
       'db.system.name': 'postgresql',
@@ -139,6 +140,14 @@ function describeOutcome(span: Span, name: string, request: Request, response: R
   if (typeof route === 'string') {
     span.updateName(`${name} ${route}`);
     span.setAttribute('http.route', route);
+  }
+  const { principal } = request;
+  if (principal !== undefined) {
+    // `enduser.id`: semantic conventions 1.44, attribute registry. An id is unique among principals of the same kind.
+    span.setAttributes({
+      'enduser.id': principal.id,
+      'plant_store.principal.kind': principal.kind,
+    });
   }
   if (!isAnswered(response)) {
     fail(span, 'client_gone');
