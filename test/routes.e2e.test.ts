@@ -175,6 +175,17 @@ describe('every answer', () => {
     expect(answer.headers.has('x-powered-by')).toBe(false);
   });
 
+  it('of the API is stored by nobody', async () => {
+    await service.post({ id: 60, name: 'a' });
+    for (const path of ['/plants/60', '/plants', '/plants/export', '/plants/61', '/nothing']) {
+      const { headers } = await service.request('GET', path);
+      expect(headers.get('cache-control')).toBe('no-store');
+    }
+    expect((await service.post({ id: 60, name: 'b' })).headers.get('cache-control')).toBe(
+      'no-store',
+    );
+  });
+
   it('repeats a sane request id and replaces any other', async () => {
     const idOf = async (id: string) =>
       (await service.request('GET', '/x', { headers: { 'X-Request-Id': id } })).headers.get(
