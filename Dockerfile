@@ -4,14 +4,14 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # Only the embedded PostgreSQL needs an install script, and the image does not contain it.
 RUN npm ci --ignore-scripts
-COPY tsconfig.json bundle.js openapi.json ./
+COPY tsconfig.json bundle.js sbom.js openapi.json ./
 COPY src src
 COPY clients/command clients/command
 RUN npm run build \
   && mkdir bin \
   && ln -s ../dist/cli/plant-store.js bin/plant-store
-# The bundle contains the code of the packages. What stays: the assets of the docs page, and the licences and names of
-# all packages, for people and for vulnerability scanners. TypeScript is a peer dependency of @nestjs/swagger.
+# The bundle contains the code of the packages, and lists them in dist/sbom.cdx.json. What stays: the assets of the docs page,
+# and the licences and names of all packages, for people and for vulnerability scanners. TypeScript is a peer dependency of @nestjs/swagger.
 RUN npm prune --omit=dev --ignore-scripts \
   && rm -r node_modules/typescript \
   && find node_modules -type f -not \( -path 'node_modules/swagger-ui-dist/*.css' -o -path 'node_modules/swagger-ui-dist/*-bundle.js' \

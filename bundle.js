@@ -8,6 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { sbom } from './sbom.js';
 
 /* `npm run build`: bundles what a deployment runs into `dist/`, unless `dist/` is newer than its sources. Loading a few
    bundled files takes a third of the time that loading the 1,500 files of the packages takes.
@@ -26,6 +27,7 @@ const SOURCES = [
   'package-lock.json',
   'tsconfig.json',
   'bundle.js',
+  'sbom.js',
   ...(example === undefined ? [] : [example]),
 ];
 
@@ -60,6 +62,7 @@ if (!isUpToDate()) {
     // Optional packages of NestJS that this project does not install, and what only `migration:generate` uses.
     external: [/^@nestjs\/(microservices|websockets)/, '@fastify/static', 'prettier'],
     plugins: [
+      sbom(),
       example !== undefined &&
         inPlaceOf({
           'src/features.ts': `${example}/features.ts`,

@@ -357,6 +357,15 @@ describe('the image', () => {
     }
   });
 
+  it('has the list of the packages in the bundle where the documentation says', async () => {
+    const [build = [], run = []] = await stages();
+    expect(build.some((line) => line.startsWith('RUN npm run build'))).toBe(true);
+    expect(run).toContain('WORKDIR /app');
+    expect(run).toContain('COPY --from=build /app/dist dist');
+    const [, path = ''] = /\/app\/(\S+\.cdx\.json)/.exec(await read('docs/security.md')) ?? [];
+    expect(JSON.parse(await read(path))).toMatchObject({ bomFormat: 'CycloneDX' });
+  });
+
   it('has labels', async () => {
     const { version, license, description } = JSON.parse(await read('package.json')) as Record<
       string,

@@ -69,7 +69,8 @@ describe('a clone whose packages are not installed', () => {
   it('says so in one line before the build', async () => {
     const clone = await mkdtemp(join(tmpdir(), 'plant-store-clone-'));
     try {
-      for (const name of ['bundle.js', 'package.json']) await cp(name, join(clone, name));
+      for (const name of ['bundle.js', 'sbom.js', 'package.json'])
+        await cp(name, join(clone, name));
       const told = await new Promise((settle) => {
         execFile(process.execPath, ['bundle.js'], { cwd: clone }, (error, stdout, stderr) =>
           settle([error?.code, stdout, stderr]),
