@@ -4,6 +4,50 @@
  */
 
 export interface paths {
+    "/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List or follow changes
+         * @description Returns the changes of plants in the order of their positions, the oldest first. If there are more, the `Link` header field leads to the next page. For one plant, the order is the order of its changes. A reader that goes on after the last position that it has received misses no change.
+         *
+         *     With `Accept: text/event-stream`, the answer does not end: it has an event for each change, also for those that come, with the position as its id (server-sent events). `limit` has no effect then. The service ends such an answer when it shuts down, or when the token is no longer valid. A client that comes back with `Last-Event-ID` misses nothing, and receives nothing twice.
+         *
+         *     Changes are kept for as long as the operator has decided, 90 days by default. A position before the oldest change that is left is refused with 410.
+         */
+        get: operations["listChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/changes/latest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the position of the newest change
+         * @description To copy the store, get this position, then the export, then the changes after the position.
+         */
+        get: operations["getLatestPosition"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/plants": {
         parameters: {
             query?: never;
@@ -118,6 +162,7 @@ export interface components {
              *     - 40003: the body does not fit its schema
              *     - 40004: a parameter is not valid
              *     - 40005: the search takes too long
+             *     - 40006: there is no such position among the changes
              *     - 40009: the id belongs to a plant with other content
              *     - 40100: the request needs a bearer token in its Authorization header
              *     - 40101: the bearer token is not valid
@@ -127,6 +172,7 @@ export interface components {
              *     - 40401: there is no plant with this id
              *     - 40500: the method is not allowed for this path
              *     - 40800: the request timed out before it was complete
+             *     - 41000: changes after the position are no longer kept
              *     - 41200: a precondition of the request does not hold
              *     - 41300: the body is too large
              *     - 41500: the operation does not accept the media type or the encoding of the body
@@ -136,6 +182,7 @@ export interface components {
              *     - 42902: too many exports are open
              *     - 42903: too many imports are running
              *     - 42904: too many requests of this connection are not answered yet
+             *     - 42905: too many clients follow the changes
              *     - 43100: the request header fields are too large
              *     - 50000: the service failed to handle the request
              *     - 50300: the database is unavailable
@@ -154,6 +201,17 @@ export interface components {
             error: number;
             /** @description Text describing the error. */
             message: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The position of the newest change. */
+        LatestPosition: {
+            /**
+             * Format: int64
+             * @description Changes after this position are newer than this answer. 0 if there is none yet.
+             * @example 2
+             */
+            position: number;
         } & {
             [key: string]: unknown;
         };
@@ -188,6 +246,42 @@ export interface components {
              * @example indoor
              */
             tag?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A record of a change of a plant. */
+        PlantChange: {
+            /**
+             * Format: int64
+             * @description Greater than the positions of all changes before.
+             * @example 1
+             */
+            position: number;
+            /**
+             * Format: date-time
+             * @description When the change began. Changes with greater positions can have earlier times.
+             */
+            time: string;
+            /**
+             * @description What has happened to the plant.
+             * @enum {string}
+             */
+            kind: "created" | "replaced" | "removed";
+            /**
+             * Format: int64
+             * @description Identification number of the plant.
+             * @example 1001
+             */
+            id: number;
+            /** @description The plant after the change. Absent if it was removed. */
+            plant?: components["schemas"]["StoredPlant"];
+            /** @description Who has made the change. */
+            principal: components["schemas"]["Principal"];
+            /**
+             * @description The `X-Request-Id` of the request that has made the change.
+             * @example b3b0c1a4-6a0e-4a53-9d43-8f6a3b1f0c11
+             */
+            requestId: string;
         } & {
             [key: string]: unknown;
         };
@@ -229,6 +323,21 @@ export interface components {
              */
             tag?: string;
         };
+        /** @description Who has sent a request. */
+        Principal: {
+            /**
+             * @description The kind of its token.
+             * @enum {string}
+             */
+            kind: "static-token" | "issued-token" | "jwt";
+            /**
+             * @description The id of an issued token, the subject of a JWT, or the name of the variable of a static token.
+             * @example AUTH_TOKEN
+             */
+            id: string;
+        } & {
+            [key: string]: unknown;
+        };
         /** @description A plant with its id. */
         StoredPlant: {
             /**
@@ -259,6 +368,391 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listChanges: {
+        parameters: {
+            query?: {
+                /** @description The most items of the page. */
+                limit?: number;
+                /** @description Only changes with a greater position: the last position that was received. Without it, the oldest change comes first. */
+                after?: number;
+                /** @description Only changes of the plant with this id. */
+                plant?: number;
+            };
+            header?: {
+                /** @description The id of the last event that was received. Has priority over `after`. For server-sent events only. */
+                "Last-Event-ID"?: number;
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of changes, or a stream of events. */
+            200: {
+                headers: {
+                    /** @description The next page with the same filter: `</changes?limit=50&after=2>; rel="next"`. The last page has no such field (RFC 8288). */
+                    Link?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlantChange"][];
+                    "text/event-stream": string;
+                };
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40004: a parameter is not valid
+             *
+             *     40006: there is no such position among the changes
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41000: changes after the position are no longer kept */
+            410: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             *
+             *     42905: too many clients follow the changes
+             */
+            429: {
+                headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50306: too many lists are running
+             *
+             *     50309: too many large answers are being sent
+             *
+             *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getLatestPosition: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The position of the newest change. */
+            200: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LatestPosition"];
+                };
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40004: a parameter is not valid
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
+            429: {
+                headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listPlants: {
         parameters: {
             query?: {

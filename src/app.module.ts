@@ -35,7 +35,9 @@ export class AppModule {
         DatabaseModule.forRoot(database, schemaOf(features), observability),
         AuthModule,
         ResourcesModule,
-        ...features.map(({ module }) => module),
+        ...features
+          .filter(({ isEnabled = () => true }) => isEnabled(config))
+          .map(({ module }) => module),
       ],
       providers: [
         ManagementServer,

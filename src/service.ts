@@ -15,6 +15,7 @@ import { listen } from './http/server/listen.js';
 import { ManagementServer } from './management/management-server.js';
 import type { Observability } from './observability/observability.module.js';
 import { Readiness } from './observability/readiness.js';
+import { Shutdown } from './observability/shutdown.js';
 import { FEATURES } from './features.js';
 import { schemaOf } from './resources/feature.js';
 import type { Feature } from './resources/feature.js';
@@ -100,6 +101,7 @@ async function stop(
 ): Promise<void> {
   app.get(Readiness).notReady('shutting down');
   await sleep(shutdownDelay);
+  app.get(Shutdown).begin();
   await (app.getHttpServer() as HttpServer).drain(limits.drain);
   await close(app, limits);
 }

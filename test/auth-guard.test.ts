@@ -2,6 +2,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AuthGuard } from '../src/auth/auth.guard.js';
+import { Authenticator } from '../src/auth/authenticator.js';
 import type { Principal } from '../src/auth/principal.js';
 import { RateLimits } from '../src/auth/rate-limits.js';
 import { InsufficientScopeError, RefusedError } from '../src/auth/refusal.js';
@@ -32,6 +33,7 @@ beforeAll(async () => {
   const module = await Test.createTestingModule({
     providers: [
       AuthGuard,
+      Authenticator,
       Metrics,
       RateLimits,
       { provide: CONFIG, useValue: { rateLimits: { perPrincipal: 0, failedPerAddress: 0 } } },

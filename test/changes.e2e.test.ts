@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '../src/config/config.js';
 import { ConnectionShares } from '../src/database/connection-shares.js';
+import { Statements } from '../src/database/statements.js';
 import { Transactions } from '../src/database/transactions.js';
 import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
@@ -34,6 +35,7 @@ beforeAll(async () => {
     dataSource,
     shares,
     transactions,
+    statements: new Statements(dataSource),
   });
 });
 
@@ -55,18 +57,18 @@ const names = async () => {
 describe('changes in a transaction', () => {
   it('are committed together', async () => {
     await transactions.run(async (manager) => {
-      await changes.replace(1n, { name: 'A' }, undefined, manager);
-      await changes.patch(2n, { name: 'B' }, () => true, manager);
-      await changes.remove(3n, undefined, manager);
+      await changes.replace(1n, { name: 'A' }, undefined, { outer: manager });
+      await changes.patch(2n, { name: 'B' }, () => true, { outer: manager });
+      await changes.remove(3n, undefined, { outer: manager });
     });
     expect(await names()).toEqual({ 1: 'A', 2: 'B' });
   });
 
   it('are rolled back together if one of them is refused', async () => {
     const changed = transactions.run(async (manager) => {
-      await changes.remove(3n, () => true, manager);
-      await changes.replace(1n, { name: 'A' }, undefined, manager);
-      await changes.patch(2n, { name: 'B' }, () => false, manager);
+      await changes.remove(3n, () => true, { outer: manager });
+      await changes.replace(1n, { name: 'A' }, undefined, { outer: manager });
+      await changes.patch(2n, { name: 'B' }, () => false, { outer: manager });
     });
     await expect(changed).rejects.toMatchObject({ kind: ERRORS.preconditionFailed });
     expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });

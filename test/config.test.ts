@@ -38,6 +38,7 @@ describe('the configuration', () => {
       auth: { token: undefined, previousToken: undefined, issuedTokens: true, jwt: undefined },
       rateLimits: { perPrincipal: 0, failedPerAddress: 60 },
       secretFiles: {},
+      changes: { enabled: undefined, retention: 90 * 86_400_000 },
       logLevel: 'info',
       logFormat: undefined,
       shutdownDelay: 0,
@@ -150,6 +151,8 @@ describe('the configuration', () => {
     ['LOG_FORMAT', ['json', 'text'], ['pretty', 'JSON']],
     ['RATE_LIMIT', ['0', '600', '1000000'], ['-1', '1000001', '600/m', '0.5', '1e3']],
     ['AUTH_FAILURE_LIMIT', ['0', '60'], ['-1', '1000001', 'off']],
+    ['CHANGES_ENABLED', ['true', 'false'], ['yes', '1']],
+    ['CHANGES_RETENTION', ['1d', '90d', '3650d'], ['0d', '3651d', '90', '1w', '-1d', '1.5d']],
     ['SHUTDOWN_DELAY', ['0', '300'], ['301', '-1', '1.5', '5s']],
     [
       'TRUST_PROXY',

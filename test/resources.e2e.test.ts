@@ -9,7 +9,12 @@ import type { Answer, TestService } from './support/test-service.js';
    there. */
 
 /** Columns that callers never see, such as `plants.search_vector`, and tables that are no resource. */
-const INTERNAL: ReadonlySet<string> = new Set(['plant_store_migrations', 'access_tokens']);
+const INTERNAL: ReadonlySet<string> = new Set([
+  'plant_store_migrations',
+  'access_tokens',
+  'plant_changes',
+  'plant_changes_state',
+]);
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { CONFIG } from '../config/config.module.js';
@@ -8,6 +8,7 @@ import { Statements } from '../database/statements.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { AuthGuard } from './auth.guard.js';
+import { Authenticator } from './authenticator.js';
 import { IssuedTokenVerifier } from './issued-tokens/issued-token.verifier.js';
 import { LastUses } from './issued-tokens/last-uses.js';
 import { TokenRegister } from './issued-tokens/token-register.js';
@@ -25,9 +26,11 @@ const NO_DEFAULT_SCOPES =
   'AUTH_JWT_DEFAULT_SCOPES is not set: a JWT without a claim "scope" or "scp" is refused with 403. ' +
   'Set it to the scopes of such tokens, for example "plants:read plants:write", or to "none"';
 
+@Global()
 @Module({
   imports: [DiscoveryModule],
   providers: [
+    Authenticator,
     ScopeCheck,
     RateLimits,
     { provide: IssuerKeys, inject: [CONFIG, LOGGER, Metrics], useFactory: issuerKeys },
@@ -41,6 +44,7 @@ const NO_DEFAULT_SCOPES =
     },
     { provide: APP_GUARD, useClass: AuthGuard },
   ],
+  exports: [Authenticator],
 })
 export class AuthModule {}
 

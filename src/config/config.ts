@@ -78,6 +78,13 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     secretFiles: secretFiles(value),
     /** Requests per minute. 0: no limit. */
     rateLimits: { perPrincipal: value.RATE_LIMIT, failedPerAddress: value.AUTH_FAILURE_LIMIT },
+    /** The records of changes. */
+    changes: {
+      /** `undefined`: if the database can keep their order. */
+      enabled: value.CHANGES_ENABLED,
+      /** How long they are kept, in milliseconds. */
+      retention: value.CHANGES_RETENTION,
+    },
     logLevel: value.LOG_LEVEL,
     /** `undefined`: text if standard output is a terminal, otherwise JSON. */
     logFormat: value.LOG_FORMAT,

@@ -45,6 +45,13 @@ export function byteSize(raw: string): number | undefined {
   return bytes >= 1024 && bytes <= 100 * 1024 ** 2 ? bytes : undefined;
 }
 
+/** A number of days, from 1 to 3650, in milliseconds. */
+export function days(raw: string): number | undefined {
+  const [, number] = /^(\d{1,4})d$/.exec(raw) ?? [];
+  const value = Number(number);
+  return value >= 1 && value <= 3_650 ? value * 86_400_000 : undefined;
+}
+
 /** Parameters of a URL. */
 export function parameters(raw: string): string | undefined {
   return /^\w+=[^?#\s]*$/.test(raw) ? raw : undefined;

@@ -4,6 +4,7 @@ import {
   staticToken,
   boolean,
   byteSize,
+  days,
   hostName,
   integerWithin,
   issuerUrl,
@@ -77,6 +78,12 @@ export const VARIABLES = {
   },
   RATE_LIMIT: { ...PER_MINUTE, fallback: '0' },
   AUTH_FAILURE_LIMIT: { ...PER_MINUTE, fallback: '60' },
+  CHANGES_ENABLED: { parse: boolean, rule: 'true or false' },
+  CHANGES_RETENTION: {
+    parse: days,
+    rule: 'a number of days, such as 90d, at most 3650d',
+    fallback: '90d',
+  },
   PUBLIC_BASE_URL: {
     parse: publicUrl,
     rule: 'an http or https URL without query, such as https://shop.example.com/api',

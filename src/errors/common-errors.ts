@@ -28,6 +28,12 @@ export const ERRORS = defineErrors(SERVICE_RANGE, {
     message: 'the search takes too long',
     remedy: 'Search for a longer or rarer text, or use another filter as well',
   },
+  positionUnknown: {
+    number: 40006,
+    message: 'there is no such position among the changes',
+    remedy:
+      'Use a position of this store. After it was restored from a backup, start again from an export',
+  },
   noCredentials: {
     number: 40100,
     message: 'the request needs a bearer token in its Authorization header',
@@ -62,6 +68,12 @@ export const ERRORS = defineErrors(SERVICE_RANGE, {
     number: 40800,
     message: 'the request timed out before it was complete',
     remedy: 'Send the request again, without pauses',
+  },
+  changesPruned: {
+    number: 41000,
+    message: 'changes after the position are no longer kept',
+    remedy:
+      'Start again: read `/changes/latest`, then the export, then the changes after the position',
   },
   preconditionFailed: {
     number: 41200,
@@ -108,6 +120,11 @@ export const ERRORS = defineErrors(SERVICE_RANGE, {
     number: 42904,
     message: 'too many requests of this connection are not answered yet',
     remedy: 'Read answers before you send more requests on the connection',
+  },
+  tooManyFollowers: {
+    number: 42905,
+    message: 'too many clients follow the changes',
+    remedy: 'Retry when other clients have left',
   },
   headersTooLarge: {
     number: 43100,

@@ -35,6 +35,13 @@ export interface IssuerState {
   readonly keysAge: number | undefined;
 }
 
+/** The clients that follow changes. */
+export interface FollowerUse {
+  readonly followers: number;
+  /** Of the newest change, until it was read, in seconds. */
+  readonly lag: number;
+}
+
 /** Label of the pool's series. The process has a single pool. */
 const POOL = { db_client_connection_pool_name: 'plant-store' } as const;
 
@@ -52,6 +59,9 @@ export class Metrics {
 
   /** By resource. */
   private readonly queues = new Map<string, () => QueueUse>();
+
+  /** By resource. */
+  private readonly followers = new Map<string, () => FollowerUse>();
 
   private readonly requestDuration = new Histogram({
     name: 'http_server_request_duration_seconds',
@@ -103,6 +113,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  private readonly prunedChanges = new Counter({
+    name: 'plant_store_changes_pruned_total',
+    help: 'Records of changes that were removed because of their age.',
+    labelNames: ['table'],
+    registers: [this.registry],
+  });
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
     // Every series starts at zero: a rate would not count the first increment of a new series.
@@ -115,6 +132,7 @@ export class Metrics {
     }).set({ ...BUILD, node_version: process.versions.node }, 1);
     this.observeEventLoop();
     this.observeQueues();
+    this.observeAllFollowers();
   }
 
   recordRequest({ method, scheme, route, status, seconds }: RequestMeasurement): void {
@@ -200,6 +218,28 @@ export class Metrics {
         [...this.queues].map(([resource, queue]) => [{ resource }, queue()[use]]),
       );
     }
+  }
+
+  /** Exposes the followers of a resource. `use` is called at each scrape. */
+  observeFollowers(resource: string, use: () => FollowerUse): void {
+    this.followers.set(resource, use);
+  }
+
+  private observeAllFollowers(): void {
+    const gauges = [
+      ['followers', 'Clients that follow changes.', 'followers'],
+      ['lag_seconds', 'Time from the begin of the newest change until followers got it.', 'lag'],
+    ] as const;
+    for (const [name, help, use] of gauges) {
+      this.gauge(`plant_store_change_${name}`, help, () =>
+        [...this.followers].map(([resource, followers]) => [{ resource }, followers()[use]]),
+      );
+    }
+  }
+
+  /** Counts records of changes that were removed because of their age. */
+  recordPruned(table: string, records: number): void {
+    this.prunedChanges.inc({ table }, records);
   }
 
   /** Exposes the state of the token issuer, read at each scrape. */

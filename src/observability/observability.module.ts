@@ -5,6 +5,7 @@ import { allErrors } from '../errors/error-kind.js';
 import { LOGGER } from './logger.js';
 import { Metrics } from './metrics.js';
 import { Readiness } from './readiness.js';
+import { Shutdown } from './shutdown.js';
 import { TRACER } from './tracer.js';
 import type { Tracer } from './tracer.js';
 
@@ -27,6 +28,7 @@ export class ObservabilityModule {
       { provide: Metrics, useValue: metrics },
       { provide: TRACER, useValue: tracer },
       Readiness,
+      Shutdown,
     ];
     return { module: ObservabilityModule, global: true, providers, exports: providers };
   }

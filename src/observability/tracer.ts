@@ -18,10 +18,13 @@ export interface Tracer {
   stop(): Promise<void>;
 }
 
-/** The first word of a statement, such as INSERT. */
+/** The first word of a statement, such as INSERT; of the first that changes data, if there are several in a WITH. */
 export function operationOf(text: string): string {
-  return /^\S*/.exec(text)![0];
+  const [changing] = text.startsWith('WITH') ? (CHANGING.exec(text) ?? []) : [];
+  return changing ?? /^\S*/.exec(text)![0];
 }
+
+const CHANGING = /\b(?:INSERT|UPDATE|DELETE)\b/;
 
 const NO_SPANS: readonly Span[] = [];
 

@@ -20,6 +20,8 @@ import { RequestPrecondition } from '../http/answers/request-precondition.decora
 import type { Line } from '../http/body/body-lines.js';
 import { NoParametersDto } from '../http/body/dto.pipe.js';
 import { LinesFile, NdjsonLines } from '../http/body/ndjson.js';
+import { RequestOrigin } from '../resources/history/origin.js';
+import type { Origin } from '../resources/history/origin.js';
 import { Int64Pipe } from '../resources/int64.js';
 import { ExportPlantsDto, ListPlantsDto } from './dto/list-plants.dto.js';
 import { NewPlantDto, PlantPatchDto, PlantReplacementDto } from './dto/plant.dto.js';
@@ -35,8 +37,8 @@ export class PlantsController {
   @HttpCode(200)
   @RequireScope('plants:write')
   @API.create
-  create(@Body() plant: NewPlantDto): Promise<PlantDto> {
-    return this.plants.create(plant);
+  create(@Body() plant: NewPlantDto, @RequestOrigin() origin: Origin): Promise<PlantDto> {
+    return this.plants.create(plant, origin);
   }
 
   @Get()
@@ -54,8 +56,9 @@ export class PlantsController {
     @Query() _query: NoParametersDto,
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
     @ClientGone() clientGone: AbortSignal,
+    @RequestOrigin() origin: Origin,
   ): StreamableFile {
-    return new LinesFile(this.plants.import(lines, clientGone), true);
+    return new LinesFile(this.plants.import(lines, clientGone, origin), true);
   }
 
   @Get('export')
@@ -78,9 +81,10 @@ export class PlantsController {
   async replace(
     @Param('id', Int64Pipe) id: bigint,
     @Body() plant: PlantReplacementDto,
+    @RequestOrigin() origin: Origin,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<StoredPlantDto>> {
-    return new Representation(await this.plants.replace(id, plant, precondition));
+    return new Representation(await this.plants.replace(id, plant, origin, precondition));
   }
 
   @Patch(':id')
@@ -89,9 +93,10 @@ export class PlantsController {
   async patch(
     @Param('id', Int64Pipe) id: bigint,
     @Body() patch: PlantPatchDto,
+    @RequestOrigin() origin: Origin,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<StoredPlantDto>> {
-    return new Representation(await this.plants.patch(id, patch, precondition));
+    return new Representation(await this.plants.patch(id, patch, origin, precondition));
   }
 
   @Delete(':id')
@@ -100,8 +105,9 @@ export class PlantsController {
   @API.remove
   remove(
     @Param('id', Int64Pipe) id: bigint,
+    @RequestOrigin() origin: Origin,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<void> {
-    return this.plants.remove(id, precondition);
+    return this.plants.remove(id, origin, precondition);
   }
 }

@@ -3,26 +3,35 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
 import type { Page } from '../http/answers/page.js';
 import type { Line } from '../http/body/body-lines.js';
+import type { History } from '../resources/history/history.js';
+import type { Origin } from '../resources/history/origin.js';
 import { Resources } from '../resources/resources.js';
 import type { Resource } from '../resources/resources.js';
 import { PlantDto, StoredPlantDto } from './dto/plant.dto.js';
 import type { NewPlantDto, PlantPatchDto, PlantReplacementDto } from './dto/plant.dto.js';
 import type { ExportPlantsDto, ListPlantsDto } from './dto/list-plants.dto.js';
 import { NameIndexCleaner } from './name-index-cleaner.js';
+import { PlantChange } from './plant-change.entity.js';
 import { Plant } from './plant.entity.js';
 import { PLANT_ERRORS } from './plants.errors.js';
 import { PLANT_FILTERS } from './plants.filters.js';
 
 @Injectable()
 export class PlantsService {
+  readonly history: History;
   private readonly plants: Resource<Plant, StoredPlantDto, ListPlantsDto>;
 
   constructor(
     resources: Resources,
     private readonly nameIndex: NameIndexCleaner,
   ) {
+    this.history = resources.historyOf(Plant, PlantChange, {
+      member: 'plant',
+      dto: StoredPlantDto,
+    });
     this.plants = resources.of(Plant, {
       name: 'plants',
+      history: this.history,
       dto: StoredPlantDto,
       filters: PLANT_FILTERS,
       idTaken: (id) =>
@@ -39,8 +48,8 @@ export class PlantsService {
    *
    * @throws PlantStoreError `id-taken` when the id belongs to a plant with other content
    */
-  async create(plant: NewPlantDto): Promise<PlantDto> {
-    await this.plants.creates.create(plant);
+  async create(plant: NewPlantDto, origin: Origin): Promise<PlantDto> {
+    await this.plants.creates.create(plant, origin);
     return this.plants.represent(plant, PlantDto);
   }
 
@@ -57,10 +66,11 @@ export class PlantsService {
   async replace(
     id: bigint,
     plant: PlantReplacementDto,
+    origin: Origin,
     precondition?: Precondition,
   ): Promise<StoredPlantDto> {
     const replaced = this.plants.represent(
-      await this.plants.changes.replace(id, plant, precondition),
+      await this.plants.changes.replace(id, plant, precondition, { origin }),
     );
     this.nameIndex.noteNames([plant.name]);
     return replaced;
@@ -70,21 +80,28 @@ export class PlantsService {
   async patch(
     id: bigint,
     patch: PlantPatchDto,
+    origin: Origin,
     precondition?: Precondition,
   ): Promise<StoredPlantDto> {
-    const patched = this.plants.represent(await this.plants.changes.patch(id, patch, precondition));
+    const patched = this.plants.represent(
+      await this.plants.changes.patch(id, patch, precondition, { origin }),
+    );
     if (patch.name !== undefined) this.nameIndex.noteNames([patch.name]);
     return patched;
   }
 
   /** @throws PlantStoreError `no-such-plant`, `precondition-failed` */
-  async remove(id: bigint, precondition?: Precondition): Promise<void> {
-    await this.plants.changes.remove(id, precondition);
+  async remove(id: bigint, origin: Origin, precondition?: Precondition): Promise<void> {
+    await this.plants.changes.remove(id, precondition, { origin });
   }
 
   /** Creates a plant for each line, and returns the lines of the answer. */
-  import(lines: AsyncIterable<readonly Line[]>, clientGone: AbortSignal): AsyncGenerator<string> {
-    return this.plants.imports.run(lines, clientGone);
+  import(
+    lines: AsyncIterable<readonly Line[]>,
+    clientGone: AbortSignal,
+    origin: Origin,
+  ): AsyncGenerator<string> {
+    return this.plants.imports.run(lines, clientGone, origin);
   }
 
   /** Returns the plants that match as lines. */

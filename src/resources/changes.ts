@@ -1,7 +1,15 @@
 import type { Type } from '@nestjs/common';
-import type { DataSource, EntityManager, FindOptionsWhere, Repository } from 'typeorm';
+import type {
+  DataSource,
+  DeleteQueryBuilder,
+  EntityManager,
+  FindOptionsWhere,
+  Repository,
+  UpdateQueryBuilder,
+} from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
 import type { ConnectionShares } from '../database/connection-shares.js';
+import type { Statement, Statements } from '../database/statements.js';
 import type { Transactions } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
@@ -10,6 +18,10 @@ import { withConstraintErrors } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
 import { contentOf } from './entity-columns.js';
 import type { EntityColumns, Identified, IdFailure } from './entity-columns.js';
+import type { History } from './history/history.js';
+import { requireOrigin } from './history/origin.js';
+import type { Origin } from './history/origin.js';
+import type { RecordStatements } from './history/record-statements.js';
 
 export interface ChangesOptions<Entity> {
   readonly entity: Type<Entity>;
@@ -22,13 +34,24 @@ export interface ChangesOptions<Entity> {
   readonly dataSource: DataSource;
   readonly shares: ConnectionShares;
   readonly transactions: Transactions;
+  readonly statements: Statements;
+  /** Of the records of changes, if these are recorded. */
+  readonly history?: History | undefined;
 }
+
+/** What a change belongs to. */
+export interface ChangeContext {
+  /** For its record. Required if changes are recorded. */
+  readonly origin?: Origin;
+  /** The change becomes part of this transaction (docs/framework/transactions.md). */
+  readonly outer?: EntityManager;
+}
+
+type ChangeQuery<Entity extends object> = UpdateQueryBuilder<Entity> | DeleteQueryBuilder<Entity>;
 
 /**
  * Changes and removes single rows of an entity. With a precondition, the row is locked while it is checked, so that a
  * concurrent change is either seen by the check or waits for this change (docs/decisions/conditional-changes.md).
- *
- * Each method becomes part of the transaction of `outer`, if it is given (docs/framework/transactions.md).
  *
  * All methods throw PlantStoreError `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id.
  */
@@ -40,9 +63,9 @@ export class Changes<Entity extends Identified> {
     id: bigint,
     body: object,
     precondition?: Precondition,
-    outer?: EntityManager,
+    context: ChangeContext = {},
   ): Promise<Entity> {
-    return this.update(id, body, (value) => value ?? null, precondition, outer);
+    return this.update(id, body, (value) => value ?? null, precondition, context);
   }
 
   /** Changes the members that a JSON Merge Patch has; null removes one (RFC 7396). */
@@ -50,15 +73,18 @@ export class Changes<Entity extends Identified> {
     id: bigint,
     body: object,
     precondition?: Precondition,
-    outer?: EntityManager,
+    context: ChangeContext = {},
   ): Promise<Entity> {
-    return this.update(id, body, (value) => value, precondition, outer);
+    return this.update(id, body, (value) => value, precondition, context);
   }
 
-  remove(id: bigint, precondition?: Precondition, outer?: EntityManager): Promise<Entity> {
-    return this.change(id, precondition, outer, (rows) =>
-      rows.createQueryBuilder().delete().where({ id }).returning('*').execute(),
-    );
+  remove(id: bigint, precondition?: Precondition, context: ChangeContext = {}): Promise<Entity> {
+    return this.change(id, precondition, context, (rows) => {
+      const query = rows.createQueryBuilder().delete().where({ id }).returning('*');
+      return this.recorded(context, query, (records, origin) =>
+        records.removing(statementOf(query), origin),
+      );
+    });
   }
 
   private async update(
@@ -66,7 +92,7 @@ export class Changes<Entity extends Identified> {
     body: object,
     valueOf: (value: unknown) => unknown,
     precondition: Precondition | undefined,
-    outer: EntityManager | undefined,
+    context: ChangeContext,
   ): Promise<Entity> {
     const members = body as Readonly<Record<string, unknown>>;
     if (members['id'] !== undefined && members['id'] !== id) {
@@ -82,49 +108,68 @@ export class Changes<Entity extends Identified> {
     // Without a change, the statement still writes, so that its commit waits for standbys.
     const { property, name } = changeable[0] ?? key;
     const set = values.length === 0 ? [[property, () => name] as const] : values;
-    return this.change(id, precondition, outer, (rows) =>
-      rows
+    return this.change(id, precondition, context, (rows) => {
+      const query = rows
         .createQueryBuilder()
         .update()
         .set(Object.fromEntries(set) as QueryDeepPartialEntity<Entity>)
         .where({ id })
-        .returning('*')
-        .execute(),
-    );
+        .returning('*');
+      return this.recorded(context, query, (records, origin) =>
+        records.replacing(statementOf(query.andWhere(records.isLocked)), id, origin),
+      );
+    });
   }
 
-  /** @param perform returns the rows that it has changed */
+  /** The statement of a query, which also records the change if changes are recorded. */
+  private recorded(
+    { origin }: ChangeContext,
+    query: ChangeQuery<Entity>,
+    record: (records: RecordStatements, origin: Origin) => Statement,
+  ): Statement {
+    const records = this.options.history?.records;
+    return records === undefined ? statementOf(query) : record(records, requireOrigin(origin));
+  }
+
+  /** @param statementFor returns the row that it has changed, with all columns */
   private async change(
     id: bigint,
     precondition: Precondition | undefined,
-    outer: EntityManager | undefined,
-    perform: (rows: Repository<Entity>) => Promise<{ readonly raw: unknown }>,
+    { outer }: ChangeContext,
+    statementFor: (rows: Repository<Entity>) => Statement,
   ): Promise<Entity> {
-    const { entity, dto, constraints, notFound, dataSource, shares, transactions } = this.options;
+    const { entity, dto, constraints, notFound, dataSource } = this.options;
+    const { shares, transactions, statements } = this.options;
     const columns = this.options.columns();
     const rows = dataSource.getRepository(entity);
+    const statement = statementFor(rows);
     const changeIfSame = () =>
       transactions.run(async (manager) => {
-        const locked = manager.withRepository(rows);
         const where = { id } as FindOptionsWhere<Entity>;
-        const row = await locked.findOne({ where, lock: { mode: 'pessimistic_write' } });
+        const row = await manager
+          .withRepository(rows)
+          .findOne({ where, lock: { mode: 'pessimistic_write' } });
         if (row === null) throw notFound(id);
         if (precondition?.(contentOf(columns.of(dto), row)) === false) {
           throw new PlantStoreError(ERRORS.preconditionFailed);
         }
-        return perform(locked);
+        return statements.in(manager).run(statement);
       }, outer);
     const change = () =>
       outer === undefined
-        ? shares.changes.run(() => perform(rows))
-        : perform(outer.withRepository(rows));
+        ? shares.changes.run(() => statements.run(statement))
+        : statements.in(outer).run(statement);
     const result = await withConstraintErrors(
       constraints,
       precondition === undefined ? change : changeIfSame,
     );
-    // TypeORM returns the rows of RETURNING without converting the values of the driver.
-    const [row] = result.raw as readonly Readonly<Record<string, unknown>>[];
+    const [row] = result.rows as readonly Readonly<Record<string, unknown>>[];
     if (row === undefined) throw notFound(id);
     return columns.entityOf(columns.all.map(({ databaseName }) => row[databaseName])) as Entity;
   }
+}
+
+function statementOf<Entity extends object>(query: ChangeQuery<Entity>): Statement {
+  const [text, values] = query.getQueryAndParameters();
+  return { text, values };
 }

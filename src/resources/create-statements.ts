@@ -1,5 +1,6 @@
 import type { Statement } from '../database/statements.js';
-import type { EntityColumns } from './entity-columns.js';
+import type { EntityColumn, EntityColumns } from './entity-columns.js';
+import type { RecordStatements } from './history/record-statements.js';
 
 /** In milliseconds, for the parts of a group of which another transaction holds a row. */
 const RETRY_LOCK_TIMEOUT = 50;
@@ -10,14 +11,31 @@ const SET_LOCK_TIMEOUT = `WHERE set_config('lock_timeout', '${RETRY_LOCK_TIMEOUT
 /** The parameters of a row, one for each given column. */
 export type RowParameters = readonly unknown[];
 
-/** The statements that create rows of an entity. Rows of one statement must have different ids. */
+/** The columns of the origin of a row. They follow the given columns if creates are recorded. */
+const ORIGIN_COLUMNS = [
+  { name: 'by_principal', type: 'text' },
+  { name: 'by_request_id', type: 'text' },
+] as const;
+
+type SentColumn = Pick<EntityColumn, 'name' | 'type'>;
+
+/**
+ * The statements that create rows of an entity. Rows of one statement must have different ids. If creates are recorded, a
+ * row has the parameters of its origin as well.
+ */
 export class CreateStatements {
+  private readonly sent: readonly SentColumn[];
   private readonly into: string;
   private readonly unlessStored: string;
   private readonly one: string;
 
-  constructor(private readonly columns: EntityColumns) {
+  /** @param records `undefined`: creates are not recorded */
+  constructor(
+    private readonly columns: EntityColumns,
+    private readonly records?: RecordStatements,
+  ) {
     const { table, given, key } = columns;
+    this.sent = records === undefined ? given : [...given, ...ORIGIN_COLUMNS];
     const others = given.filter((column) => column !== key);
     const [first = key] = others;
     const isSame = others.map(({ name, isNullable }) =>
@@ -25,14 +43,19 @@ export class CreateStatements {
         ? `${table}.${name} IS NOT DISTINCT FROM EXCLUDED.${name}`
         : `${table}.${name} = EXCLUDED.${name}`,
     );
-    this.into = `INSERT INTO ${table} (${given.map(({ name }) => name).join(', ')})`;
+    this.into = `INSERT INTO ${table} (${namesOf(given)})`;
     // If the id exists with the same content, the row is updated without a change. The update makes the COMMIT write WAL
     // and wait for the flush and for synchronous standbys, like the commit of the first create (manual, chapter 26.2.8).
     // If the content differs, no row is returned. Only an updated row has an xmax: its lock in ON CONFLICT sets it.
     this.unlessStored = `ON CONFLICT (${key.name}) DO UPDATE SET ${first.name} = ${table}.${first.name}
-      WHERE ${isSame.join(' AND ') || 'true'} RETURNING ${key.name} AS id, xmax = 0 AS created`;
-    const numbers = given.map((_, at) => `$${at + 1}`);
-    this.one = `${this.into} VALUES (${numbers.join(', ')}) ${this.unlessStored}`;
+      WHERE ${isSame.join(' AND ') || 'true'} RETURNING ${records?.copied ?? `${key.name} AS id`}, xmax = 0 AS created`;
+    const [one, origin] = [given, ORIGIN_COLUMNS].map((part) =>
+      part.map((column) => `$${this.sent.indexOf(column) + 1}`),
+    );
+    this.one = this.recorded(`${this.into} VALUES (${one!.join(', ')}) ${this.unlessStored}`, {
+      origin: origin!.map((number) => `${number}::text`),
+      from: 'stored',
+    });
   }
 
   /** A faster statement for a single row. */
@@ -42,10 +65,18 @@ export class CreateStatements {
 
   /** @param isRetry whether the statement waits only shortly for a lock, because a larger group has waited before */
   insertMany(rows: readonly RowParameters[], isRetry: boolean): Statement {
-    const { text, values, isPreparable } = this.rows(rows);
+    const { text, values, isPreparable } = rowsOf(this.sent, rows, this.columns.hasArrays);
+    const { key, given } = this.columns;
+    const source = this.records === undefined ? text : 't';
+    const insert = `${this.into} SELECT ${namesOf(given, 't')} FROM ${source} ${isRetry ? SET_LOCK_TIMEOUT : ''} ${this.unlessStored}`;
+    const recorded = this.recorded(insert, {
+      rows: text,
+      origin: namesOf(ORIGIN_COLUMNS, 't').split(', '),
+      from: `stored JOIN t USING (${key.name})`,
+    });
     return {
       ...(isPreparable && this.named(isRetry ? 'retry-insert' : 'insert')),
-      text: `${this.into} SELECT ${this.names('t')} FROM ${text} ${isRetry ? SET_LOCK_TIMEOUT : ''} ${this.unlessStored}`,
+      text: recorded,
       values,
     };
   }
@@ -62,10 +93,14 @@ export class CreateStatements {
     };
   }
 
-  /** Returns the numbers `n`, from 1, of the rows whose ids are stored with other content. */
+  /**
+   * Returns the numbers `n`, from 1, of the rows whose ids are stored with other content.
+   *
+   * @param rows without their origins
+   */
   findDifferent(rows: readonly RowParameters[]): Statement {
-    const { table, given, key } = this.columns;
-    const { text, values } = this.rows(rows);
+    const { table, given, key, hasArrays } = this.columns;
+    const { text, values } = rowsOf(given, rows, hasArrays);
     const ids = rows.map((row) => row[given.indexOf(key)]);
     const differences = given
       .filter((column) => column !== key)
@@ -79,31 +114,54 @@ export class CreateStatements {
     };
   }
 
-  /** The rows as a table `t` with their numbers. */
-  private rows(rows: readonly RowParameters[]) {
-    const { given, hasArrays } = this.columns;
-    const alias = `AS t (${given.map(({ name }) => name).join(', ')}, n)`;
-    if (!hasArrays) {
-      const arrays = given.map(({ type }, at) => `$${at + 1}::${type}[]`);
-      const values: unknown[] = given.map((_, at) => rows.map((row) => row[at]));
-      const text = `unnest(${arrays.join(', ')}) WITH ORDINALITY ${alias}`;
-      return { text, values, isPreparable: true };
-    }
-    const tuples = rows.map((_, at) => {
-      const cells = given.map(({ type }, i) => `$${at * given.length + i + 1}::${type}`);
-      return `(${cells.join(', ')}, ${at + 1})`;
-    });
-    return { text: `(VALUES ${tuples.join()}) ${alias}`, values: rows.flat(), isPreparable: false };
-  }
-
-  private names(alias: string): string {
-    return this.columns.given.map(({ name }) => `${alias}.${name}`).join(', ');
+  /**
+   * The statement that also records what `insert` has created, in the same transaction and round trip.
+   *
+   * @param origin the expressions of the columns of the origin
+   */
+  private recorded(
+    insert: string,
+    {
+      rows,
+      origin,
+      from,
+    }: { readonly rows?: string; readonly origin: readonly string[]; readonly from: string },
+  ): string {
+    if (this.records === undefined) return insert;
+    const record = this.records.insert('created', 'stored', origin, from, 'created');
+    const source = rows === undefined ? '' : `t AS (SELECT * FROM ${rows}), `;
+    return `WITH ${source}stored AS (${insert}), recorded AS (${record})
+      SELECT ${this.columns.key.name} AS id, created FROM stored`;
   }
 
   /** A statement with a name is prepared. */
   private named(kind: string): { readonly name?: string } {
     return preparedAs(`${kind}-${this.columns.tableName}`);
   }
+}
+
+/** The rows as a table `t` with their numbers. */
+function rowsOf(
+  columns: readonly SentColumn[],
+  rows: readonly RowParameters[],
+  hasArrays: boolean,
+) {
+  const alias = `AS t (${namesOf(columns)}, n)`;
+  if (!hasArrays) {
+    const arrays = columns.map(({ type }, at) => `$${at + 1}::${type}[]`);
+    const values: unknown[] = columns.map((_, at) => rows.map((row) => row[at]));
+    const text = `unnest(${arrays.join(', ')}) WITH ORDINALITY ${alias}`;
+    return { text, values, isPreparable: true };
+  }
+  const tuples = rows.map((_, at) => {
+    const cells = columns.map(({ type }, i) => `$${at * columns.length + i + 1}::${type}`);
+    return `(${cells.join(', ')}, ${at + 1})`;
+  });
+  return { text: `(VALUES ${tuples.join()}) ${alias}`, values: rows.flat(), isPreparable: false };
+}
+
+function namesOf(columns: readonly SentColumn[], table?: string): string {
+  return columns.map(({ name }) => (table === undefined ? name : `${table}.${name}`)).join(', ');
 }
 
 /** PostgreSQL cuts names off, and two statements must not have one name (`NAMEDATALEN`). */

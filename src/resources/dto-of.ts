@@ -50,7 +50,7 @@ export function ReplacementOf<Entity extends Identified>(
  */
 export function PatchOf<Entity extends Identified>(entity: Type<Entity>): Type<Partial<Entity>> {
   const Patch = PickType(entity, namesOf(entity, isChangeable));
-  for (const { propertyName, options } of columnsOf(entity).filter(isChangeable)) {
+  for (const { propertyName, options } of memberColumnsOf(entity).filter(isChangeable)) {
     makeOptional(Patch, propertyName, {
       ...(propertyName === 'id' && ID_OF_PATH),
       ...(options.nullable === true && { nullable: true }),
@@ -75,7 +75,7 @@ function namesOf<Entity>(
   entity: Type<Entity>,
   isWanted: (column: ColumnMetadataArgs) => boolean = () => true,
 ): readonly (keyof Entity)[] {
-  const columns = columnsOf(entity).filter(isWanted);
+  const columns = memberColumnsOf(entity).filter(isWanted);
   return columns.map(({ propertyName }) => propertyName as keyof Entity);
 }
 
@@ -83,7 +83,7 @@ function namesOf<Entity>(
  * The columns that are members, because they have a validation rule. From the arguments of `@Column()` and its relatives,
  * because TypeORM makes the metadata of an entity only when it connects.
  */
-function columnsOf(entity: Type): readonly ColumnMetadataArgs[] {
+export function memberColumnsOf(entity: Type): readonly ColumnMetadataArgs[] {
   const members = membersOf(entity);
   return getMetadataArgsStorage().columns.filter(
     ({ target, propertyName }) =>

@@ -61,15 +61,21 @@ export class EntityColumns {
   readonly hasArrays: boolean;
   private readonly ofDto = new Map<Type, readonly EntityColumn[]>();
 
-  /** Reads the metadata that TypeORM makes when it connects. */
-  constructor(dataSource: DataSource, entity: Type<Identified>) {
+  /**
+   * Reads the metadata that TypeORM makes when it connects.
+   *
+   * @param key the property of the primary key
+   * @throws TypeError if the entity has another primary key
+   */
+  constructor(dataSource: DataSource, entity: Type, key = 'id') {
     const metadata = dataSource.getMetadata(entity);
+    requireKey(metadata, key);
     this.tableName = metadata.tableName;
     this.table = tableOf(dataSource, metadata);
     const columns = metadata.columns.filter(({ isVirtual }) => !isVirtual);
     this.all = columns.map((column) => entityColumn(dataSource, column));
     this.given = this.all.filter((_, at) => isGiven(columns[at]!));
-    this.key = this.column('id');
+    this.key = this.column(key);
     this.changeable = this.given.filter(
       (column) =>
         column !== this.key && metadata.findColumnWithPropertyName(column.property)?.isUpdate,
@@ -77,7 +83,6 @@ export class EntityColumns {
     const lengths = this.all.flatMap(({ bytes }) => bytes ?? []);
     this.bytes = lengths.length === 0 ? '0' : lengths.join(' + ');
     this.hasArrays = columns.some(({ isArray }) => isArray);
-    requireKey(metadata);
   }
 
   /** @throws TypeError if the entity has no such property */
@@ -237,8 +242,8 @@ function isGiven(column: ColumnMetadata): boolean {
   return isInsert && !(isGenerated || isCreateDate || isUpdateDate || isDeleteDate || isVersion);
 }
 
-function requireKey({ name, primaryColumns }: EntityMetadata): void {
+function requireKey({ name, primaryColumns }: EntityMetadata, property: string): void {
   const [key, ...others] = primaryColumns;
-  if (others.length === 0 && key?.propertyName === 'id' && key.type === 'bigint') return;
-  throw new TypeError(`${name} must have one primary key, "id", which is a bigint`);
+  if (others.length === 0 && key?.propertyName === property && key.type === 'bigint') return;
+  throw new TypeError(`${name} must have one primary key, "${property}", which is a bigint`);
 }

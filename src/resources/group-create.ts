@@ -11,6 +11,10 @@ import type { ConstraintErrors } from './constraints.js';
 import { CreateStatements } from './create-statements.js';
 import type { RowParameters } from './create-statements.js';
 import type { EntityColumns, Identified, IdFailure } from './entity-columns.js';
+import type { History } from './history/history.js';
+import { requireOrigin } from './history/origin.js';
+import type { Origin } from './history/origin.js';
+import { originParameters } from './history/record-statements.js';
 
 /** `unchanged`: it was stored before with the same content. */
 export type Stored = 'created' | 'unchanged';
@@ -24,6 +28,8 @@ const MAX_ROUNDS = 8;
 interface Row<Content> {
   readonly content: Content;
   readonly parameters: RowParameters;
+  /** Empty if creates are not recorded. */
+  readonly origin: RowParameters;
 }
 
 export interface GroupCreateOptions<Content> {
@@ -32,6 +38,8 @@ export interface GroupCreateOptions<Content> {
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
   readonly statements: Statements;
+  /** Of the records of creates, if these are recorded. */
+  readonly history?: History | undefined;
   readonly constraints: ConstraintErrors;
   readonly idTaken: IdFailure;
   readonly metrics: Metrics;
@@ -63,18 +71,23 @@ export class GroupCreate<Content extends Identified> {
   /**
    * Resolves when the row is committed.
    *
+   * @param origin required if creates are recorded
    * @throws PlantStoreError `idTaken` when a row with other content is committed, or as after any failure of the
    *   database. The row may have been stored then
    */
-  create(content: Content): Promise<Stored> {
+  create(content: Content, origin?: Origin): Promise<Stored> {
     this.lastCreate = performance.now();
-    return this.createOneOfMany(content);
+    return this.createOneOfMany(content, origin);
   }
 
   /** Like {@link create}, for a request with many rows, which leaves priority to requests with a single row. */
-  async createOneOfMany(content: Content): Promise<Stored> {
-    const { constraints, idTaken } = this.options;
-    const row = { content, parameters: this.parametersOf(content) };
+  async createOneOfMany(content: Content, origin?: Origin): Promise<Stored> {
+    const { constraints, idTaken, history } = this.options;
+    const row = {
+      content,
+      parameters: this.parametersOf(content),
+      origin: history?.records === undefined ? [] : originParameters(requireOrigin(origin)),
+    };
     const creation = await withConstraintErrors(constraints, () => this.batcher.add(row));
     if (creation === 'taken') throw idTaken(content.id);
     return creation;
@@ -136,7 +149,7 @@ export class GroupCreate<Content extends Identified> {
     // Sorted by id, so that concurrent transactions lock ids in the same order and cannot deadlock.
     const sorted = rows
       .toSorted((one, other) => (one.content.id < other.content.id ? -1 : 1))
-      .map(({ parameters }) => parameters);
+      .map(({ parameters, origin }) => parameters.concat(origin));
     const insert = () =>
       rows.length === 1 && !isRetry
         ? statements.run<InsertedRow>(this.statements.insertOne(sorted[0]!))
@@ -171,7 +184,8 @@ export class GroupCreate<Content extends Identified> {
   }
 
   private get statements(): CreateStatements {
-    return (this.sql ??= new CreateStatements(this.options.columns()));
+    const { columns, history } = this.options;
+    return (this.sql ??= new CreateStatements(columns(), history?.records));
   }
 }
 

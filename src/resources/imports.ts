@@ -9,6 +9,7 @@ import { lineToDto, toLine } from '../http/body/ndjson.js';
 import type { Tracer } from '../observability/tracer.js';
 import type { Identified } from './entity-columns.js';
 import type { GroupCreate, Stored } from './group-create.js';
+import type { Origin } from './history/origin.js';
 import { inOrder } from './in-order.js';
 import type { Window } from './in-order.js';
 import { retried } from './retried.js';
@@ -59,19 +60,21 @@ export class Imports<Content extends Identified> {
    * Creates a row for each line, through the same groups as single creates. Of lines with the same id, the first wins.
    * The statements do not appear in traces, because there can be thousands.
    *
+   * @param origin required if creates are recorded
    * @returns the lines of the answer, several at a time: each refused line, and at the end a summary
    * @throws PlantStoreError if the import cannot go on
    */
   async *run(
     lines: AsyncIterable<readonly Line[]>,
     clientGone: AbortSignal,
+    origin?: Origin,
   ): AsyncGenerator<string> {
     const { creates, slots, tracer } = this.options;
     const giveBack = slots.take();
     const storing: StoringById<Content> = new Map();
     const summary = { created: 0, unchanged: 0, refused: 0 };
     const store = (content: Content) =>
-      retried(clientGone, () => tracer.serving([], () => creates.createOneOfMany(content)));
+      retried(clientGone, () => tracer.serving([], () => creates.createOneOfMany(content, origin)));
     const create = (line: Line) => this.create(line, storing, store);
     try {
       for await (const results of inOrder(lines, this.window, create, clientGone)) {

@@ -1,4 +1,3 @@
-import type { Type } from '@nestjs/common';
 import type { Statement } from '../database/statements.js';
 import { preparedAs } from './create-statements.js';
 import type { EntityColumn, EntityColumns } from './entity-columns.js';
@@ -44,22 +43,24 @@ export const MAX_PAGES = 16;
 /** Most bytes of a group of pages. */
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
 
-/** The statements that read pages of an entity: a column of their own, then the columns of a DTO. */
+/** The statements that read pages of an entity: a column of their own, then columns of the entity. */
 export class PageStatements {
-  readonly columns: readonly EntityColumn[];
-
-  /** @throws TypeError if the DTO has no id */
+  /**
+   * @param columns must have the key
+   * @param name of the columns, as part of the names of prepared statements
+   * @throws TypeError
+   */
   constructor(
     private readonly table: EntityColumns,
-    private readonly dto: Type,
+    readonly columns: readonly EntityColumn[],
+    private readonly name: string,
   ) {
-    this.columns = table.of(dto);
-    if (!this.columns.includes(table.key)) {
-      throw new TypeError(`${dto.name} must have the member "id"`);
+    if (!columns.includes(table.key)) {
+      throw new TypeError(`${name} must have the member "${table.key.property}"`);
     }
   }
 
-  /** The id of a row. */
+  /** The key of a row. */
   idOf(row: readonly unknown[]): bigint {
     return BigInt(String(row[1 + this.columns.indexOf(this.table.key)]));
   }
@@ -115,7 +116,7 @@ export class PageStatements {
 
   /** The name of a prepared statement: it contains everything that the text depends on, because each name must have one text. */
   private named(kind: string): { readonly name?: string } {
-    return preparedAs(`${kind}-${this.table.tableName}-${this.dto.name}`);
+    return preparedAs(`${kind}-${this.table.tableName}-${this.name}`);
   }
 
   private matching({ start, limit, filters }: PageQuery, list: string) {

@@ -169,7 +169,8 @@ export class Pages<Query extends PageParameters> {
 
   /** Known when the database is connected. */
   private get statements(): PageStatements {
-    return (this.sql ??= new PageStatements(this.options.columns(), this.options.dto));
+    const { columns, dto } = this.options;
+    return (this.sql ??= new PageStatements(columns(), columns().of(dto), dto.name));
   }
 }
 

@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { OnModuleInit, Type } from '@nestjs/common';
+import type { OnModuleDestroy, OnModuleInit, Type } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
+import { CONFIG } from '../config/config.module.js';
+import type { Config } from '../config/config.js';
 import { ConnectionShares } from '../database/connection-shares.js';
 import type { DeclaredConstraint } from '../database/migrations/schema-check.js';
 import { Slots } from '../database/slots.js';
@@ -12,6 +14,7 @@ import { ERRORS } from '../errors/common-errors.js';
 import type { PageParameters } from '../http/answers/page.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
+import { Shutdown } from '../observability/shutdown.js';
 import { TRACER } from '../observability/tracer.js';
 import type { Tracer } from '../observability/tracer.js';
 import { Changes } from './changes.js';
@@ -22,6 +25,11 @@ import type { Identified, IdFailure } from './entity-columns.js';
 import { Exports } from './exports.js';
 import { GroupCreate } from './group-create.js';
 import { GroupLookup } from './group-lookup.js';
+import type { Change } from './history/change-of.js';
+import { Followers } from './history/followers.js';
+import { History } from './history/history.js';
+import type { HistoryOptions } from './history/history.js';
+import { Pruner } from './history/pruner.js';
 import { Imports } from './imports.js';
 import { Pages } from './pages.js';
 import type { Filters } from './pages.js';
@@ -31,6 +39,9 @@ const MAX_IMPORTS = 8;
 
 /** Most exports that are open at once. Each has up to three pages in memory: in work, in its stream and in its socket. */
 const MAX_EXPORTS = 32;
+
+/** Most clients that follow changes at once. */
+const MAX_FOLLOWERS = 2_000;
 
 /** Most long rows that are looked up at once. */
 const LONG_ROWS = 2;
@@ -49,6 +60,8 @@ export interface ResourceOptions<Dto, Query> {
   readonly notFound: IdFailure;
   /** Failures of creates and changes. */
   readonly constraints?: ConstraintErrors;
+  /** Of the records of creates and changes. */
+  readonly history?: History;
   /** Called with the newly created rows, after their commit. */
   readonly onCreated?: (created: readonly Dto[]) => void;
 }
@@ -71,11 +84,14 @@ export interface Resource<
 
 /** Makes the parts of which resources consist. */
 @Injectable()
-export class Resources implements OnModuleInit {
+export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly constraints: DeclaredConstraint[] = [];
   private readonly importSlots = new Slots(MAX_IMPORTS, ERRORS.tooManyImports);
   private readonly exportSlots = new Slots(MAX_EXPORTS, ERRORS.tooManyExports);
   private readonly checks: (() => void)[] = [];
+  private readonly histories: History[] = [];
+  private readonly pruners: Pruner[] = [];
+  private readonly followerSlots = new Slots(MAX_FOLLOWERS, ERRORS.tooManyFollowers);
   private readonly longSlots = new Slots(LONG_ROWS, ERRORS.tooManyAnswers);
 
   constructor(
@@ -86,17 +102,88 @@ export class Resources implements OnModuleInit {
     private readonly metrics: Metrics,
     @Inject(TRACER) private readonly tracer: Tracer,
     @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly shutdown: Shutdown,
   ) {}
 
-  /** @throws TypeError if a DTO does not fit the columns of its entity */
-  onModuleInit(): void {
+  /**
+   * @throws TypeError if a DTO does not fit the columns of its entity
+   * @throws StartupError if changes must be recorded, and the database cannot
+   */
+  async onModuleInit(): Promise<void> {
     // Tests of the parts above may have no database.
-    if (this.dataSource.isInitialized) for (const check of this.checks) check();
+    if (!this.dataSource.isInitialized) return;
+    for (const check of this.checks) check();
+    for (const history of this.histories) await history.begin();
+    for (const history of this.histories) this.prune(history);
+  }
+
+  private prune(history: History): void {
+    if (history.records === undefined) return;
+    const { statements, logger, metrics, config } = this;
+    const pruner = new Pruner({
+      table: history.table,
+      retention: config.changes.retention,
+      statements,
+      logger,
+      onPruned: (records) => metrics.recordPruned(history.table, records),
+    });
+    this.pruners.push(pruner);
+    pruner.start();
+  }
+
+  onModuleDestroy(): void {
+    for (const pruner of this.pruners) pruner.close();
   }
 
   /** The names in `constraints` of all resources, which the start looks for in the database. */
   get declaredConstraints(): readonly DeclaredConstraint[] {
     return this.constraints;
+  }
+
+  /**
+   * The history of a resource, for {@link ResourceOptions.history}. To be called in the constructor of its service.
+   *
+   * @param record an entity that extends {@link ChangeOf} of the entity
+   */
+  historyOf<Entity extends Identified>(
+    entity: Type<Entity>,
+    record: Type<Change>,
+    { member, dto }: Pick<HistoryOptions, 'member' | 'dto'>,
+  ): History {
+    const { dataSource, statements, shares, logger } = this;
+    let known: { readonly columns: EntityColumns; readonly changes: EntityColumns } | undefined;
+    const tables = () =>
+      (known ??= {
+        columns: new EntityColumns(dataSource, entity),
+        changes: new EntityColumns(dataSource, record, 'position'),
+      });
+    const history = new History({
+      member,
+      dto,
+      columns: () => tables().columns,
+      changes: () => tables().changes,
+      statements,
+      slots: shares.lists,
+      isWanted: this.config.changes.enabled,
+      logger,
+    });
+    this.histories.push(history);
+    return history;
+  }
+
+  /** The clients that follow a history. To be called in the constructor of a service. */
+  followersOf(resource: string, history: History): Followers {
+    const { shares, metrics, logger, shutdown } = this;
+    const followers = new Followers({
+      history,
+      slots: this.followerSlots,
+      reads: shares.exports,
+      shutdown: shutdown.signal,
+      logger,
+    });
+    metrics.observeFollowers(resource, () => followers.use);
+    return followers;
   }
 
   /** To be called in the constructor of the service of the resource. */
@@ -110,6 +197,7 @@ export class Resources implements OnModuleInit {
       idTaken,
       notFound,
       constraints = {},
+      history,
       onCreated = () => {},
     }: ResourceOptions<Content<Entity> & Identified, Query>,
   ): Resource<Entity, Content<Entity> & Identified, Query> {
@@ -120,7 +208,8 @@ export class Resources implements OnModuleInit {
       ...Object.keys(constraints).map((key) => ({ entity: entity.name, name: key })),
     );
     this.checks.push(() => requireSameOptions(columns(), dto));
-    const base = { columns, constraints, statements, shares, metrics, tracer, dataSource };
+    const parts = { columns, constraints, statements, shares, metrics, tracer, dataSource };
+    const base = { ...parts, history };
     const creates = new GroupCreate({ ...base, resource: name, idTaken, onCreated });
     const pages = new Pages<Query>({ ...base, dto, filters });
     return {

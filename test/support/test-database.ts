@@ -3,9 +3,9 @@ import { Client } from 'pg';
 import { inject } from 'vitest';
 
 /** A table that another one refers to can only be emptied together with it. */
-const EMPTY = `DO $$ BEGIN
+const EMPTY = String.raw`DO $$ BEGIN
   EXECUTE (SELECT 'TRUNCATE ' || string_agg(format('%I', tablename), ', ') FROM pg_tables
-    WHERE schemaname = 'public' AND tablename <> 'plant_store_migrations');
+    WHERE schemaname = 'public' AND tablename <> 'plant_store_migrations' AND tablename NOT LIKE '%\_state');
 END $$`;
 
 /** A database of its own on the shared server. */

@@ -14,6 +14,8 @@ export const ERRORS = {
   parameterNotValid: 40004,
   /** the search takes too long */
   searchTooSlow: 40005,
+  /** there is no such position among the changes */
+  positionUnknown: 40006,
   /** the id belongs to a plant with other content */
   idTaken: 40009,
   /** the request needs a bearer token in its Authorization header */
@@ -32,6 +34,8 @@ export const ERRORS = {
   methodNotAllowed: 40500,
   /** the request timed out before it was complete */
   requestTimeout: 40800,
+  /** changes after the position are no longer kept */
+  changesPruned: 41000,
   /** a precondition of the request does not hold */
   preconditionFailed: 41200,
   /** the body is too large */
@@ -50,6 +54,8 @@ export const ERRORS = {
   tooManyImports: 42903,
   /** too many requests of this connection are not answered yet */
   tooManyUnanswered: 42904,
+  /** too many clients follow the changes */
+  tooManyFollowers: 42905,
   /** the request header fields are too large */
   headersTooLarge: 43100,
   /** the service failed to handle the request */

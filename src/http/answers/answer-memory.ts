@@ -11,6 +11,8 @@ const FREE = 64 * 1024;
 /** How long a client has to read a large answer while there is no room for others, in milliseconds. */
 const PATIENCE = 10_000;
 
+const NOTHING = (): void => {};
+
 interface Held {
   readonly bytes: number;
   readonly since: number;
@@ -26,10 +28,11 @@ export class AnswerMemory {
    * Counts an answer until its response closes. If there is no room, clients that have not read their answers in time
    * lose their connections.
    *
+   * @returns ends the count earlier
    * @throws PlantStoreError `too-many-answers`
    */
-  hold(response: ServerResponse, bytes: number): void {
-    if (bytes <= FREE) return;
+  hold(response: ServerResponse, bytes: number): () => void {
+    if (bytes <= FREE) return NOTHING;
     const now = performance.now();
     for (const [slow, { since }] of this.held) {
       if (this.hasRoom(bytes) || now - since < PATIENCE) break;
@@ -39,7 +42,12 @@ export class AnswerMemory {
     if (!this.hasRoom(bytes)) throw new PlantStoreError(ERRORS.tooManyAnswers);
     this.held.set(response, { bytes, since: now });
     this.bytes += bytes;
-    response.once('close', () => this.free(response));
+    const release = (): void => {
+      response.off('close', release);
+      this.free(response);
+    };
+    response.once('close', release);
+    return release;
   }
 
   /** An answer has room if there is no other, however large it is. */

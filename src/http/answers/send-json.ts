@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { AnswerMemory } from './answer-memory.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
 
-/** Of the process. */
-const memory = new AnswerMemory();
+/** Of all answers of the process. */
+export const answerMemory = new AnswerMemory();
 
 /** Answers with JSON, with all digits of each `bigint`. */
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
@@ -21,7 +21,7 @@ export function sendJsonText(
   fields: readonly string[] = [],
 ): void {
   const length = Buffer.byteLength(text);
-  memory.hold(response, length);
+  answerMemory.hold(response, length);
   response.writeHead(status, [
     'Content-Type',
     'application/json',

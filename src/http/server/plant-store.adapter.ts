@@ -9,6 +9,7 @@ import { HttpServer } from './http-server.js';
 import type { HttpLimits } from './limits.js';
 import { LinesFile } from '../body/ndjson.js';
 import { parseQuery } from './parse-query.js';
+import { EventStream } from '../answers/event-stream.js';
 import { Page } from '../answers/page.js';
 import { Representation } from '../answers/representation.js';
 import { sendJson } from '../answers/send-json.js';
@@ -37,6 +38,10 @@ export class PlantStoreAdapter extends ExpressAdapter {
   /** Sends what a handler returned: objects as exact JSON, everything else as Nest does. */
   override reply(response: Response, body: unknown, status = response.statusCode): void {
     if (body instanceof Page || body instanceof Representation) return body.send(response, status);
+    if (body instanceof EventStream) {
+      void body.send(response, status);
+      return;
+    }
     if (body instanceof StreamableFile) {
       response.endsInError = body instanceof LinesFile && body.endsInError;
       // Nest would answer `Bad Request` in plain text. The filter sends an Error, or cuts a started answer short.

@@ -1,0 +1,66 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { ERRORS } from '../errors/common-errors.js';
+import type { Principal, Scope } from './principal.js';
+import { hasScope } from './principal.js';
+import { RefusedError } from './refusal.js';
+import { TOKEN_VERIFIERS } from './token-verifier.js';
+import type { TokenVerifier } from './token-verifier.js';
+
+/** Finds out who sends a request. */
+@Injectable()
+export class Authenticator {
+  constructor(@Inject(TOKEN_VERIFIERS) private readonly verifiers: readonly TokenVerifier[]) {}
+
+  /**
+   * Synchronous for tokens whose verifiers need not wait.
+   *
+   * @throws RefusedError
+   */
+  authenticate(request: Request): Principal | Promise<Principal> {
+    return this.verify(readBearerToken(request));
+  }
+
+  /** Whether the token of a request, whose answer lasts long, still has a scope. During an outage, it has. */
+  async isStillPermitted(request: Request, scope: Scope): Promise<boolean> {
+    try {
+      return hasScope(await this.authenticate(request), scope);
+    } catch (failure) {
+      return !(failure instanceof RefusedError);
+    }
+  }
+
+  /** Asks the verifiers in turn. */
+  private verify(
+    token: string,
+    [verifier, ...others]: readonly TokenVerifier[] = this.verifiers,
+  ): Principal | Promise<Principal> {
+    if (verifier === undefined) throw new RefusedError('unknown-token');
+    const principal = verifier.verify(token);
+    return principal instanceof Promise
+      ? principal.then((verified) => verified ?? this.verify(token, others))
+      : (principal ?? this.verify(token, others));
+  }
+}
+
+/**
+ * The bearer token of a request, from the Authorization header only (RFC 6750, section 2.1). Its syntax is not checked,
+ * because no verifier accepts a malformed token.
+ *
+ * @throws RefusedError without the header, for another scheme, for more than one header, and without a token
+ */
+function readBearerToken(request: Request): string {
+  const [credentials = '', ...others] = request.headersDistinct['authorization'] ?? [];
+  if (others.length > 0) {
+    throw new RefusedError(
+      'several-headers',
+      ERRORS.tokenNotValid,
+      'the request must have only one Authorization header',
+    );
+  }
+  const [, scheme = '', token = ''] = /^(\S*) *(.*)$/.exec(credentials) ?? [];
+  if (scheme.toLowerCase() !== 'bearer')
+    throw new RefusedError('no-credentials', ERRORS.noCredentials);
+  if (token === '') throw new RefusedError('malformed');
+  return token;
+}

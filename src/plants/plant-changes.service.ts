@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { Authenticator } from '../auth/authenticator.js';
+import { EventStream } from '../http/answers/event-stream.js';
+import type { Page } from '../http/answers/page.js';
+import type { Followers } from '../resources/history/followers.js';
+import { lastEventId } from '../resources/history/position.js';
+import { Resources } from '../resources/resources.js';
+import type { LatestPositionDto } from './dto/plant-change.dto.js';
+import type { ListPlantChangesDto } from './dto/list-plant-changes.dto.js';
+import { PlantsService } from './plants.service.js';
+
+@Injectable()
+export class PlantChangesService {
+  private readonly followers: Followers;
+
+  constructor(
+    resources: Resources,
+    private readonly plants: PlantsService,
+    private readonly authenticator: Authenticator,
+  ) {
+    this.followers = resources.followersOf('plants', plants.history);
+  }
+
+  /** @throws PlantStoreError `changes-pruned`, `position-unknown`, `too-many-lists` */
+  list(query: ListPlantChangesDto): Promise<Page<ListPlantChangesDto>> {
+    return this.plants.history.list(query, query.plant);
+  }
+
+  async latest(): Promise<LatestPositionDto> {
+    const { horizon } = await this.plants.history.startOf(undefined);
+    return { position: horizon };
+  }
+
+  /**
+   * Sends changes until the client leaves, its token is no longer valid, or the service shuts down.
+   *
+   * @throws PlantStoreError `changes-pruned`, `position-unknown`, `too-many-followers`
+   */
+  async follow(
+    { after, plant }: ListPlantChangesDto,
+    request: Request,
+    clientGone: AbortSignal,
+  ): Promise<EventStream> {
+    const events = await this.followers.follow({
+      after: lastEventId(request.headers) ?? after,
+      id: plant,
+      signal: clientGone,
+      isPermitted: () => this.authenticator.isStillPermitted(request, 'changes:read'),
+    });
+    return new EventStream(events);
+  }
+}

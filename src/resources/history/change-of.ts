@@ -1,0 +1,61 @@
+import type { Type } from '@nestjs/common';
+import { Column, getMetadataArgsStorage, PrimaryGeneratedColumn } from 'typeorm';
+import type { ColumnOptions } from 'typeorm';
+import { memberColumnsOf } from '../dto-of.js';
+import type { Identified } from '../entity-columns.js';
+import { TIMESTAMP_COLUMN } from '../timestamp.js';
+
+export type ChangeKind = 'created' | 'replaced' | 'removed';
+
+/** A record of a change. */
+export interface Change {
+  /** Greater than the positions of all records that a reader can have seen before. */
+  readonly position: bigint;
+  /** When the transaction began. */
+  readonly time: Date;
+  readonly kind: ChangeKind;
+  /** Kind and id of the principal, separated by a colon. */
+  readonly principal: string;
+  readonly requestId: string;
+  /** The id of what has changed. */
+  readonly id: bigint;
+}
+
+/**
+ * A class with the columns of a record, and with those of an entity that are members: `class PlantChange extends
+ * ChangeOf(Plant) {}`. They have the content after the change, and are null after a removal.
+ *
+ * @throws TypeError if a column of the entity has the name of a column of the record
+ */
+export function ChangeOf<Entity extends Identified>(entity: Type<Entity>): Type<Change> {
+  abstract class ChangeColumns {
+    @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
+    readonly position!: bigint;
+
+    @Column({ ...TIMESTAMP_COLUMN, default: () => 'now()' })
+    readonly time!: Date;
+
+    @Column('text')
+    readonly kind!: ChangeKind;
+
+    @Column('text')
+    readonly principal!: string;
+
+    @Column('text', { name: 'request_id' })
+    readonly requestId!: string;
+  }
+  const own = new Set(
+    getMetadataArgsStorage()
+      .filterColumns(ChangeColumns)
+      .map(({ options, propertyName }) => options.name ?? propertyName),
+  );
+  for (const { propertyName, options } of memberColumnsOf(entity)) {
+    const { primary = false, type, name, array, length, precision, scale, transformer } = options;
+    if (own.has(name ?? propertyName)) {
+      throw new TypeError(`${entity.name}.${propertyName} has the name of a column of a record`);
+    }
+    const copied = { type, name, array, length, precision, scale, transformer } as ColumnOptions;
+    Column({ ...copied, nullable: !primary })(ChangeColumns.prototype, propertyName);
+  }
+  return ChangeColumns as unknown as Type<Change>;
+}

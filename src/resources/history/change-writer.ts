@@ -1,0 +1,63 @@
+import type { Type } from '@nestjs/common';
+import { rowToJson } from '../entity-columns.js';
+import type { EntityColumn, EntityColumns } from '../entity-columns.js';
+
+/** A change as JSON. */
+export interface WrittenChange {
+  readonly position: bigint;
+  /** Of what has changed. */
+  readonly id: bigint;
+  /** When the transaction began, as of `Date.now()`. */
+  readonly time: number;
+  readonly json: string;
+}
+
+const OWN = ['position', 'time', 'kind', 'principal', 'requestId'] as const;
+
+/** Writes rows of records as JSON. */
+export class ChangeWriter {
+  private readonly content: readonly EntityColumn[];
+  private readonly own: Readonly<Record<(typeof OWN)[number], number>>;
+  private readonly id: number;
+
+  /** The columns that a row must have, after its first value. */
+  static columns(
+    changes: EntityColumns,
+    { dto, columns }: { readonly dto: Type; readonly columns: () => EntityColumns },
+  ): readonly EntityColumn[] {
+    const content = columns()
+      .of(dto)
+      .map(({ property }) => changes.column(property));
+    return [...content, ...OWN.map((property) => changes.column(property))];
+  }
+
+  /** @param member the name of the content, such as `plant` */
+  constructor(
+    private readonly member: string,
+    columns: readonly EntityColumn[],
+  ) {
+    const at = (name: string) => 1 + columns.findIndex(({ property }) => property === name);
+    this.content = columns.slice(0, -OWN.length);
+    this.own = {
+      position: at('position'),
+      time: at('time'),
+      kind: at('kind'),
+      principal: at('principal'),
+      requestId: at('requestId'),
+    };
+    this.id = at('id');
+  }
+
+  write(row: readonly unknown[]): WrittenChange {
+    const { own } = this;
+    const position = String(row[own.position]);
+    const id = String(row[this.id]);
+    const kind = String(row[own.kind]);
+    const content = kind === 'removed' ? '' : `,"${this.member}":${rowToJson(this.content, row)}`;
+    const [, principalKind, principalId] = /^([^:]*):(.*)$/s.exec(String(row[own.principal])) ?? [];
+    const principal = JSON.stringify({ kind: principalKind, id: principalId });
+    const time = row[own.time] as Date;
+    const json = `{"position":${position},"time":"${time.toISOString()}","kind":"${kind}","id":${id}${content},"principal":${principal},"requestId":${JSON.stringify(row[own.requestId])}}`;
+    return { position: BigInt(position), id: BigInt(id), time: time.getTime(), json };
+  }
+}

@@ -1,0 +1,141 @@
+import type { Logger } from 'pino';
+import type { Slots } from '../../database/slots.js';
+import type { FollowerUse } from '../../observability/metrics.js';
+import type { WrittenChange } from './change-writer.js';
+import type { History } from './history.js';
+import { Tail } from './tail.js';
+import type { NextChanges } from './tail.js';
+
+/** Between two signs of life to a follower, in milliseconds. Proxies close connections after 60 s without traffic. */
+const HEARTBEAT = 15_000;
+
+/** Between two looks whether a follower may still read, in milliseconds. */
+const CHECK = 5_000;
+
+/** What a follower that is behind the tail reads at once. */
+const CATCH_UP = { limit: 64, maxBytes: 16 * 1024 } as const;
+
+export interface FollowersOptions {
+  readonly history: History;
+  /** How many clients follow at once. */
+  readonly slots: Slots;
+  /** How many of those that are behind read at once. */
+  readonly reads: Slots;
+  /** Ends all. */
+  readonly shutdown: AbortSignal;
+  readonly logger: Logger;
+}
+
+export interface Following {
+  /** The last position that the client knows; `undefined`: it begins with the oldest record. */
+  readonly after: bigint | undefined;
+  /** Only changes of this id. */
+  readonly id?: bigint | undefined;
+  /** Aborts when nobody needs more. */
+  readonly signal: AbortSignal;
+  /** Whether the client may still read. Its token can expire, or be revoked, meanwhile. */
+  readonly isPermitted: () => boolean | Promise<boolean>;
+}
+
+/** The clients that follow a history. */
+export class Followers {
+  private readonly tail: Tail;
+  private count = 0;
+
+  constructor(private readonly options: FollowersOptions) {
+    this.tail = new Tail(options.history, options.logger);
+  }
+
+  get use(): FollowerUse {
+    return { followers: this.count, lag: this.tail.lag };
+  }
+
+  /**
+   * Returns changes as server-sent events, with their positions as ids, until the signal aborts.
+   *
+   * @throws PlantStoreError like `History.startOf`, and `too-many-followers`
+   */
+  async follow(following: Following): Promise<AsyncGenerator<string>> {
+    const { history } = this.options;
+    const { after, horizon } = await history.startOf(following.after);
+    return this.events(after, horizon, following, this.options.slots.take());
+  }
+
+  private async *events(
+    start: bigint,
+    horizon: bigint,
+    { id, signal: clientGone, isPermitted }: Following,
+    giveBack: () => void,
+  ): AsyncGenerator<string> {
+    const end = new AbortController();
+    const { signal } = end;
+    const abort = (): void => end.abort();
+    const reasons = [clientGone, this.options.shutdown];
+    for (const reason of reasons) {
+      if (reason.aborted) abort();
+      reason.addEventListener('abort', abort);
+    }
+    const leave = this.tail.attend(horizon);
+    this.count += 1;
+    let position = start;
+    let told = start;
+    let toldAt = performance.now();
+    let checkedAt = toldAt;
+    try {
+      // The first bytes tell the client that it follows.
+      yield ': following\n\n';
+      while (!signal.aborted) {
+        const { changes, position: next } = await this.changesAfter(position, id);
+        const wanted = id === undefined ? changes : changes.filter((change) => change.id === id);
+        if (wanted.length > 0) {
+          yield wanted.map(toEvent).join('');
+          told = next;
+          toldAt = performance.now();
+        }
+        position = next;
+        if (performance.now() - checkedAt >= CHECK) {
+          if (!(await isPermitted())) return;
+          checkedAt = performance.now();
+        }
+        if (performance.now() - toldAt >= HEARTBEAT) {
+          // With an id, a client whose filter selects little comes back where it is.
+          yield position > told ? `id: ${position}\n\n` : ':\n\n';
+          told = position;
+          toldAt = performance.now();
+        }
+        if (this.tail.position <= position) await this.pause(position, signal);
+      }
+    } finally {
+      for (const reason of reasons) reason.removeEventListener('abort', abort);
+      this.count -= 1;
+      leave();
+      giveBack();
+    }
+  }
+
+  private async changesAfter(position: bigint, id: bigint | undefined): Promise<NextChanges> {
+    const recent = this.tail.after(position);
+    if (recent !== undefined) return recent;
+    const { history, reads } = this.options;
+    const until = this.tail.position;
+    const { changes, isWhole } = await reads.run(() =>
+      history.read({ after: position, until, id, ...CATCH_UP }),
+    );
+    return { changes, position: isWhole ? until : changes.at(-1)!.position };
+  }
+
+  /** Waits for changes, but not longer than until the next check. */
+  private async pause(position: bigint, signal: AbortSignal): Promise<void> {
+    const end = new AbortController();
+    const abort = (): void => end.abort();
+    const timer = setTimeout(abort, CHECK);
+    signal.addEventListener('abort', abort);
+    await this.tail.next(position, end.signal);
+    signal.removeEventListener('abort', abort);
+    clearTimeout(timer);
+  }
+}
+
+function toEvent({ position, json }: WrittenChange): string {
+  return `id: ${position}\ndata: ${json}\n\n`;
+}

@@ -1,0 +1,158 @@
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { QueryRunner } from 'typeorm';
+
+/** How far positions jump when the server is another one than before: more than it can have lost. */
+const JUMP = 2n ** 32n;
+
+/** The functions of a history, as signatures for `Feature.functions`. */
+export function historyFunctions(table: string): readonly string[] {
+  return [
+    `begin_${table}()`,
+    `${table}_horizon()`,
+    `${table}_pruned_to()`,
+    `prune_${table}(timestamptz, integer)`,
+  ];
+}
+
+/**
+ * What a history needs besides its table, to be called in the migration that creates the table
+ * (docs/decisions/order-of-changes.md): a table with one row, and functions that run with the rights of its owner. So a role
+ * that may only add records, and read them, can use these.
+ */
+export async function createHistory(queryRunner: QueryRunner, table: string): Promise<void> {
+  const [{ schema } = { schema: '' }] = (await queryRunner.query(
+    'SELECT quote_ident(current_schema()) AS schema',
+  )) as readonly { readonly schema: string }[];
+  const named = (name: string) => `${schema}.${escapeIdentifier(name)}`;
+  const state = named(`${table}_state`);
+  const changes = named(table);
+  const sequence = named(`${table}_position_seq`);
+  const resume = named(`resume_${table}`);
+  // With a fixed search path, a caller cannot put other objects in the place of these (PostgreSQL manual, CREATE FUNCTION,
+  // "Writing SECURITY DEFINER Functions Safely").
+  const create = async (signature: string, returns: string, body: string) => {
+    await queryRunner.query(
+      `CREATE OR REPLACE FUNCTION ${signature} RETURNS ${returns} LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$ ${body} $$`,
+    );
+    await queryRunner.query(`REVOKE ALL ON FUNCTION ${signature} FROM PUBLIC`);
+  };
+  const newest = `(SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM ${sequence})`;
+  const lockClass = `${escapeLiteral(changes)}::regclass::oid`;
+
+  await queryRunner.query(
+    `CREATE TABLE ${state} (
+       "only" boolean PRIMARY KEY DEFAULT true CHECK ("only"),
+       "pruned_to" bigint NOT NULL DEFAULT 0,
+       "server" text,
+       "started_at" timestamptz
+     )`,
+  );
+  await queryRunner.query(`INSERT INTO ${state} DEFAULT VALUES`);
+
+  // A server that takes over, or a restored one, may have lost records that a reader has seen. Their positions must not be
+  // given to others. The start of the server is compared because it costs nothing. A new timeline is one of a promotion or
+  // of a recovery (manual, chapter 25.3.6).
+  await create(
+    `${resume}()`,
+    'void',
+    `DECLARE
+       known ${state}%ROWTYPE;
+       present text;
+     BEGIN
+       IF (SELECT started_at IS NOT DISTINCT FROM pg_postmaster_start_time() FROM ${state}) THEN RETURN; END IF;
+       SELECT * INTO known FROM ${state} FOR UPDATE;
+       IF known.started_at IS NOT DISTINCT FROM pg_postmaster_start_time() THEN RETURN; END IF;
+       BEGIN
+         SELECT system_identifier || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
+           INTO present FROM pg_control_system();
+       EXCEPTION WHEN OTHERS THEN
+         present := pg_postmaster_start_time()::text;
+       END;
+       IF known.server <> present THEN
+         PERFORM setval(${escapeLiteral(sequence)}, ${newest} + ${JUMP});
+       END IF;
+       UPDATE ${state} SET server = present, started_at = pg_postmaster_start_time();
+     END`,
+  );
+
+  // The lock tells readers, until the end of the transaction, that records with greater positions than this may come.
+  // The two keys of such a lock have 32 bits each.
+  await create(
+    `${named(`begin_${table}`)}()`,
+    'bigint',
+    `DECLARE
+       bound bigint;
+     BEGIN
+       PERFORM ${resume}();
+       bound := ${newest};
+       PERFORM pg_advisory_xact_lock_shared(${lockClass}::integer, bound::bit(32)::integer);
+       RETURN bound;
+     END`,
+  );
+
+  // In this order: whoever takes the lock later than it is looked for gets greater positions than the newest of before. And
+  // whoever has released it by then is committed, and seen by the next statement.
+  await create(
+    `${named(`${table}_horizon`)}(OUT horizon bigint, OUT newest bigint, OUT pruned_to bigint)`,
+    'record',
+    `DECLARE
+       bounds bigint[];
+       latest bigint;
+     BEGIN
+       PERFORM ${resume}();
+       newest := ${newest};
+       bounds := ARRAY (
+         SELECT objid::bigint FROM pg_locks
+         WHERE locktype = 'advisory' AND objsubid = 2 AND classid = ${lockClass} AND granted
+           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+       );
+       latest := ${newest};
+       horizon := least(
+         newest,
+         (SELECT min(latest - ((latest - bound) & 4294967295)) FROM unnest(bounds) AS bound)
+       );
+       SELECT state.pruned_to INTO pruned_to FROM ${state} AS state;
+     END`,
+  );
+
+  // A stable function sees the snapshot of the statement that calls it.
+  await create(
+    `${named(`${table}_pruned_to`)}()`,
+    'bigint STABLE',
+    `BEGIN RETURN (SELECT pruned_to FROM ${state}); END`,
+  );
+
+  // Only from the beginning, so that a reader is either told of a gap or has none.
+  await create(
+    `${named(`prune_${table}`)}(before timestamptz, most integer)`,
+    'integer',
+    `DECLARE
+       last bigint;
+       pruned integer;
+     BEGIN
+       IF NOT pg_try_advisory_xact_lock(${lockClass}::bigint << 32) THEN RETURN 0; END IF;
+       SELECT max(position) FILTER (WHERE is_old) INTO last FROM (
+         SELECT position, bool_and(time < before) OVER (ORDER BY position) AS is_old
+         FROM (SELECT position, time FROM ${changes} ORDER BY position LIMIT most) AS oldest
+       ) AS oldest;
+       IF last IS NULL THEN RETURN 0; END IF;
+       DELETE FROM ${changes} WHERE position <= last;
+       GET DIAGNOSTICS pruned = ROW_COUNT;
+       UPDATE ${state} SET pruned_to = last;
+       RETURN pruned;
+     END`,
+  );
+}
+
+export async function dropHistory(queryRunner: QueryRunner, table: string): Promise<void> {
+  for (const name of [
+    `prune_${table}`,
+    `${table}_pruned_to`,
+    `${table}_horizon`,
+    `begin_${table}`,
+    `resume_${table}`,
+  ]) {
+    await queryRunner.query(`DROP FUNCTION IF EXISTS ${escapeIdentifier(name)}`);
+  }
+  await queryRunner.query(`DROP TABLE ${escapeIdentifier(`${table}_state`)}`);
+}

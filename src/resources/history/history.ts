@@ -1,0 +1,239 @@
+import type { Type } from '@nestjs/common';
+import { DatabaseError, escapeIdentifier } from 'pg';
+import type { Logger } from 'pino';
+import type { Slots } from '../../database/slots.js';
+import type { Statements } from '../../database/statements.js';
+import { ERRORS } from '../../errors/common-errors.js';
+import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { StartupError } from '../../errors/startup.error.js';
+import { Page } from '../../http/answers/page.js';
+import type { PageParameters } from '../../http/answers/page.js';
+import type { EntityColumns } from '../entity-columns.js';
+import { MAX_INT64 } from '../int64.js';
+import { PageStatements } from '../page-statement.js';
+import type { Filter, UsedFilter } from '../page-statement.js';
+import { ChangeWriter } from './change-writer.js';
+import type { WrittenChange } from './change-writer.js';
+import { RecordStatements } from './record-statements.js';
+
+/** Most bytes of a page, unless its first item has more. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+
+export interface HistoryOptions {
+  /** The name of the content in a change, such as `plant`. */
+  readonly member: string;
+  /** The class of the content. */
+  readonly dto: Type;
+  /** Of what changes. Known when the database is connected. */
+  readonly columns: () => EntityColumns;
+  /** Of the records. */
+  readonly changes: () => EntityColumns;
+  readonly statements: Statements;
+  readonly slots: Slots;
+  /** `undefined`: if the database can. */
+  readonly isWanted: boolean | undefined;
+  readonly logger: Logger;
+}
+
+/** Where a reader can be. */
+export interface Horizon {
+  /** No record with this position or a lower one will come. */
+  readonly horizon: bigint;
+  /** The newest position that was given to a record, which may not be committed yet. */
+  readonly newest: bigint;
+  /** Records up to this position were removed because of their age. */
+  readonly prunedTo: bigint;
+}
+
+export interface ChangeQuery {
+  /** The last position that the reader knows. */
+  readonly after: bigint;
+  /** The last position that it may read: a {@link Horizon}. */
+  readonly until: bigint;
+  /** Only changes of this id. */
+  readonly id?: bigint | undefined;
+  readonly limit: number;
+  readonly maxBytes: number;
+}
+
+export interface FoundChanges {
+  readonly changes: readonly WrittenChange[];
+  /** Whether these are all until the end of the query. */
+  readonly isWhole: boolean;
+}
+
+/** The records of the changes of an entity, in an order that no reader misses one (docs/decisions/order-of-changes.md). */
+export class History {
+  private known: RecordStatements | undefined;
+  private sql: PageStatements | undefined;
+  private writer: ChangeWriter | undefined;
+
+  constructor(private readonly options: HistoryOptions) {}
+
+  /** The name of the table of the records. */
+  get table(): string {
+    return this.options.changes().tableName;
+  }
+
+  /** How changes are recorded; `undefined`: they are not. */
+  get records(): RecordStatements | undefined {
+    return this.known;
+  }
+
+  /**
+   * Finds out whether changes can be recorded. To be called once, before the first change.
+   *
+   * @throws StartupError if they must be recorded, and the database cannot
+   */
+  async begin(): Promise<void> {
+    const { columns, changes, isWanted, logger } = this.options;
+    if (isWanted === false) return;
+    const reason = await this.obstacle();
+    if (reason === undefined) {
+      this.known = new RecordStatements(columns(), changes());
+      return;
+    }
+    if (isWanted === true) throw new StartupError(`CHANGES_ENABLED must not be true: ${reason}`);
+    logger.warn({ reason }, `changes of ${columns().tableName} are not recorded`);
+  }
+
+  /**
+   * Reads a page.
+   *
+   * @param id only changes of this id
+   * @throws PlantStoreError `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`,
+   *   `too-many-lists`
+   */
+  async list<Query extends PageParameters>(query: Query, id?: bigint): Promise<Page<Query>> {
+    const { limit } = query;
+    return this.options.slots.run(async () => {
+      const { after, horizon } = await this.startOf(query.after);
+      if (after >= horizon) return new Page([], undefined, query);
+      const found = await this.read({ after, until: horizon, id, limit, maxBytes: MAX_PAGE_BYTES });
+      const next = found.isWhole ? undefined : found.changes.at(-1)?.position;
+      return new Page(
+        found.changes.map(({ json }) => json),
+        next,
+        query,
+      );
+    });
+  }
+
+  /**
+   * Where a reader starts, and how far it can read.
+   *
+   * @param after `undefined`: at the oldest record that is left
+   * @throws PlantStoreError `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`
+   */
+  async startOf(after: bigint | undefined): Promise<Horizon & { readonly after: bigint }> {
+    if (this.records === undefined) throw new PlantStoreError(ERRORS.noSuchPath);
+    const state = await this.horizon();
+    if (after === undefined) return { ...state, after: state.prunedTo };
+    if (after < state.prunedTo) throw pruned(state);
+    if (after > state.newest) {
+      throw new PlantStoreError(
+        ERRORS.positionUnknown,
+        `there is no position ${after}: the newest is ${state.newest}`,
+      );
+    }
+    return { ...state, after };
+  }
+
+  /** @throws PlantStoreError as after any failure of the database */
+  async horizon(): Promise<Horizon> {
+    const { statements, changes } = this.options;
+    const name = escapeIdentifier(`${changes().tableName}_horizon`);
+    const [row] = await statements.rows<[string, string, string]>({
+      name: `horizon-${changes().tableName}`,
+      text: `SELECT horizon, newest, pruned_to FROM ${name}()`,
+      values: [],
+    });
+    const [horizon, newest, prunedTo] = row!.map(BigInt) as [bigint, bigint, bigint];
+    return { horizon, newest, prunedTo };
+  }
+
+  /**
+   * Reads records in the order of their positions.
+   *
+   * @throws PlantStoreError `changes-pruned` if records were pruned that the reader does not know
+   */
+  async read(query: ChangeQuery): Promise<FoundChanges> {
+    const { limit, maxBytes, after, until, id } = query;
+    const { statements } = this.options;
+    const filters: UsedFilter[] = [[this.reach(after), until]];
+    if (id !== undefined) filters.push([this.ofId(), id]);
+    const page = { start: after === MAX_INT64 ? after : after + 1n, limit, filters, maxBytes };
+    let rows = await statements.rows(this.statements.short(page));
+    let isWhole = rows.length <= limit;
+    if (rows.some(([isLong]) => isLong)) {
+      rows = await statements.rows(this.statements.bounded(page));
+      isWhole = rows.length === Number(rows[0]?.[0] ?? 0);
+    }
+    // The statement finds nothing after a position that was pruned meanwhile.
+    if (rows.length === 0) {
+      const state = await this.horizon();
+      if (after < state.prunedTo) throw pruned(state);
+    }
+    this.writer ??= new ChangeWriter(this.options.member, this.statements.columns);
+    return { changes: rows.slice(0, limit).map((row) => this.writer!.write(row)), isWhole };
+  }
+
+  /** The condition that a record is within the reach of a reader, in the snapshot in which it is read. */
+  private reach(after: bigint): Filter<unknown> {
+    const { tableName, key } = this.options.changes();
+    const prunedTo = escapeIdentifier(`${tableName}_pruned_to`);
+    return {
+      where: (until, parameter) =>
+        `${key.name} <= ${parameter(String(until))} AND ${parameter(String(after))} >= (SELECT ${prunedTo}())`,
+    };
+  }
+
+  private ofId(): Filter<unknown> {
+    const changes = this.options.changes();
+    const [id, position] = [changes.column('id').name, changes.key.name];
+    return {
+      where: (value, parameter, start) =>
+        `${id} = ${parameter(String(value))} AND ${position} >= ${parameter(start)}`,
+      order: `${id}, ${position}`,
+    };
+  }
+
+  /** Why changes cannot be recorded. */
+  private async obstacle(): Promise<string | undefined> {
+    const { statements, changes } = this.options;
+    if (statements.isDistributed) {
+      return 'the database is distributed with Citus, where changes of several shards have no order';
+    }
+    const begin = escapeIdentifier(`begin_${changes().tableName}`);
+    try {
+      const [[hasLock] = []] = await statements.rows<[boolean]>({
+        text: `SELECT EXISTS (
+            SELECT FROM pg_locks
+            WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND objsubid = 2
+          ) FROM ${begin}()`,
+        values: [],
+      });
+      return hasLock === true ? undefined : 'the database does not show its advisory locks';
+    } catch (error) {
+      // The role lacks a privilege, or the database a function.
+      if (error instanceof DatabaseError && error.code?.startsWith('42')) return error.message;
+      throw error;
+    }
+  }
+
+  /** Known when the database is connected. */
+  private get statements(): PageStatements {
+    if (this.sql === undefined) {
+      const table = this.options.changes();
+      this.sql = new PageStatements(table, ChangeWriter.columns(table, this.options), 'change');
+    }
+    return this.sql;
+  }
+}
+
+function pruned({ prunedTo }: Horizon): PlantStoreError {
+  return new PlantStoreError(
+    ERRORS.changesPruned,
+    `changes up to position ${prunedTo} are no longer kept`,
+  );
+}

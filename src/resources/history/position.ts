@@ -1,0 +1,20 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { ERRORS } from '../../errors/common-errors.js';
+import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { int64ParameterRule, parseInt64 } from '../int64.js';
+
+/**
+ * The position that a client of server-sent events has reached. It sends the field when it comes back by itself (WHATWG
+ * HTML, section 9.2.4).
+ *
+ * @throws PlantStoreError `parameter-not-valid`
+ */
+export function lastEventId(headers: IncomingHttpHeaders): bigint | undefined {
+  const text = headers['last-event-id'];
+  if (text === undefined || text === '') return undefined;
+  const position = parseInt64(String(text));
+  if (position === undefined) {
+    throw new PlantStoreError(ERRORS.parameterNotValid, int64ParameterRule('Last-Event-ID'));
+  }
+  return position;
+}

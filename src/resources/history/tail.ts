@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { describeFailure } from '../../observability/describe-failure.js';
+import type { WrittenChange } from './change-writer.js';
+import type { History } from './history.js';
+
+/** Between two looks for new changes, and after a failure, in milliseconds. */
+const INTERVALS = { look: 50, retry: 1_000 } as const;
+
+/** Limits of what is read at once, and of what is kept for followers. */
+const READ = { changes: 1_000, bytes: 512 * 1024 } as const;
+const KEPT = { changes: 10_000, characters: 4 * 1024 * 1024 } as const;
+
+/** About as many characters are handed out at once: what a follower that does not read costs. */
+const AT_ONCE = 16 * 1024;
+
+export interface NextChanges {
+  readonly changes: readonly WrittenChange[];
+  /** The position up to which these are all. */
+  readonly position: bigint;
+}
+
+/**
+ * The newest changes, for all followers of this replica. It asks the database as long as there are followers, and no more
+ * often however many they are (docs/decisions/order-of-changes.md).
+ */
+export class Tail {
+  private readonly changes: WrittenChange[] = [];
+  private characters = 0;
+  /** The position before the first of {@link changes}. */
+  private begin = 0n;
+  /** The position up to which all changes are known. */
+  private end = 0n;
+  private followers = 0;
+  private lastLag = 0;
+  private running: Promise<void> | undefined;
+  private readonly waiting = new Set<() => void>();
+
+  constructor(
+    private readonly history: History,
+    private readonly logger: Logger,
+  ) {}
+
+  /** The position up to which all changes were read. */
+  get position(): bigint {
+    return this.end;
+  }
+
+  /**
+   * Keeps the tail up to date until the returned function is called.
+   *
+   * @param horizon up to which followers can read now
+   */
+  attend(horizon: bigint): () => void {
+    this.followers += 1;
+    if (this.running === undefined) {
+      this.startAt(horizon);
+      this.running = this.run();
+    }
+    return () => {
+      this.followers -= 1;
+    };
+  }
+
+  /**
+   * The next changes after a position: at least one if there is any, and a few more.
+   *
+   * @returns `undefined` if the tail does not reach back so far
+   */
+  after(position: bigint): NextChanges | undefined {
+    if (position < this.begin) return undefined;
+    // Most followers are near the end.
+    let first = this.changes.length;
+    while (first > 0 && this.changes[first - 1]!.position > position) first -= 1;
+    let last = first;
+    for (let characters = 0; last < this.changes.length && characters < AT_ONCE; last += 1) {
+      characters += this.changes[last]!.json.length;
+    }
+    const changes = this.changes.slice(first, last);
+    const isWhole = last === this.changes.length;
+    if (!isWhole) return { changes, position: changes.at(-1)!.position };
+    // A follower can have come later than the last look.
+    return { changes, position: this.end > position ? this.end : position };
+  }
+
+  /** How long the newest change took from the begin of its transaction until it was read, in seconds. */
+  get lag(): number {
+    return this.lastLag;
+  }
+
+  /** Resolves when there are changes after a position, or when the signal aborts. */
+  next(position: bigint, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.end > position || signal.aborted) {
+        resolve();
+        return;
+      }
+      const done = (): void => {
+        this.waiting.delete(done);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.waiting.add(done);
+      signal.addEventListener('abort', done);
+    });
+  }
+
+  private async run(): Promise<void> {
+    let isReported = false;
+    while (this.followers > 0) {
+      try {
+        await this.read();
+        isReported = false;
+        await sleep(INTERVALS.look, undefined, { ref: false });
+      } catch (error) {
+        // The pool reports outages.
+        if (!isReported && !(error instanceof PlantStoreError)) {
+          this.logger.error({ reason: describeFailure(error) }, 'changes cannot be followed');
+          isReported = true;
+        }
+        await sleep(INTERVALS.retry, undefined, { ref: false });
+      }
+    }
+    this.running = undefined;
+  }
+
+  private async read(): Promise<void> {
+    const { horizon, prunedTo } = await this.history.horizon();
+    // After a long outage, followers read what is left by themselves, or are told that something is gone.
+    if (this.end < prunedTo) this.startAt(prunedTo);
+    while (this.end < horizon) {
+      const { changes, isWhole } = await this.history.read({
+        after: this.end,
+        until: horizon,
+        limit: READ.changes,
+        maxBytes: READ.bytes,
+      });
+      this.add(changes, isWhole ? horizon : changes.at(-1)!.position);
+    }
+  }
+
+  private add(changes: readonly WrittenChange[], end: bigint): void {
+    for (const change of changes) this.characters += change.json.length;
+    this.changes.push(...changes);
+    this.end = end;
+    const newest = changes.at(-1);
+    if (newest !== undefined) this.lastLag = (Date.now() - newest.time) / 1_000;
+    let tooMany = 0;
+    while (
+      this.changes.length - tooMany > KEPT.changes ||
+      (this.characters > KEPT.characters && tooMany < this.changes.length)
+    ) {
+      this.characters -= this.changes[tooMany]!.json.length;
+      tooMany += 1;
+    }
+    const [last] = this.changes.splice(0, tooMany).slice(-1);
+    if (last !== undefined) this.begin = last.position;
+    for (const done of this.waiting) done();
+  }
+
+  private startAt(position: bigint): void {
+    this.changes.length = 0;
+    this.characters = 0;
+    this.begin = position;
+    this.end = position;
+  }
+}

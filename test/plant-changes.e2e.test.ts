@@ -1,0 +1,301 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { followEvents } from './support/event-source.js';
+import { PATIENCE } from './support/patience.js';
+import { startTestService, TOKEN } from './support/test-service.js';
+import type { Answer, TestService } from './support/test-service.js';
+
+const JSON_BODY = { 'Content-Type': 'application/json' };
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+beforeEach(() => service.database.empty());
+
+afterAll(() => service.stop());
+
+interface Change {
+  readonly position: number;
+  readonly kind: string;
+  readonly id: number;
+}
+
+async function changes(query = ''): Promise<readonly Change[]> {
+  const answer = await service.request('GET', `/changes${query}`);
+  expect(answer).toMatchObject({ status: 200 });
+  return answer.json as unknown as readonly Change[];
+}
+
+async function latest(): Promise<number> {
+  return Number((await service.request('GET', '/changes/latest')).json['position']);
+}
+
+const change = (method: string, id: number, body?: object, headers = {}): Promise<Answer> =>
+  service.request(method, `/plants/${id}`, {
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    headers: { ...(body !== undefined && JSON_BODY), ...headers },
+  });
+
+const summary = (found: readonly Change[]) => found.map(({ kind, id }) => `${kind} ${id}`);
+
+const following = (query = '', headers = {}) =>
+  followEvents(`${service.url}/changes${query}`, { Authorization: `Bearer ${TOKEN}`, ...headers });
+
+describe('the record of changes', () => {
+  it('has each change, with its content, its principal and its request', async () => {
+    await service.post({ id: 7, name: 'Monstera' }, { 'X-Request-Id': 'first' });
+    await change('PUT', 7, { name: 'Ficus', tag: 'indoor' });
+    await change('PATCH', 7, { tag: null });
+    await change('DELETE', 7);
+    const found = await changes();
+    expect(found).toMatchObject([
+      { kind: 'created', id: 7, plant: { id: 7, name: 'Monstera' }, requestId: 'first' },
+      { kind: 'replaced', id: 7, plant: { id: 7, name: 'Ficus', tag: 'indoor' } },
+      { kind: 'replaced', id: 7, plant: { id: 7, name: 'Ficus' } },
+      { kind: 'removed', id: 7, principal: { kind: 'static-token', id: 'AUTH_TOKEN' } },
+    ]);
+    expect(found[3]).not.toHaveProperty('plant');
+    const positions = found.map(({ position }) => position);
+    expect(positions).toEqual(positions.toSorted((one, other) => one - other));
+  });
+
+  it('has nothing of a replay, nor of a change that alters nothing', async () => {
+    await service.post({ id: 7, name: 'Monstera', tag: 'indoor' });
+    await service.post({ id: 7, name: 'Monstera', tag: 'indoor' });
+    await change('PUT', 7, { name: 'Monstera', tag: 'indoor' });
+    await change('PATCH', 7, {});
+    await change('PATCH', 7, { name: 'Monstera' }, { 'If-None-Match': '"other"' });
+    expect(summary(await changes())).toEqual(['created 7']);
+  });
+
+  it('has nothing of a change that is refused', async () => {
+    await service.post({ id: 7, name: 'Monstera' });
+    expect((await service.post({ id: 7, name: 'Other' })).status).toBe(400);
+    expect((await change('PUT', 7, { name: 'Other' }, { 'If-Match': '"other"' })).status).toBe(412);
+    expect((await change('DELETE', 7, undefined, { 'If-Match': '"other"' })).status).toBe(412);
+    expect((await change('DELETE', 8)).status).toBe(404);
+    expect(summary(await changes())).toEqual(['created 7']);
+  });
+
+  it('has conditional changes, and the plants of an import', async () => {
+    await service.request('POST', '/plants/import', {
+      body: '{"id":1,"name":"a"}\n{"id":2,"name":"b"}\n{"id":1,"name":"a"}\n',
+      headers: { 'Content-Type': 'application/x-ndjson', 'X-Request-Id': 'the-import' },
+    });
+    await change('PUT', 1, { name: 'A' }, { 'If-None-Match': '"other"' });
+    await change('DELETE', 2, undefined, { 'If-None-Match': '"other"' });
+    const found = await changes();
+    expect(summary(found).toSorted()).toEqual([
+      'created 1',
+      'created 2',
+      'removed 2',
+      'replaced 1',
+    ]);
+    expect(found.filter(({ kind }) => kind === 'created')).toMatchObject([
+      { requestId: 'the-import' },
+      { requestId: 'the-import' },
+    ]);
+  });
+
+  it('has the changes of a plant in the order in which they were made, of many at once', async () => {
+    await service.post({ id: 7, name: '0' });
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, n) => change('PATCH', 7, { tag: String(n) })),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    const found = await changes('?plant=7');
+    expect(found).toHaveLength(41);
+    const { json } = await service.request('GET', '/plants/7');
+    expect(found.at(-1)).toMatchObject({ plant: json });
+  });
+});
+
+describe('GET /changes', () => {
+  it('leads from page to page, each with what follows the last', async () => {
+    for (let id = 1; id <= 5; id += 1) await service.post({ id, name: 'a' });
+    const seen: number[] = [];
+    let path: string | undefined = '/changes?limit=2';
+    while (path !== undefined) {
+      const { json, headers } = await service.request('GET', path);
+      seen.push(...(json as unknown as readonly Change[]).map(({ id }) => id));
+      path = /<(.*)>; rel="next"/.exec(headers.get('Link') ?? '')?.[1];
+    }
+    expect(seen).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('selects the changes of a plant', async () => {
+    for (const id of [1, 2]) await service.post({ id, name: 'a' });
+    await change('PATCH', 1, { tag: 'b' });
+    expect(summary(await changes('?plant=1'))).toEqual(['created 1', 'replaced 1']);
+    const { headers } = await service.request('GET', '/changes?plant=1&limit=1');
+    expect(headers.get('Link')).toMatch(/^<\/changes\?limit=1&plant=1&after=\d+>; rel="next"$/);
+  });
+
+  it('continues after the latest position with what is new', async () => {
+    await service.post({ id: 1, name: 'a' });
+    const position = await latest();
+    await service.post({ id: 2, name: 'b' });
+    expect(summary(await changes(`?after=${position}`))).toEqual(['created 2']);
+  });
+
+  it('refuses a position that nobody was given', async () => {
+    const answer = await service.request('GET', `/changes?after=${(await latest()) + 1}`);
+    expect(answer).toMatchObject({ status: 400, json: { error: 40006 } });
+  });
+
+  it('tells a reader that changes after its position were removed', async () => {
+    await service.post({ id: 1, name: 'a' });
+    const before = await latest();
+    await service.post({ id: 2, name: 'b' });
+    await service.database.query(`SELECT prune_plant_changes(now() + interval '1 day', 1000)`);
+    const answer = await service.request('GET', `/changes?after=${before}`);
+    expect(answer).toMatchObject({ status: 410, json: { error: 41000 } });
+    expect(await changes()).toEqual([]);
+    expect(await changes(`?after=${await latest()}`)).toEqual([]);
+  });
+
+  it('returns changes of long names within the bounds of a page', async () => {
+    const name = 'x'.repeat(900_000);
+    for (let id = 1; id <= 6; id += 1) await service.post({ id, name });
+    const { json, headers } = await service.request('GET', '/changes');
+    expect(json).toHaveLength(5);
+    expect(headers.get('Link')).not.toBeNull();
+  });
+});
+
+describe('GET /changes/latest', () => {
+  it('has the position of the newest change, or 0', async () => {
+    await service.post({ id: 1, name: 'a' });
+    const [{ position } = { position: NaN }] = await changes();
+    expect(await latest()).toBe(position);
+    const other = await startTestService();
+    expect((await other.request('GET', '/changes/latest')).text).toBe('{"position":0}');
+    await other.stop();
+  });
+});
+
+describe('the order of changes', () => {
+  it('lets no reader pass a transaction that is still open', async () => {
+    const open = new Client(service.database.url);
+    await open.connect();
+    await open.query('BEGIN');
+    await open.query(`INSERT INTO plant_changes (kind, principal, request_id, id)
+      SELECT 'removed', 'jwt:a', 'r', 99 WHERE begin_plant_changes() IS NOT NULL`);
+    await service.post({ id: 1, name: 'a' });
+    expect(await changes()).toEqual([]);
+    const stream = await following();
+    await open.query('COMMIT');
+    await open.end();
+    expect(summary(await changes())).toEqual(['removed 99', 'created 1']);
+    expect((await stream.take(2)).map(({ data }) => data['id'])).toEqual([99, 1]);
+    stream.close();
+  });
+
+  it('goes on with far greater positions on another server, which may have lost some', async () => {
+    await service.post({ id: 1, name: 'a' });
+    const before = await latest();
+    await service.database.query(
+      `UPDATE plant_changes_state SET server = 'another', started_at = now() - interval '1 year'`,
+    );
+    expect(await changes(`?after=${before}`)).toEqual([]);
+    await service.post({ id: 2, name: 'b' });
+    const [found] = await changes(`?after=${before}`);
+    expect(found).toMatchObject({ kind: 'created', id: 2 });
+    expect(found!.position).toBeGreaterThan(before + 2 ** 32);
+  });
+});
+
+describe('a follower', () => {
+  it('receives what is stored, and then what is new', async () => {
+    await service.post({ id: 1, name: 'a' });
+    const stream = await following();
+    expect(stream.headers.get('Content-Type')).toBe('text/event-stream');
+    const [first] = await stream.take(1);
+    await service.post({ id: 2, name: 'b' });
+    const [second] = await stream.take(1);
+    expect([first, second]).toMatchObject([
+      { id: String(first!.data['position']), data: { kind: 'created', plant: { id: 1 } } },
+      { id: String(second!.data['position']), data: { kind: 'created', plant: { id: 2 } } },
+    ]);
+    stream.close();
+  });
+
+  it('comes back where it was', async () => {
+    for (const id of [1, 2]) await service.post({ id, name: 'a' });
+    const stream = await following();
+    const [{ id } = { id: '' }] = await stream.take(1);
+    stream.close();
+    const again = await following('?after=0', { 'Last-Event-ID': id });
+    expect((await again.take(1))[0]!.data['id']).toBe(2);
+    again.close();
+  });
+
+  it('receives only changes of the plant that it has asked for', async () => {
+    const stream = await following('?plant=2');
+    for (const id of [1, 2, 3]) await service.post({ id, name: 'a' });
+    await change('PATCH', 2, { tag: 'b' });
+    const events = await stream.take(2);
+    expect(events.map(({ data }) => data)).toMatchObject([
+      { kind: 'created', id: 2 },
+      { kind: 'replaced', id: 2 },
+    ]);
+    stream.close();
+  });
+
+  it('is refused a position that is gone or that nobody was given, like a reader of pages', async () => {
+    const unknown = { 'Last-Event-ID': String((await latest()) + 1) };
+    expect((await following('', unknown)).status).toBe(400);
+    expect((await following('', { 'Last-Event-ID': 'x' })).status).toBe(400);
+    await service.post({ id: 1, name: 'a' });
+    await service.database.query(`SELECT prune_plant_changes(now() + interval '1 day', 1000)`);
+    expect((await following('?after=0')).status).toBe(410);
+  });
+
+  it('costs the database no more than one look at a time, however many there are', async () => {
+    const streams = await Promise.all(Array.from({ length: 50 }, () => following()));
+    await service.post({ id: 1, name: 'a' });
+    for (const stream of streams) expect((await stream.take(1))[0]!.data['id']).toBe(1);
+    await vi.waitFor(async () => {
+      const { text } = await metrics();
+      expect(text).toContain('plant_store_change_followers{resource="plants"} 50');
+    }, PATIENCE);
+    for (const stream of streams) stream.close();
+    await vi.waitFor(async () => {
+      expect((await metrics()).text).toContain('plant_store_change_followers{resource="plants"} 0');
+    }, PATIENCE);
+  });
+});
+
+async function metrics(): Promise<{ readonly text: string }> {
+  return { text: await (await fetch(`${service.managementUrl}/metrics`)).text() };
+}
+
+describe('CHANGES_ENABLED=false', () => {
+  it('records nothing, and has no such paths', async () => {
+    const other = await startTestService({ environment: { CHANGES_ENABLED: 'false' } });
+    try {
+      expect((await other.post({ id: 1, name: 'a' })).status).toBe(200);
+      expect((await other.request('GET', '/changes')).json).toMatchObject({ error: 40400 });
+      expect(await other.database.query('SELECT * FROM plant_changes')).toEqual([]);
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
+describe('a service that stops', () => {
+  it('ends the streams of its followers, so that these can go elsewhere', async () => {
+    const other = await startTestService();
+    const stream = await followEvents(`${other.url}/changes`, { Authorization: `Bearer ${TOKEN}` });
+    const end = stream.next();
+    await sleep(0);
+    const begin = performance.now();
+    await other.stop();
+    expect(await end).toBeUndefined();
+    expect(performance.now() - begin).toBeLessThan(5_000);
+  });
+});
