@@ -319,6 +319,8 @@ describe('a run with every kind of secret', () => {
       'plant-store token',
       'stdout',
       'table access_tokens',
+      'table plant_changes',
+      'table plant_changes_state',
       'table plant_store_migrations',
       'table plants',
       'the collector',
