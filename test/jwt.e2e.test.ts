@@ -620,6 +620,10 @@ describe('a forged token', () => {
     expect(await present(service, signed({ typ }))).toEqual(NOT_VALID);
   });
 
+  it.each([['a\0b'], ['a\ud800']])('is refused with a subject that is no text', async (sub) => {
+    expect(await present(service, await issuer.token({ sub }))).toEqual(NOT_VALID);
+  });
+
   it('is refused when its claims were changed', async () => {
     const [head, , signature] = (await issuer.token()).split('.');
     const payload = forge('', { ...issuer.claims(), sub: 'admin' }).split('.')[1];

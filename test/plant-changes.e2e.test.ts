@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { followEvents } from './support/event-source.js';
 import { PATIENCE } from './support/patience.js';
-import { startTestService, TOKEN } from './support/test-service.js';
+import { createMigratedDatabase } from './support/test-database.js';
+import { startTestService } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
 
 const JSON_BODY = { 'Content-Type': 'application/json' };
@@ -41,9 +40,6 @@ const change = (method: string, id: number, body?: object, headers = {}): Promis
   });
 
 const summary = (found: readonly Change[]) => found.map(({ kind, id }) => `${kind} ${id}`);
-
-const following = (query = '', headers = {}) =>
-  followEvents(`${service.url}/changes${query}`, { Authorization: `Bearer ${TOKEN}`, ...headers });
 
 describe('the record of changes', () => {
   it('has each change, with its content, its principal and its request', async () => {
@@ -187,12 +183,9 @@ describe('the order of changes', () => {
       SELECT 'removed', 'jwt:a', 'r', 99 WHERE begin_plant_changes() IS NOT NULL`);
     await service.post({ id: 1, name: 'a' });
     expect(await changes()).toEqual([]);
-    const stream = await following();
     await open.query('COMMIT');
     await open.end();
     expect(summary(await changes())).toEqual(['removed 99', 'created 1']);
-    expect((await stream.take(2)).map(({ data }) => data['id'])).toEqual([99, 1]);
-    stream.close();
   });
 
   it('goes on with far greater positions on another server, which may have lost some', async () => {
@@ -209,71 +202,6 @@ describe('the order of changes', () => {
   });
 });
 
-describe('a follower', () => {
-  it('receives what is stored, and then what is new', async () => {
-    await service.post({ id: 1, name: 'a' });
-    const stream = await following();
-    expect(stream.headers.get('Content-Type')).toBe('text/event-stream');
-    const [first] = await stream.take(1);
-    await service.post({ id: 2, name: 'b' });
-    const [second] = await stream.take(1);
-    expect([first, second]).toMatchObject([
-      { id: String(first!.data['position']), data: { kind: 'created', plant: { id: 1 } } },
-      { id: String(second!.data['position']), data: { kind: 'created', plant: { id: 2 } } },
-    ]);
-    stream.close();
-  });
-
-  it('comes back where it was', async () => {
-    for (const id of [1, 2]) await service.post({ id, name: 'a' });
-    const stream = await following();
-    const [{ id } = { id: '' }] = await stream.take(1);
-    stream.close();
-    const again = await following('?after=0', { 'Last-Event-ID': id });
-    expect((await again.take(1))[0]!.data['id']).toBe(2);
-    again.close();
-  });
-
-  it('receives only changes of the plant that it has asked for', async () => {
-    const stream = await following('?plant=2');
-    for (const id of [1, 2, 3]) await service.post({ id, name: 'a' });
-    await change('PATCH', 2, { tag: 'b' });
-    const events = await stream.take(2);
-    expect(events.map(({ data }) => data)).toMatchObject([
-      { kind: 'created', id: 2 },
-      { kind: 'replaced', id: 2 },
-    ]);
-    stream.close();
-  });
-
-  it('is refused a position that is gone or that nobody was given, like a reader of pages', async () => {
-    const unknown = { 'Last-Event-ID': String((await latest()) + 1) };
-    expect((await following('', unknown)).status).toBe(400);
-    expect((await following('', { 'Last-Event-ID': 'x' })).status).toBe(400);
-    await service.post({ id: 1, name: 'a' });
-    await service.database.query(`SELECT prune_plant_changes(now() + interval '1 day', 1000)`);
-    expect((await following('?after=0')).status).toBe(410);
-  });
-
-  it('costs the database no more than one look at a time, however many there are', async () => {
-    const streams = await Promise.all(Array.from({ length: 50 }, () => following()));
-    await service.post({ id: 1, name: 'a' });
-    for (const stream of streams) expect((await stream.take(1))[0]!.data['id']).toBe(1);
-    await vi.waitFor(async () => {
-      const { text } = await metrics();
-      expect(text).toContain('plant_store_change_followers{resource="plants"} 50');
-    }, PATIENCE);
-    for (const stream of streams) stream.close();
-    await vi.waitFor(async () => {
-      expect((await metrics()).text).toContain('plant_store_change_followers{resource="plants"} 0');
-    }, PATIENCE);
-  });
-});
-
-async function metrics(): Promise<{ readonly text: string }> {
-  return { text: await (await fetch(`${service.managementUrl}/metrics`)).text() };
-}
-
 describe('CHANGES_ENABLED=false', () => {
   it('records nothing, and has no such paths', async () => {
     const other = await startTestService({ environment: { CHANGES_ENABLED: 'false' } });
@@ -287,15 +215,57 @@ describe('CHANGES_ENABLED=false', () => {
   });
 });
 
-describe('a service that stops', () => {
-  it('ends the streams of its followers, so that these can go elsewhere', async () => {
-    const other = await startTestService();
-    const stream = await followEvents(`${other.url}/changes`, { Authorization: `Bearer ${TOKEN}` });
-    const end = stream.next();
-    await sleep(0);
-    const begin = performance.now();
-    await other.stop();
-    expect(await end).toBeUndefined();
-    expect(performance.now() - begin).toBeLessThan(5_000);
+describe('CHANGES_RETENTION', () => {
+  it('removes older records, in the order of their positions', async () => {
+    const database = await createMigratedDatabase();
+    await database.query(
+      `INSERT INTO plant_changes (kind, principal, request_id, id, time)
+       SELECT 'removed', 'jwt:a', 'r', n, now() - interval '1 day' - interval '1 second' * (2501 - n)
+       FROM generate_series(1, 2502) AS n`,
+    );
+    const other = await startTestService({ database, environment: { CHANGES_RETENTION: '1d' } });
+    try {
+      await vi.waitFor(async () => {
+        const rows = await database.query('SELECT id FROM plant_changes');
+        expect(rows).toEqual([{ id: '2502' }]);
+      }, PATIENCE);
+      const metrics = await (await fetch(`${other.managementUrl}/metrics`)).text();
+      expect(metrics).toContain('plant_store_changes_pruned_total{table="plant_changes"} 2501');
+      expect((await other.request('GET', '/changes?after=2500')).status).toBe(410);
+      expect((await other.request('GET', '/changes?after=2501')).json).toMatchObject([
+        { id: 2502 },
+      ]);
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
+describe('a database that cannot keep the order of changes', () => {
+  const LIKE_CITUS =
+    'SET allow_system_table_mods = on; CREATE TABLE pg_catalog.pg_dist_partition ()';
+
+  it('gets no records, which the start says', async () => {
+    const database = await createMigratedDatabase();
+    await database.query(LIKE_CITUS);
+    const other = await startTestService({ database });
+    try {
+      expect((await other.post({ id: 1, name: 'a' })).status).toBe(200);
+      expect((await other.request('GET', '/changes')).json).toMatchObject({ error: 40400 });
+      expect((await other.request('GET', '/changes/latest')).json).toMatchObject({ error: 40400 });
+      expect(other.log).toContainEqual(
+        expect.objectContaining({ level: 40, msg: 'changes of plants are not recorded' }),
+      );
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('stops a start with CHANGES_ENABLED=true', async () => {
+    const database = await createMigratedDatabase();
+    await database.query(LIKE_CITUS);
+    const start = startTestService({ database, environment: { CHANGES_ENABLED: 'true' } });
+    await expect(start).rejects.toThrow(/^CHANGES_ENABLED must not be true: .*Citus/);
+    await database.drop();
   });
 });

@@ -9,12 +9,14 @@ const MAX_LENGTH = 255;
  * The principal of a verified JWT: its subject, or the client if it has none (RFC 9068, section 2.2).
  *
  * @param defaultScopes of a token without a claim about scopes
- * @throws RefusedError for claims that are of another type, or too long
+ * @throws RefusedError for claims that are of another type, too long, or no text that PostgreSQL can hold
  */
 export function principalOf(payload: JWTPayload, defaultScopes: readonly string[]): Principal {
   const { sub, client_id: clientId, azp, name, preferred_username: username } = payload;
   const id = [sub, clientId, azp].find((claim) => claim !== undefined) ?? '';
-  if (typeof id !== 'string' || id.length > MAX_LENGTH) throw new RefusedError('claims');
+  if (typeof id !== 'string' || id.length > MAX_LENGTH || !isStorable(id)) {
+    throw new RefusedError('claims');
+  }
   const shown = [name, username].find((claim) => typeof claim === 'string');
   return {
     kind: 'jwt',
@@ -22,6 +24,11 @@ export function principalOf(payload: JWTPayload, defaultScopes: readonly string[
     name: shown?.slice(0, MAX_LENGTH),
     scopes: new Set(scopesOf(payload) ?? defaultScopes),
   };
+}
+
+/** PostgreSQL must hold it, in the records of changes. */
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
 }
 
 /** The claim `scope` (RFC 8693, section 4.2: separated by spaces), or `scp`, which some issuers write as a list. */

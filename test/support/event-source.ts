@@ -1,7 +1,7 @@
 /** A client of server-sent events. */
 export interface EventSourceClient {
-  readonly status: number;
-  readonly headers: Headers;
+  /** Node.js closes the stream of a response that nobody refers to. */
+  readonly response: Response;
   /** The next event; `undefined` at the end of the stream. */
   next(): Promise<ReceivedEvent | undefined>;
   /** The next events. */
@@ -27,8 +27,7 @@ export async function followEvents(
   const events = parse(response.body!);
   const next = async () => (await events.next()).value as ReceivedEvent | undefined;
   return {
-    status: response.status,
-    headers: response.headers,
+    response,
     next,
     take: async (count) => {
       const taken: ReceivedEvent[] = [];

@@ -15,6 +15,9 @@ const KEPT = { changes: 10_000, characters: 4 * 1024 * 1024 } as const;
 /** About as many characters are handed out at once: what a follower that does not read costs. */
 const AT_ONCE = 16 * 1024;
 
+/** So many seconds without progress are no pause between two looks. */
+const HELD_BACK = 1;
+
 export interface NextChanges {
   readonly changes: readonly WrittenChange[];
   /** The position up to which these are all. */
@@ -33,7 +36,11 @@ export class Tail {
   /** The position up to which all changes are known. */
   private end = 0n;
   private followers = 0;
+  /** Of the newest change that was read, in seconds. */
   private lastLag = 0;
+  /** When there was nothing to wait for, or readers could go further, as of `performance.now()`. */
+  private movedAt = 0;
+  private horizon = 0n;
   private running: Promise<void> | undefined;
   private readonly waiting = new Set<() => void>();
 
@@ -56,6 +63,8 @@ export class Tail {
     this.followers += 1;
     if (this.running === undefined) {
       this.startAt(horizon);
+      this.movedAt = performance.now();
+      this.lastLag = 0;
       this.running = this.run();
     }
     return () => {
@@ -84,9 +93,14 @@ export class Tail {
     return { changes, position: this.end > position ? this.end : position };
   }
 
-  /** How long the newest change took from the begin of its transaction until it was read, in seconds. */
+  /**
+   * How long the newest change took from the begin of its transaction until it was read, or how long it has not been possible
+   * to read further, in seconds: because a transaction is open, or the database fails.
+   */
   get lag(): number {
-    return this.lastLag;
+    if (this.running === undefined) return 0;
+    const held = (performance.now() - this.movedAt) / 1_000;
+    return held > HELD_BACK ? Math.max(this.lastLag, held) : this.lastLag;
   }
 
   /** Resolves when there are changes after a position, or when the signal aborts. */
@@ -126,7 +140,9 @@ export class Tail {
   }
 
   private async read(): Promise<void> {
-    const { horizon, prunedTo } = await this.history.horizon();
+    const { horizon, newest, prunedTo } = await this.history.horizon();
+    if (horizon === newest || horizon > this.horizon) this.movedAt = performance.now();
+    this.horizon = horizon;
     // After a long outage, followers read what is left by themselves, or are told that something is gone.
     if (this.end < prunedTo) this.startAt(prunedTo);
     while (this.end < horizon) {
