@@ -11,6 +11,7 @@ import { contradictions, inWords, isServed, tally } from '../support/reckoning.j
 import type { Attempt } from '../support/reckoning.js';
 import { Replica } from '../support/replica.js';
 import type { ReverseProxy } from '../support/reverse-proxy.js';
+import { Wallet } from '../support/wallet.js';
 
 /** Creates that are served before, between and after the steps of a rotation. */
 const SOME = 300;
@@ -86,29 +87,6 @@ function expectAllServed(attempts: readonly Attempt[]): void {
   expect(attempts.filter((attempt) => !isServed(attempt)).map(inWords)).toEqual([]);
   expect(tally(attempts)).not.toHaveProperty('40101');
   for (const { service } of replicas) expect(service.stderr).toBe('');
-}
-
-/** Clients that change from token to token one by one, and meanwhile use both. */
-class Wallet {
-  private tokens: readonly [string, string];
-  private count = 0;
-
-  constructor(token: string) {
-    this.tokens = [token, token];
-  }
-
-  readonly next = (): string => {
-    this.count += 1;
-    return this.tokens[this.count % 2]!;
-  };
-
-  /** Begins to use another token for every second request, and then for all. */
-  async change(token: string, clients: Crowd): Promise<void> {
-    this.tokens = [this.tokens[0], token];
-    await clients.served(SOME);
-    this.tokens = [token, token];
-    await clients.served(SOME);
-  }
 }
 
 it('rolls from token to token by files, without a restart and without a refused request', async () => {

@@ -1,0 +1,260 @@
+import { tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Crowd } from '../support/crowd.js';
+import { FaultyLink } from '../support/faulty-link.js';
+import { call, idOf, issue, tokenProcess } from '../support/issued-tokens.js';
+import { OwnPostgres } from '../support/own-postgres.js';
+import { CommandProcess } from '../support/plant-store-command.js';
+import { Workspace } from '../support/process.js';
+import { contradictions, inWords, isServed, tally } from '../support/reckoning.js';
+import { Replica } from '../support/replica.js';
+import { courseOf, TokenWatch } from '../support/token-watch.js';
+import { Wallet } from '../support/wallet.js';
+
+/** Creates that are served before, between and after the steps. */
+const SOME = 300;
+
+/** The id is no number: the guard has accepted the token, and nothing needs the database. */
+const ACCEPTED = '400 40004';
+const REFUSED = '401 40101';
+const EXPIRED = '401 40102';
+const UNAVAILABLE = '503 50300';
+
+/** The bounds of docs/tokens.md, in milliseconds. */
+const REVOCATION = 10_000;
+const OUTAGE = 60_000;
+const REFRESH = 5_000;
+
+/** For what happens at a bound under load. */
+const SLACK = 2_000;
+
+const NOTICED = { timeout: 20_000, interval: 20 };
+
+/** When a command is killed, in milliseconds: it takes about half a second. */
+const MOMENTS = Array.from({ length: 10 }, (_, i) => 60 * (i + 1));
+
+/** Makes a commit take a second. */
+const SLOW_COMMIT = `
+  CREATE FUNCTION slow_commit() RETURNS trigger LANGUAGE plpgsql
+    AS 'BEGIN PERFORM pg_sleep(1); RETURN NULL; END';
+  CREATE CONSTRAINT TRIGGER slow_commit AFTER INSERT OR UPDATE OF secret_hash ON access_tokens
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow_commit()`;
+
+let workspace: Workspace;
+let postgres: OwnPostgres;
+let replicas: [Replica, Replica];
+
+beforeEach(async () => {
+  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
+});
+
+afterEach(async () => {
+  await workspace.remove();
+  await postgres.stop();
+});
+
+async function start(databaseUrl = postgres.url): Promise<void> {
+  // Their answers shall be 401, however many there are.
+  const environment = { DATABASE_URL: databaseUrl, AUTH_FAILURE_LIMIT: '0' };
+  replicas = await Promise.all([
+    Replica.start(workspace, environment),
+    Replica.start(workspace, environment),
+  ]);
+}
+
+async function run(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await tokenProcess(postgres.url, ...args);
+  if (code !== 0) throw new Error(`plant-store token ${args.join(' ')}: ${code} ${stderr}`);
+  return stdout.trim();
+}
+
+const create = (...args: readonly string[]) => run('create', '--name', 'test', ...args);
+
+const probe = (replica: Replica) => `${replica.url}/x`;
+
+const watch = (token: string) => replicas.map((replica) => new TokenWatch(probe(replica), token));
+
+const crowd = (token: () => string) => new Crowd({ urls: replicas.map(({ url }) => url), token });
+
+it('refuses a revoked token within 10 s, and an expired one from its second, on both replicas', async () => {
+  await start();
+  const lasting = await create();
+  const clients = crowd(() => lasting);
+  await clients.served(SOME);
+
+  const [revoked, expiring] = await Promise.all([create(), create('--expires', '12s')]);
+  const [row] = await postgres.query(
+    `SELECT expires_at FROM access_tokens WHERE id = '${idOf(expiring)}'`,
+  );
+  const expiry = (row!['expires_at'] as Date).getTime();
+  const [revocation, expiration] = [watch(revoked), watch(expiring)];
+  await clients.served(SOME);
+  const begin = Date.now();
+  await run('revoke', idOf(revoked));
+  const end = Date.now();
+  await Promise.all([
+    ...revocation.map((watched) => watched.answeredSince(end + REVOCATION, 30_000)),
+    ...expiration.map((watched) => watched.answeredSince(expiry + 1_000, 30_000)),
+  ]);
+
+  for (const watched of revocation) {
+    const answers = await watched.stop();
+    expect(courseOf(answers)).toEqual([ACCEPTED, REFUSED]);
+    const refusedAt = answers.find(({ answer }) => answer === REFUSED)!;
+    expect(refusedAt.done).toBeGreaterThan(begin);
+    expect(refusedAt.sent).toBeLessThan(end + REVOCATION);
+  }
+  for (const watched of expiration) {
+    const answers = await watched.stop();
+    expect(courseOf(answers)).toEqual([ACCEPTED, EXPIRED]);
+    expect(courseOf(answers.filter(({ done }) => done < expiry))).toEqual([ACCEPTED]);
+    expect(courseOf(answers.filter(({ sent }) => sent >= expiry))).toEqual([EXPIRED]);
+  }
+  await clients.served(SOME);
+  const attempts = await clients.stop();
+  expect(attempts.filter((attempt) => !isServed(attempt)).map(inWords)).toEqual([]);
+  expect(tally(attempts)).not.toHaveProperty('40101');
+  expect(contradictions(attempts, await postgres.plants())).toEqual([]);
+});
+
+it('rotates a token, while a replica is killed, without a 401 for clients that change over', async () => {
+  await start();
+  const old = await create();
+  const wallet = new Wallet(old);
+  const clients = crowd(wallet.next);
+  await clients.served(SOME);
+
+  const rotating = run('rotate', idOf(old), '--grace', '15s');
+  await clients.served(SOME);
+  const current = await rotating;
+  const changing = wallet.change(current, clients);
+  const [, second] = replicas;
+  const lost = clients.outcomes(({ outcome }) => outcome.kind === 'lost', 1);
+  second.service.kill('SIGKILL');
+  await Promise.all([second.service.exit(), lost, changing]);
+  await second.startAgain();
+  await clients.served(SOME);
+  await expectAnswer(ACCEPTED, [old]);
+  await vi.waitFor(() => expectAnswer(EXPIRED, [old]), { timeout: 30_000, interval: 100 });
+  await clients.served(SOME);
+
+  const attempts = await clients.stop();
+  const kinds = Object.keys(tally(attempts));
+  expect(kinds.filter((kind) => !['200', '40003', '40009', 'lost'].includes(kind))).toEqual([]);
+  expect(contradictions(attempts, await postgres.plants())).toEqual([]);
+});
+
+it('accepts tokens for 60 s without the database, and then answers 503 until it is back', async () => {
+  const link = await FaultyLink.to(postgres.url);
+  try {
+    await start(link.url);
+    const [token, expiring] = await Promise.all([create(), create('--expires', '30s')]);
+    await expectAnswer(ACCEPTED, [token, expiring]);
+    const watches = watch(token);
+    const down = Date.now();
+    link.poison({ kind: 'down' });
+    await Promise.all(
+      watches.map((watched) => watched.answeredSince(down + OUTAGE + SLACK, OUTAGE + 30_000)),
+    );
+    await expectAnswer(EXPIRED, [expiring]);
+    link.cure();
+    await vi.waitFor(() => expectAnswer(ACCEPTED, [token]), NOTICED);
+    for (const watched of watches) {
+      const answers = await watched.stop();
+      expect(courseOf(answers)).toEqual([ACCEPTED, UNAVAILABLE, ACCEPTED]);
+      const first = answers.find(({ answer }) => answer === UNAVAILABLE)!;
+      // The last reading was up to 5 s before the outage.
+      expect(first.done).toBeGreaterThan(down + OUTAGE - REFRESH - SLACK);
+      expect(first.sent).toBeLessThan(down + OUTAGE + SLACK);
+    }
+  } finally {
+    await link.close();
+  }
+});
+
+it('leaves a usable token or none, whenever its creation is killed', async () => {
+  await start();
+  const name = (text: string) => ['create', '--name', text] as const;
+  await killDuringStatement(name('during the statement'));
+  expect(await idsOf('during the statement')).toEqual([]);
+  // Nobody has seen the secret, but the token can be rotated.
+  await killDuringCommit(name('during the commit'));
+  await vi.waitFor(async () => expect(await idsOf('during the commit')).toHaveLength(1), NOTICED);
+  await killAtMoments(() => name('at a moment'));
+  const ids = [...(await idsOf('during the commit')), ...(await idsOf('at a moment'))];
+  expect(ids.length).toBeLessThan(MOMENTS.length + 1);
+  const tokens = await Promise.all(ids.map((id) => issue(postgres.url, 'rotate', id)));
+  await expectAnswer(ACCEPTED, [...tokens, await create()]);
+});
+
+it('leaves the secret that clients have usable, whenever a rotation is killed', async () => {
+  await start();
+  const tokens: string[] = [];
+  const rotation = async () => {
+    const token = await issue(postgres.url, 'create', '--name', 'test');
+    tokens.push(token);
+    return ['rotate', idOf(token)] as const;
+  };
+  await killDuringStatement(await rotation());
+  await killDuringCommit(await rotation());
+  await killAtMoments(rotation);
+  await expectAnswer(ACCEPTED, tokens);
+  const rotated = await Promise.all(
+    tokens.map((token) => issue(postgres.url, 'rotate', idOf(token))),
+  );
+  await expectAnswer(ACCEPTED, rotated);
+});
+
+/** While it waits for the table, in its transaction. */
+async function killDuringStatement(args: readonly string[]): Promise<void> {
+  const holder = await postgres.connect();
+  await holder.query('BEGIN; LOCK access_tokens IN SHARE MODE');
+  await kill(args, () => vi.waitFor(async () => expect(await waitingFor('Lock')).toBe(1), NOTICED));
+  await holder.end();
+  await vi.waitFor(async () => expect(await waitingFor('Lock')).toBe(0), NOTICED);
+}
+
+async function killDuringCommit(args: readonly string[]): Promise<void> {
+  await postgres.query(SLOW_COMMIT);
+  await kill(args, () =>
+    vi.waitFor(async () => expect(await waitingFor('Timeout')).toBe(1), NOTICED),
+  );
+  await vi.waitFor(async () => expect(await waitingFor('Timeout')).toBe(0), NOTICED);
+  await postgres.query('DROP TRIGGER slow_commit ON access_tokens');
+}
+
+/** @param argsOf of the next command */
+async function killAtMoments(
+  argsOf: () => readonly string[] | Promise<readonly string[]>,
+): Promise<void> {
+  for (const moment of MOMENTS) await kill(await argsOf(), () => sleep(moment));
+}
+
+/** Runs the command, and kills it when `moment` has come. */
+async function kill(args: readonly string[], moment: () => Promise<unknown>): Promise<void> {
+  const env = { DATABASE_URL: postgres.url };
+  const { child, result } = new CommandProcess('', ['token', ...args], { env, cwd: tmpdir() });
+  await moment();
+  child.kill('SIGKILL');
+  await result;
+}
+
+/** How many sessions wait for this kind of event. */
+async function waitingFor(kind: 'Lock' | 'Timeout'): Promise<number> {
+  const [row] = await postgres.query(`SELECT count(*)::int AS count FROM pg_stat_activity
+    WHERE wait_event_type = '${kind}' AND pid <> pg_backend_pid() AND backend_type = 'client backend'`);
+  return Number(row!['count']);
+}
+
+async function idsOf(name: string): Promise<string[]> {
+  const rows = await postgres.query(`SELECT id FROM access_tokens WHERE name = '${name}'`);
+  return rows.map(({ id }) => String(id));
+}
+
+/** Of both replicas, for each of the tokens. */
+async function expectAnswer(answer: string, tokens: readonly string[]): Promise<void> {
+  const urls = replicas.map(probe);
+  const answers = await Promise.all(tokens.flatMap((token) => urls.map((url) => call(url, token))));
+  expect([...new Set(answers)]).toEqual([answer]);
+}
