@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newToken, newTokenId } from '../src/auth/issued-tokens/token-format.js';
+import { call, idOf, issue, tokenCommand, tokenProcess } from './support/issued-tokens.js';
+import { createMigratedDatabase, createTestDatabase } from './support/test-database.js';
+import type { TestDatabase } from './support/test-database.js';
+import { startTestService } from './support/test-service.js';
+import type { TestService } from './support/test-service.js';
+
+let database: TestDatabase;
+let service: TestService;
+let plants: string;
+const unused = 'postgres://nobody@127.0.0.1:1/none';
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  service = await startTestService({ database });
+  plants = `${service.url}/plants`;
+});
+
+afterAll(async () => {
+  await service.stop();
+  await database.drop();
+});
+
+const create = (...args: readonly string[]) =>
+  issue(database.url, 'create', '--name', 'test', ...args);
+
+describe('plant-store token create', () => {
+  it('prints the token alone, and the rest to stderr', async () => {
+    const args = [
+      'create',
+      '--name',
+      'nightly import',
+      '--scope',
+      'plants:read',
+      '--expires',
+      '30m',
+    ];
+    const { code, stdout, stderr } = await tokenProcess(database.url, ...args);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^pst_[0-9A-Za-z]{12}_[0-9A-Za-z]{28}\n$/);
+    const id = idOf(stdout);
+    expect(stderr).toMatch(new RegExp(`^issued the token ${id} with plants:read, until 20.*Z\n`));
+    const [row] = await database.query(
+      `SELECT name, scopes, extract(epoch FROM expires_at - created_at)::int AS seconds, last_used_at
+         FROM access_tokens WHERE id = $1`,
+      [id],
+    );
+    expect(row).toEqual({
+      name: 'nightly import',
+      scopes: ['plants:read'],
+      seconds: 1_800,
+      last_used_at: null,
+    });
+  });
+
+  it('issues a token with all scopes for 90 days, which works at once', async () => {
+    const token = await create();
+    expect(await call(plants, token, 'POST')).toBe('200');
+    expect(await call(plants, token)).toBe('200');
+    const { log } = service;
+    expect(log.findLast(({ route }) => route === '/plants')).toMatchObject({
+      principalKind: 'issued-token',
+      principalId: idOf(token),
+    });
+    const [row] = await database.query(
+      'SELECT (expires_at - created_at)::text AS lifetime FROM access_tokens WHERE id = $1',
+      [idOf(token)],
+    );
+    expect(row).toEqual({ lifetime: '90 days' });
+  });
+
+  it('issues a token that permits only its scopes', async () => {
+    const token = await create('--scope', 'plants:read');
+    expect(await call(plants, token)).toBe('200');
+    expect(await call(plants, token, 'POST')).toBe('403 40300');
+  });
+
+  it('issues a token that never expires only if it is asked to', async () => {
+    const token = await create('--expires', 'never');
+    expect(await call(plants, token)).toBe('200');
+    const { stdout } = await tokenCommand(database.url, 'list');
+    expect(stdout).toMatch(new RegExp(`^${idOf(token)} .* never `, 'm'));
+  });
+
+  it.each([
+    [['--scope', 'plants:delete'], /must be one of .*plants:read, plants:write/],
+    [['--expires', '0d'], /at most 3650d/],
+    [['--expires', '3651d'], /at most 3650d/],
+    [['--expires', '90'], /at most 3650d/],
+    [['--name', ''], /1 to 100 characters/],
+    [['--name', 'a\u001b[2Jb'], /control character/],
+  ])('refuses %j before it connects', async (args, complaint) => {
+    const all = ['create', '--name', 'test', ...args];
+    const { code, stdout, stderr } = await tokenCommand(unused, ...all);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(complaint);
+  });
+
+  it('refuses more than 10,000 tokens, also when many are issued at a time', async () => {
+    const full = await createMigratedDatabase();
+    try {
+      await full.query(`INSERT INTO access_tokens (id, name, scopes, secret_hash, expires_at)
+        SELECT 'id' || i, 'many', '{}', '', now() + interval '1 day' FROM generate_series(1, 9998) AS i`);
+      await full.query(`INSERT INTO access_tokens (id, name, scopes, secret_hash, expires_at)
+        SELECT 'ended' || i, 'ended', '{}', '', now() - interval '1 s' * i FROM generate_series(1, 1500) AS i`);
+      const results = await Promise.all(
+        Array.from({ length: 4 }, () => tokenCommand(full.url, 'create', '--name', 'one more')),
+      );
+      expect(results.filter(({ code }) => code === 0)).toHaveLength(2);
+      expect(results.filter(({ code }) => code === 1)).toHaveLength(2);
+      const refused = results.find(({ code }) => code === 1);
+      expect(refused?.stderr).toContain('there are 10000 tokens that have not expired');
+      const ended = await full.query(
+        "SELECT count(*)::int, bool_or(id = 'ended1') AS latest FROM access_tokens WHERE name = 'ended'",
+      );
+      expect(ended).toEqual([{ count: 1_000, latest: true }]);
+    } finally {
+      await full.drop();
+    }
+  });
+
+  it('says in a line what is wrong with the database', async () => {
+    const empty = await createTestDatabase();
+    try {
+      const { code, stderr } = await tokenCommand(empty.url, 'list');
+      expect({ code, stderr }).toEqual({
+        code: 3,
+        stderr:
+          'plant-store: the database has no table access_tokens: apply the migrations of this release first\n',
+      });
+    } finally {
+      await empty.drop();
+    }
+    expect(await tokenProcess('', 'list')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^plant-store: DATABASE_URL is not set, and no local.*\n$/),
+    });
+    expect(await tokenCommand('mysql://x', 'list')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^plant-store: DATABASE_URL must be/),
+    });
+  });
+});
+
+describe('plant-store token list', () => {
+  it('has a line for each token, and JSON without secrets', async () => {
+    const token = await create('--scope', 'plants:read');
+    const { stdout } = await tokenCommand(database.url, 'list');
+    const [header, ...lines] = stdout.split('\n');
+    expect(header).toMatch(/^ID +NAME +SCOPES +CREATED +EXPIRES +LAST USED +STATUS$/);
+    expect(lines.find((line) => line.startsWith(idOf(token)))).toMatch(
+      / test +plants:read +\d{4}-\d\d-\d\d \d\d:\d\d +\d{4}-\d\d-\d\d \d\d:\d\d +never +active$/,
+    );
+    const json = JSON.parse(
+      (await tokenCommand(database.url, 'list', '--json')).stdout,
+    ) as object[];
+    const listed = json.find((entry) => 'id' in entry && entry.id === idOf(token));
+    expect(Object.keys(listed ?? {})).toEqual([
+      'id',
+      'name',
+      'scopes',
+      'previousExpiresAt',
+      'createdAt',
+      'issuedAt',
+      'expiresAt',
+      'revokedAt',
+      'lastUsedAt',
+      'status',
+    ]);
+    expect(listed).toMatchObject({ name: 'test', status: 'active', lastUsedAt: null });
+  });
+});
+
+describe('plant-store token revoke', () => {
+  it('refuses an id that nobody has, and does not repeat a token', async () => {
+    expect(await tokenCommand(database.url, 'revoke', 'abcdefghijkl')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'plant-store: there is no token abcdefghijkl\n',
+    });
+    const token = newToken(newTokenId());
+    const { code, stderr } = await tokenCommand(database.url, 'revoke', token);
+    expect(code).toBe(2);
+    expect(stderr).not.toContain(token.slice(17));
+  });
+});
