@@ -346,35 +346,33 @@ describe('the examples', () => {
     }
   });
 
-  // In the example, operations need the later examples of others.
-  it.skipIf(EXAMPLE !== undefined)(
-    'that come first succeed on an empty store, in the order of the document',
-    async () => {
-      interface Input extends Partial<Examples> {
-        readonly name: string;
-        readonly schema?: { readonly example?: unknown };
-      }
-      const firstOf = ({ examples = {} }: Partial<Examples>) => Object.values(examples)[0]?.value;
-      await service.database.empty();
-      for (const [name, { parameters, requestBody }] of operations()) {
-        const [method = '', path = ''] = name.split(' ');
-        const id = (parameters as readonly Input[]).find((parameter) => parameter.name === 'id');
-        const [[type, content] = ['', {}]] = Object.entries(requestBody?.content ?? {});
-        const body = firstOf(content);
-        const answer = await service.request(
-          method.toUpperCase(),
-          path.replace('{id}', String(id && (id.schema?.example ?? firstOf(id)))),
-          body === undefined
-            ? {}
-            : {
-                headers: { 'Content-Type': type },
-                body: typeof body === 'string' ? body : JSON.stringify(body),
-              },
-        );
-        expect(`${name} ${answer.status}`).toMatch(/ 20\d$/);
-      }
-    },
-  );
+  // In the example, those of gardens need the later examples of others.
+  it('of plants that come first succeed on an empty store, in the order of the document', async () => {
+    interface Input extends Partial<Examples> {
+      readonly name: string;
+      readonly schema?: { readonly example?: unknown };
+    }
+    const firstOf = ({ examples = {} }: Partial<Examples>) => Object.values(examples)[0]?.value;
+    await service.database.empty();
+    for (const [name, { parameters, requestBody }] of operations()) {
+      const [method = '', path = ''] = name.split(' ');
+      if (!path.startsWith('/plants')) continue;
+      const id = (parameters as readonly Input[]).find((parameter) => parameter.name === 'id');
+      const [[type, content] = ['', {}]] = Object.entries(requestBody?.content ?? {});
+      const body = firstOf(content);
+      const answer = await service.request(
+        method.toUpperCase(),
+        path.replace('{id}', String(id && (id.schema?.example ?? firstOf(id)))),
+        body === undefined
+          ? {}
+          : {
+              headers: { 'Content-Type': type },
+              body: typeof body === 'string' ? body : JSON.stringify(body),
+            },
+      );
+      expect(`${name} ${answer.status}`).toMatch(/ 20\d$/);
+    }
+  });
 
   it.each<[string, () => Promise<Answer>, [path: string, method: string]]>([
     ['malformed-json', () => service.post('{"id":1,"id":2,"name":"a"}'), ['/plants', 'post']],
