@@ -151,6 +151,12 @@ describe.concurrent('an issued token', () => {
     expect(await Promise.all(answers)).toEqual(['401 40101', '200']);
   });
 
+  it('comes from a register whose age the metrics show', async () => {
+    const text = await (await fetch(`${service.managementUrl}/metrics`)).text();
+    const [, age] = /^plant_store_issued_tokens_age_seconds (\d.*)$/m.exec(text) ?? [];
+    expect(Number(age)).toBeLessThan(10);
+  });
+
   it('has the time of its last use after a shutdown', async () => {
     const token = await create();
     const other = await startTestService({ database });

@@ -182,6 +182,22 @@ describe('a token that is not known', () => {
   });
 });
 
+describe('the age of the register', () => {
+  it('is the time since the last reading that succeeded began', async () => {
+    const begin = performance.now();
+    await register.readAgain();
+    expect(register.age).toBeLessThanOrEqual(performance.now() - begin);
+    table.failure = new Error('away');
+    await expect(register.readAgain()).rejects.toMatchObject({ kind: ERRORS.databaseUnavailable });
+    expect(register.age).toBeGreaterThanOrEqual(TIMES.pause);
+  });
+
+  it('is infinite before the first', () => {
+    const unread = new TokenRegister(table as unknown as Statements, pino(), TIMES);
+    expect(unread.age).toBe(Infinity);
+  });
+});
+
 describe('while the database is away', () => {
   it('accepts known tokens until the register is too old, and tells typos and revoked ones for good', async () => {
     const [token, revoked] = [newToken(newTokenId()), newToken(newTokenId())];

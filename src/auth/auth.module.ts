@@ -35,7 +35,11 @@ const NO_DEFAULT_SCOPES =
     RateLimits,
     { provide: IssuerKeys, inject: [CONFIG, LOGGER, Metrics], useFactory: issuerKeys },
     { provide: StaticTokens, inject: [CONFIG, LOGGER], useFactory: staticTokens },
-    { provide: TokenRegister, inject: [CONFIG, Statements, LOGGER], useFactory: tokenRegister },
+    {
+      provide: TokenRegister,
+      inject: [CONFIG, Statements, LOGGER, Metrics],
+      useFactory: tokenRegister,
+    },
     { provide: LastUses, inject: [CONFIG, Statements, LOGGER], useFactory: lastUses },
     {
       provide: TOKEN_VERIFIERS,
@@ -67,8 +71,12 @@ function tokenRegister(
   { auth }: Config,
   statements: Statements,
   logger: Logger,
+  metrics: Metrics,
 ): TokenRegister | undefined {
-  return auth.issuedTokens ? new TokenRegister(statements, logger) : undefined;
+  if (!auth.issuedTokens) return undefined;
+  const register = new TokenRegister(statements, logger);
+  metrics.observeIssuedTokens(() => register.age / 1_000);
+  return register;
 }
 
 function lastUses({ auth }: Config, statements: Statements, logger: Logger): LastUses | undefined {

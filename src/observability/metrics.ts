@@ -253,6 +253,16 @@ export class Metrics {
     ]);
   }
 
+  /**
+   * Exposes the age of the register of issued tokens.
+   *
+   * @param age in seconds, read at each scrape; infinite before the first reading
+   */
+  observeIssuedTokens(age: () => number): void {
+    const help = 'Time since the table of issued tokens was last read.';
+    this.gauge('plant_store_issued_tokens_age_seconds', help, () => [[{}, age()]]);
+  }
+
   /** Exposes how busy the event loop is, as a counter: unlike its delay, it works with any number of scrapers. */
   private observeEventLoop(): void {
     new Counter({

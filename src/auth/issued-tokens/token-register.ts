@@ -77,9 +77,14 @@ export class TokenRegister implements OnModuleInit, OnModuleDestroy {
     return this.tokens.get(id);
   }
 
+  /** Milliseconds since the last successful reading. Infinite before the first. */
+  get age(): number {
+    return performance.now() - this.readAt;
+  }
+
   /** @throws PlantStoreError `database-unavailable` if the last reading is too long ago */
   requireFresh(): void {
-    if (performance.now() - this.readAt > this.times.maxAge) throw unavailable();
+    if (this.age > this.times.maxAge) throw unavailable();
   }
 
   /**
@@ -152,7 +157,7 @@ export class TokenRegister implements OnModuleInit, OnModuleDestroy {
 
   /** The pool reports outages. This reports when one, or anything else, has lasted too long for the tokens. */
   private report(error: unknown): void {
-    if (this.isReported || performance.now() - this.readAt <= this.times.maxAge) return;
+    if (this.isReported || this.age <= this.times.maxAge) return;
     this.isReported = true;
     this.logger.error(
       { reason: describeFailure(error) },
