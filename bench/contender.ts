@@ -16,8 +16,8 @@ export const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
 export type Contender = {
   readonly name: string;
   readonly title: string;
-  /** The signature of its callers' JWTs. Without it, they send the static token. */
-  readonly algorithm?: 'RS256' | 'ES256';
+  /** What its callers send: an issued token or a JWT with this signature each. By default, all send the static token. */
+  readonly credentials?: 'issued token' | 'RS256' | 'ES256';
 } & (
   | { /** Run by Node.js. */ readonly script: string }
   | { /** Path of an executable. */ readonly binary: string }
@@ -34,17 +34,23 @@ export function service(name: string, folder: string) {
 
 export const PLANT_STORE = { ...service('plant-store', PROJECT), title: 'Plant Store' };
 /** The service with the credentials of production. */
+export const PLANT_STORE_TOKENS: Contender = {
+  ...PLANT_STORE,
+  name: 'plant-store-tokens',
+  title: 'Plant Store, issued tokens',
+  credentials: 'issued token',
+};
 export const PLANT_STORE_RS256: Contender = {
   ...PLANT_STORE,
   name: 'plant-store-rs256',
   title: 'Plant Store, JWT (RS256)',
-  algorithm: 'RS256',
+  credentials: 'RS256',
 };
 export const PLANT_STORE_ES256: Contender = {
   ...PLANT_STORE,
   name: 'plant-store-es256',
   title: 'Plant Store, JWT (ES256)',
-  algorithm: 'ES256',
+  credentials: 'ES256',
 };
 export const EXPRESS: Contender = {
   name: 'express',
@@ -67,7 +73,7 @@ export const LIMIT: Contender = {
   script: yardstick('limit'),
 };
 
-export const WITH_JWT = [PLANT_STORE_RS256, PLANT_STORE_ES256];
+export const WITH_CREDENTIALS = [PLANT_STORE_TOKENS, PLANT_STORE_RS256, PLANT_STORE_ES256];
 export const YARDSTICKS = [EXPRESS, FASTIFY, NEST_TUTORIAL, LIMIT];
 
 /** What a contender accepts. */

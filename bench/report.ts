@@ -7,6 +7,7 @@ import {
   PLANT_STORE,
   PLANT_STORE_ES256,
   PLANT_STORE_RS256,
+  PLANT_STORE_TOKENS,
 } from './contender.js';
 import { OPERATIONS, PAGE, PERCENTILES } from './load.js';
 import type { Operation } from './load.js';
@@ -173,6 +174,7 @@ const COMPARISONS: readonly Comparison[] = [
     ratio: (own, other) => p99(own) / p50(other),
     wanted: '≤ 1',
   },
+  { ...creates, own: PLANT_STORE_TOKENS.name, other: PLANT_STORE.name, wanted: '≥ 0.95' },
   { ...creates, own: PLANT_STORE_RS256.name, other: PLANT_STORE.name, wanted: '≥ 0.9' },
   { ...creates, own: PLANT_STORE_ES256.name, other: PLANT_STORE.name, wanted: '≥ 0.9' },
   { ...lookUps, other: EXPRESS.name, wanted: '≥ 2' },

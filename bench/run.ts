@@ -1,9 +1,10 @@
 import { cpus } from 'node:os';
 import { Running } from './contender.js';
 import type { Contender } from './contender.js';
+import { credentialsOf } from './credentials.js';
+import type { IssuedCredentials } from './credentials.js';
 import { Databases } from './databases.js';
 import type { BenchDatabase } from './databases.js';
-import { Issuer } from './issuer.js';
 import type { LoadGenerator, Operation } from './load.js';
 import { measure } from './measure.js';
 import { Progress } from './progress.js';
@@ -24,8 +25,8 @@ export interface Course {
 /** Levels for look-ups and pages, to keep the benchmark short. */
 const READ_LEVELS = new Set([1, 64]);
 
-/** The level for JWTs, to keep the benchmark short. */
-const JWT_LEVEL = 64;
+/** The level for other credentials than the static token, to keep the benchmark short. */
+const CREDENTIALS_LEVEL = 64;
 
 interface Entrant {
   readonly running: Running;
@@ -35,15 +36,15 @@ interface Entrant {
 /** Measures all contenders in turns, each with a separate database on the same server. */
 export async function run(course: Course): Promise<Results> {
   const databases = await Databases.start();
-  const issuers: Issuer[] = [];
+  const issued: IssuedCredentials[] = [];
   const entrants: Entrant[] = [];
   try {
     for (const contender of course.contenders) {
-      const issuer = contender.algorithm && (await Issuer.start(contender.algorithm));
-      if (issuer) issuers.push(issuer);
       const database = await databases.create(contender.name);
       const { url } = database;
-      const running = await Running.start(contender, url, databases.folder, issuer?.credentials);
+      const credentials = await credentialsOf(contender, url);
+      issued.push(credentials);
+      const running = await Running.start(contender, url, databases.folder, credentials);
       entrants.push({ running, database });
     }
     const samples = await measureInTurns(course, entrants);
@@ -61,7 +62,7 @@ export async function run(course: Course): Promise<Results> {
     };
   } finally {
     await Promise.all(entrants.map(({ running }) => running.stop()));
-    await Promise.all(issuers.map((issuer) => issuer.close()));
+    await Promise.all(issued.map((credentials) => credentials.close()));
     await databases.stop();
   }
 }
@@ -115,8 +116,8 @@ function heatsOf({ levels, operations }: Course, entrants: readonly Entrant[]): 
         connections,
         starters: entrants.filter(
           ({ running }) =>
-            running.contender.algorithm === undefined ||
-            (operation === 'create' && connections === JWT_LEVEL),
+            running.contender.credentials === undefined ||
+            (operation === 'create' && connections === CREDENTIALS_LEVEL),
         ),
       })),
   );

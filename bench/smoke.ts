@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { parseArgs } from 'node:util';
-import { PLANT_STORE, Running, WITH_JWT, YARDSTICKS } from './contender.js';
+import { PLANT_STORE, Running, WITH_CREDENTIALS, YARDSTICKS } from './contender.js';
 import type { Contender } from './contender.js';
+import { credentialsOf } from './credentials.js';
 import { Databases } from './databases.js';
 import type { BenchDatabase } from './databases.js';
-import { Issuer } from './issuer.js';
 import { AUTOCANNON, bestLoadGenerator, OPERATIONS, PAGE, plantOf } from './load.js';
 import { buildNative } from './native.js';
 import { latencyPicture, throughputPicture } from './pictures.js';
@@ -15,7 +15,7 @@ import { run } from './run.js';
 
 const { values: options } = parseArgs({ options: { with: { type: 'string' } } });
 const native = await buildNative(options.with);
-const contenders = [PLANT_STORE, ...WITH_JWT, ...YARDSTICKS, ...native];
+const contenders = [PLANT_STORE, ...WITH_CREDENTIALS, ...YARDSTICKS, ...native];
 
 const databases = await Databases.start();
 try {
@@ -26,14 +26,9 @@ try {
 
 /** Creates plants, looks them up and lists them. */
 async function check(contender: Contender): Promise<void> {
-  const issuer = contender.algorithm && (await Issuer.start(contender.algorithm));
   const database = await databases.create(contender.name);
-  const running = await Running.start(
-    contender,
-    database.url,
-    databases.folder,
-    issuer?.credentials,
-  );
+  const credentials = await credentialsOf(contender, database.url);
+  const running = await Running.start(contender, database.url, databases.folder, credentials);
   try {
     for (const [n, token] of running.tokens.entries()) {
       const { id, ...content } = plantOf(n);
@@ -51,7 +46,7 @@ async function check(contender: Contender): Promise<void> {
     await checkPages(running, database);
   } finally {
     await running.stop();
-    await issuer?.close();
+    await credentials.close();
   }
 }
 
