@@ -188,12 +188,13 @@ describe('the order of changes', () => {
     expect(summary(await changes())).toEqual(['removed 99', 'created 1']);
   });
 
-  it('goes on with far greater positions on another server, which may have lost some', async () => {
+  it.each([
+    ['on another server', `server = 'another', started_at = now() - interval '1 year'`],
+    ['in a table that was restored in place', 'relation = 1'],
+  ])('goes on with far greater positions %s, which may have lost some', async (_, other) => {
     await service.post({ id: 1, name: 'a' });
     const before = await latest();
-    await service.database.query(
-      `UPDATE plant_changes_state SET server = 'another', started_at = now() - interval '1 year'`,
-    );
+    await service.database.query(`UPDATE plant_changes_state SET ${other}`);
     expect(await changes(`?after=${before}`)).toEqual([]);
     await service.post({ id: 2, name: 'b' });
     const [found] = await changes(`?after=${before}`);

@@ -37,21 +37,22 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
     await queryRunner.query(`REVOKE ALL ON FUNCTION ${signature} FROM PUBLIC`);
   };
   const newest = `(SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM ${sequence})`;
-  const lockClass = `${escapeLiteral(changes)}::regclass::oid`;
+  const relation = `${escapeLiteral(changes)}::regclass::oid`;
 
   await queryRunner.query(
     `CREATE TABLE ${state} (
        "only" boolean PRIMARY KEY DEFAULT true CHECK ("only"),
        "pruned_to" bigint NOT NULL DEFAULT 0,
        "server" text,
-       "started_at" timestamptz
+       "started_at" timestamptz,
+       "relation" oid
      )`,
   );
   await queryRunner.query(`INSERT INTO ${state} DEFAULT VALUES`);
 
-  // A server that takes over, or a restored one, may have lost records that a reader has seen. Their positions must not be
+  // A server that takes over, and a restored table, may have lost records that a reader has seen. Their positions must not be
   // given to others. The start of the server is compared because it costs nothing. A new timeline is one of a promotion or
-  // of a recovery (manual, chapter 25.3.6).
+  // of a recovery (manual, chapter 25.3.6). A dump has the object id of the table that it was made from.
   await create(
     `${resume}()`,
     'void',
@@ -59,19 +60,21 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
        known ${state}%ROWTYPE;
        present text;
      BEGIN
-       IF (SELECT started_at IS NOT DISTINCT FROM pg_postmaster_start_time() FROM ${state}) THEN RETURN; END IF;
+       SELECT * INTO known FROM ${state};
+       IF known.started_at = pg_postmaster_start_time() AND known.relation = ${relation} THEN RETURN; END IF;
        SELECT * INTO known FROM ${state} FOR UPDATE;
-       IF known.started_at IS NOT DISTINCT FROM pg_postmaster_start_time() THEN RETURN; END IF;
+       IF known.started_at = pg_postmaster_start_time() AND known.relation = ${relation} THEN RETURN; END IF;
        BEGIN
          SELECT system_identifier || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
            INTO present FROM pg_control_system();
        EXCEPTION WHEN OTHERS THEN
          present := pg_postmaster_start_time()::text;
        END;
-       IF known.server <> present THEN
+       IF known.server <> present OR known.relation <> ${relation} THEN
          PERFORM setval(${escapeLiteral(sequence)}, ${newest} + ${JUMP});
        END IF;
-       UPDATE ${state} SET server = present, started_at = pg_postmaster_start_time();
+       UPDATE ${state}
+         SET server = present, started_at = pg_postmaster_start_time(), relation = ${relation};
      END`,
   );
 
@@ -85,7 +88,7 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
      BEGIN
        PERFORM ${resume}();
        bound := ${newest};
-       PERFORM pg_advisory_xact_lock_shared(${lockClass}::integer, bound::bit(32)::integer);
+       PERFORM pg_advisory_xact_lock_shared(${relation}::integer, bound::bit(32)::integer);
        RETURN bound;
      END`,
   );
@@ -103,7 +106,7 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
        newest := ${newest};
        bounds := ARRAY (
          SELECT objid::bigint FROM pg_locks
-         WHERE locktype = 'advisory' AND objsubid = 2 AND classid = ${lockClass} AND granted
+         WHERE locktype = 'advisory' AND objsubid = 2 AND classid = ${relation} AND granted
            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
        );
        latest := ${newest};
@@ -130,7 +133,7 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
        last bigint;
        pruned integer;
      BEGIN
-       IF NOT pg_try_advisory_xact_lock(${lockClass}::bigint << 32) THEN RETURN 0; END IF;
+       IF NOT pg_try_advisory_xact_lock(${relation}::bigint << 32) THEN RETURN 0; END IF;
        SELECT max(position) FILTER (WHERE is_old) INTO last FROM (
          SELECT position, bool_and(time < before) OVER (ORDER BY position) AS is_old
          FROM (SELECT position, time FROM ${changes} ORDER BY position LIMIT most) AS oldest
