@@ -57,7 +57,8 @@ export function setUp(
   if (corsOrigins.length > 0) {
     app.enableCors({
       origin: [...corsOrigins],
-      allowedHeaders: 'Authorization,Content-Type,If-Match,If-None-Match,Last-Event-ID,X-Request-Id',
+      allowedHeaders:
+        'Authorization,Content-Type,If-Match,If-None-Match,Last-Event-ID,X-Request-Id',
       exposedHeaders:
         'Accept-Patch,Accept-Post,Allow,ETag,Link,RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,X-Request-Id',
       maxAge: 600,

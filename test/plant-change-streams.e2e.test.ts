@@ -154,11 +154,13 @@ describe('a follower', () => {
   });
 
   it('that only asks for the header fields, gets these', async () => {
+    for (const stream of streams) stream.close();
     const socket = await RawSocket.open(service.port);
     socket.send(
       `HEAD /changes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nAccept: text/event-stream\r\nConnection: close\r\n\r\n`,
     );
     await vi.waitFor(() => expect(socket.ended).toBe(true), PATIENCE);
+    await haveFollowers(0);
     expect(socket.rest).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*text\/event-stream/);
   });
 });

@@ -12,7 +12,7 @@ const NO_ROOM = 500;
  */
 export class EventStream {
   /** @param texts each with one event or several, as text of the format. A failure breaks the connection */
-  constructor(private readonly texts: AsyncIterable<string>) {}
+  constructor(private readonly texts: AsyncGenerator<string>) {}
 
   async send(response: Response, status: number): Promise<void> {
     response.writeHead(status, {
@@ -23,6 +23,7 @@ export class EventStream {
     });
     if (response.req.method === 'HEAD') {
       response.end();
+      await this.texts.return(undefined);
       return;
     }
     response.flushHeaders();

@@ -15,6 +15,9 @@ const CHECK = 5_000;
 /** What a follower that is behind the tail reads at once. */
 const CATCH_UP = { limit: 64, maxBytes: 16 * 1024 } as const;
 
+/** What is not sent. */
+const BEGUN = '';
+
 export interface FollowersOptions {
   readonly history: History;
   /** How many clients follow at once. */
@@ -58,7 +61,10 @@ export class Followers {
   async follow(following: Following): Promise<AsyncGenerator<string>> {
     const { history } = this.options;
     const { after, horizon } = await history.startOf(following.after);
-    return this.events(after, horizon, following, this.options.slots.take());
+    const events = this.events(after, horizon, following, this.options.slots.take());
+    // Only a generator that has begun gives back what it holds when it ends.
+    await events.next();
+    return events;
   }
 
   private async *events(
@@ -82,8 +88,7 @@ export class Followers {
     let toldAt = performance.now();
     let checkedAt = toldAt;
     try {
-      // The first bytes tell the client that it follows.
-      yield ': following\n\n';
+      yield BEGUN;
       while (!signal.aborted) {
         const { changes, position: next } = await this.changesAfter(position, id);
         const wanted = id === undefined ? changes : changes.filter((change) => change.id === id);
