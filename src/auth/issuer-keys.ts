@@ -4,12 +4,11 @@ import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { JwtConfig } from '../config/config.js';
-import { secureUrl } from '../config/variable-parsers.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { describeFailure } from '../observability/describe-failure.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Metrics } from '../observability/metrics.js';
-import { fetchDocument } from './fetch-document.js';
+import { discover, endpointOf, readDocument } from './discovery.js';
 import type { Principal } from './principal.js';
 
 /** Timeouts and intervals of requests to the issuer, in milliseconds. */
@@ -137,8 +136,8 @@ export class IssuerKeys implements OnModuleDestroy {
   }
 
   private async download(): Promise<KeySet> {
-    this.jwksUri ??= this.config.jwksUri ?? (await this.discover());
-    const keys = (await this.read(this.jwksUri)) as JSONWebKeySet;
+    this.jwksUri ??= this.config.jwksUri ?? (await this.discoverKeys());
+    const keys = (await readDocument(this.jwksUri, this.times.timeout)) as JSONWebKeySet;
     return {
       find: createLocalJWKSet(keys),
       fetchedAt: Date.now(),
@@ -146,23 +145,9 @@ export class IssuerKeys implements OnModuleDestroy {
     };
   }
 
-  /** OpenID Connect Discovery 1.0, section 4. */
-  private async discover(): Promise<URL> {
-    const { issuer } = this.config;
-    const url = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-    const document = (await this.read(url)) as { issuer?: unknown; jwks_uri?: unknown } | null;
-    const jwksUri =
-      typeof document?.jwks_uri === 'string' ? secureUrl(document.jwks_uri) : undefined;
-    if (document?.issuer !== issuer || jwksUri === undefined) {
-      throw new Error('the discovery document has a different issuer or no secure jwks_uri');
-    }
-    return jwksUri;
-  }
-
-  private async read(url: URL): Promise<unknown> {
-    const response = await fetchDocument(url, this.times.timeout);
-    if (response.status !== 200) throw new Error(`${url.href} has status ${response.status}`);
-    return response.json();
+  private async discoverKeys(): Promise<URL> {
+    const provider = await discover(this.config.issuer, this.times.timeout);
+    return endpointOf(provider, 'jwks_uri');
   }
 
   /** Whether the keys may be fetched again because of an unknown key. */
