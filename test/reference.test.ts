@@ -105,6 +105,13 @@ it('shows limits with every digit, and says what refers to another operation', (
   expect(text).toContain('Link every response The next page X-Request-Id every response');
 });
 
+it('shows the scope of an operation that needs one', () => {
+  const get = { operationId: 'a', summary: 'A', responses: { 204: {} } };
+  const text = reference({ '/a': { get: { ...get, 'x-required-scope': 'lists:read' } } });
+  expect(text).toContain('GET /a Scope lists:read Try it');
+  expect(reference({ '/a': { get } })).toContain('GET /a Try it');
+});
+
 it('shows bodies of other media types as text', () => {
   const lines = (value: string) => ({
     'application/x-ndjson': { schema: { type: 'string' }, examples: { one: { value } } },

@@ -24,6 +24,8 @@ export interface Endpoint extends Operation {
   readonly operationId: string;
   readonly summary: string;
   readonly responses: Readonly<Record<string, Answer>>;
+  /** The scope that a token needs. Every operation of this service has one. */
+  readonly 'x-required-scope'?: string;
 }
 
 interface Document {

@@ -23,6 +23,7 @@ export function operationSection(endpoint: Endpoint, around: Surroundings): Html
     <h3 id="${operationId}"><a href="#${operationId}">${summary}</a></h3>
     <p class="endpoint">
       <span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code>
+      ${scopeOf(endpoint)}
     </p>
     ${tryForm(endpoint)}
     <div class="reference">
@@ -38,6 +39,11 @@ export function operationSection(endpoint: Endpoint, around: Surroundings): Html
       ${samplesSection(endpoint, around.endpoints)}
     </div>
   </article>`;
+}
+
+function scopeOf({ 'x-required-scope': scope }: Endpoint): Html {
+  if (scope === undefined) return html``;
+  return html`<span class="scope">Scope <code>${scope}</code></span>`;
 }
 
 function parametersSection(
