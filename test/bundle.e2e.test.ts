@@ -27,8 +27,17 @@ describe('the bundle', () => {
     for (const name of ['package.json', 'swagger-ui.css', 'swagger-ui-bundle.js']) {
       await cp(`node_modules/swagger-ui-dist/${name}`, `${assets}/${name}`);
     }
+    const library = 'node_modules/oauth4webapi';
+    await cp(`${library}/package.json`, image.path(library, 'package.json'));
+    await cp(`${library}/build/index.js`, image.path(library, 'build', 'index.js'));
     service = image.start(
-      { DATABASE_URL: database.url, AUTH_TOKEN: TOKEN },
+      {
+        DATABASE_URL: database.url,
+        AUTH_TOKEN: TOKEN,
+        AUTH_JWT_ISSUER: 'https://id.example.com',
+        AUTH_JWT_AUDIENCE: 'plants',
+        DOCS_OAUTH_CLIENT_ID: 'docs',
+      },
       { main: image.path('dist', 'main.js') },
     );
   });
@@ -38,12 +47,18 @@ describe('the bundle', () => {
     await database.drop();
   });
 
-  it('needs no package but the assets of Swagger UI', async () => {
+  it('needs no package but the assets of the docs page', async () => {
     const { url } = await service.listening();
     const body = '{"id":1,"name":"Monstera"}';
     const created = await fetch(`${url}/plants`, { method: 'POST', headers: HEADERS, body });
     expect(await created.text()).toBe('{"name":"Monstera"}');
-    for (const path of ['docs', 'docs/swagger-ui-bundle.js', 'docs/README.md', 'openapi.yaml']) {
+    for (const path of [
+      'docs',
+      'docs/swagger-ui-bundle.js',
+      'docs/sign-in/oauth4webapi.js',
+      'docs/README.md',
+      'openapi.yaml',
+    ]) {
       expect(await fetch(`${url}/${path}`)).toMatchObject({ status: 200 });
     }
   });

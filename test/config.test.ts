@@ -147,6 +147,11 @@ describe('the configuration', () => {
       ['*', 'a.example', 'https://a.example/', 'https://a.example/x'],
     ],
     ['DOCS_ENABLED', ['false'], ['off']],
+    [
+      'DOCS_OAUTH_CLIENT_ID',
+      ['plant-store-docs', '0oa1b2/c~d:{e}'],
+      ['plant store', ' plants', 'plants\t', 'pflänzchen'],
+    ],
     ['LOG_LEVEL', ['silent', 'trace'], ['verbose', 'INFO']],
     ['LOG_FORMAT', ['json', 'text'], ['pretty', 'JSON']],
     ['RATE_LIMIT', ['0', '600', '1000000'], ['-1', '1000001', '600/m', '0.5', '1e3']],
@@ -160,7 +165,7 @@ describe('the configuration', () => {
       ['true', '101', '10.0.0.0/33', '0.0.0.0/0', '::/129', '1.2.3.4/8/8', 'proxy', ','],
     ],
   ] as const)('checks %s, naming the variable and the rule, never the value', (name, good, bad) => {
-    const others = name.startsWith('AUTH_JWT')
+    const others = /^(AUTH_JWT|DOCS_OAUTH)/.test(name)
       ? { AUTH_JWT_ISSUER: 'https://id.example', AUTH_JWT_AUDIENCE: 'plants' }
       : {};
     for (const value of good) {
@@ -263,6 +268,16 @@ describe('the configuration', () => {
     ],
     [{ AUTH_JWT_AUDIENCE: 'plants' }, /^AUTH_JWT_AUDIENCE needs AUTH_JWT_ISSUER/],
     [{ AUTH_JWT_JWKS_URI: 'https://id.example/k' }, /^AUTH_JWT_JWKS_URI needs AUTH_JWT_ISSUER/],
+    [{ DOCS_OAUTH_CLIENT_ID: 'plants' }, /^DOCS_OAUTH_CLIENT_ID needs AUTH_JWT_ISSUER$/],
+    [
+      {
+        AUTH_JWT_ISSUER: 'https://id.example',
+        AUTH_JWT_AUDIENCE: 'plants',
+        DOCS_OAUTH_CLIENT_ID: 'plants',
+        DOCS_ENABLED: 'false',
+      },
+      /^DOCS_OAUTH_CLIENT_ID must not be set when DOCS_ENABLED is false$/,
+    ],
   ])('refuses contradicting variables: %j', (environment, mistake) => {
     expect(mistakesOf(environment)).toEqual([expect.stringMatching(mistake)]);
   });

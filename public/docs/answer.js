@@ -81,8 +81,13 @@ function showHead(view, response) {
   status.textContent = `${response.status} ${response.statusText}`;
   status.classList.add(response.status < 400 ? 'success' : 'failure');
   if (response.status === 401) {
-    showProblem(view, 'The service answers only requests with a valid token.');
-    view.querySelector('[data-opens]').hidden = false;
+    const { expired } = view.querySelector('.problem').dataset;
+    const isExpired = response.headers.get('WWW-Authenticate')?.includes('the token has expired');
+    showProblem(
+      view,
+      (isExpired && expired) || 'The service answers only requests with a valid token.',
+    );
+    for (const remedy of view.querySelectorAll('.hint button')) remedy.hidden = false;
   }
   const headers = [...response.headers].map((pair) => pair.join(': '));
   view.querySelector('.live-headers').textContent = headers.join('\n');

@@ -1,16 +1,9 @@
+import { currentToken, followToken, forgetToken, keepToken, problemOf } from './kept-token.js';
 import { BASE, codeWithToken, fillInToken } from './samples.js';
-
-/** Swagger UI has its token there, too. */
-const KEY = 'authorized';
 
 const dialog = document.querySelector('#token-dialog');
 const form = dialog.querySelector('form');
 const { token: field, shown } = form.elements;
-
-/** The token that this browser keeps, if any. */
-export function currentToken() {
-  return JSON.parse(localStorage.getItem(KEY) ?? '{}').bearerAuth?.value;
-}
 
 /** Code as it can be used: with the token itself. */
 export function usableCode(code) {
@@ -26,7 +19,7 @@ export function askForToken() {
     button.addEventListener('click', () => dialog.close());
   });
   form.elements.forget.addEventListener('click', () => {
-    localStorage.removeItem(KEY);
+    forgetToken();
     showState();
     dialog.close();
   });
@@ -40,10 +33,7 @@ export function askForToken() {
     form.requestSubmit();
   });
   shown.addEventListener('change', showState);
-  // Another tab has changed it.
-  addEventListener('storage', ({ key }) => {
-    if (key === KEY) showState();
-  });
+  followToken(showState);
   showState();
 }
 
@@ -71,39 +61,19 @@ async function keep() {
   const submit = form.querySelector('[type="submit"]');
   refuse('');
   submit.disabled = true;
-  const problem = await problemOf(value);
+  const problem =
+    value === '' ? 'Paste a token first.' : await problemOf(value, BASE + form.dataset.tries);
   submit.disabled = false;
   if (!dialog.open) return;
   if (problem) {
     refuse(problem);
     return;
   }
-  const schema = { type: 'http', scheme: 'bearer' };
-  const bearerAuth = { name: 'bearerAuth', schema, value };
-  localStorage.setItem(KEY, JSON.stringify({ bearerAuth }));
+  keepToken(value);
   showState();
   dialog.querySelector('.with-token .primary').focus();
 }
 
 function refuse(problem) {
   dialog.querySelector('.refusal').textContent = problem;
-}
-
-/** Why a token is not accepted, by a request that changes nothing. */
-async function problemOf(token) {
-  if (token === '') return 'Paste a token first.';
-  try {
-    const response = await fetch(BASE + form.dataset.tries, {
-      headers: { Authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(10_000),
-    });
-    // It does not matter whether the row exists, or whether the token may look it up.
-    if (response.ok || [400, 403, 404].includes(response.status)) return undefined;
-    const { message } = await response.json();
-    return response.status === 401
-      ? `Wrong token: ${message}.`
-      : `The service could not check the token: ${message}.`;
-  } catch (error) {
-    return `The token could not be sent: ${error.message}.`;
-  }
 }

@@ -1,6 +1,6 @@
 import { showAnswer } from './answer.js';
+import { currentToken } from './kept-token.js';
 import { BASE } from './samples.js';
-import { currentToken } from './token.js';
 
 /** Lets the forms send their requests. */
 export function addForms() {

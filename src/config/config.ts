@@ -72,6 +72,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
               jwksUri: value.AUTH_JWT_JWKS_URI,
               /** Of a token without a claim about scopes. `undefined`: none, and nobody has decided it. */
               defaultScopes: value.AUTH_JWT_DEFAULT_SCOPES,
+              /** Of the docs page at the issuer. `undefined`: the page offers no sign-in. */
+              docsClientId: value.DOCS_OAUTH_CLIENT_ID,
             } as const),
     },
     /** What is read again while the service runs. The values above are those of the start. */
@@ -184,8 +186,12 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
     'AUTH_JWT_AUDIENCE',
     'AUTH_JWT_JWKS_URI',
     'AUTH_JWT_DEFAULT_SCOPES',
+    'DOCS_OAUTH_CLIENT_ID',
   ] as const) {
     if (isSet(name) && !isSet('AUTH_JWT_ISSUER')) mistakes.push(`${name} needs AUTH_JWT_ISSUER`);
+  }
+  if (isSet('DOCS_OAUTH_CLIENT_ID') && values.DOCS_ENABLED === false) {
+    mistakes.push('DOCS_OAUTH_CLIENT_ID must not be set when DOCS_ENABLED is false');
   }
   if (isSet('DATABASE_URL_PARAMETERS') && !isSet('DATABASE_URL_FILE')) {
     mistakes.push('DATABASE_URL_PARAMETERS needs DATABASE_URL_FILE');

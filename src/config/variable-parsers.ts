@@ -64,6 +64,11 @@ export function staticToken(raw: string): string | undefined {
   return raw.length >= 32 && B64TOKEN.test(raw) ? raw : undefined;
 }
 
+/** Stricter than RFC 6749, appendix A.1, because a space is a mistake of copying. */
+export function clientId(raw: string): string | undefined {
+  return /^[!-~]+$/.test(raw) ? raw : undefined;
+}
+
 /** Scopes separated by spaces (RFC 6749, section 3.3). No scope can have the name `none`. */
 export function scopes(raw: string): readonly string[] | undefined {
   const list = raw.split(' ').filter((scope) => scope !== '');

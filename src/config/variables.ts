@@ -4,6 +4,7 @@ import {
   staticToken,
   boolean,
   byteSize,
+  clientId,
   days,
   hostName,
   integerWithin,
@@ -95,6 +96,10 @@ export const VARIABLES = {
     fallback: '',
   },
   DOCS_ENABLED: { parse: boolean, rule: 'true or false', fallback: 'true' },
+  DOCS_OAUTH_CLIENT_ID: {
+    parse: clientId,
+    rule: 'a client id of printable ASCII characters, without spaces',
+  },
   LOG_LEVEL: {
     parse: oneOf(LOG_LEVELS),
     rule: `one of ${LOG_LEVELS.join(', ')}`,

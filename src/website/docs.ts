@@ -8,18 +8,24 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Request, Response } from 'express';
+import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { allErrors } from '../errors/error-kind.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { BUILD } from '../observability/build.js';
+import { LOGGER } from '../observability/logger.js';
 import { openApiText, toYaml } from '../openapi/openapi.js';
 import { ICON, renderPage } from './page.js';
+import { signInPage } from './sign-in.js';
 import { renderSwaggerUi } from './swagger-ui-page.js';
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
 const PAGE = join(PROJECT, 'public/docs');
-const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+/** What the docs page has if it can sign in. */
+const SIGN_IN = join(PAGE, 'sign-in');
+const { resolve } = createRequire(import.meta.url);
+const SWAGGER_UI = dirname(resolve('swagger-ui-dist/package.json'));
 
 const SWAGGER_UI_ASSETS = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 
@@ -49,8 +55,10 @@ const ROOT_FILES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md
  * Serves the documentation: the only routes of the public port that need no token. They are plain Express routes,
  * because every route of a controller needs a token.
  */
-export function serveDocs(app: NestExpressApplication, { http }: Config): void {
+export function serveDocs(app: NestExpressApplication, { http, auth }: Config): void {
   const { basePath, publicBaseUrl } = http;
+  const clientId = auth.jwt?.docsClientId;
+  const signIn = auth.jwt && clientId ? { ...auth.jwt, clientId } : undefined;
   const express = app.getHttpAdapter().getInstance();
   const policy = pagePolicy(publicBaseUrl);
   const pages = new Map<string, (request: Request, response: Response) => Promise<void>>();
@@ -93,9 +101,10 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
         document: await document(),
         version: BUILD.version,
         errors: allErrors(),
+        issuer: signIn?.issuer,
       }),
       styles: ['reference.css'],
-      scripts: ['page.js'],
+      scripts: ['page.js', ...(signIn ? ['sign-in/offer.js'] : [])],
     });
   });
   serve('/docs/swagger-ui', 'text/html', () => Promise.resolve(renderSwaggerUi()));
@@ -106,6 +115,29 @@ export function serveDocs(app: NestExpressApplication, { http }: Config): void {
   ]) {
     const type = ASSET_TYPES[extname(path)];
     if (type !== undefined) serve(`/docs/${basename(path)}`, type, () => readFile(path));
+  }
+  if (signIn) {
+    const endpoints = once(async () => {
+      const { readDocument } = await import('./reference-document.js');
+      return readDocument(await document()).endpoints;
+    });
+    const page = signInPage(signIn, endpoints, app.get<Logger>(LOGGER));
+    pages.set(`${basePath}/docs/sign-in`, async (_request, response) => {
+      const { text, tokenOrigin } = await page();
+      response.setHeader('Content-Security-Policy', pagePolicy(publicBaseUrl, tokenOrigin));
+      response
+        .status(tokenOrigin === undefined ? 503 : 200)
+        .type('text/html')
+        .send(text);
+    });
+    for (const name of readdirSync(SIGN_IN)) {
+      const type = ASSET_TYPES[extname(name)];
+      if (type !== undefined)
+        serve(`/docs/sign-in/${name}`, type, () => readFile(join(SIGN_IN, name)));
+    }
+    serve('/docs/sign-in/oauth4webapi.js', 'text/javascript', () =>
+      readFile(resolve('oauth4webapi')),
+    );
   }
   const files = projectFiles();
   const read = (path: string) => readFile(join(PROJECT, path), 'utf8');
@@ -176,8 +208,12 @@ function tagged(body: Buffer) {
 }
 
 /** Allows files of this service and the images in the style sheet, in addition to the policy of the API. */
-function pagePolicy(publicBaseUrl: string | undefined): string {
-  const addresses = ["'self'", ...(publicBaseUrl ? [new URL(publicBaseUrl).origin] : [])].join(' ');
+function pagePolicy(publicBaseUrl: string | undefined, tokenOrigin?: string): string {
+  const addresses = [
+    "'self'",
+    ...(publicBaseUrl ? [new URL(publicBaseUrl).origin] : []),
+    ...(tokenOrigin ? [tokenOrigin] : []),
+  ].join(' ');
   return [
     "default-src 'none'",
     "script-src 'self'",

@@ -1,15 +1,19 @@
 import { html } from './html.js';
 import type { Html } from './html.js';
+import { trialOf } from './reference-document.js';
 import type { Endpoint } from './reference-document.js';
 
-/** Asks for the token. A script opens it, and tries the token by a request that changes nothing. */
-export function tokenDialog(endpoints: readonly Endpoint[]): Html {
-  // The last of a resource is that of a single row.
-  const lookUp = endpoints.findLast(({ method }) => method === 'get')?.path ?? '/';
+/**
+ * Asks for the token. A script opens it, and tries the token by a request that changes nothing.
+ *
+ * @param issuer where the reader can sign in; `undefined`: nowhere
+ */
+export function tokenDialog(endpoints: readonly Endpoint[], issuer?: string): Html {
   return html`<dialog class="token-dialog" id="token-dialog" aria-labelledby="token-title">
-    <form data-tries="${lookUp.replaceAll(/\{\w+\}/g, '0')}">
+    <form data-tries="${trialOf(endpoints)}">
       <h2 id="token-title">Authorize</h2>
       <div class="without-token">
+        ${signInOffer(issuer)}
         <p>
           Every request needs one. <code>npm start</code> prints it; with
           <code>docker compose up</code>, it is in the log. Elsewhere, ask the operator of the
@@ -36,10 +40,21 @@ export function tokenDialog(endpoints: readonly Endpoint[]): Html {
         <p>Code samples show dots in its place; what you copy has the token.</p>
         <label><input type="checkbox" name="shown" /> Show it in the code samples</label>
         <div class="dialog-buttons">
+          ${issuer === undefined ? html`` : html`<button type="button" data-signs-in>Sign in again</button> `}
           <button type="button" name="forget">Forget</button>
           <button type="button" class="primary" data-closes="token">Close</button>
         </div>
       </div>
     </form>
   </dialog>`;
+}
+
+function signInOffer(issuer: string | undefined): Html {
+  if (issuer === undefined) return html``;
+  return html`<div class="buttons">
+      <button type="button" class="primary" data-signs-in>
+        Sign in at ${new URL(issuer).host}
+      </button>
+    </div>
+    <p>Or paste a token.</p>`;
 }

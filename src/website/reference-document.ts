@@ -73,6 +73,19 @@ function tagOf({ tags = [] }: Endpoint): string {
   return tags[0] ?? 'Operations';
 }
 
+/** The scopes that operations need. */
+export function scopesOf(endpoints: readonly Endpoint[]): string[] {
+  const scopes = endpoints.flatMap((endpoint) => endpoint['x-required-scope'] ?? []);
+  return [...new Set(scopes)].toSorted();
+}
+
+/** The path of a request that changes nothing, which tells whether a token is valid. */
+export function trialOf(endpoints: readonly Endpoint[]): string {
+  // The last of a resource is that of a single row.
+  const lookUp = endpoints.findLast(({ method }) => method === 'get')?.path ?? '/';
+  return lookUp.replaceAll(/\{\w+\}/g, '0');
+}
+
 /** A failure as the examples of a document have it. */
 export type Failure = ReturnType<typeof failuresOf>[number];
 

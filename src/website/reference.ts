@@ -19,12 +19,14 @@ export interface Reference {
   readonly version: string;
   /** All failures, also those that no operation lists. */
   readonly errors: readonly Pick<ErrorKind, 'number' | 'message' | 'remedy'>[];
+  /** Where the reader can sign in. `undefined`: nowhere. */
+  readonly issuer?: string | undefined;
 }
 
 type Schemas = ReturnType<typeof readDocument>['schemas'];
 
 /** Writes what an OpenAPI document says as HTML: an introduction, every operation, and the schemas. */
-export function renderReference({ document, version, errors }: Reference): Html {
+export function renderReference({ document, version, errors, issuer }: Reference): Html {
   const remedies = new Map(errors.map(({ number, remedy }) => [number, remedy]));
   const { info, endpoints, groups, schemas } = readDocument(document);
   const all = endpoints.map((endpoint) => failuresOf(endpoint));
@@ -61,7 +63,7 @@ export function renderReference({ document, version, errors }: Reference): Html 
         The operations in <a href="docs/swagger-ui">Swagger UI</a>, which rounds ids beyond 2^53.
       </p>
     </main>
-    ${tokenDialog(endpoints)} ${answerTemplate()}
+    ${tokenDialog(endpoints, issuer)} ${answerTemplate(issuer !== undefined)}
   </div>`;
 }
 

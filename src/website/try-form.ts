@@ -87,14 +87,16 @@ function exampleSelect(name: string, examples: Examples, textOf: (value: unknown
 }
 
 /** What a script fills in with an answer. */
-export function answerTemplate(): Html {
+export function answerTemplate(canSignIn: boolean): Html {
+  const expired = new Html('data-expired="Your token has expired."');
   return html`<template id="answer">
     <section class="live-response">
       <p class="code-title" role="status">
         Response <span class="status"></span> <span class="progress"></span>
       </p>
       <p class="hint" hidden>
-        <span class="problem"></span>
+        <span class="problem" ${canSignIn ? expired : html``}></span>
+        ${canSignIn ? html`<button type="button" class="primary" data-signs-in hidden>Sign in</button> ` : html``}
         <button type="button" data-opens="token" hidden>Enter a token</button>
       </p>
       <div class="code answer-body" hidden>

@@ -1,0 +1,39 @@
+/* What the docs page needs to sign in: the way to the page that does so, and back to what the reader was doing. */
+
+const KEY = 'typed';
+
+restoreTyped();
+document.addEventListener('click', ({ target }) => {
+  const button = target.closest('[data-signs-in]');
+  if (!button) return;
+  keepTyped();
+  const operation = button.closest('.try form')?.dataset.name;
+  const place = document.querySelector('.sidebar [aria-current]')?.hash ?? '';
+  location.assign(`docs/sign-in${operation ? `#${operation}` : place}`);
+});
+
+/** Keeps what is in the open forms while this tab is at the issuer. */
+function keepTyped() {
+  const forms = [...document.querySelectorAll('.try[open] form')].map((form) => [
+    form.dataset.name,
+    [...new FormData(form)].filter(([, value]) => typeof value === 'string'),
+  ]);
+  if (forms.length === 0) return;
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify(forms));
+  } catch {
+    // It is larger than what browsers keep, and matters less than the sign-in.
+  }
+}
+
+function restoreTyped() {
+  const forms = JSON.parse(sessionStorage.getItem(KEY) ?? '[]');
+  sessionStorage.removeItem(KEY);
+  for (const [operation, fields] of forms) {
+    const form = document.querySelector(`.try form[data-name="${operation}"]`);
+    if (!form) continue;
+    form.closest('details').open = true;
+    for (const [name, value] of fields) form.elements[name].value = value;
+  }
+  if (forms.length > 0) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+}

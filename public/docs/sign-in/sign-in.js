@@ -1,0 +1,131 @@
+/* The page of the redirect URI: it leads to the issuer, and takes what the issuer answers. */
+
+import { keepToken, problemOf } from '../kept-token.js';
+import * as oauth from './oauth4webapi.js';
+
+/** What has to be known when the issuer answers, in this tab only. */
+const KEY = 'sign-in';
+
+/** For the answer of the token endpoint, in milliseconds. */
+const TIMEOUT = 10_000;
+
+const page = document.querySelector('#sign-in');
+const { provider, clientId, scope, audience, resource, trial } = JSON.parse(page.dataset.settings);
+const client = { client_id: clientId };
+const address = new URL(location.href);
+const redirectUri = address.origin + address.pathname;
+const { host } = new URL(provider.issuer);
+
+/** Something that the reader has to know. Anything else that is thrown is a mistake of this program. */
+class Problem extends Error {}
+
+const isAnswer = ['code', 'error', 'state'].some((name) => address.searchParams.has(name));
+try {
+  if (isAnswer) await finish();
+  else await begin();
+} catch (error) {
+  page.querySelector('.progress').hidden = true;
+  page.querySelector('.problem').textContent =
+    error instanceof Problem ? error.message : `The sign-in failed: ${error.message}.`;
+  page.querySelector('.outcome').hidden = false;
+  const [again, back] = page.querySelectorAll('.ways a');
+  // The place in the docs page is in the hash. A link that differs in it alone would load nothing.
+  again.addEventListener('click', (event) => {
+    event.preventDefault();
+    location.reload();
+  });
+  back.hash = location.hash;
+}
+
+async function begin() {
+  if (!isSecureContext) throw new Problem('Signing in needs https, or http on localhost.');
+  const verifier = oauth.generateRandomCodeVerifier();
+  const state = oauth.generateRandomState();
+  const nonce = oauth.generateRandomNonce();
+  const kept = { verifier, state, nonce, place: location.hash };
+  sessionStorage.setItem(KEY, JSON.stringify(kept));
+  const target = new URL(provider.authorization_endpoint);
+  const parameters = {
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    scope,
+    state,
+    nonce,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    audience,
+    ...(resource && { resource }),
+  };
+  for (const [name, value] of Object.entries(parameters)) target.searchParams.set(name, value);
+  // Instead of this page, so that the way back leads to the docs page.
+  location.replace(target);
+}
+
+async function finish() {
+  const kept = JSON.parse(sessionStorage.getItem(KEY) ?? 'null');
+  sessionStorage.removeItem(KEY);
+  // The code is of no use to anybody else, but need not be in the history.
+  history.replaceState(null, '', `${redirectUri}${kept?.place ?? ''}`);
+  const parameters = answerOf(kept);
+  const token = await tokenOf(parameters, kept);
+  const problem = await problemOf(token, new URL(`..${trial}`, redirectUri));
+  if (problem) {
+    throw new Problem(`${host} has signed you in, but its token does not work here. ${problem}`);
+  }
+  keepToken(token);
+  location.replace(`../docs${kept.place}`);
+}
+
+/** The answer of the issuer, if it belongs to what this tab has begun. */
+function answerOf(kept) {
+  const ignored = 'This answer belongs to no sign-in of this tab, so it was ignored.';
+  if (kept === null) throw new Problem(ignored);
+  try {
+    return oauth.validateAuthResponse(provider, client, address, kept.state);
+  } catch (error) {
+    if (!(error instanceof oauth.AuthorizationResponseError)) throw new Problem(ignored);
+    if (error.error === 'access_denied') {
+      throw new Problem(`The sign-in was canceled, or ${host} denied it.`);
+    }
+    throw new Problem(`${host} refused the sign-in: ${descriptionOf(error)}.`);
+  }
+}
+
+async function tokenOf(parameters, { verifier, nonce }) {
+  try {
+    const response = await oauth.authorizationCodeGrantRequest(
+      provider,
+      client,
+      oauth.None(),
+      parameters,
+      redirectUri,
+      verifier,
+      {
+        additionalParameters: resource ? { resource } : {},
+        signal: AbortSignal.timeout(TIMEOUT),
+        // The service permits it on loopback only.
+        [oauth.allowInsecureRequests]: true,
+      },
+    );
+    const result = await oauth.processAuthorizationCodeResponse(provider, client, response, {
+      expectedNonce: nonce,
+      requireIdToken: true,
+    });
+    return result.access_token;
+  } catch (error) {
+    if (error instanceof oauth.ResponseBodyError) {
+      throw new Problem(`${host} issued no token: ${descriptionOf(error)}.`);
+    }
+    if (error instanceof TypeError || error.name === 'TimeoutError') {
+      throw new Problem(
+        `${host} could not be asked for the token. It is out of reach, or does not permit requests of ${address.origin} (CORS).`,
+      );
+    }
+    throw new Problem(`The answer of ${host} is not valid: ${error.message}.`);
+  }
+}
+
+function descriptionOf({ error, error_description: description }) {
+  return description ? `${error} (${description.replace(/\.$/, '')})` : error;
+}

@@ -1,0 +1,349 @@
+import { mkdir } from 'node:fs/promises';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { authorize, launchBrowser } from '../support/browser.js';
+import { OPERATIONS } from '../support/operations.js';
+import { AUDIENCE, CLIENT_ID, READER, SignInProvider } from '../support/sign-in-provider.js';
+import { startTestService, TOKEN } from '../support/test-service.js';
+import type { TestService } from '../support/test-service.js';
+
+/** Build output. */
+const SCREENSHOTS = 'screenshots';
+
+/** Where the docs page is published: behind a proxy, and below a path. */
+const PUBLIC_BASE_URL = 'https://shop.example.com/store/api';
+
+const PLANT = '{"id": 1001, "name": "Monstera"}';
+
+let browser: Browser;
+let provider: SignInProvider;
+let service: TestService;
+let below: TestService;
+
+beforeAll(async () => {
+  provider = await SignInProvider.start();
+  const environment = {
+    AUTH_JWT_ISSUER: provider.url,
+    AUTH_JWT_AUDIENCE: AUDIENCE,
+    DOCS_OAUTH_CLIENT_ID: CLIENT_ID,
+  };
+  [browser, service, below] = await Promise.all([
+    launchBrowser(),
+    startTestService({ environment }),
+    startTestService({ environment: { ...environment, PUBLIC_BASE_URL } }),
+    mkdir(SCREENSHOTS, { recursive: true }),
+  ]);
+  provider.register(`${service.url}/docs/sign-in`, `${below.url}/docs/sign-in`);
+});
+
+afterAll(() => Promise.all([browser.close(), service.stop(), below.stop(), provider.stop()]));
+
+beforeEach(() => provider.reset());
+
+/** Opens the docs page in a profile of its own, in which nobody is signed in. */
+async function open(url = service.url, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  // The pages of the provider load a font.
+  await context.route(/^https:\/\/fonts\./, (route) => route.abort());
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  await page.goto(`${url}/docs`);
+  return page;
+}
+
+const dialog = (page: Page) => page.getByRole('dialog');
+
+/** Goes to the provider. */
+async function leave(page: Page): Promise<void> {
+  await page.locator('.token-button').click();
+  await dialog(page)
+    .getByRole('button', { name: /^Sign in/ })
+    .click();
+}
+
+/** Signs in on the pages of the provider. */
+async function enterAs(page: Page, person: string): Promise<void> {
+  await page.getByPlaceholder('Enter any login').fill(person);
+  await page.getByPlaceholder('and password').fill('any');
+  await page.getByRole('button', { name: 'Sign-in' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
+}
+
+async function signIn(page: Page, person = 'gardener'): Promise<void> {
+  await leave(page);
+  await enterAs(page, person);
+  await page.getByRole('button', { name: 'Token is set' }).waitFor({ state: 'attached' });
+}
+
+/** Creates a plant by the form, and returns what the page shows of the answer. */
+async function create(page: Page) {
+  const form = page.locator('form[data-name="createPlant"]');
+  if (!(await form.isVisible())) await form.locator('xpath=..').getByText('Try it').click();
+  await form.locator('textarea').fill(PLANT);
+  await form.getByRole('button', { name: 'Send' }).click();
+  await form.locator('[type="submit"]:enabled').waitFor();
+  return {
+    form,
+    status: (await form.locator('.live-response .status').innerText()).slice(0, 3),
+    body: (await form.locator('.answer-body code').textContent()) ?? '',
+  };
+}
+
+/** What the page of the sign-in says when it fails. */
+async function problemOf(page: Page): Promise<string> {
+  await page.getByRole('link', { name: 'Try again' }).waitFor();
+  return page.getByRole('alert').innerText();
+}
+
+/** Everything that the browser keeps for the service. */
+const stored = (page: Page) =>
+  page.evaluate(() => ({
+    local: Object.fromEntries(Object.entries(localStorage)) as Record<string, string>,
+    session: Object.fromEntries(Object.entries(sessionStorage)),
+  }));
+
+describe('signing in', () => {
+  it.each([
+    ['at the root', () => service],
+    ['below a path, behind a proxy', () => below],
+  ])('%s gives a token that the service accepts', async (_name, served) => {
+    const page = await open(served().url);
+    const faults: string[] = [];
+    page.on('console', (message) => {
+      if (message.text().includes('Content Security Policy')) faults.push(message.text());
+    });
+    await signIn(page);
+    expect(page.url()).toMatch(new RegExp(`^${served().url}/docs(#\\w+)?$`));
+    const { status, body } = await create(page);
+    expect(status).toBe('200');
+    expect(JSON.parse(body)).toEqual({ name: 'Monstera' });
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it('asks for all scopes and the audience, with PKCE, state and nonce', async () => {
+    const page = await open();
+    await signIn(page);
+    const asked = provider.requests.find((request) => request.startsWith('GET /auth?'))!;
+    const { searchParams } = new URL(asked.slice('GET '.length), provider.url);
+    const scopes = [...new Set(OPERATIONS.map(({ scope }) => scope))].toSorted();
+    expect(Object.fromEntries(searchParams)).toEqual({
+      response_type: 'code',
+      client_id: CLIENT_ID,
+      redirect_uri: `${service.url}/docs/sign-in`,
+      scope: ['openid', ...scopes].join(' '),
+      audience: AUDIENCE,
+      resource: AUDIENCE,
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
+    });
+    await page.context().close();
+  });
+
+  it('keeps the access token where a pasted one is, and nothing else', async () => {
+    const page = await open();
+    await signIn(page);
+    const { local, session } = await stored(page);
+    expect(session).toEqual({});
+    expect(Object.keys(local)).toEqual(['authorized']);
+    expect(JSON.parse(local['authorized']!)).toEqual({
+      bearerAuth: {
+        name: 'bearerAuth',
+        schema: { type: 'http', scheme: 'bearer' },
+        value: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+      },
+    });
+    await page.context().close();
+  });
+
+  it('shows a 403 to a person without the scope', async () => {
+    const page = await open();
+    await signIn(page, READER);
+    const { status, body } = await create(page);
+    expect(status).toBe('403');
+    expect(JSON.parse(body)).toMatchObject({
+      error: 40300,
+      message: expect.stringContaining('plants:write'),
+    });
+    await page.context().close();
+  });
+
+  it('leads back to what the reader has typed', async () => {
+    const page = await open();
+    const { form } = await create(page);
+    expect(await form.locator('.problem').innerText()).toBe(
+      'The service answers only requests with a valid token.',
+    );
+    await form.getByRole('button', { name: 'Sign in' }).click();
+    await enterAs(page, 'gardener');
+    await page.waitForURL(`${service.url}/docs#createPlant`);
+    await page.getByRole('button', { name: 'Token is set' }).waitFor({ state: 'attached' });
+    expect(await form.locator('textarea').inputValue()).toBe(PLANT);
+    await expect
+      .poll(async () => (await page.locator('h3#createPlant').boundingBox())?.y)
+      .toBeLessThan(100);
+    await form.getByRole('button', { name: 'Send' }).click();
+    await form.getByText('200 OK').waitFor();
+    await page.context().close();
+  });
+
+  it('is offered again when the token has expired', async () => {
+    const page = await open();
+    await signIn(page);
+    const { local } = await stored(page);
+    const token = /[\w-]+\.[\w-]+\.[\w-]+/;
+    const authorized = local['authorized']!.replace(token, await provider.expiredToken());
+    await page.evaluate((value) => localStorage.setItem('authorized', value), authorized);
+    const { form, status } = await create(page);
+    expect(status).toBe('401');
+    expect(await form.locator('.problem').innerText()).toBe('Your token has expired.');
+    await page.screenshot({ path: `${SCREENSHOTS}/sign-in-expired.png` });
+    // The provider knows the person, so it asks nothing.
+    await form.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL(`${service.url}/docs#createPlant`);
+    expect((await create(page)).status).toBe('200');
+    await page.context().close();
+  });
+
+  it('can be repeated, and forgotten', async () => {
+    const page = await open();
+    await signIn(page);
+    const before = (await stored(page)).local['authorized'];
+    await leave(page);
+    await page.waitForURL((url) => url.pathname === '/docs');
+    await expect.poll(async () => (await stored(page)).local['authorized']).not.toBe(before);
+    await page.locator('.token-button').click();
+    await dialog(page).getByRole('button', { name: 'Forget' }).click();
+    expect((await stored(page)).local).toEqual({});
+    expect((await create(page)).status).toBe('401');
+    await page.context().close();
+  });
+});
+
+describe('a sign-in that fails', () => {
+  it('says that it was canceled', async () => {
+    const page = await open();
+    await leave(page);
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    const { host } = new URL(provider.url);
+    expect(await problemOf(page)).toBe(`The sign-in was canceled, or ${host} denied it.`);
+    expect(page.url()).toBe(`${service.url}/docs/sign-in#authentication`);
+    expect(await stored(page)).toEqual({ local: {}, session: {} });
+    await page.screenshot({ path: `${SCREENSHOTS}/sign-in-canceled.png` });
+    await page.getByRole('link', { name: 'Try again' }).click();
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    await problemOf(page);
+    await page.getByRole('link', { name: 'Back' }).click();
+    await page.waitForURL(`${service.url}/docs#authentication`);
+    await signIn(page);
+    await page.context().close();
+  });
+
+  it.each([
+    ['another state', (url: URL) => url.searchParams.set('state', 'another')],
+    ['no state', (url: URL) => url.searchParams.delete('state')],
+    ['another issuer', (url: URL) => url.searchParams.set('iss', 'https://other.example.com')],
+  ])('ignores an answer with %s', async (_name, change) => {
+    provider.behaviour.change = change;
+    const page = await open();
+    await leave(page);
+    await enterAs(page, 'gardener');
+    expect(await problemOf(page)).toContain('belongs to no sign-in of this tab');
+    expect(provider.requests.filter((request) => request.startsWith('POST /token'))).toEqual([]);
+    expect(await stored(page)).toEqual({ local: {}, session: {} });
+    await page.context().close();
+  });
+
+  it('ignores an answer that nobody in this tab has asked for', async () => {
+    const page = await open();
+    await page.goto(`${service.url}/docs/sign-in?code=stolen&state=stolen`);
+    expect(await problemOf(page)).toContain('belongs to no sign-in of this tab');
+    expect(provider.requests.filter((request) => request.startsWith('POST /token'))).toEqual([]);
+    await page.context().close();
+  });
+
+  it('refuses an ID token with another nonce', async () => {
+    const page = await open();
+    await page.route(`${provider.url}/auth?*`, async (route) => {
+      const url = new URL(route.request().url());
+      if (url.searchParams.get('nonce') === 'another') await route.continue();
+      else {
+        url.searchParams.set('nonce', 'another');
+        await route.fulfill({ status: 302, headers: { Location: url.href } });
+      }
+    });
+    await leave(page);
+    await enterAs(page, 'gardener');
+    expect(await problemOf(page)).toMatch(/^The answer of 127\.0\.0\.1:\d+ is not valid: .*nonce/);
+    expect(await stored(page)).toEqual({ local: {}, session: {} });
+    await page.context().close();
+  });
+
+  it('says when the issuer does not permit the page to ask for a token', async () => {
+    provider.behaviour.allowsOrigin = false;
+    const page = await open();
+    await leave(page);
+    await enterAs(page, 'gardener');
+    expect(await problemOf(page)).toContain('does not permit requests of http://127.0.0.1');
+    await page.context().close();
+  });
+
+  it('says when the issuer refuses the code', async () => {
+    const page = await open();
+    await page.route(`${provider.url}/token`, (route) =>
+      route.continue({ postData: `${route.request().postData()}&code_verifier=${'x'.repeat(43)}` }),
+    );
+    await leave(page);
+    await enterAs(page, 'gardener');
+    expect(await problemOf(page)).toMatch(/^127\.0\.0\.1:\d+ issued no token: invalid_\w+/);
+    await page.context().close();
+  });
+
+  it('does not keep a token that the service refuses', async () => {
+    provider.behaviour.audience = 'another';
+    const page = await open();
+    await leave(page);
+    await enterAs(page, 'gardener');
+    expect(await problemOf(page)).toContain(
+      'its token does not work here. Wrong token: the bearer token is not valid.',
+    );
+    expect(await stored(page)).toEqual({ local: {}, session: {} });
+    await page.context().close();
+  });
+});
+
+describe('a token that is pasted', () => {
+  it('works as before', async () => {
+    const page = await open();
+    await authorize(page, TOKEN);
+    expect((await create(page)).status).toBe('200');
+    expect(provider.requests).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe('the pages', () => {
+  it.each([
+    [390, 'light'],
+    [390, 'dark'],
+    [1280, 'light'],
+    [1280, 'dark'],
+  ] as const)('fit %i pixels in the %s scheme', async (width, colorScheme) => {
+    const page = await open(service.url, { viewport: { width, height: 800 }, colorScheme });
+    const isWithin = async () =>
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+    await page.locator('.token-button').click();
+    await isWithin();
+    await page.screenshot({ path: `${SCREENSHOTS}/sign-in-${width}-${colorScheme}.png` });
+    await dialog(page)
+      .getByRole('button', { name: /^Sign in/ })
+      .click();
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    await problemOf(page);
+    await isWithin();
+    await page.screenshot({ path: `${SCREENSHOTS}/sign-in-page-${width}-${colorScheme}.png` });
+    await page.context().close();
+  });
+});
