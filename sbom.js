@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 const PACKAGE = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/;
 
 /** Served from `node_modules`, not bundled. */
-const ASSETS = ['node_modules/swagger-ui-dist'];
+const ASSETS = ['node_modules/swagger-ui-dist', 'node_modules/oauth4webapi'];
 
 /**
  * Writes `sbom.cdx.json` into the output: the packages whose code it contains (CycloneDX 1.6). `npm sbom --omit dev` leaves out
