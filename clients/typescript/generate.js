@@ -21,11 +21,11 @@ const nodes = await openapiTypes(document, {
   transform: ({ format }) => (format === 'int64' ? bigint : undefined),
 });
 
-/** The members of type `bigint` of each resource. The types alone do not tell the client which numbers to read so. */
+/** The members of type `bigint` of what each list has. The types alone do not tell the client which numbers to read so. */
 const int64Members = Object.fromEntries(
   Object.entries(document.paths).flatMap(([path, { get }]) => {
-    const [, name] = /^\/([^/]+)\/\{id\}$/.exec(path) ?? [];
-    const reference = get?.responses['200']?.content?.['application/json']?.schema.$ref;
+    const [, name] = /^\/([^/]+)$/.exec(path) ?? [];
+    const reference = get?.responses['200']?.content?.['application/json']?.schema.items?.$ref;
     if (name === undefined || reference === undefined) return [];
     const { properties } = document.components.schemas[reference.split('/').at(-1)];
     const members = Object.keys(properties).filter((key) => properties[key].format === 'int64');
@@ -34,7 +34,7 @@ const int64Members = Object.fromEntries(
 );
 
 const types = `${COMMENT_HEADER}${astToString(nodes)}
-/** The members of type \`bigint\` of each resource. */
+/** The members of type \`bigint\` of each resource, and of changes. */
 export const INT64_MEMBERS = ${JSON.stringify(int64Members)} as const;
 `;
 

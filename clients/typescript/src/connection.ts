@@ -56,6 +56,8 @@ export interface Call<Data> {
     client: Client<AnyPaths>,
     sending: Sending,
   ) => Promise<Answer<Data> & { readonly error?: unknown }>;
+  /** How often the request is repeated at most, if not as often as the options say. */
+  readonly retries?: number;
   /** Whether a repetition fails if the first request was carried out. */
   readonly isConditional?: boolean;
   /** Whether a missing resource means that an earlier attempt has removed it. */
@@ -104,9 +106,9 @@ export class Connection {
    * @throws PlantStoreError if the answer is a failure
    */
   send<Data, T>(call: Call<Data>, read: (answer: Answer<Data>) => T | Promise<T>): Promise<T> {
-    const { signal, isConditional = false } = call;
+    const { signal, retries = this.#retries, isConditional = false } = call;
     const attempt = async (state: Attempt) => read(await this.#answer(call, state));
-    return repeat(attempt, { retries: this.#retries, signal, isConditional });
+    return repeat(attempt, { retries, signal, isConditional });
   }
 
   /** The lines of an answer. */
@@ -115,8 +117,10 @@ export class Connection {
     signal: AbortSignal | null,
   ): AsyncIterable<string> {
     // `fetch` has no body for an answer without content.
-    if (!body) return linesOf(new ReadableStream({ start: (controller) => controller.close() }));
-    return linesOf(body, (read) => within(this.#timeout, signal, read));
+    if (!body) {
+      return linesOf(new ReadableStream({ start: (controller) => controller.close() }), signal);
+    }
+    return linesOf(body, signal, (read) => within(this.#timeout, signal, read));
   }
 
   #answer<Data>({ signal, send, isRemoval }: Call<Data>, state: Attempt): Promise<Answer<Data>> {

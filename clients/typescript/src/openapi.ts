@@ -2465,5 +2465,5 @@ export interface operations {
     };
 }
 
-/** The members of type `bigint` of each resource. */
-export const INT64_MEMBERS = {"plants":["id"]} as const;
+/** The members of type `bigint` of each resource, and of changes. */
+export const INT64_MEMBERS = {"changes":["position","id"],"plants":["id"]} as const;

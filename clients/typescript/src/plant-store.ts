@@ -1,21 +1,26 @@
+import { Changes } from './changes.js';
+import type { ChangesQuery, FollowQuery, PlantChange } from './changes.js';
 import type { PlantStoreOptions } from './connection.js';
 import { ERRORS } from './errors.js';
 import { parseJson, toJson } from './exact-json.js';
 import { IncompleteExportError } from './incomplete-export-error.js';
 import { INT64_MEMBERS } from './openapi.js';
 import type { components, paths } from './openapi.js';
+import type { RequestOptions, ResourcePage } from './pages.js';
 import { PlantImport } from './plant-import.js';
 import type { NewPlant, NewPlants } from './plant-import.js';
 import { PlantStoreError } from './plant-store-error.js';
 import { Resource } from './resource.js';
-import type { ChangeOptions, RequestOptions, ResourcePage, Tagged } from './resource.js';
+import type { ChangeOptions, Tagged } from './resource.js';
 import type { ResourceOf } from './resource-types.js';
 
+export type { ChangesQuery, FollowQuery, PlantChange } from './changes.js';
 export type { PlantStoreOptions } from './connection.js';
 export type { ErrorCode } from './plant-store-error.js';
 export type { NewPlant, NewPlants, PlantImport, RefusedPlant } from './plant-import.js';
 export type { ImportSummary, RefusedRecord, ResourceImport } from './resource-import.js';
-export type { ChangeOptions, RequestOptions, ResourcePage } from './resource.js';
+export type { RequestOptions, ResourcePage } from './pages.js';
+export type { ChangeOptions } from './resource.js';
 export type { ResourceOf } from './resource-types.js';
 export type { paths } from './openapi.js';
 export {
@@ -54,10 +59,12 @@ export interface Page {
  */
 export class PlantStore {
   readonly #plants: Resource<ResourceOf<paths, 'plants'>>;
+  readonly #changes: Changes;
 
   /** @throws TypeError if an option is wrong */
   constructor(options: PlantStoreOptions) {
     this.#plants = new Resource('plants', INT64_MEMBERS.plants, options);
+    this.#changes = new Changes(options);
   }
 
   /** Creates a plant. An identical plant that is stored already is no failure. */
@@ -105,6 +112,24 @@ export class PlantStore {
    */
   export(options?: ExportQuery & RequestOptions): AsyncGenerator<StoredPlant, void> {
     return this.#plants.export(options);
+  }
+
+  /** Iterates over the recorded changes, the oldest first, page by page, up to the newest. */
+  changes(query?: ChangesQuery & RequestOptions): AsyncGenerator<PlantChange, void> {
+    return this.#changes.all(query);
+  }
+
+  /** The position of the newest change. */
+  latestPosition(options?: RequestOptions): Promise<bigint> {
+    return this.#changes.latestPosition(options);
+  }
+
+  /**
+   * Iterates over the recorded changes and then those that come, each once. It ends only with the signal, when the loop is left, or
+   * with an error that a further attempt would not change. It connects again whenever the connection ends.
+   */
+  followChanges(query?: FollowQuery & RequestOptions): AsyncGenerator<PlantChange, void> {
+    return this.#changes.follow(query);
   }
 }
 

@@ -7,7 +7,7 @@ const TEMPORARY: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
 /** In milliseconds. Each pause is a random part of a limit that doubles from the first one to the longest one. */
 const FIRST_LIMIT = 500;
-const LONGEST_LIMIT = 10_000;
+export const LONGEST_LIMIT = 10_000;
 
 /** In seconds. If the answer asks for a longer wait, another attempt makes no sense now. */
 const LONGEST_RETRY_AFTER = 60;
@@ -46,10 +46,18 @@ export async function repeat<T>(
       if (failures >= retries || !isTemporary(error, state)) throw error;
       mayBeDone ||= !isRefusal(error);
       if (mayBeDone && isConditional) throw error;
-      const limit = Math.min(FIRST_LIMIT * 2 ** failures, LONGEST_LIMIT);
-      await pause(secondsAfter(error) * 1_000 + Math.random() * limit, signal);
+      await pause(secondsAfter(error) * 1_000 + backoff(failures), signal);
     }
   }
+}
+
+/**
+ * A random pause after a failure, in milliseconds.
+ *
+ * @param failures how many there were in a row before
+ */
+export function backoff(failures: number): number {
+  return Math.random() * Math.min(FIRST_LIMIT * 2 ** failures, LONGEST_LIMIT);
 }
 
 function isTemporary(error: unknown, { isSent }: Attempt): boolean {

@@ -2,13 +2,11 @@ import { Connection } from './connection.js';
 import type { Answer, PlantStoreOptions } from './connection.js';
 import { parseJson } from './exact-json.js';
 import { IncompleteExportError } from './incomplete-export-error.js';
+import { Pages, split } from './pages.js';
+import type { RequestOptions, ResourcePage } from './pages.js';
 import { ResourceImport } from './resource-import.js';
 import type { Records } from './resource-import.js';
 import type { ResourceTypes } from './resource-types.js';
-
-export interface RequestOptions {
-  readonly signal?: AbortSignal | null;
-}
 
 export interface ChangeOptions extends RequestOptions {
   /** Changes the resource only if it still has this entity tag. Otherwise, the change fails with the error 41200. */
@@ -21,13 +19,6 @@ export type Tagged<Stored> = Stored & {
   readonly etag: string | undefined;
 };
 
-export interface ResourcePage<Stored> {
-  /** In ascending order of their ids. */
-  readonly items: readonly Stored[];
-  /** Requests the next page. `undefined` on the last page. */
-  readonly next: (() => Promise<ResourcePage<Stored>>) | undefined;
-}
-
 /**
  * The operations of a resource of a plant store, whatever its members are. Each failure that the service answers with is
  * a {@link PlantStoreError}; if there is no answer, the error is from `fetch`.
@@ -36,6 +27,7 @@ export class Resource<Types extends ResourceTypes> {
   readonly #path: string;
   readonly #int64: readonly string[];
   readonly #connection: Connection;
+  readonly #pages: Pages<Types['stored'], Types['listQuery']>;
 
   /**
    * @param name in the plural, as in the paths
@@ -46,6 +38,7 @@ export class Resource<Types extends ResourceTypes> {
     this.#path = `/${name}`;
     this.#int64 = int64;
     this.#connection = new Connection(options);
+    this.#pages = new Pages(this.#path, int64, this.#connection);
   }
 
   /** An identical resource that is stored already is no failure. */
@@ -72,37 +65,12 @@ export class Resource<Types extends ResourceTypes> {
 
   /** Requests one page. */
   list(query?: Types['listQuery'] & RequestOptions): Promise<ResourcePage<Types['stored']>> {
-    const { signal, parameters } = split(query);
-    return this.#page(signal, { params: { query: parameters } });
-  }
-
-  #page(signal: AbortSignal | null, query: PageQuery): Promise<ResourcePage<Types['stored']>> {
-    return this.#connection.send(
-      {
-        signal,
-        send: (client, sending) =>
-          client.GET(this.#path, { ...query, parseAs: 'text', ...sending }),
-      },
-      (answer) => {
-        const items = this.#parse(answer) as Types['stored'][];
-        const link = answer.response.headers.get('Link') ?? '';
-        // Only the query: behind a proxy that changes paths, the path of the link can be wrong.
-        const [, next] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(link) ?? [];
-        if (next === undefined) return { items, next };
-        return { items, next: () => this.#page(signal, { querySerializer: () => next }) };
-      },
-    );
+    return this.#pages.list(query);
   }
 
   /** Iterates over all pages. */
-  async *all(query?: Types['listQuery'] & RequestOptions): AsyncGenerator<Types['stored'], void> {
-    let page: ResourcePage<Types['stored']> | undefined = await this.list(query);
-    for (; page; page = await page.next?.()) {
-      for (const item of page.items) {
-        query?.signal?.throwIfAborted();
-        yield item;
-      }
-    }
+  all(query?: Types['listQuery'] & RequestOptions): AsyncGenerator<Types['stored'], void> {
+    return this.#pages.all(query);
   }
 
   /** Replaces all members but the id. The answer has no entity tag (RFC 9110, section 9.3.4). */
@@ -218,15 +186,6 @@ export class Resource<Types extends ResourceTypes> {
     const item = this.#parse(answer) as Types['stored'];
     return { ...item, etag: answer.response.headers.get('ETag') ?? undefined };
   }
-}
-
-interface PageQuery {
-  readonly params?: { readonly query: object };
-  readonly querySerializer?: () => string;
-}
-
-function split({ signal = null, ...parameters }: RequestOptions = {}) {
-  return { signal, parameters };
 }
 
 function changeOf(id: bigint, options: ChangeOptions) {

@@ -1,0 +1,59 @@
+/** What a blank line of a stream ends. */
+export interface ServerEvent {
+  /** The last id so far. Empty if the stream had none. */
+  readonly id: string;
+  /** `message` unless the stream says otherwise. */
+  readonly type: string;
+  /** `undefined` if there is only an id. */
+  readonly data: string | undefined;
+}
+
+/**
+ * Parses server-sent events (WHATWG HTML, section 9.2.6). Unlike there, an id without data is passed on, too. What follows the
+ * last blank line is left out. The field `retry` has no effect.
+ */
+export async function* eventsOf(
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<ServerEvent, void> {
+  let id = '';
+  let isNewId = false;
+  let type = '';
+  let data: string[] = [];
+  for await (const line of eventLinesOf(chunks)) {
+    if (line === '') {
+      const hasData = data.length > 0;
+      if (hasData || isNewId) {
+        yield { id, type: type || 'message', data: hasData ? data.join('\n') : undefined };
+      }
+      isNewId = false;
+      type = '';
+      data = [];
+      continue;
+    }
+    const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (field === 'data') data.push(value);
+    else if (field === 'event') type = value;
+    else if (field === 'id' && !value.includes('\0')) {
+      id = value;
+      isNewId = true;
+    }
+  }
+}
+
+/** The whole lines of a text in UTF-8, which end with CR, LF or both. */
+async function* eventLinesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+  // It leaves out a byte order mark.
+  const decoder = new TextDecoder();
+  let rest = '';
+  let endedInCr = false;
+  for await (const chunk of chunks) {
+    let text = decoder.decode(chunk, { stream: true });
+    if (text === '') continue;
+    // The second half of a line end.
+    if (endedInCr && text.startsWith('\n')) text = text.slice(1);
+    endedInCr = text.endsWith('\r');
+    const lines = (rest + text).split(/\r\n|\r|\n/);
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+}

@@ -1,0 +1,72 @@
+import type { Connection } from './connection.js';
+import { parseJson } from './exact-json.js';
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal | null;
+}
+
+export interface ResourcePage<Item> {
+  /** In ascending order of their ids, or of their positions. */
+  readonly items: readonly Item[];
+  /** Requests the next page. `undefined` on the last page. */
+  readonly next: (() => Promise<ResourcePage<Item>>) | undefined;
+}
+
+interface PageQuery {
+  readonly params?: { readonly query: object };
+  readonly querySerializer?: () => string;
+}
+
+/** The pages of a path. */
+export class Pages<Item, Query extends object> {
+  readonly #path: string;
+  readonly #int64: readonly string[];
+  readonly #connection: Connection;
+
+  /** @param int64 the members that are `bigint` */
+  constructor(path: string, int64: readonly string[], connection: Connection) {
+    this.#path = path;
+    this.#int64 = int64;
+    this.#connection = connection;
+  }
+
+  /** Requests one page. */
+  list(query?: Query & RequestOptions): Promise<ResourcePage<Item>> {
+    const { signal, parameters } = split(query);
+    return this.#page(signal, { params: { query: parameters } });
+  }
+
+  /** Iterates over all pages. */
+  async *all(query?: Query & RequestOptions): AsyncGenerator<Item, void> {
+    let page: ResourcePage<Item> | undefined = await this.list(query);
+    for (; page; page = await page.next?.()) {
+      for (const item of page.items) {
+        query?.signal?.throwIfAborted();
+        yield item;
+      }
+    }
+  }
+
+  #page(signal: AbortSignal | null, query: PageQuery): Promise<ResourcePage<Item>> {
+    return this.#connection.send(
+      {
+        signal,
+        send: (client, sending) =>
+          client.GET(this.#path, { ...query, parseAs: 'text', ...sending }),
+      },
+      ({ data = '', response }) => {
+        const items = parseJson(data, this.#int64) as Item[];
+        const link = response.headers.get('Link') ?? '';
+        // Only the query: behind a proxy that changes paths, the path of the link can be wrong.
+        const [, next] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(link) ?? [];
+        if (next === undefined) return { items, next };
+        return { items, next: () => this.#page(signal, { querySerializer: () => next }) };
+      },
+    );
+  }
+}
+
+/** The parameters of a query apart from its signal. */
+export function split({ signal = null, ...parameters }: RequestOptions = {}) {
+  return { signal, parameters };
+}
