@@ -22,6 +22,7 @@ const OUTPUT = example === undefined ? 'dist' : `dist-${basename(example)}`;
 const SOURCES = [
   'src',
   'clients/command',
+  'clients/typescript/src/event-stream.ts',
   'openapi.json',
   'package.json',
   'package-lock.json',

@@ -22,6 +22,8 @@ export interface Request {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly body?: Buffer;
+  /** The media type of the answer. NDJSON by default. */
+  readonly accept?: string;
   readonly signal: AbortSignal;
 }
 
@@ -34,7 +36,7 @@ export interface Request {
  */
 export async function open(
   connection: Connection,
-  { method, path, body, signal }: Request,
+  { method, path, body, accept = NDJSON, signal }: Request,
 ): Promise<IncomingMessage> {
   const token = await connection.token();
   const options: RequestOptions = {
@@ -43,14 +45,14 @@ export async function open(
     timeout: connection.idle,
     headers: {
       Authorization: `Bearer ${token}`,
-      Accept: NDJSON,
+      Accept: accept,
       ...(body && { 'Content-Type': NDJSON, 'Content-Length': body.length }),
     },
   };
   const response = await send(connection, path, options, body);
   const { statusCode: status = 0, headers } = response;
   if (status === 200) {
-    if (headers['content-type']?.startsWith(NDJSON)) return response;
+    if (headers['content-type']?.startsWith(accept)) return response;
     response.destroy();
     throw new ContactError('PLANT_STORE_URL does not lead to a plant store');
   }

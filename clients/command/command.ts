@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { BUILD } from '../../src/observability/build.js';
 import { EXIT, exitCodeOf, explain } from './command-error.js';
+import type { ChangesOptions } from './changes.js';
 import { readConnection } from './connection.js';
 import type { ExportOptions } from './export.js';
 import { FORMATS } from './formats.js';
@@ -27,7 +28,7 @@ Exit codes:
   2    wrong arguments, environment variables or files; nothing was sent
   3    incomplete: the service or a file failed
   130  interrupted by Ctrl-C; after another signal, 128 and its number
-  141  the reader of an export, such as head, ended before it`;
+  141  the reader of standard output, such as head, ended before it`;
 
 const DEFAULT_RESOURCE = 'plants';
 
@@ -65,6 +66,16 @@ Examples:
   plant-store export${selection(name)} | gzip > ${name}.ndjson.gz`;
 }
 
+const CHANGES_HELP = `
+Each line is a change in JSON, the oldest first. If the connection breaks, the command continues after the last one.
+If it cannot, or is interrupted, it prints what to run to continue.
+${ENVIRONMENT}
+${EXIT_CODES}
+
+Examples:
+  plant-store changes --plant 7
+  plant-store changes --follow --after 1042 >> changes.ndjson`;
+
 function selection(resource: string): string {
   return resource === DEFAULT_RESOURCE ? '' : ` --resource ${resource}`;
 }
@@ -87,7 +98,9 @@ export async function runCommand(
   const resource = resourceIn(args);
   const names = RESOURCES.map(({ name }) => name);
   const program = new Command('plant-store')
-    .description(`Import and export the ${LIST.format(names)} of a plant store, over HTTP.`)
+    .description(
+      `Import and export the ${LIST.format(names)} of a plant store, and follow changes, over HTTP.`,
+    )
     .version(BUILD.version)
     .exitOverride()
     .configureOutput({
@@ -138,6 +151,17 @@ export async function runCommand(
       const options = { ...given, resource, filters };
       code = await exportRecords(options, await connection(), terminal, signal, limits);
     });
+  program
+    .command('changes')
+    .description('Write the recorded changes of plants to standard output, as NDJSON.')
+    .option('--follow', 'go on with the changes that come')
+    .option('--after <position>', 'begin after this position (default: with the oldest)', int64)
+    .option('--plant <id>', 'only changes of this plant', int64)
+    .addHelpText('after', CHANGES_HELP)
+    .action(async (options: ChangesOptions) => {
+      const { writeChanges } = await import('./changes.js');
+      code = await writeChanges(options, await connection(), terminal, signal, limits);
+    });
   addTokenCommands(program, terminal, signal, () => (code = EXIT.done));
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -174,4 +198,10 @@ function concurrency(text: string): number {
   const number = /^\d+$/.test(text) ? Number(text) : 0;
   if (number >= 1 && number <= 16) return number;
   throw new InvalidArgumentError('It must be an integer, 1 to 16.');
+}
+
+function int64(text: string): bigint {
+  const number = /^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined;
+  if (number !== undefined && BigInt.asIntN(64, number) === number) return number;
+  throw new InvalidArgumentError('It must be a 64-bit integer.');
 }

@@ -1,0 +1,151 @@
+import { once } from 'node:events';
+import { parse, stringify } from 'lossless-json';
+import { eventsOf } from '../typescript/src/event-stream.js';
+import { open, readText, RequestRefused, temporary } from './client.js';
+import { EXIT, isBrokenPipe, TemporaryFailure } from './command-error.js';
+import type { Connection } from './connection.js';
+import { Retries } from './retries.js';
+import type { Limits } from './retries.js';
+import type { Terminal } from './terminal.js';
+
+const PAGE_SIZE = 1_000;
+
+interface Position {
+  /** The position after which to begin. */
+  readonly after?: bigint | undefined;
+  /** Only changes of the plant with this id. */
+  readonly plant?: bigint;
+}
+
+export interface ChangesOptions extends Position {
+  /** Whether to go on with the changes that come. */
+  readonly follow?: true;
+}
+
+/** What one event or one page has. */
+interface Found {
+  /** In JSON. */
+  readonly changes: readonly string[];
+  /** The position up to which these are all. */
+  readonly position: bigint;
+}
+
+interface Reading {
+  readonly connection: Connection;
+  readonly retries: Retries;
+  readonly limits: Limits;
+  readonly signal: AbortSignal;
+}
+
+/** `plant-store changes`. Returns the exit code. */
+export async function writeChanges(
+  options: ChangesOptions,
+  connection: Connection,
+  { stdout, stderr }: Terminal,
+  signal: AbortSignal,
+  limits: Limits,
+): Promise<number> {
+  const closed = new AbortController();
+  const fail = (error: unknown): void => closed.abort(error);
+  stdout.once('error', fail);
+  const end = AbortSignal.any([signal, closed.signal]);
+  const retries = new Retries(end, (message) => stderr.write(`${message}\n`), limits);
+  const reading = { connection, retries, limits, signal: end };
+  let { after } = options;
+  try {
+    for await (const { changes, position } of options.follow
+      ? followed(options, reading)
+      : listed(options, reading)) {
+      const hasRoom = stdout.write(changes.map((change) => `${change}\n`).join(''));
+      after = position;
+      if (!hasRoom) await once(stdout, 'drain', { signal: end });
+    }
+  } catch (error) {
+    const reason: unknown = closed.signal.aborted ? closed.signal.reason : error;
+    if (after !== undefined && !isBrokenPipe(reason) && !isPositionRefused(reason)) {
+      stderr.write(`to continue: ${commandOf({ ...options, after })}\n`);
+    }
+    throw reason;
+  } finally {
+    stdout.off('error', fail);
+  }
+  return EXIT.done;
+}
+
+/** Reads pages up to the newest change. */
+async function* listed(
+  options: ChangesOptions,
+  { connection, retries, signal }: Reading,
+): AsyncGenerator<Found, void> {
+  let { after } = options;
+  for (let isLast = false; !isLast;) {
+    const path = pathOf({ ...options, after }, PAGE_SIZE);
+    const accept = 'application/json';
+    const page = await retries.run(async () => {
+      const response = await open(connection, { method: 'GET', path, accept, signal });
+      return { text: await readText(response), link: response.headers.link };
+    });
+    isLast = !page.link?.includes('rel="next"');
+    const changes = parse(page.text) as readonly { readonly position: unknown }[];
+    const last = changes.at(-1);
+    if (last === undefined) return;
+    after = BigInt(String(last.position));
+    yield { changes: changes.map((change) => stringify(change)!), position: after };
+  }
+}
+
+/** Reads events without an end. */
+async function* followed(
+  options: ChangesOptions,
+  { connection, retries, limits, signal }: Reading,
+): AsyncGenerator<Found, void> {
+  const attempts = retries.begin();
+  let { after } = options;
+  for (;;) {
+    const start = after;
+    let openedAt = Infinity;
+    try {
+      const path = pathOf({ ...options, after });
+      const accept = 'text/event-stream';
+      const response = await open(connection, { method: 'GET', path, accept, signal });
+      openedAt = performance.now();
+      for await (const { id, type, data } of eventsOf(bytesOf(response))) {
+        const position = BigInt(id);
+        yield { changes: data !== undefined && type === 'message' ? [data] : [], position };
+        after = position;
+      }
+      throw new TemporaryFailure('the stream of changes ended');
+    } catch (error) {
+      const isUseful = after !== start || performance.now() - openedAt >= limits.longestPause;
+      if (isUseful) attempts.succeeded();
+      await attempts.failed(error);
+    }
+  }
+}
+
+async function* bytesOf(response: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  try {
+    yield* response;
+  } catch (error) {
+    throw temporary(error);
+  }
+}
+
+function pathOf({ after, plant }: Position, limit?: number): string {
+  const query = new URLSearchParams();
+  if (after !== undefined) query.set('after', String(after));
+  if (plant !== undefined) query.set('plant', String(plant));
+  if (limit !== undefined) query.set('limit', String(limit));
+  return `/changes?${query.toString()}`;
+}
+
+/** The service refuses the position, so it would do so again. */
+function isPositionRefused(error: unknown): boolean {
+  return error instanceof RequestRefused && (error.status === 400 || error.status === 410);
+}
+
+function commandOf({ after, plant, follow }: ChangesOptions): string {
+  const mode = follow ? ' --follow' : '';
+  const selection = plant === undefined ? '' : ` --plant ${plant}`;
+  return `plant-store changes${mode} --after ${after}${selection}`;
+}
