@@ -72,26 +72,24 @@ export async function writeChanges(
   return EXIT.done;
 }
 
-/** Reads pages up to the newest change. */
+/** Reads pages up to the change that is the newest now. What comes meanwhile could go on forever. */
 async function* listed(
   options: ChangesOptions,
   { connection, retries, signal }: Reading,
 ): AsyncGenerator<Found, void> {
-  let { after } = options;
-  for (let isLast = false; !isLast;) {
-    const path = pathOf({ ...options, after }, PAGE_SIZE);
-    const accept = 'application/json';
-    const page = await retries.run(async () => {
-      const response = await open(connection, { method: 'GET', path, accept, signal });
-      return { text: await readText(response), link: response.headers.link };
+  const read = (path: string): Promise<unknown> =>
+    retries.run(async () => {
+      const accept = 'application/json';
+      return parse(await readText(await open(connection, { method: 'GET', path, accept, signal })));
     });
-    isLast = !page.link?.includes('rel="next"');
-    const changes = parse(page.text) as readonly { readonly position: unknown }[];
-    const last = changes.at(-1);
-    if (last === undefined) return;
-    after = BigInt(String(last.position));
+  const latest = positionOf(await read('/changes/latest'));
+  let { after } = options;
+  do {
+    const changes = (await read(pathOf({ ...options, after }, PAGE_SIZE))) as readonly unknown[];
+    if (changes.length === 0) return;
+    after = positionOf(changes.at(-1));
     yield { changes: changes.map((change) => stringify(change)!), position: after };
-  }
+  } while (after < latest);
 }
 
 /** Reads events without an end. */
@@ -121,6 +119,10 @@ async function* followed(
       await attempts.failed(error);
     }
   }
+}
+
+function positionOf(found: unknown): bigint {
+  return BigInt(String((found as { readonly position: unknown }).position));
 }
 
 async function* bytesOf(response: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
