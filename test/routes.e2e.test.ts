@@ -304,6 +304,18 @@ describe('CORS', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBe('https://a.example');
   });
 
+  it('lets a page go on with events after the last one', async () => {
+    const preflight = await open.request('OPTIONS', '/changes', {
+      anonymous: true,
+      headers: {
+        Origin: 'https://a.example',
+        'Access-Control-Request-Method': 'GET',
+        'Access-Control-Request-Headers': 'authorization,last-event-id',
+      },
+    });
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('Last-Event-ID');
+  });
+
   it('lets no other origin in', async () => {
     const answer = await open.post({ id: 1, name: 'a' }, { Origin: 'https://evil.example' });
     expect(answer.headers.has('access-control-allow-origin')).toBe(false);

@@ -41,3 +41,15 @@ export function importRefusedPlants(options) {
 export function createOne(options) {
   return new PlantStore(options).create({ id: 9007199254740993n, name: 'Ficus' });
 }
+
+/** @param {import('../src/plant-store.js').PlantStoreOptions} options */
+export async function followToTheLatest(options) {
+  const store = new PlantStore(options);
+  const latest = await store.latestPosition();
+  const ids = [];
+  for await (const { position, id } of store.followChanges()) {
+    ids.push(Number(id));
+    if (position === latest) break;
+  }
+  return ids;
+}

@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from '../../../test/support/browser.js';
+import { FaultyLink } from '../../../test/support/faulty-link.js';
 import { startTestService, TOKEN } from '../../../test/support/test-service.js';
 import type { TestService } from '../../../test/support/test-service.js';
 import { FrontServer } from './front-server.js';
@@ -155,6 +156,21 @@ describe('in Chromium, from another origin and without a bundler', () => {
       refused: 5_000,
     });
   });
+  it('follows changes over connections that break', async () => {
+    await service.database.empty();
+    for (let id = 1; id <= 30; id++) await service.post({ id, name: 'Aloe' });
+    const link = await FaultyLink.to(service.url);
+    try {
+      link.poison({ kind: 'limit_data', bytes: 5_000 });
+      expect(await call('followToTheLatest', link)).toEqual(
+        Array.from({ length: 30 }, (_, index) => index + 1),
+      );
+      expect(link.harmed).toBeGreaterThan(1);
+    } finally {
+      await link.close();
+    }
+  });
+
   it('repeats a request whose connection broke, with its body', async () => {
     const bodies: string[] = [];
     await using front = await FrontServer.start((request, response) => {
