@@ -156,6 +156,35 @@ describe('plant-store changes', () => {
     }
   });
 
+  it.each([[], ['--follow']])(
+    'fails when its output is full, behind what was written',
+    async (...mode) => {
+      const isFollowing = mode.length > 0;
+      const url = await serve(({ url: path = '' }, response) => {
+        const type = isFollowing ? 'text/event-stream' : 'application/json';
+        response.writeHead(200, { 'Content-Type': type });
+        const position = path.includes('after=1') ? 2 : 1;
+        if (isFollowing) response.write('id: 1\ndata: {}\n\nid: 2\ndata: {}\n\n');
+        else
+          response.end(
+            path === '/changes/latest' ? '{"position":2}' : `[{"position":${position}}]`,
+          );
+      });
+      let writes = 0;
+      const stdout = new Writable({
+        write: (_chunk, _encoding, done) => {
+          writes += 1;
+          const full = Object.assign(new Error('ENOSPC: no space left'), { syscall: 'write' });
+          setImmediate(done, writes === 1 ? undefined : full);
+        },
+      });
+      const { code, stderr } = await new Run(url, ['changes', ...mode], { stdout }).result;
+      expect(code).toBe(3);
+      const command = ['plant-store', 'changes', ...mode, '--after', '1'].join(' ');
+      expect(stderr).toBe(`to continue: ${command}\nplant-store: ENOSPC: no space left\n`);
+    },
+  );
+
   it('says how to continue when the service is away for too long', async () => {
     const url = await serve((_request, response) => void response.writeHead(503).end());
     const limits = { ...IMPATIENT, patience: 100 };

@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import type { Writable } from 'node:stream';
 import { parse, stringify } from 'lossless-json';
 import { eventsOf } from '../typescript/src/event-stream.js';
 import { open, readText, RequestRefused, temporary } from './client.js';
@@ -45,31 +45,52 @@ export async function writeChanges(
   signal: AbortSignal,
   limits: Limits,
 ): Promise<number> {
-  const closed = new AbortController();
-  const fail = (error: unknown): void => closed.abort(error);
-  stdout.once('error', fail);
-  const end = AbortSignal.any([signal, closed.signal]);
+  const broken = new AbortController();
+  const fail = (error: unknown): void => broken.abort(error);
+  stdout.on('error', fail);
+  const end = AbortSignal.any([signal, broken.signal]);
   const retries = new Retries(end, (message) => stderr.write(`${message}\n`), limits);
   const reading = { connection, retries, limits, signal: end };
   let { after } = options;
+  let written = after;
   try {
     for await (const { changes, position } of options.follow
       ? followed(options, reading)
       : listed(options, reading)) {
-      const hasRoom = stdout.write(changes.map((change) => `${change}\n`).join(''));
+      end.throwIfAborted();
       after = position;
-      if (!hasRoom) await once(stdout, 'drain', { signal: end });
+      await write(stdout, changes.map((change) => `${change}\n`).join(''), end, fail);
+      written = position;
     }
   } catch (error) {
-    const reason: unknown = closed.signal.aborted ? closed.signal.reason : error;
-    if (after !== undefined && !isBrokenPipe(reason) && !isPositionRefused(reason)) {
-      stderr.write(`to continue: ${commandOf({ ...options, after })}\n`);
+    const isBroken = broken.signal.aborted;
+    const reason: unknown = isBroken ? broken.signal.reason : error;
+    // What an interrupted command has handed to its output is still written.
+    const last = isBroken ? written : after;
+    if (last !== undefined && !isBrokenPipe(reason) && !isPositionRefused(reason)) {
+      stderr.write(`to continue: ${commandOf({ ...options, after: last })}\n`);
     }
     throw reason;
-  } finally {
-    stdout.off('error', fail);
   }
   return EXIT.done;
+}
+
+/** Resolves when the text is written. A failure of the stream aborts the signal. */
+function write(
+  stream: Writable,
+  text: string,
+  signal: AbortSignal,
+  fail: (error: unknown) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort);
+    stream.write(text, (error) => {
+      if (error) fail(error);
+      signal.removeEventListener('abort', abort);
+      resolve();
+    });
+  });
 }
 
 /** Reads pages up to the change that is the newest now. What comes meanwhile could go on forever. */
