@@ -82,6 +82,7 @@ describe('a follower', () => {
   });
 
   it('is refused a position that is gone or that nobody was given, like a reader of pages', async () => {
+    await service.post({ id: 2, name: 'a' });
     const unknown = { 'Last-Event-ID': String((await latest()) + 1) };
     expect((await following('', unknown)).response.status).toBe(400);
     expect((await following('', { 'Last-Event-ID': 'x' })).response.status).toBe(400);

@@ -139,6 +139,7 @@ describe('GET /changes', () => {
   });
 
   it('refuses a position that nobody was given', async () => {
+    await service.post({ id: 1, name: 'a' });
     const answer = await service.request('GET', `/changes?after=${(await latest()) + 1}`);
     expect(answer).toMatchObject({ status: 400, json: { error: 40006 } });
   });

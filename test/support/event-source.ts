@@ -2,6 +2,8 @@
 export interface EventSourceClient {
   /** Node.js closes the stream of a response that nobody refers to. */
   readonly response: Response;
+  /** To be sent as `Last-Event-ID` when the client comes back. An event without data can have one. */
+  readonly lastEventId: string | undefined;
   /** The next event; `undefined` at the end of the stream. */
   next(): Promise<ReceivedEvent | undefined>;
   /** The next events. */
@@ -11,7 +13,10 @@ export interface EventSourceClient {
 
 export interface ReceivedEvent {
   readonly id: string;
+  /** As `JSON.parse` reads it. */
   readonly data: Record<string, unknown>;
+  /** As it was received. */
+  readonly text: string;
 }
 
 /** Follows a stream of events, and parses what it needs of the format (WHATWG HTML, section 9.2.6). */
@@ -24,10 +29,14 @@ export async function followEvents(
     headers: { Accept: 'text/event-stream', ...headers },
     signal: end.signal,
   });
-  const events = parse(response.body!);
+  let lastEventId: string | undefined;
+  const events = parse(response.body!, (id) => (lastEventId = id));
   const next = async () => (await events.next()).value as ReceivedEvent | undefined;
   return {
     response,
+    get lastEventId() {
+      return lastEventId;
+    },
     next,
     take: async (count) => {
       const taken: ReceivedEvent[] = [];
@@ -42,7 +51,10 @@ export async function followEvents(
   };
 }
 
-async function* parse(body: ReadableStream<Uint8Array>): AsyncGenerator<ReceivedEvent> {
+async function* parse(
+  body: ReadableStream<Uint8Array>,
+  onId: (id: string) => void,
+): AsyncGenerator<ReceivedEvent> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of body) {
@@ -55,9 +67,10 @@ async function* parse(body: ReadableStream<Uint8Array>): AsyncGenerator<Received
           .map((line) => [line.slice(0, line.indexOf(':')), line.replace(/^[^:]*: ?/, '')]),
       );
       text = text.slice(end + 2);
-      const data = fields.get('data');
-      if (data === undefined) continue;
-      yield { id: fields.get('id')!, data: JSON.parse(data) as Record<string, unknown> };
+      const [id, content] = [fields.get('id'), fields.get('data')];
+      if (id !== undefined) onId(id);
+      if (content === undefined) continue;
+      yield { id: id!, data: JSON.parse(content) as Record<string, unknown>, text: content };
     }
   }
 }

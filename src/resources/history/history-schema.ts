@@ -62,14 +62,19 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
      BEGIN
        SELECT * INTO known FROM ${state};
        IF known.started_at = pg_postmaster_start_time() AND known.relation = ${relation} THEN RETURN; END IF;
-       SELECT * INTO known FROM ${state} FOR UPDATE;
-       IF known.started_at = pg_postmaster_start_time() AND known.relation = ${relation} THEN RETURN; END IF;
        BEGIN
          SELECT system_identifier || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
            INTO present FROM pg_control_system();
        EXCEPTION WHEN OTHERS THEN
          present := pg_postmaster_start_time()::text;
        END;
+       -- The server has only started again. Whoever stores that locks the row until the end of its transaction, and nobody waits.
+       IF known.server = present AND known.relation = ${relation} THEN
+         UPDATE ${state} SET started_at = pg_postmaster_start_time()
+           FROM (SELECT FROM ${state} FOR UPDATE SKIP LOCKED) AS unlocked;
+         RETURN;
+       END IF;
+       SELECT * INTO known FROM ${state} FOR UPDATE;
        IF known.server <> present OR known.relation <> ${relation} THEN
          PERFORM setval(${escapeLiteral(sequence)}, ${newest} + ${JUMP});
        END IF;
@@ -94,9 +99,10 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
   );
 
   // In this order: whoever takes the lock later than it is looked for gets greater positions than the newest of before. And
-  // whoever has released it by then is committed, and seen by the next statement.
+  // whoever has released it by then is committed, and seen by the next statement. The horizon is always the position of a
+  // record: a crash can take back positions of which none was committed.
   await create(
-    `${named(`${table}_horizon`)}(OUT horizon bigint, OUT newest bigint, OUT pruned_to bigint)`,
+    `${named(`${table}_horizon`)}(OUT horizon bigint, OUT newest bigint, OUT pruned_to bigint, OUT is_held boolean)`,
     'record',
     `DECLARE
        bounds bigint[];
@@ -110,11 +116,14 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
        );
        latest := ${newest};
-       horizon := least(
-         newest,
-         (SELECT min(latest - ((latest - bound) & 4294967295)) FROM unnest(bounds) AS bound)
-       );
+       horizon := (SELECT min(latest - ((latest - bound) & 4294967295)) FROM unnest(bounds) AS bound);
+       is_held := coalesce(horizon < newest, false);
+       horizon := least(horizon, newest);
        SELECT state.pruned_to INTO pruned_to FROM ${state} AS state;
+       horizon := least(
+         horizon,
+         coalesce((SELECT max(position) FROM ${changes} WHERE position <= horizon), pruned_to)
+       );
      END`,
   );
 

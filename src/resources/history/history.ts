@@ -43,6 +43,8 @@ export interface Horizon {
   readonly newest: bigint;
   /** Records up to this position were removed because of their age. */
   readonly prunedTo: bigint;
+  /** Whether an open transaction holds readers back. */
+  readonly isHeld: boolean;
 }
 
 export interface ChangeQuery {
@@ -143,13 +145,18 @@ export class History {
   async horizon(): Promise<Horizon> {
     const { statements, changes } = this.options;
     const name = escapeIdentifier(`${changes().tableName}_horizon`);
-    const [row] = await statements.rows<[string, string, string]>({
+    const [row] = await statements.rows<[string, string, string, boolean]>({
       name: `horizon-${changes().tableName}`,
-      text: `SELECT horizon, newest, pruned_to FROM ${name}()`,
+      text: `SELECT horizon, newest, pruned_to, is_held FROM ${name}()`,
       values: [],
     });
-    const [horizon, newest, prunedTo] = row!.map(BigInt) as [bigint, bigint, bigint];
-    return { horizon, newest, prunedTo };
+    const [horizon, newest, prunedTo, isHeld] = row!;
+    return {
+      horizon: BigInt(horizon),
+      newest: BigInt(newest),
+      prunedTo: BigInt(prunedTo),
+      isHeld,
+    };
   }
 
   /**

@@ -140,8 +140,8 @@ export class Tail {
   }
 
   private async read(): Promise<void> {
-    const { horizon, newest, prunedTo } = await this.history.horizon();
-    if (horizon === newest || horizon > this.horizon) this.movedAt = performance.now();
+    const { horizon, prunedTo, isHeld } = await this.history.horizon();
+    if (!isHeld || horizon > this.horizon) this.movedAt = performance.now();
     this.horizon = horizon;
     // After a long outage, followers read what is left by themselves, or are told that something is gone.
     if (this.end < prunedTo) this.startAt(prunedTo);
