@@ -109,6 +109,8 @@ export abstract class FeedReader {
 export class Follower extends FeedReader {
   /** Streams that the service has ended in good order. */
   ends = 0;
+  /** Streams that have ended in another way. */
+  cuts = 0;
 
   protected async read(base: string): Promise<void> {
     const { pause = 0 } = this.options;
@@ -126,7 +128,10 @@ export class Follower extends FeedReader {
         return;
       }
       for (;;) {
-        const event = await stream.next();
+        const event = await stream.next().catch((error: unknown) => {
+          if (!this.signal.aborted) this.cuts += 1;
+          throw error;
+        });
         if (event === undefined) break;
         this.receive(event.text);
         this.after = event.id;
