@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { vi } from 'vitest';
+import { serverAccount, spawnAs } from '../../src/local/server-account.js';
+import { lastingPort } from './lasting-port.js';
+import { connect } from './own-postgres.js';
+
+/** Where Debian puts the programs of its package `postgresql-15`. */
+const PROGRAMS = '/usr/lib/postgresql/15/bin';
+
+/** Without the variable `CI`, tests that need the package may be skipped. */
+export const HAS_DEBIAN_POSTGRES =
+  process.env['CI'] !== undefined || existsSync(join(PROGRAMS, 'pg_dump'));
+
+/** A server with the programs that make and restore dumps, which the embedded server lacks. */
+export class DebianPostgres {
+  private constructor(
+    private readonly folder: string,
+    private readonly child: ChildProcess,
+    private readonly port: number,
+  ) {}
+
+  static async start(): Promise<DebianPostgres> {
+    const folder = await mkdtemp(join(await realpath(tmpdir()), 'plant-store-debian-'));
+    const data = join(folder, 'data');
+    // Like every PostgreSQL, it refuses to run as root.
+    const account = await serverAccount({ folder, data, binary: join(PROGRAMS, 'postgres') });
+    const initdb = spawnAs(
+      account,
+      join(PROGRAMS, 'initdb'),
+      [`--pgdata=${data}`, '--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C'],
+      { stdio: 'ignore' },
+    );
+    const [code] = (await once(initdb, 'close')) as [number | null];
+    if (code !== 0) throw new Error(`initdb ended with ${code}`);
+    const port = await lastingPort();
+    const child = spawnAs(
+      account,
+      join(PROGRAMS, 'postgres'),
+      [`-D${data}`, '--listen_addresses=127.0.0.1', `--port=${port}`, '-k', ''],
+      { stdio: 'ignore' },
+    );
+    const server = new DebianPostgres(folder, child, port);
+    await vi.waitFor(async () => (await connect(server.url('postgres'))).end(), 30_000);
+    await server.query('postgres', 'CREATE DATABASE plants TEMPLATE template0');
+    return server;
+  }
+
+  url(database = 'plants'): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/${database}`;
+  }
+
+  async query(database: string, sql: string): Promise<void> {
+    const client = await connect(this.url(database));
+    await client.query(sql);
+    await client.end();
+  }
+
+  /** As `docs/backup-restore.md` says. */
+  async dump(file: string): Promise<void> {
+    await run('pg_dump', ['--format=custom', `--file=${file}`, this.url()]);
+  }
+
+  /** As `docs/backup-restore.md` says. */
+  async restore(file: string, ...options: readonly string[]): Promise<void> {
+    const all = [...options, '--exit-on-error', '--single-transaction', `--dbname=${this.url()}`];
+    await run('pg_restore', [...all, file]);
+  }
+
+  async stop(): Promise<void> {
+    const ended = once(this.child, 'exit');
+    this.child.kill('SIGQUIT');
+    await ended;
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+async function run(program: string, programArguments: readonly string[]): Promise<void> {
+  await promisify(execFile)(join(PROGRAMS, program), [...programArguments]);
+}
