@@ -206,12 +206,15 @@ export function differences(
   return [];
 }
 
-/** All records, in the order of their positions. */
-export async function recordsIn(databaseUrl: string): Promise<readonly SeenChange[]> {
+/** All records of a table, in the order of their positions. */
+export async function recordsIn(
+  databaseUrl: string,
+  table = 'plant_changes',
+): Promise<readonly SeenChange[]> {
   const client = await connect(databaseUrl);
   try {
     const { rows } = await client.query<Record<string, string | null> & { time: Date }>(
-      'SELECT position, time, kind, id, name, tag, principal, request_id FROM plant_changes ORDER BY position',
+      `SELECT position, time, kind, id, name, tag, principal, request_id FROM ${table} ORDER BY position`,
     );
     return rows.map(({ position, time, kind, id, name, tag, principal, request_id }) => ({
       position: BigInt(position!),
@@ -222,8 +225,8 @@ export async function recordsIn(databaseUrl: string): Promise<readonly SeenChang
   }
 }
 
-/** A sentence for each plant that is not what the records from the beginning make of it. */
-async function misreplayed(databaseUrl: string): Promise<readonly string[]> {
+/** A sentence for each record that does not follow from those before, and for each plant that is not what the records from the beginning make of it. */
+export async function misreplayed(databaseUrl: string): Promise<readonly string[]> {
   const client = await connect(databaseUrl);
   const plants = new Map<string, string>();
   const faults: string[] = [];

@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Follower, Pager, recordsIn } from '../support/feed.js';
+import type { FeedReader } from '../support/feed.js';
+import { OpenWriters } from '../support/open-writers.js';
+import { OwnPostgres } from '../support/own-postgres.js';
+import { until, Workspace } from '../support/process.js';
+import { Replica } from '../support/replica.js';
+import { Rivals } from '../support/rivals.js';
+
+/** Milliseconds for which this test keeps records. */
+const RETENTION = 1_000;
+
+/** Records as they were before they were removed, in the order of their positions. */
+const KEEP_PRUNED = `CREATE TABLE pruned AS SELECT * FROM plant_changes WITH NO DATA;
+  CREATE FUNCTION keep_pruned() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN INSERT INTO public.pruned SELECT OLD.*; RETURN NULL; END';
+  CREATE TRIGGER keep_pruned AFTER DELETE ON plant_changes FOR EACH ROW EXECUTE FUNCTION keep_pruned()`;
+
+let workspace: Workspace;
+let postgres: OwnPostgres;
+let readers: FeedReader[];
+
+beforeEach(async () => {
+  readers = [];
+  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
+});
+
+afterEach(async () => {
+  await Promise.all(readers.map((reader) => reader.stop()));
+  await workspace.remove();
+  await postgres.stop();
+});
+
+it('readers beside pruning see all changes up to where they are told that some are gone', async () => {
+  const { url } = await Replica.start(workspace, { DATABASE_URL: postgres.url });
+  await postgres.query(KEEP_PRUNED);
+  const rivals = new Rivals([url]);
+  const open = new OpenWriters(() => postgres.url);
+  let pruned = 0;
+  let ended = false;
+  const pruning = (async () => {
+    while (!ended) {
+      const [row] = await postgres.query(
+        `SELECT prune_plant_changes(now() - interval '${RETENTION} ms', 100) AS count`,
+      );
+      pruned += Number(row?.['count']);
+      await sleep(20);
+    }
+  })();
+  const later = (async () => {
+    while (!ended) {
+      // Some read as fast as there are changes, some are overtaken.
+      const slow = { urls: [url], pause: 20, limit: 1 };
+      readers.push(new Follower({ urls: [url] }), new Pager({ urls: [url] }));
+      readers.push(new Follower(slow), new Pager(slow));
+      await sleep(1_000);
+    }
+  })();
+  await rivals.served(4_000);
+  await Promise.all([open.stop(), rivals.stop()]);
+  ended = true;
+  await Promise.all([pruning, later]);
+
+  const left = await recordsIn(postgres.url);
+  const stored = [...(await recordsIn(postgres.url, 'pruned')), ...left];
+  const newest = stored.at(-1)!.position;
+  await until(() => readers.every(({ position, isGone }) => isGone || position >= newest), 30_000);
+  await Promise.all(readers.map((reader) => reader.stop()));
+  for (const { seen, isGone, refusals, position } of readers) {
+    expect(refusals.every((refusal) => refusal.startsWith('410'))).toBe(true);
+    const first = stored.findIndex((record) => record.position === seen[0]?.position);
+    expect(seen).toEqual(seen.length === 0 ? [] : stored.slice(first, first + seen.length));
+    if (!isGone) expect(position).toBe(newest);
+  }
+  expect(pruned).toBeGreaterThan(500);
+  const gone = readers.filter(({ isGone }) => isGone).length;
+  expect([gone > 0, gone < readers.length]).toEqual([true, true]);
+});
