@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import type { Slots } from '../../database/slots.js';
 import type { FollowerUse } from '../../observability/metrics.js';
@@ -48,8 +47,6 @@ export class Followers {
 
   constructor(private readonly options: FollowersOptions) {
     this.tail = new Tail(options.history, options.logger);
-    // Each follower listens, and Node.js warns about more than ten.
-    setMaxListeners(0, options.shutdown);
   }
 
   get use(): FollowerUse {
