@@ -45,6 +45,25 @@ describe('the memory for answers', () => {
     expect(() => hold(MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
   });
 
+  it('counts once what several answers share, until the last has left', () => {
+    const part = {};
+    const answers = Array.from({ length: 100 }, () => unread());
+    for (const { response } of answers) memory.hold(response, 64 * MB, part);
+    for (const { close } of answers.slice(1)) close();
+    expect(() => hold(MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
+    answers[0]!.close();
+    hold(64 * MB);
+  });
+
+  it('takes what several answers share from all that have not read it in time', () => {
+    const part = {};
+    const answers = [unread(), unread()];
+    for (const { response } of answers) memory.hold(response, 64 * MB, part);
+    clock += 10_000;
+    hold(64 * MB);
+    for (const { destroy } of answers) expect(destroy).toHaveBeenCalledOnce();
+  });
+
   it('does not count short answers', () => {
     hold(64 * MB);
     for (let n = 0; n < 10_000; n += 1) hold(64 * 1024);

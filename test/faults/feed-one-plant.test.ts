@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { TOKEN } from '../support/crowd.js';
 import { misreplayed, recordsIn } from '../support/feed.js';
-import { OwnPostgres } from '../support/own-postgres.js';
+import { connect, OwnPostgres } from '../support/own-postgres.js';
 import { Workspace } from '../support/process.js';
 import { Replica } from '../support/replica.js';
 
@@ -13,7 +13,7 @@ const REQUESTS = 40;
 /** Answers with which a request has changed nothing, or has found it changed. */
 const KNOWN = new Set([200, 204, 404, 400, 503]);
 
-const METHODS = ['PATCH', 'PATCH', 'PUT', 'PUT', 'POST', 'DELETE'] as const;
+const METHODS = ['PATCH', 'PATCH', 'PATCH', 'PUT', 'PUT', 'POST', 'POST', 'DELETE'] as const;
 
 let workspace: Workspace;
 let postgres: OwnPostgres;
@@ -44,6 +44,10 @@ it.each(['read committed', 'repeatable read', 'serializable'])(
       'options',
       `-c default_transaction_isolation=${isolation.replace(' ', String.raw`\ `)}`,
     );
+    const client = await connect(url.href);
+    const { rows } = await client.query('SHOW transaction_isolation');
+    await client.end();
+    expect(rows).toEqual([{ transaction_isolation: isolation }]);
     const replicas = await Promise.all(
       [1, 2].map(() => Replica.start(workspace, { DATABASE_URL: url.href })),
     );

@@ -16,38 +16,51 @@ const NOTHING = (): void => {};
 interface Held {
   readonly bytes: number;
   readonly since: number;
+  /** Those that it is sent with. */
+  readonly responses: Set<ServerResponse>;
 }
 
 /** Limits the memory of all answers together, until their last bytes have left. */
 export class AnswerMemory {
   /** The oldest first. */
-  private readonly held = new Map<ServerResponse, Held>();
+  private readonly held = new Map<object, Held>();
   private bytes = 0;
 
   /**
    * Counts an answer until its response closes. If there is no room, clients that have not read their answers in time
    * lose their connections.
    *
+   * @param part what several answers share, which counts once
    * @returns ends the count earlier
    * @throws PlantStoreError `too-many-answers`
    */
-  hold(response: ServerResponse, bytes: number): () => void {
+  hold(response: ServerResponse, bytes: number, part: object = response): () => void {
     if (bytes <= FREE) return NOTHING;
-    const now = performance.now();
-    for (const [slow, { since }] of this.held) {
-      if (this.hasRoom(bytes) || now - since < PATIENCE) break;
-      slow.req.socket.destroy(new Error('the answer was not read in time'));
-      this.free(slow);
-    }
-    if (!this.hasRoom(bytes)) throw new PlantStoreError(ERRORS.tooManyAnswers);
-    this.held.set(response, { bytes, since: now });
-    this.bytes += bytes;
+    const held = this.held.get(part) ?? this.add(part, bytes);
+    held.responses.add(response);
     const release = (): void => {
       response.off('close', release);
-      this.free(response);
+      held.responses.delete(response);
+      if (held.responses.size === 0 && this.held.get(part) === held) this.free(part);
     };
     response.once('close', release);
     return release;
+  }
+
+  private add(part: object, bytes: number): Held {
+    const now = performance.now();
+    for (const [slow, { since, responses }] of this.held) {
+      if (this.hasRoom(bytes) || now - since < PATIENCE) break;
+      for (const { req } of responses) {
+        req.socket.destroy(new Error('the answer was not read in time'));
+      }
+      this.free(slow);
+    }
+    if (!this.hasRoom(bytes)) throw new PlantStoreError(ERRORS.tooManyAnswers);
+    const held = { bytes, since: now, responses: new Set<ServerResponse>() };
+    this.held.set(part, held);
+    this.bytes += bytes;
+    return held;
   }
 
   /** An answer has room if there is no other, however large it is. */
@@ -55,8 +68,8 @@ export class AnswerMemory {
     return this.bytes === 0 || this.bytes + bytes <= MAX_BYTES;
   }
 
-  private free(response: ServerResponse): void {
-    this.bytes -= this.held.get(response)?.bytes ?? 0;
-    this.held.delete(response);
+  private free(part: object): void {
+    this.bytes -= this.held.get(part)?.bytes ?? 0;
+    this.held.delete(part);
   }
 }

@@ -1,18 +1,14 @@
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Response } from 'express';
 import { answerMemory } from './send-json.js';
-
-/** From one look for room to the next, in milliseconds. */
-const NO_ROOM = 500;
 
 /**
  * What a handler returns to send server-sent events (WHATWG HTML, section 9.2). They are sent as fast as the client reads
  * them. The server closes the connection of a client that does not.
  */
 export class EventStream {
-  /** @param texts each with one event or several, as text of the format. A failure breaks the connection */
-  constructor(private readonly texts: AsyncGenerator<string>) {}
+  /** @param parts each with one event or several, in the format. A failure breaks the connection */
+  constructor(private readonly parts: AsyncGenerator<string | Uint8Array>) {}
 
   async send(response: Response, status: number): Promise<void> {
     response.writeHead(status, {
@@ -23,7 +19,7 @@ export class EventStream {
     });
     if (response.req.method === 'HEAD') {
       response.end();
-      await this.texts.return(undefined);
+      await this.parts.return(undefined);
       return;
     }
     response.flushHeaders();
@@ -33,9 +29,9 @@ export class EventStream {
     socket.once('end', leave);
     response.once('close', () => socket.off('end', leave));
     try {
-      for await (const text of this.texts) {
+      for await (const part of this.parts) {
         if (response.closed) break;
-        await write(response, text);
+        await write(response, part);
       }
       if (!response.closed) response.end();
     } catch (error) {
@@ -44,26 +40,23 @@ export class EventStream {
   }
 }
 
-/** Resolves when the client has room for more. */
-async function write(response: Response, text: string): Promise<void> {
-  const release = await holdRoom(response, Buffer.byteLength(text));
-  if (!response.write(text)) {
+/**
+ * Resolves when the client has room for more.
+ *
+ * @throws PlantStoreError `too-many-answers`
+ */
+async function write(response: Response, part: string | Uint8Array): Promise<void> {
+  // A failure is better than to wait, because the part is in memory already. The client comes back.
+  const release = answerMemory.hold(
+    response,
+    Buffer.byteLength(part),
+    typeof part === 'string' ? response : part,
+  );
+  if (!response.write(part)) {
     const end = new AbortController();
     const { signal } = end;
     await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
     end.abort();
   }
   release();
-}
-
-/** Waits until a large event has room in the memory of all answers. */
-async function holdRoom(response: Response, bytes: number): Promise<() => void> {
-  for (;;) {
-    try {
-      return answerMemory.hold(response, bytes);
-    } catch {
-      await sleep(NO_ROOM);
-      if (response.closed) return () => {};
-    }
-  }
 }

@@ -1,10 +1,9 @@
 import type { Logger } from 'pino';
 import type { Slots } from '../../database/slots.js';
 import type { FollowerUse } from '../../observability/metrics.js';
-import type { WrittenChange } from './change-writer.js';
 import type { History } from './history.js';
-import { Tail } from './tail.js';
-import type { NextChanges } from './tail.js';
+import { Tail, toEvent } from './tail.js';
+import type { NextEvents } from './tail.js';
 
 /** Between two signs of life to a follower, in milliseconds. Proxies close connections after 60 s without traffic. */
 const HEARTBEAT = 15_000;
@@ -58,7 +57,7 @@ export class Followers {
    *
    * @throws PlantStoreError like `History.startOf`, and `too-many-followers`
    */
-  async follow(following: Following): Promise<AsyncGenerator<string>> {
+  async follow(following: Following): Promise<AsyncGenerator<string | Uint8Array>> {
     const { history } = this.options;
     const { after, horizon } = await history.startOf(following.after);
     const events = this.events(after, horizon, following, this.options.slots.take());
@@ -72,7 +71,7 @@ export class Followers {
     horizon: bigint,
     { id, signal: clientGone, isPermitted }: Following,
     giveBack: () => void,
-  ): AsyncGenerator<string> {
+  ): AsyncGenerator<string | Uint8Array> {
     const end = new AbortController();
     const { signal } = end;
     const abort = (): void => end.abort();
@@ -90,10 +89,12 @@ export class Followers {
     try {
       yield BEGUN;
       while (!signal.aborted) {
-        const { changes, position: next } = await this.changesAfter(position, id);
-        const wanted = id === undefined ? changes : changes.filter((change) => change.id === id);
+        const { events, position: next } = await this.eventsAfter(position, id);
+        const wanted = id === undefined ? events : events.filter((event) => event.id === id);
         if (wanted.length > 0) {
-          yield wanted.map(toEvent).join('');
+          yield wanted.length === 1
+            ? wanted[0]!.bytes
+            : Buffer.concat(wanted.map(({ bytes }) => bytes));
           told = next;
           toldAt = performance.now();
         }
@@ -118,7 +119,7 @@ export class Followers {
     }
   }
 
-  private async changesAfter(position: bigint, id: bigint | undefined): Promise<NextChanges> {
+  private async eventsAfter(position: bigint, id: bigint | undefined): Promise<NextEvents> {
     const recent = this.tail.after(position);
     if (recent !== undefined) return recent;
     const { history, reads } = this.options;
@@ -126,7 +127,7 @@ export class Followers {
     const { changes, isWhole } = await reads.run(() =>
       history.read({ after: position, until, id, ...CATCH_UP }),
     );
-    return { changes, position: isWhole ? until : changes.at(-1)!.position };
+    return { events: changes.map(toEvent), position: isWhole ? until : changes.at(-1)!.position };
   }
 
   /** Waits for changes, but not longer than until the next check. */
@@ -139,8 +140,4 @@ export class Followers {
     signal.removeEventListener('abort', abort);
     clearTimeout(timer);
   }
-}
-
-function toEvent({ position, json }: WrittenChange): string {
-  return `id: ${position}\ndata: ${json}\n\n`;
 }

@@ -10,16 +10,29 @@ const INTERVALS = { look: 50, retry: 1_000 } as const;
 
 /** Limits of what is read at once, and of what is kept for followers. */
 const READ = { changes: 1_000, bytes: 512 * 1024 } as const;
-const KEPT = { changes: 10_000, characters: 4 * 1024 * 1024 } as const;
+const KEPT = { events: 10_000, bytes: 4 * 1024 * 1024 } as const;
 
-/** About as many characters are handed out at once: what a follower that does not read costs. */
+/** As many bytes are handed out at once, unless a single event has more: what a follower that does not read costs. */
 const AT_ONCE = 16 * 1024;
 
 /** So many seconds without progress are no pause between two looks. */
 const HELD_BACK = 1;
 
-export interface NextChanges {
-  readonly changes: readonly WrittenChange[];
+/** A change as a server-sent event. */
+export interface ChangeEvent {
+  readonly position: bigint;
+  /** Of what has changed. */
+  readonly id: bigint;
+  /** The same for all followers: a copy of a long one for each would fill the memory. */
+  readonly bytes: Uint8Array;
+}
+
+export function toEvent({ position, id, json }: WrittenChange): ChangeEvent {
+  return { position, id, bytes: Buffer.from(`id: ${position}\ndata: ${json}\n\n`) };
+}
+
+export interface NextEvents {
+  readonly events: readonly ChangeEvent[];
   /** The position up to which these are all. */
   readonly position: bigint;
 }
@@ -29,9 +42,9 @@ export interface NextChanges {
  * often however many they are (docs/decisions/order-of-changes.md).
  */
 export class Tail {
-  private readonly changes: WrittenChange[] = [];
-  private characters = 0;
-  /** The position before the first of {@link changes}. */
+  private readonly events: ChangeEvent[] = [];
+  private bytes = 0;
+  /** The position before the first of {@link events}. */
   private begin = 0n;
   /** The position up to which all changes are known. */
   private end = 0n;
@@ -77,20 +90,21 @@ export class Tail {
    *
    * @returns `undefined` if the tail does not reach back so far
    */
-  after(position: bigint): NextChanges | undefined {
+  after(position: bigint): NextEvents | undefined {
     if (position < this.begin) return undefined;
     // Most followers are near the end.
-    let first = this.changes.length;
-    while (first > 0 && this.changes[first - 1]!.position > position) first -= 1;
+    let first = this.events.length;
+    while (first > 0 && this.events[first - 1]!.position > position) first -= 1;
     let last = first;
-    for (let characters = 0; last < this.changes.length && characters < AT_ONCE; last += 1) {
-      characters += this.changes[last]!.json.length;
+    for (let bytes = 0; last < this.events.length; last += 1) {
+      bytes += this.events[last]!.bytes.length;
+      if (bytes > AT_ONCE && last > first) break;
     }
-    const changes = this.changes.slice(first, last);
-    const isWhole = last === this.changes.length;
-    if (!isWhole) return { changes, position: changes.at(-1)!.position };
+    const events = this.events.slice(first, last);
+    const isWhole = last === this.events.length;
+    if (!isWhole) return { events, position: events.at(-1)!.position };
     // A follower can have come later than the last look.
-    return { changes, position: this.end > position ? this.end : position };
+    return { events, position: this.end > position ? this.end : position };
   }
 
   /**
@@ -157,27 +171,29 @@ export class Tail {
   }
 
   private add(changes: readonly WrittenChange[], end: bigint): void {
-    for (const change of changes) this.characters += change.json.length;
-    this.changes.push(...changes);
+    for (const event of changes.map(toEvent)) {
+      this.bytes += event.bytes.length;
+      this.events.push(event);
+    }
     this.end = end;
     const newest = changes.at(-1);
     if (newest !== undefined) this.lastLag = (Date.now() - newest.time) / 1_000;
     let tooMany = 0;
     while (
-      this.changes.length - tooMany > KEPT.changes ||
-      (this.characters > KEPT.characters && tooMany < this.changes.length)
+      this.events.length - tooMany > KEPT.events ||
+      (this.bytes > KEPT.bytes && tooMany < this.events.length)
     ) {
-      this.characters -= this.changes[tooMany]!.json.length;
+      this.bytes -= this.events[tooMany]!.bytes.length;
       tooMany += 1;
     }
-    const [last] = this.changes.splice(0, tooMany).slice(-1);
+    const [last] = this.events.splice(0, tooMany).slice(-1);
     if (last !== undefined) this.begin = last.position;
     for (const done of this.waiting) done();
   }
 
   private startAt(position: bigint): void {
-    this.changes.length = 0;
-    this.characters = 0;
+    this.events.length = 0;
+    this.bytes = 0;
     this.begin = position;
     this.end = position;
   }

@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Crowd, TOKEN } from '../support/crowd.js';
+import { LightFollower } from '../support/light-follower.js';
+import { OwnPostgres } from '../support/own-postgres.js';
+import { PATIENCE } from '../support/patience.js';
+import { until, Workspace } from '../support/process.js';
+import { isAcknowledged } from '../support/reckoning.js';
+import { Replica } from '../support/replica.js';
+
+/** Followers that do not read long changes. */
+const STALLED = 200;
+
+/** How late changes may reach followers, in milliseconds. */
+const LATEST = 1_000;
+
+let workspace: Workspace;
+let postgres: OwnPostgres;
+let replica: Replica;
+let followers: LightFollower[];
+
+beforeEach(async () => {
+  followers = [];
+  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
+  replica = await Replica.start(workspace, { DATABASE_URL: postgres.url });
+});
+
+afterEach(async () => {
+  for (const follower of followers) follower.leave();
+  await workspace.remove();
+  await postgres.stop();
+});
+
+function follow(after: number, onEvent?: (plant: string) => void): LightFollower {
+  const follower = new LightFollower(replica.port, after, onEvent);
+  followers.push(follower);
+  return follower;
+}
+
+/** When the plant was acknowledged, as of `performance.now()`. */
+async function create(id: number, name = 'created'): Promise<number> {
+  const response = await fetch(replica.url, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ id, name }),
+  });
+  expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+  return performance.now();
+}
+
+async function latest(): Promise<number> {
+  const response = await fetch(replica.url.replace(/plants$/, 'changes/latest'), {
+    headers: { Authorization: `Bearer ${TOKEN}` },
+  });
+  return ((await response.json()) as { position: number }).position;
+}
+
+/** Waits until the replica counts this many followers. */
+async function haveFollowers(count: number, timeout = PATIENCE): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const metrics = await (await fetch(`${replica.managementUrl}/metrics`)).text();
+      const [, found] = /^plant_store_change_followers\{.*\} (\d+)$/m.exec(metrics) ?? [];
+      expect(Number(found)).toBe(count);
+    },
+    { timeout, interval: 200 },
+  );
+}
+
+/** Memory of the replica in MB. */
+function memory(): number {
+  const status = readFileSync(`/proc/${replica.service.pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;
+}
+
+/** @param share such as 0.99 */
+function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.floor(sorted.length * share)] ?? NaN;
+}
+
+it('a follower gets changes soon, at rest and beside as many creates as there can be', async () => {
+  const receivedAt = new Map<string, number>();
+  const follower = follow(0, (plant) => receivedAt.set(plant, performance.now()));
+  const acknowledgedAt = new Map<string, number>();
+  for (let id = 1; id <= 100; id += 1) {
+    acknowledgedAt.set(String(id), await create(id));
+    await sleep(Math.random() * 60);
+  }
+  const delays = async () => {
+    const newest = await latest();
+    await until(() => follower.position >= newest, PATIENCE);
+    const all = [...acknowledgedAt].map(([id, at]) => receivedAt.get(id)! - at);
+    acknowledgedAt.clear();
+    return all;
+  };
+  const atRest = await delays();
+  expect(percentile(atRest, 0.5)).toBeLessThan(100);
+  expect(Math.max(...atRest)).toBeLessThan(LATEST);
+
+  const crowd = new Crowd({ urls: [replica.url], clients: 64, rivalry: 1_000_000n });
+  await sleep(5_000);
+  for (const { plant, sentAt, took } of (await crowd.stop()).filter(isAcknowledged)) {
+    acknowledgedAt.set(String(plant.id), sentAt + took);
+  }
+  expect(acknowledgedAt.size).toBeGreaterThan(500);
+  const beside = await delays();
+  expect(Math.max(...beside)).toBeLessThan(LATEST);
+});
+
+it('a thousand followers of which half do not read cost little, and delay nobody', async () => {
+  for (let id = 1; id <= 100; id += 1) await create(id);
+  const before = memory();
+  let most = before;
+  const stalled = Array.from({ length: STALLED }, () => follow(0));
+  await haveFollowers(STALLED);
+  await until(() => stalled.every(({ position }) => position > 0), PATIENCE);
+  for (const follower of stalled) follower.pause();
+  // More than the kernel keeps for a connection.
+  for (let id = 101; id <= 107; id += 1) {
+    await create(id, 'x'.repeat(900_000));
+    most = Math.max(most, memory());
+  }
+  const stalledSince = performance.now();
+
+  const start = await latest();
+  const late: string[] = [];
+  const createdAt = new Map<string, number>();
+  let received = 0;
+  const slow = Array.from({ length: 500 - STALLED }, () => follow(start));
+  for (const follower of slow) follower.pause();
+  for (let n = 0; n < 500; n += 1) {
+    follow(start, (plant) => {
+      received += 1;
+      const delay = performance.now() - createdAt.get(plant)!;
+      if (delay > LATEST) late.push(`${plant} after ${delay} ms`);
+    });
+  }
+  await haveFollowers(1_000);
+  let id = 1_000;
+  while (performance.now() - stalledSince < 62_000) {
+    id += 1;
+    const begin = performance.now();
+    createdAt.set(String(id), begin);
+    const end = await create(id);
+    if (end - begin > LATEST) late.push(`${id} was answered after ${end - begin} ms`);
+    most = Math.max(most, memory());
+    await sleep(200);
+  }
+  const newest = await latest();
+  await until(() => received === 500 * createdAt.size, PATIENCE);
+  expect(received).toBe(500 * createdAt.size);
+  expect(late).toEqual([]);
+  expect(most - before).toBeLessThan(150);
+
+  // Those that have not read for 60 s are gone, and come back where they were.
+  await haveFollowers(1_000 - STALLED, 30_000);
+  for (const follower of [...stalled, ...slow]) follower.resume();
+  await until(() => stalled.every(({ isClosed }) => isClosed), PATIENCE);
+  const others = followers.filter((follower) => !stalled.includes(follower));
+  await until(() => others.every(({ position }) => position === newest), PATIENCE);
+  expect(others.filter(({ isClosed, position }) => isClosed || position !== newest)).toEqual([]);
+  await Promise.all(stalled.map(({ position }) => comeBack(position, newest)));
+  expect(replica.service.stderr).toBe('');
+});
+
+/** Follows, and again after the end of a stream, until a position is reached. */
+async function comeBack(after: number, newest: number): Promise<void> {
+  expect(after).toBeLessThan(newest);
+  let missing = newest - after;
+  for (let position = after; position < newest;) {
+    const follower = follow(position, () => (missing -= 1));
+    await until(() => follower.isClosed || follower.position === newest, PATIENCE);
+    follower.leave();
+    ({ position } = follower);
+  }
+  // Each position has a record here.
+  expect(missing).toBe(0);
+}
