@@ -32,10 +32,12 @@ export async function showAnswer(form, request, sending) {
       signal: sending.signal,
     });
     showHead(view, response);
+    const showEvents = isEvents(response) ? newestLines(view, tell) : () => undefined;
     let next = 0;
     for await (const chunk of chunksOf(response)) {
       parts.push(chunk);
       size += chunk.length;
+      showEvents(chunk);
       if (size > KEPT) {
         sending.abort();
         end = '. The page keeps no more; curl has no such limit';
@@ -50,7 +52,47 @@ export async function showAnswer(form, request, sending) {
     else showProblem(view, `${response ? 'The answer broke off' : 'No answer'}: ${error.message}.`);
   }
   tell();
-  if (response) await showBody(view, form, response, new Blob(parts));
+  if (!response || size === 0) return;
+  const body = new Blob(parts);
+  if (isEvents(response)) view.querySelector('.cut').textContent = `The newest ${LINES} lines. `;
+  else await showBeginning(view, response, body);
+  offerDownload(view, form, response, body);
+}
+
+function typeOf(response) {
+  return response.headers.get('Content-Type') ?? '';
+}
+
+function isJson(response) {
+  return /[/+]json\b/.test(typeOf(response));
+}
+
+/** Server-sent events arrive as long as the service has any. */
+function isEvents(response) {
+  return typeOf(response).startsWith('text/event-stream');
+}
+
+/** Shows the end of a text while it arrives. */
+function newestLines(view, shown) {
+  const block = view.querySelector('.answer-body pre');
+  const code = block.querySelector('code');
+  const decoder = new TextDecoder();
+  let text = '';
+  let frame;
+  view.querySelector('.answer-body').hidden = false;
+  return (chunk) => {
+    text += decoder.decode(chunk, { stream: true });
+    text = text.split('\n').slice(-LINES).join('\n').slice(-BEGINNING);
+    // However often chunks arrive, and not while nobody sees the page.
+    frame ??= requestAnimationFrame(() => {
+      frame = undefined;
+      // A reader who has scrolled up reads on.
+      const isAtEnd = block.scrollTop + block.clientHeight > block.scrollHeight - 10;
+      code.textContent = text;
+      if (isAtEnd) block.scrollTop = block.scrollHeight;
+      shown();
+    });
+  };
 }
 
 /** Not every browser can iterate over a body by itself. */
@@ -100,10 +142,7 @@ function showProblem(view, text) {
 }
 
 /** Shows the beginning, and offers the rest. */
-async function showBody(view, form, response, body) {
-  if (body.size === 0) return;
-  const type = response.headers.get('Content-Type') ?? '';
-  const isJson = /[/+]json\b/.test(type);
+async function showBeginning(view, response, body) {
   const code = view.querySelector('.answer-body code');
   const cut = view.querySelector('.cut');
   const all = view.querySelector('[name="all"]');
@@ -112,7 +151,7 @@ async function showBody(view, form, response, body) {
     // In a stream, a character that is cut off is left out.
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     const text = decoder.decode(bytes, { stream: true });
-    return isJson ? indentedJson(text) : text;
+    return isJson(response) ? indentedJson(text) : text;
   };
   const lines = (await textOf(BEGINNING)).split('\n');
   code.textContent = lines.slice(0, LINES).join('\n');
@@ -126,9 +165,13 @@ async function showBody(view, form, response, body) {
       all.hidden = true;
     });
   }
+  view.querySelector('.answer-body').hidden = false;
+}
+
+function offerDownload(view, form, response, body) {
   const link = view.querySelector('.download');
   link.href = URL.createObjectURL(body);
-  link.download = `${form.dataset.name}.${isJson ? 'json' : 'ndjson'}`;
+  const lines = isEvents(response) ? 'txt' : 'ndjson';
+  link.download = `${form.dataset.name}.${isJson(response) ? 'json' : lines}`;
   link.hidden = false;
-  view.querySelector('.answer-body').hidden = false;
 }

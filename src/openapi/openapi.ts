@@ -66,15 +66,17 @@ export function openApiText(
   return `${stringify(sortKeys(withCommonParts(document)), undefined, 2)}\n`;
 }
 
-/** The tags of the operations: the names of the resources. */
+/** The tags of the operations: the names of the resources, in the order of the features. */
 function tagsOf({ paths }: OpenAPIObject): TagObject[] {
-  const operations = Object.values(paths).flatMap(
-    (item) => Object.values(item) as OperationObject[],
+  const operations = Object.values(paths).flatMap((item) =>
+    Object.entries(item as Record<string, OperationObject>),
   );
-  const names = new Set(operations.flatMap(({ tags = [] }) => tags));
-  return [...names].toSorted().map((name) => ({
+  const tagsOfMethods = (filter: (method: string) => boolean) =>
+    new Set(operations.flatMap(([method, { tags = [] }]) => (filter(method) ? tags : [])));
+  const created = tagsOfMethods((method) => method === 'post');
+  return [...tagsOfMethods(() => true)].map((name) => ({
     name,
-    description: `Create, list, change and remove ${name}.`,
+    description: created.has(name) ? `Create, list, change and remove ${name}.` : `Read ${name}.`,
   }));
 }
 

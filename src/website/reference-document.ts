@@ -1,5 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
+import { isJson } from './sample-request.js';
 
 /** A type without the references to what is elsewhere in a document. */
 type Resolved<T> = T extends { $ref: string }
@@ -59,7 +60,10 @@ export function readDocument(text: string) {
       Object.assign(operation, { method, path }),
     ),
   );
-  const names = new Set(endpoints.map((endpoint) => tagOf(endpoint)));
+  const names = new Set([
+    ...tags.map(({ name }) => name),
+    ...endpoints.map((endpoint) => tagOf(endpoint)),
+  ]);
   const groups = [...names].map((name) => ({
     name,
     title: name.charAt(0).toUpperCase() + name.slice(1),
@@ -108,10 +112,12 @@ export function answersOf({ responses }: Endpoint): [status: string, Answer][] {
   return Object.entries(responses).filter(([status]) => Number(status) < 400);
 }
 
-/** The content with the most particular media type: JSON alone does not say what it is. */
+/** The content as JSON if there is any, with the most particular media type: JSON alone does not say what it is. */
 export function mainContent({ content = {} }: Pick<Answer, 'content'> = {}) {
   const all = Object.entries(content);
-  const [type, main]: [string, Content] = all.find(([name]) => name !== JSON_TYPE) ??
+  const [type, main]: [string, Content] = all.find(
+    ([name]) => name !== JSON_TYPE && isJson(name),
+  ) ??
     all[0] ?? ['', {}];
   return { type, schema: main.schema ?? {}, examples: main.examples ?? {} };
 }

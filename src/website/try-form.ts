@@ -1,19 +1,22 @@
 import { Html, html } from './html.js';
-import { exampleText, mainContent, parameterExample, valueText } from './reference-document.js';
+import {
+  answersOf,
+  exampleText,
+  mainContent,
+  parameterExample,
+  valueText,
+} from './reference-document.js';
 import type { Endpoint, Examples, Parameter } from './reference-document.js';
 
 /** What sends a request of an operation; a script does so. */
-export function tryForm({
-  operationId,
-  method,
-  path,
-  parameters = [],
-  requestBody,
-}: Endpoint): Html {
+export function tryForm(endpoint: Endpoint): Html {
+  const { operationId, method, path, parameters = [], requestBody } = endpoint;
   return html`<details class="try">
     <summary>Try it</summary>
     <form data-method="${method.toUpperCase()}" data-path="${path}" data-name="${operationId}">
-      <div class="inputs">${parameters.map((parameter) => parameterInput(parameter))}</div>
+      <div class="inputs">
+        ${parameters.map((parameter) => parameterInput(parameter))}${acceptSelect(endpoint)}
+      </div>
       ${requestBody === undefined ? html`` : bodyInput(requestBody)}
       <div class="buttons">
         <button type="submit" class="primary">Send</button>
@@ -40,6 +43,18 @@ function parameterInput(parameter: Parameter): Html {
       />
     </label>
     ${exampleSelect(name, examples, valueText)}`;
+}
+
+/** Chooses among the media types that the operation answers. */
+function acceptSelect(endpoint: Endpoint): Html {
+  const types = answersOf(endpoint).flatMap(([, { content = {} }]) => Object.keys(content));
+  if (types.length < 2) return html``;
+  return html`<label>
+    <span><code>Accept</code></span>
+    <select name="Accept" data-in="header">
+      ${types.map((type) => html`<option>${type}</option> `)}
+    </select>
+  </label>`;
 }
 
 function bodyInput(requestBody: NonNullable<Endpoint['requestBody']>): Html {

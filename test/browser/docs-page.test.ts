@@ -130,6 +130,7 @@ interface Document {
     Record<
       string,
       Pick<Operation, 'operationId' | 'summary'> & {
+        readonly tags: readonly string[];
         readonly parameters?: readonly { readonly name: string }[];
         readonly requestBody?: Content;
         readonly responses: Record<number, Content>;
@@ -137,20 +138,28 @@ interface Document {
     >
   >;
   readonly components: { readonly schemas: Record<string, Schema> };
+  readonly tags: readonly { readonly name: string }[];
 }
 
-/** The operations of the document, in its order. */
+/** The operations of the document, in the order of its tags, as the page has them. */
 async function operations(): Promise<Operation[]> {
   const answer = await fetch(`${service.url}/openapi.json`);
-  const { paths, components } = (await answer.json()) as Document;
+  const { paths, components, tags: groups } = (await answer.json()) as Document;
+  const names = groups.map(({ name }) => name);
   const membersOf = ({ $ref, items, properties = {} }: Schema = {}): string[] => {
     if (items !== undefined) return membersOf(items);
     if ($ref === undefined) return Object.keys(properties);
     return membersOf(components.schemas[$ref.replace('#/components/schemas/', '')]);
   };
   const contentOf = ({ content = {} }: Content = {}) => Object.values(content)[0];
-  return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, content]) => {
+  const all = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, content]) => ({ path, method, content })),
+  );
+  return all
+    .toSorted(
+      (one, other) => names.indexOf(one.content.tags[0]!) - names.indexOf(other.content.tags[0]!),
+    )
+    .map(({ path, method, content }) => {
       const { operationId, summary, parameters = [], requestBody, responses } = content;
       const status = Number(Object.keys(responses).find((key) => key.startsWith('2')));
       const success = contentOf(responses[status]);
@@ -179,8 +188,7 @@ async function operations(): Promise<Operation[]> {
                 isOfOne || method !== 'get' ? value : undefined,
               ]),
       };
-    }),
-  );
+    });
 }
 
 /** The operations in an order in which all examples succeed: one may refer to what another resource stores. */
@@ -882,6 +890,51 @@ describe.skipIf(EXAMPLE !== undefined)('a long answer', () => {
     const { body, curl } = await send(page, form);
     expect(body).toContain('"created":1');
     expect(curl).toContain(`--data-binary '@plants.ndjson'`);
+  });
+});
+
+describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
+  it('are shown live, the newest in sight, until the reader has seen enough', async () => {
+    await service.database.empty();
+    const { page, faults } = await openDocs(browser, service.url);
+    await authorize(page, TOKEN);
+    const form = await operation(page, 'listChanges');
+    await form.locator('[name="Accept"]').selectOption('text/event-stream');
+    await form.getByRole('button', { name: 'Send' }).click();
+    const shown = form.locator('.answer-body code');
+    const create = (id: number) =>
+      service.request('POST', '/plants', {
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ id, name: `Plant ${id}` }),
+      });
+    await create(3000);
+    await shown.getByText('"name":"Plant 3000"').waitFor();
+    expect(await form.locator('.curl-command code').textContent()).toContain(
+      "'Accept: text/event-stream'",
+    );
+    for (let id = 3001; id <= 3060; id += 1) await create(id);
+    await shown.getByText('"name":"Plant 3060"').waitFor();
+    const text = (await shown.textContent()) ?? '';
+    expect(text).not.toContain('"Plant 3000"');
+    expect(text.split('\n').length).toBeLessThanOrEqual(100);
+    const hidden = await form
+      .locator('.answer-body pre')
+      .evaluate((pre) => pre.scrollHeight - pre.scrollTop - pre.clientHeight);
+    expect(hidden).toBeLessThan(10);
+    await page.screenshot({ path: join(SCREENSHOTS, 'changes.png') });
+    await form.getByRole('button', { name: 'Cancel' }).click();
+    await form.getByText('Canceled').waitFor();
+    expect(await shown.textContent()).toBe(text);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      form.getByRole('link', { name: 'Download' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('listChanges.txt');
+    const events = (await readFile(await download.path(), 'utf8')).matchAll(/^data: (.*)$/gm);
+    const ids = Array.from(events, ([, data]) => (JSON.parse(data!) as { id: number }).id);
+    expect(ids).toEqual(Array.from({ length: 61 }, (_, index) => 3000 + index));
+    expect(faults).toEqual([]);
+    await service.database.empty();
   });
 });
 

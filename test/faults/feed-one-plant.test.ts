@@ -44,9 +44,9 @@ it.each(['read committed', 'repeatable read', 'serializable'])(
       'options',
       `-c default_transaction_isolation=${isolation.replace(' ', String.raw`\ `)}`,
     );
-    const client = await connect(url.href);
-    const { rows } = await client.query('SHOW transaction_isolation');
-    await client.end();
+    const session = await connect(url.href);
+    const { rows } = await session.query('SHOW transaction_isolation');
+    await session.end();
     expect(rows).toEqual([{ transaction_isolation: isolation }]);
     const replicas = await Promise.all(
       [1, 2].map(() => Replica.start(workspace, { DATABASE_URL: url.href })),

@@ -38,9 +38,9 @@ it('readers beside pruning see all changes up to where they are told that some a
   const rivals = new Rivals([url]);
   const open = new OpenWriters(() => postgres.url);
   let pruned = 0;
-  let ended = false;
+  const end = new AbortController();
   const pruning = (async () => {
-    while (!ended) {
+    while (!end.signal.aborted) {
       const [row] = await postgres.query(
         `SELECT prune_plant_changes(now() - interval '${RETENTION} ms', 100) AS count`,
       );
@@ -49,7 +49,7 @@ it('readers beside pruning see all changes up to where they are told that some a
     }
   })();
   const later = (async () => {
-    while (!ended) {
+    while (!end.signal.aborted) {
       // Some read as fast as there are changes, some are overtaken.
       const slow = { urls: [url], pause: 20, limit: 1 };
       readers.push(new Follower({ urls: [url] }), new Pager({ urls: [url] }));
@@ -59,7 +59,7 @@ it('readers beside pruning see all changes up to where they are told that some a
   })();
   await rivals.served(4_000);
   await Promise.all([open.stop(), rivals.stop()]);
-  ended = true;
+  end.abort();
   await Promise.all([pruning, later]);
 
   const left = await recordsIn(postgres.url);
