@@ -41,7 +41,11 @@ export default defineConfig({
         test: {
           name: 'service',
           // The tests of an example run in its program: `test/support/application.ts`.
-          include: ['test/*.test.ts', ...(EXAMPLE === undefined ? [] : [`${EXAMPLE}/*.test.ts`])],
+          include: [
+            'test/*.test.ts',
+            'test/slow/*.test.ts',
+            ...(EXAMPLE === undefined ? [] : [`${EXAMPLE}/*.test.ts`]),
+          ],
           testTimeout: 60_000,
           // Loading Nest and TypeORM anew for each file takes a third of the time.
           isolate: false,

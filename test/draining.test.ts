@@ -16,7 +16,7 @@ import { NO_TRACER } from '../src/observability/tracer.js';
 import { PATIENCE } from './support/patience.js';
 import { RawSocket } from './support/raw-socket.js';
 
-/* The steps of a drain, on a server whose answers the test gives. drain.test.ts shows the shutdown of the whole
+/* The steps of a drain, on a server whose answers the test gives. slow/drain.test.ts shows the shutdown of the whole
    service. */
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';

@@ -8,7 +8,7 @@ import { welcome } from '../src/local/welcome.js';
 import { createTestDatabase } from './support/test-database.js';
 import { TOKEN } from './support/test-service.js';
 
-/* Runs the programs in this process. start.test.ts runs them as processes. */
+/* Runs the programs in this process. slow/start.test.ts runs them as processes. */
 
 const PROJECT = process.cwd();
 

@@ -4,13 +4,13 @@ import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { describe, expect, it as base, vi } from 'vitest';
-import { OWN_LOCKS, WAIT_FOR_LOCKS } from './support/plants-lock.js';
-import { until, Workspace } from './support/process.js';
-import type { Listening, ServiceProcess } from './support/process.js';
-import { RawSocket } from './support/raw-socket.js';
-import { createTestDatabase } from './support/test-database.js';
-import type { TestDatabase } from './support/test-database.js';
-import { TOKEN } from './support/test-service.js';
+import { OWN_LOCKS, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
+import { until, Workspace } from '../support/process.js';
+import type { Listening, ServiceProcess } from '../support/process.js';
+import { RawSocket } from '../support/raw-socket.js';
+import { createTestDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+import { TOKEN } from '../support/test-service.js';
 
 // One test takes as long as the longest shutdown, on a machine that can be busy.
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { PATIENCE } from './support/patience.js';
-import { OWN_LOCKS, WAIT_FOR_LOCKS } from './support/plants-lock.js';
-import { startTestService } from './support/test-service.js';
-import type { Answer, TestService } from './support/test-service.js';
-import { areUsed, expectUnavailable } from './support/unavailable.js';
+import { PATIENCE } from '../support/patience.js';
+import { OWN_LOCKS, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
+import { startTestService } from '../support/test-service.js';
+import type { Answer, TestService } from '../support/test-service.js';
+import { areUsed, expectUnavailable } from '../support/unavailable.js';
 
 describe('a database that is busy', () => {
   let service: TestService;

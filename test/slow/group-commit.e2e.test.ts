@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { OWN_LOCKS, WAIT_FOR_LOCKS } from './support/plants-lock.js';
-import { startTestService, TOKEN } from './support/test-service.js';
-import type { Answer, TestService } from './support/test-service.js';
+import { OWN_LOCKS, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
+import { startTestService, TOKEN } from '../support/test-service.js';
+import type { Answer, TestService } from '../support/test-service.js';
 
 /** For busy machines. */
 const PATIENCE = { timeout: 10_000 };

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { PATIENCE } from './support/patience.js';
-import { ISSUER_FAULTS, TestIssuer } from './support/test-issuer.js';
-import { startTestService } from './support/test-service.js';
-import type { TestService } from './support/test-service.js';
+import { PATIENCE } from '../support/patience.js';
+import { ISSUER_FAULTS, TestIssuer } from '../support/test-issuer.js';
+import { startTestService } from '../support/test-service.js';
+import type { TestService } from '../support/test-service.js';
 
 const CLIENT_ID = 'plant-store-docs';
 

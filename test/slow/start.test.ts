@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it as base, vi } from 'vitest';
-import { freePort, until, Workspace } from './support/process.js';
+import { freePort, until, Workspace } from '../support/process.js';
 import {
   create,
   duringInitdb,
@@ -18,11 +18,11 @@ import {
   get,
   postmaster,
   read,
-} from './support/local-instance.js';
-import type { Exit, Listening, ServiceProcess } from './support/process.js';
-import { createTestDatabase } from './support/test-database.js';
-import type { TestDatabase } from './support/test-database.js';
-import { TOKEN } from './support/test-service.js';
+} from '../support/local-instance.js';
+import type { Exit, Listening, ServiceProcess } from '../support/process.js';
+import { createTestDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+import { TOKEN } from '../support/test-service.js';
 
 // Starting takes time on a busy machine, and some tests do it three times.
 vi.setConfig({ testTimeout: 120_000 });

@@ -3,17 +3,17 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
-import { applyMigrations, revertMigration } from '../src/database/migrations/migrate.js';
-import { createDataSource } from './support/data-source.js';
-import { PATIENCE } from './support/patience.js';
-import { startReplicatedPostgres } from './support/replicated-postgres.js';
-import type { ReplicatedPostgres, ReplicatedServer } from './support/replicated-postgres.js';
-import { createTestDatabase } from './support/test-database.js';
-import type { TestDatabase } from './support/test-database.js';
-import { given } from './support/test-database.js';
-import { startTestService } from './support/test-service.js';
-import type { TestService } from './support/test-service.js';
+import { connect, STARTUP_LIMITS } from '../../src/database/connect.js';
+import { applyMigrations, revertMigration } from '../../src/database/migrations/migrate.js';
+import { createDataSource } from '../support/data-source.js';
+import { PATIENCE } from '../support/patience.js';
+import { startReplicatedPostgres } from '../support/replicated-postgres.js';
+import type { ReplicatedPostgres, ReplicatedServer } from '../support/replicated-postgres.js';
+import { createTestDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+import { given } from '../support/test-database.js';
+import { startTestService } from '../support/test-service.js';
+import type { TestService } from '../support/test-service.js';
 
 const HURRIED = { ...STARTUP_LIMITS, wait: 300, retry: 20 };
 

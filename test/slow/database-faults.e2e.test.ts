@@ -16,18 +16,18 @@ import {
   it,
   vi,
 } from 'vitest';
-import { isOutage } from '../src/database/database-failure.js';
-import { startEmbeddedPostgres } from '../src/local/embedded-postgres.js';
-import type { EmbeddedPostgres } from '../src/local/embedded-postgres.js';
-import { dataSourceOf } from '../src/database/data-source.js';
-import { createDataSource } from './support/data-source.js';
-import { FaultyLink } from './support/faulty-link.js';
-import { PATIENCE } from './support/patience.js';
-import { createTestDatabase } from './support/test-database.js';
-import { given } from './support/test-database.js';
-import { startTestService } from './support/test-service.js';
-import type { Answer, TestService } from './support/test-service.js';
-import { areUsed, expectUnavailable } from './support/unavailable.js';
+import { isOutage } from '../../src/database/database-failure.js';
+import { startEmbeddedPostgres } from '../../src/local/embedded-postgres.js';
+import type { EmbeddedPostgres } from '../../src/local/embedded-postgres.js';
+import { dataSourceOf } from '../../src/database/data-source.js';
+import { createDataSource } from '../support/data-source.js';
+import { FaultyLink } from '../support/faulty-link.js';
+import { PATIENCE } from '../support/patience.js';
+import { createTestDatabase } from '../support/test-database.js';
+import { given } from '../support/test-database.js';
+import { startTestService } from '../support/test-service.js';
+import type { Answer, TestService } from '../support/test-service.js';
+import { areUsed, expectUnavailable } from '../support/unavailable.js';
 
 describe('a database server that dies', () => {
   let folder: string;
