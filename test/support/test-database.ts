@@ -20,7 +20,8 @@ export interface TestDatabase {
 
 /** A database with the schema of the service. */
 export function createMigratedDatabase(): Promise<TestDatabase> {
-  return createTestDatabase(`TEMPLATE ${inject('migratedDatabase')}`);
+  // Copies files, which takes half of the processor time of writing the copy to the WAL.
+  return createTestDatabase(`TEMPLATE ${inject('migratedDatabase')} STRATEGY file_copy`);
 }
 
 /** A database that the test itself removes, and looks at in other ways. */
