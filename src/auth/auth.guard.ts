@@ -9,18 +9,26 @@ import type { Principal, Scope } from './principal.js';
 import { rateLimitFields } from './rate-limit-fields.js';
 import { RateLimits } from './rate-limits.js';
 import { InsufficientScopeError, REFUSALS, RefusedError } from './refusal.js';
+import type { Refusal } from './refusal.js';
 import { REQUIRED_SCOPE } from './require-scope.decorator.js';
 
 /** Requires a valid token with the scope of the route for every operation. A controller cannot opt out. */
 @Injectable()
 export class AuthGuard implements CanActivate {
+  private readonly recordRefusal: (refusal: Refusal) => void;
+
   constructor(
     private readonly authenticator: Authenticator,
     private readonly reflector: Reflector,
     private readonly limits: RateLimits,
-    private readonly metrics: Metrics,
+    metrics: Metrics,
   ) {
-    metrics.expectRefusedCredentials(REFUSALS);
+    this.recordRefusal = metrics.counter(
+      'plant_store_refused_credentials_total',
+      'Requests that were refused because of their credentials, by reason.',
+      'reason',
+      REFUSALS,
+    );
   }
 
   canActivate(context: ExecutionContext): true | Promise<true> {
@@ -50,7 +58,7 @@ export class AuthGuard implements CanActivate {
   private refuse(request: Request, failure: unknown): never {
     if (failure instanceof RefusedError) {
       request.refusal = failure.refusal;
-      this.metrics.recordRefusedCredentials(failure.refusal);
+      this.recordRefusal(failure.refusal);
       // Only here, so that a valid token works whatever others send from the same address.
       if (failure.isFailedAuthentication) this.limits.countFailure(request.ip);
     }

@@ -63,10 +63,13 @@ export class IssuerKeys implements OnModuleDestroy {
     metrics: Metrics,
     private readonly times: IssuerTimes = ISSUER_TIMES,
   ) {
-    metrics.observeIssuer(() => ({
-      isUp: this.failedAt === undefined,
-      keysAge: this.keys && (Date.now() - this.keys.fetchedAt) / 1_000,
-    }));
+    const name = 'plant_store_token_issuer';
+    metrics.gauge(`${name}_up`, 'Whether the last fetch of the keys succeeded.', () => [
+      [{}, Number(this.failedAt === undefined)],
+    ]);
+    metrics.gauge(`${name}_keys_age_seconds`, 'Age of the keys.', () => [
+      [{}, this.keys === undefined ? NaN : (Date.now() - this.keys.fetchedAt) / 1_000],
+    ]);
   }
 
   /** The keys, unless they exceed their maximum age. */

@@ -13,12 +13,15 @@ import { RateLimitedError } from './rate-limited.error.js';
 export class RateLimits {
   private readonly ofPrincipals: RateLimit | undefined;
   private readonly ofFailures: RateLimit | undefined;
+  private readonly recordExceeded: (limit: RateLimitName) => void;
 
-  constructor(
-    @Inject(CONFIG) { rateLimits }: Pick<Config, 'rateLimits'>,
-    private readonly metrics: Metrics,
-  ) {
-    metrics.expectRateLimits(RATE_LIMITS);
+  constructor(@Inject(CONFIG) { rateLimits }: Pick<Config, 'rateLimits'>, metrics: Metrics) {
+    this.recordExceeded = metrics.counter(
+      'plant_store_rate_limited_total',
+      'Requests that were refused because of a rate limit.',
+      'limit',
+      RATE_LIMITS,
+    );
     this.ofPrincipals = limit('principal', rateLimits.perPrincipal);
     this.ofFailures = limit('failed-authentication', rateLimits.failedPerAddress);
   }
@@ -45,7 +48,7 @@ export class RateLimits {
 
   private permit(usage: RateUsage): RateUsage {
     if (!usage.isExceeded) return usage;
-    this.metrics.recordRateLimited(usage.limit);
+    this.recordExceeded(usage.limit);
     throw new RateLimitedError(usage);
   }
 }

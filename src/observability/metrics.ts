@@ -28,13 +28,6 @@ export interface QueueUse {
   readonly maxCharacters: number;
 }
 
-/** The state of the token issuer. */
-export interface IssuerState {
-  readonly isUp: boolean;
-  /** In seconds. Absent before the first fetch. */
-  readonly keysAge: number | undefined;
-}
-
 /** The clients that follow changes. */
 export interface FollowerUse {
   readonly followers: number;
@@ -99,20 +92,6 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  private readonly refusedCredentials = new Counter({
-    name: 'plant_store_refused_credentials_total',
-    help: 'Requests that were refused because of their credentials, by reason.',
-    labelNames: ['reason'],
-    registers: [this.registry],
-  });
-
-  private readonly rateLimited = new Counter({
-    name: 'plant_store_rate_limited_total',
-    help: 'Requests that were refused because of a rate limit.',
-    labelNames: ['limit'],
-    registers: [this.registry],
-  });
-
   private readonly prunedChanges = new Counter({
     name: 'plant_store_changes_pruned_total',
     help: 'Records of changes that were removed because of their age.',
@@ -157,24 +136,6 @@ export class Metrics {
   /** Counts an Error answer. */
   recordRefusal(error: number): void {
     this.refusals.inc({ error });
-  }
-
-  /** Starts the series of these reasons at zero. */
-  expectRefusedCredentials(reasons: readonly string[]): void {
-    for (const reason of reasons) this.refusedCredentials.inc({ reason }, 0);
-  }
-
-  recordRefusedCredentials(reason: string): void {
-    this.refusedCredentials.inc({ reason });
-  }
-
-  /** Starts the series of these limits at zero. */
-  expectRateLimits(limits: readonly string[]): void {
-    for (const limit of limits) this.rateLimited.inc({ limit }, 0);
-  }
-
-  recordRateLimited(limit: string): void {
-    this.rateLimited.inc({ limit });
   }
 
   /** Records the size of a group. */
@@ -242,27 +203,6 @@ export class Metrics {
     this.prunedChanges.inc({ table }, records);
   }
 
-  /** Exposes the state of the token issuer, read at each scrape. */
-  observeIssuer(state: () => IssuerState): void {
-    const name = 'plant_store_token_issuer';
-    this.gauge(`${name}_up`, 'Whether the last fetch of the keys succeeded.', () => [
-      [{}, Number(state().isUp)],
-    ]);
-    this.gauge(`${name}_keys_age_seconds`, 'Age of the keys.', () => [
-      [{}, state().keysAge ?? NaN],
-    ]);
-  }
-
-  /**
-   * Exposes the age of the register of issued tokens.
-   *
-   * @param age in seconds, read at each scrape; infinite before the first reading
-   */
-  observeIssuedTokens(age: () => number): void {
-    const help = 'Time since the table of issued tokens was last read.';
-    this.gauge('plant_store_issued_tokens_age_seconds', help, () => [[{}, age()]]);
-  }
-
   /** Exposes how busy the event loop is, as a counter: unlike its delay, it works with any number of scrapers. */
   private observeEventLoop(): void {
     new Counter({
@@ -279,8 +219,24 @@ export class Metrics {
     });
   }
 
+  /**
+   * Adds a counter with a series for each of these values of its label. Each series starts at zero.
+   *
+   * @returns what counts one more
+   */
+  counter<Value extends string>(
+    name: string,
+    help: string,
+    label: string,
+    values: readonly Value[],
+  ): (value: Value) => void {
+    const counter = new Counter({ name, help, labelNames: [label], registers: [this.registry] });
+    for (const value of values) counter.inc({ [label]: value }, 0);
+    return (value) => counter.inc({ [label]: value });
+  }
+
   /** @param read the values at a scrape, with their labels */
-  private gauge(name: string, help: string, read: () => readonly Sample[]): void {
+  gauge(name: string, help: string, read: () => readonly Sample[]): void {
     new Gauge({
       name,
       help,
