@@ -21,9 +21,11 @@ export default defineConfig({
     maxWorkers: 6,
     coverage: {
       include: ['src/**/*.ts', 'clients/command/*.ts'],
-      // In test/faults, the first as a process of its own.
+      // Other suites test these: test/faults (develop.ts as a process of its own), test/citus, and that of the client.
       exclude: [
         'src/cli/develop.ts',
+        'clients/typescript/**',
+        'src/plants/migrations/*-distribute-tables.ts',
         'src/plants/name-index-cleaner.ts',
         'src/database/connections/logins.ts',
       ],

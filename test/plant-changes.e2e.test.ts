@@ -243,6 +243,28 @@ describe('CHANGES_RETENTION', () => {
   });
 });
 
+describe('records that cannot be removed', () => {
+  it('are reported, and everything else goes on', async () => {
+    const database = await createMigratedDatabase();
+    await database.query(
+      `CREATE OR REPLACE FUNCTION prune_plant_changes(before timestamptz, most integer) RETURNS integer
+         LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$`,
+    );
+    const broken = await startTestService({ database });
+    try {
+      await vi.waitFor(() => {
+        expect(broken.log).toContainEqual(
+          expect.objectContaining({ level: 50, msg: 'old changes cannot be removed' }),
+        );
+      }, PATIENCE);
+      expect((await broken.post({ id: 1, name: 'a' })).status).toBe(200);
+      expect((await broken.request('GET', '/changes')).json).toMatchObject([{ id: 1 }]);
+    } finally {
+      await broken.stop();
+    }
+  });
+});
+
 describe('a database that cannot keep the order of changes', () => {
   const LIKE_CITUS =
     'SET allow_system_table_mods = on; CREATE TABLE pg_catalog.pg_dist_partition ()';

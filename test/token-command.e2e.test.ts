@@ -172,6 +172,21 @@ describe('plant-store token list', () => {
   });
 });
 
+describe('a token that was rotated', () => {
+  it('is listed with the end of its old secret, its last use and no expiry', async () => {
+    const token = await create();
+    await issue(database.url, 'rotate', idOf(token), '--expires', 'never');
+    await database.query(
+      "UPDATE access_tokens SET last_used_at = '2026-11-25T10:00:59Z' WHERE id = $1",
+      [idOf(token)],
+    );
+    const { stdout } = await tokenCommand(database.url, 'list');
+    expect(stdout.split('\n').find((line) => line.startsWith(idOf(token)))).toMatch(
+      / never +2026-11-25 10:00 +active, old secret until \d{4}-\d\d-\d\d \d\d:\d\d$/,
+    );
+  });
+});
+
 describe('plant-store token revoke', () => {
   it('refuses an id that nobody has, and does not repeat a token', async () => {
     expect(await tokenCommand(database.url, 'revoke', 'abcdefghijkl')).toEqual({

@@ -495,8 +495,9 @@ describe('GET /plants/export', () => {
   it('holds no connection to the database for a reader that stops, and cuts it off', async () => {
     const count = await fillMuch();
     const sockets = await Promise.all(Array.from({ length: 32 }, () => openExport()));
-    await Promise.all(sockets.map((socket) => arrived(socket, 'HTTP/1.1 200')));
     for (const socket of sockets) socket.stopReading();
+    const hasBegun = ({ peer }: RawSocket) => (peer?.bytesWritten ?? 0) > 0;
+    await vi.waitFor(() => expect(sockets.filter(hasBegun)).toHaveLength(32), PATIENCE);
     // Readers that stop keep their place among the open exports, until they are cut off.
     expect(await exporting(`?after=${count}`)).toMatchObject({
       status: 429,

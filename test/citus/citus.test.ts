@@ -32,16 +32,22 @@ beforeAll(async () => {
 afterAll(() => cluster.stop());
 
 beforeEach(async () => {
-  await coordinator.query('DROP TABLE IF EXISTS plants, plant_store_migrations');
+  await coordinator.query(`DO $$ BEGIN EXECUTE (
+    SELECT coalesce('DROP TABLE ' || string_agg(format('%I', tablename), ', '), 'SELECT')
+    FROM pg_tables WHERE schemaname = 'public'
+  ); END $$`);
   workspace = await Workspace.create();
 });
 
 afterEach(() => workspace.remove());
 
 /** The service in this process, on the coordinator. */
-function serve(databaseUrl = coordinator.url): Promise<TestService> {
+function serve(
+  databaseUrl = coordinator.url,
+  environment: Record<string, string> = {},
+): Promise<TestService> {
   const query = (sql: string) => coordinator.query(sql);
-  return startTestService({ database: { ...given(databaseUrl), query } });
+  return startTestService({ database: { ...given(databaseUrl), query }, environment });
 }
 
 function startReplica({ url }: Server): Promise<Replica> {
@@ -187,6 +193,29 @@ describe('operations', () => {
     await crowd.served(10_000, 60_000);
     await expectReckoning(crowd, coordinator, ...replicas);
     expect(Object.keys(tally(crowd.attempts)).toSorted()).toEqual(['200', '40003', '40009']);
+  });
+});
+
+describe('changes', () => {
+  it('are not recorded, and the start says so', async () => {
+    const service = await serve();
+    expect((await service.post({ id: 1, name: 'Monstera' })).status).toBe(200);
+    expect((await service.request('GET', '/changes')).status).toBe(404);
+    expect(await coordinator.query('SELECT FROM plant_changes')).toEqual([]);
+    expect(service.log).toContainEqual(
+      expect.objectContaining({
+        level: 'warn',
+        msg: 'changes of plants are not recorded',
+        reason: expect.stringContaining('distributed with Citus') as string,
+      }),
+    );
+    await service.stop();
+  });
+
+  it('that must be recorded keep the service from starting', async () => {
+    await expect(serve(coordinator.url, { CHANGES_ENABLED: 'true' })).rejects.toThrow(
+      'CHANGES_ENABLED must not be true: the database is distributed with Citus',
+    );
   });
 });
 
