@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PATIENCE } from './support/patience.js';
-import { createMigratedDatabase } from './support/test-database.js';
+import { createMigratedDatabase, createTestDatabase, given } from './support/test-database.js';
 import { startTestService } from './support/test-service.js';
 import type { Answer, TestService } from './support/test-service.js';
 
@@ -139,6 +139,10 @@ describe('GET /changes', () => {
   });
 
   it('refuses a position that nobody was given', async () => {
+    expect((await service.request('GET', '/changes?after=-1')).json).toMatchObject({
+      error: 40006,
+      message: expect.stringContaining('there is no position -1'),
+    });
     await service.post({ id: 1, name: 'a' });
     const answer = await service.request('GET', `/changes?after=${(await latest()) + 1}`);
     expect(answer).toMatchObject({ status: 400, json: { error: 40006 } });
@@ -200,11 +204,82 @@ describe('the order of changes', () => {
     await service.post({ id: 2, name: 'b' });
     const [found] = await changes(`?after=${before}`);
     expect(found).toMatchObject({ kind: 'created', id: 2 });
-    expect(found!.position).toBeGreaterThan(before + 2 ** 32);
+    expect(found!.position).toBeGreaterThan(before + 1);
+  });
+});
+
+describe('GET /changes and GET /changes/latest', () => {
+  it('leave connections to others while they wait for a lock', async () => {
+    await service.post({ id: 1, name: 'a' });
+    const client = new Client({ connectionString: service.database.url });
+    await client.connect();
+    await client.query('BEGIN; LOCK TABLE plant_changes_state');
+    const waiting = Array.from({ length: 30 }, (_, n) =>
+      service.request('GET', ['/changes', '/changes/latest'][n % 2]!, {
+        headers: n % 4 === 0 ? { Accept: 'text/event-stream' } : {},
+      }),
+    );
+    expect((await service.request('GET', '/plants/1')).status).toBe(200);
+    await client.query('ROLLBACK');
+    await client.end();
+    const statuses = (await Promise.all(waiting.filter((_, n) => n % 4 !== 0))).map(
+      ({ status }) => status,
+    );
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
+});
+
+describe('a copy of a database', () => {
+  it('continues with other positions than the original', async () => {
+    const database = await createMigratedDatabase();
+    const name = new URL(database.url).pathname.slice(1);
+    const positions = [];
+    for (const one of [database, () => createTestDatabase(`TEMPLATE ${name}`), database]) {
+      const other = await startTestService({
+        database: typeof one === 'function' ? await one() : given(one.url),
+      });
+      await other.post({ id: positions.length, name: 'a' });
+      positions.push((await other.request('GET', '/changes/latest')).json['position']);
+      await other.stop();
+    }
+    expect(positions).toEqual([1, expect.any(Number), 2]);
+    expect(positions[1]).toBeGreaterThan(1_700_000_000_000_000);
+    await database.drop();
   });
 });
 
 describe('CHANGES_ENABLED=false', () => {
+  it('is told to readers of before when changes are recorded again', async () => {
+    const database = await createMigratedDatabase();
+    const serve = (enabled: string) =>
+      startTestService({
+        database: given(database.url),
+        environment: { CHANGES_ENABLED: enabled },
+      });
+    const answers = [];
+    for (const [n, enabled] of ['true', 'true', 'false', 'true'].entries()) {
+      const other = await serve(enabled);
+      await other.post({ id: n, name: 'a' });
+      answers.push((await other.request('GET', '/changes?after=1')).json);
+      if (n === 3) answers.push((await other.request('GET', '/changes')).json);
+      await other.stop();
+    }
+    expect(answers).toMatchObject([
+      [],
+      [{ id: 1 }],
+      { error: 40400 },
+      { error: 41000 },
+      [{ id: 3 }],
+    ]);
+    // The old ones go, although they are younger than the retention.
+    const other = await serve('true');
+    await vi.waitFor(async () => {
+      expect(await database.query('SELECT id FROM plant_changes')).toEqual([{ id: '3' }]);
+    }, PATIENCE);
+    await other.stop();
+    await database.drop();
+  });
+
   it('records nothing, and has no such paths', async () => {
     const other = await startTestService({ environment: { CHANGES_ENABLED: 'false' } });
     try {

@@ -48,6 +48,11 @@ export class Slots {
     return () => this.giveBack();
   }
 
+  /** Whether a failure says that a task has found no slot in time. */
+  isRefusal(error: unknown): boolean {
+    return error instanceof PlantStoreError && error.kind === this.refusal;
+  }
+
   /** Resolves when another task has handed over its slot. */
   private async takeOver(refusal: ErrorKind): Promise<void> {
     if (this.waiting.size >= WAITING.tasks) throw new PlantStoreError(refusal);

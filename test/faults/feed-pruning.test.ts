@@ -69,6 +69,8 @@ it('readers beside pruning see all changes up to where they are told that some a
   await Promise.all(readers.map((reader) => reader.stop()));
   for (const { seen, isGone, refusals, position } of readers) {
     expect(refusals.every((refusal) => refusal.startsWith('410'))).toBe(true);
+    // Who begins with the oldest record is not told that older ones are gone.
+    expect(isGone && seen.length === 0).toBe(false);
     const first = stored.findIndex((record) => record.position === seen[0]?.position);
     expect(seen).toEqual(seen.length === 0 ? [] : stored.slice(first, first + seen.length));
     if (!isGone) expect(position).toBe(newest);

@@ -43,8 +43,26 @@ describe.skipIf(!HAS_DEBIAN_POSTGRES)('a reader that has seen more than a dump h
     readers.push(staying);
     await server.restore(file, '--clean', '--if-exists');
     const dumped = await recordsIn(server.url());
+    // Of what the follower that stays had read, it gets nothing.
+    readers.push(new Follower({ urls: [replica.url], after: dumped.at(-1)!.position }));
     await expectAllThatIsNew(replica, server.url(), dumped.length, seen);
     expect(staying.seen.length).toBeGreaterThan(100);
+  });
+
+  it('misses no change after the same dump is restored in place twice', async () => {
+    let newest = await dumpWhileWriting();
+    const [server] = servers as [DebianPostgres];
+    for (const _ of ['once', 'twice']) {
+      await server.restore(file, '--clean', '--if-exists');
+      const dumped = await recordsIn(server.url());
+      const rivals = new Rivals([replica.url]);
+      await rivals.served(200);
+      await rivals.stop();
+      const added = (await recordsIn(server.url())).slice(dumped.length);
+      expect(added.length).toBeGreaterThan(20);
+      expect(added.filter(({ position }) => position <= newest)).toEqual([]);
+      newest = added.at(-1)!.position;
+    }
   });
 });
 

@@ -1,3 +1,5 @@
+import { Lines } from './streams.js';
+
 /** What a blank line of a stream ends. */
 export interface ServerEvent {
   /** The last id so far. Empty if the stream had none. */
@@ -44,7 +46,7 @@ export async function* eventsOf(
 async function* eventLinesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   // It leaves out a byte order mark.
   const decoder = new TextDecoder();
-  let rest = '';
+  const lines = new Lines(/\r\n|\r|\n/);
   let endedInCr = false;
   for await (const chunk of chunks) {
     let text = decoder.decode(chunk, { stream: true });
@@ -52,8 +54,6 @@ async function* eventLinesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<
     // The second half of a line end.
     if (endedInCr && text.startsWith('\n')) text = text.slice(1);
     endedInCr = text.endsWith('\r');
-    const lines = (rest + text).split(/\r\n|\r|\n/);
-    rest = lines.pop() ?? '';
-    yield* lines;
+    yield* lines.endedBy(text);
   }
 }

@@ -32,10 +32,29 @@ export async function* linesOf(
   wait?: Wait,
 ): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
-  let rest = '';
+  const lines = new Lines('\n');
   for await (const chunk of chunksOf(body, signal, wait)) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
+    yield* lines.endedBy(decoder.decode(chunk, { stream: true }));
+  }
+}
+
+/** Puts lines together that come in pieces. A line can have many megabytes, so only what is new is searched. */
+export class Lines {
+  #pieces: string[] = [];
+  readonly #lineEnd: string | RegExp;
+
+  constructor(lineEnd: string | RegExp) {
+    this.#lineEnd = lineEnd;
+  }
+
+  /** Adds a piece, and returns the lines that end in it, without their ends. */
+  endedBy(piece: string): string[] {
+    const [first = '', ...others] = piece.split(this.#lineEnd);
+    this.#pieces.push(first);
+    const last = others.pop();
+    if (last === undefined) return [];
+    const whole = [this.#pieces.join(''), ...others];
+    this.#pieces = [last];
+    return whole;
   }
 }

@@ -11,6 +11,11 @@ export class EventStream {
   constructor(private readonly parts: AsyncGenerator<string | Uint8Array>) {}
 
   async send(response: Response, status: number): Promise<void> {
+    // The shutdown may have answered.
+    if (response.headersSent) {
+      await this.parts.return(undefined);
+      return;
+    }
     response.writeHead(status, {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',

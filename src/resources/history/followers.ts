@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Slots } from '../../database/slots.js';
 import type { FollowerUse } from '../../observability/metrics.js';
-import type { History } from './history.js';
+import type { ChangeQuery, History, Start } from './history.js';
 import { Tail, toEvent } from './tail.js';
 import type { NextEvents } from './tail.js';
 
@@ -10,6 +11,9 @@ const HEARTBEAT = 15_000;
 
 /** Between two looks whether a follower may still read, in milliseconds. */
 const CHECK = 5_000;
+
+/** After a read for which there was no place, in milliseconds. */
+const RETRY = 500;
 
 /** What a follower that is behind the tail reads at once. */
 const CATCH_UP = { limit: 64, maxBytes: 16 * 1024 } as const;
@@ -58,17 +62,22 @@ export class Followers {
    * @throws PlantStoreError like `History.startOf`, and `too-many-followers`
    */
   async follow(following: Following): Promise<AsyncGenerator<string | Uint8Array>> {
-    const { history } = this.options;
-    const { after, horizon } = await history.startOf(following.after);
-    const events = this.events(after, horizon, following, this.options.slots.take());
-    // Only a generator that has begun gives back what it holds when it ends.
-    await events.next();
-    return events;
+    const { history, slots } = this.options;
+    const giveBack = slots.take();
+    try {
+      const start = await history.startOf(following.after);
+      const events = this.events(start, following, giveBack);
+      // Only a generator that has begun gives back what it holds when it ends.
+      await events.next();
+      return events;
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
   }
 
   private async *events(
-    start: bigint,
-    horizon: bigint,
+    start: Start,
     { id, signal: clientGone, isPermitted }: Following,
     giveBack: () => void,
   ): AsyncGenerator<string | Uint8Array> {
@@ -80,16 +89,17 @@ export class Followers {
       if (reason.aborted) abort();
       reason.addEventListener('abort', abort);
     }
-    const leave = this.tail.attend(horizon);
+    const leave = this.tail.attend(start);
     this.count += 1;
-    let position = start;
-    let told = start;
+    let { after: position, isFirst } = start;
+    let told = position;
     let toldAt = performance.now();
     let checkedAt = toldAt;
     try {
       yield BEGUN;
       while (!signal.aborted) {
-        const { events, position: next } = await this.eventsAfter(position, id);
+        const found = await this.eventsAfter({ after: position, isFirst, id });
+        const { events, position: next } = found ?? { events: [], position };
         const wanted = id === undefined ? events : events.filter((event) => event.id === id);
         if (wanted.length > 0) {
           yield wanted.length === 1
@@ -99,6 +109,7 @@ export class Followers {
           toldAt = performance.now();
         }
         position = next;
+        isFirst &&= found === undefined;
         if (performance.now() - checkedAt >= CHECK) {
           if (!(await isPermitted())) return;
           checkedAt = performance.now();
@@ -109,7 +120,12 @@ export class Followers {
           told = position;
           toldAt = performance.now();
         }
-        if (this.tail.position <= position) await this.pause(position, signal);
+        if (found === undefined) {
+          await sleep(RETRY, undefined, { signal, ref: false }).catch(() => {});
+        } else if (this.tail.position <= position) {
+          const due = Math.min(checkedAt + CHECK, toldAt + HEARTBEAT);
+          await this.pause(position, due, signal);
+        }
       }
     } finally {
       for (const reason of reasons) reason.removeEventListener('abort', abort);
@@ -119,22 +135,32 @@ export class Followers {
     }
   }
 
-  private async eventsAfter(position: bigint, id: bigint | undefined): Promise<NextEvents> {
-    const recent = this.tail.after(position);
+  /** @returns `undefined` if too many read */
+  private async eventsAfter(
+    query: Pick<ChangeQuery, 'after' | 'isFirst' | 'id'>,
+  ): Promise<NextEvents | undefined> {
+    const recent = this.tail.after(query.after);
     if (recent !== undefined) return recent;
     const { history, reads } = this.options;
     const until = this.tail.position;
-    const { changes, isWhole } = await reads.run(() =>
-      history.read({ after: position, until, id, ...CATCH_UP }),
-    );
-    return { events: changes.map(toEvent), position: isWhole ? until : changes.at(-1)!.position };
+    try {
+      const { changes, isWhole } = await reads.run(() =>
+        history.read({ ...query, until, ...CATCH_UP }),
+      );
+      return { events: changes.map(toEvent), position: isWhole ? until : changes.at(-1)!.position };
+    } catch (error) {
+      if (reads.isRefusal(error)) return undefined;
+      throw error;
+    }
   }
 
-  /** Waits for changes, but not longer than until the next check. */
-  private async pause(position: bigint, signal: AbortSignal): Promise<void> {
+  /** Waits for changes, but not beyond a time of `performance.now()`. */
+  private async pause(position: bigint, due: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
     const end = new AbortController();
     const abort = (): void => end.abort();
-    const timer = setTimeout(abort, CHECK);
+    // A timer can fire a millisecond early.
+    const timer = setTimeout(abort, due - performance.now() + 1);
     signal.addEventListener('abort', abort);
     await this.tail.next(position, end.signal);
     signal.removeEventListener('abort', abort);

@@ -1,9 +1,6 @@
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { QueryRunner } from 'typeorm';
 
-/** How far positions jump when the server is another one than before: more than it can have lost. */
-const JUMP = 2n ** 32n;
-
 /** The functions of a history, as signatures for `Feature.functions`. */
 export function historyFunctions(table: string): readonly string[] {
   return [
@@ -11,6 +8,7 @@ export function historyFunctions(table: string): readonly string[] {
     `${table}_horizon()`,
     `${table}_pruned_to()`,
     `prune_${table}(timestamptz, integer)`,
+    `record_${table}(boolean)`,
   ];
 }
 
@@ -43,25 +41,32 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
     `CREATE TABLE ${state} (
        "only" boolean PRIMARY KEY DEFAULT true CHECK ("only"),
        "pruned_to" bigint NOT NULL DEFAULT 0,
+       "jumped_to" bigint NOT NULL DEFAULT 0,
        "server" text,
        "started_at" timestamptz,
-       "relation" oid
+       "database" name,
+       "relation" oid,
+       "is_interrupted" boolean NOT NULL DEFAULT false
      )`,
   );
   await queryRunner.query(`INSERT INTO ${state} DEFAULT VALUES`);
 
   // A server that takes over, and a restored table, may have lost records that a reader has seen. Their positions must not be
-  // given to others. The start of the server is compared because it costs nothing. A new timeline is one of a promotion or
-  // of a recovery (manual, chapter 25.3.6). A dump has the object id of the table that it was made from.
+  // given to others, so the next position is the time in microseconds: greater than all that were given to fewer than a
+  // million records in a second. The start of the server is compared because it costs nothing. A new timeline is one of a
+  // promotion or of a recovery (manual, chapter 25.3.6). A dump has the object id of the table that it was made from, and a
+  // copy (CREATE DATABASE … TEMPLATE) the name of the database.
   await create(
     `${resume}()`,
     'void',
     `DECLARE
        known ${state}%ROWTYPE;
        present text;
+       jump bigint;
      BEGIN
        SELECT * INTO known FROM ${state};
-       IF known.started_at = pg_postmaster_start_time() AND known.relation = ${relation} THEN RETURN; END IF;
+       IF known.started_at = pg_postmaster_start_time() AND known.relation = ${relation}
+         AND known.database = current_database() THEN RETURN; END IF;
        BEGIN
          SELECT system_identifier || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
            INTO present FROM pg_control_system();
@@ -69,17 +74,22 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
          present := pg_postmaster_start_time()::text;
        END;
        -- The server has only started again. Whoever stores that locks the row until the end of its transaction, and nobody waits.
-       IF known.server = present AND known.relation = ${relation} THEN
+       IF known.server = present AND known.relation = ${relation} AND known.database = current_database() THEN
          UPDATE ${state} SET started_at = pg_postmaster_start_time()
            FROM (SELECT FROM ${state} FOR UPDATE SKIP LOCKED) AS unlocked;
          RETURN;
        END IF;
        SELECT * INTO known FROM ${state} FOR UPDATE;
-       IF known.server <> present OR known.relation <> ${relation} THEN
-         PERFORM setval(${escapeLiteral(sequence)}, ${newest} + ${JUMP});
+       IF known.server <> present OR known.relation <> ${relation} OR known.database <> current_database() THEN
+         jump := greatest(${newest}, known.pruned_to, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+         PERFORM setval(${escapeLiteral(sequence)}, jump);
        END IF;
-       UPDATE ${state}
-         SET server = present, started_at = pg_postmaster_start_time(), relation = ${relation};
+       UPDATE ${state} SET
+         server = present,
+         started_at = pg_postmaster_start_time(),
+         database = current_database(),
+         relation = ${relation},
+         jumped_to = coalesce(jump, jumped_to);
      END`,
   );
 
@@ -102,7 +112,7 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
   // whoever has released it by then is committed, and seen by the next statement. The horizon is always the position of a
   // record: a crash can take back positions of which none was committed.
   await create(
-    `${named(`${table}_horizon`)}(OUT horizon bigint, OUT newest bigint, OUT pruned_to bigint, OUT is_held boolean)`,
+    `${named(`${table}_horizon`)}(OUT horizon bigint, OUT newest bigint, OUT pruned_to bigint, OUT jumped_to bigint, OUT is_held boolean)`,
     'record',
     `DECLARE
        bounds bigint[];
@@ -119,7 +129,7 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
        horizon := (SELECT min(latest - ((latest - bound) & 4294967295)) FROM unnest(bounds) AS bound);
        is_held := coalesce(horizon < newest, false);
        horizon := least(horizon, newest);
-       SELECT state.pruned_to INTO pruned_to FROM ${state} AS state;
+       SELECT state.pruned_to, state.jumped_to INTO pruned_to, jumped_to FROM ${state} AS state;
        horizon := least(
          horizon,
          coalesce((SELECT max(position) FROM ${changes} WHERE position <= horizon), pruned_to)
@@ -144,20 +154,34 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
      BEGIN
        IF NOT pg_try_advisory_xact_lock(${relation}::bigint << 32) THEN RETURN 0; END IF;
        SELECT max(position) FILTER (WHERE is_old) INTO last FROM (
-         SELECT position, bool_and(time < before) OVER (ORDER BY position) AS is_old
-         FROM (SELECT position, time FROM ${changes} ORDER BY position LIMIT most) AS oldest
+         SELECT position, bool_and(time < before OR position <= pruned_to) OVER (ORDER BY position) AS is_old
+         FROM (SELECT position, time FROM ${changes} ORDER BY position LIMIT most) AS oldest, ${state}
        ) AS oldest;
        IF last IS NULL THEN RETURN 0; END IF;
        DELETE FROM ${changes} WHERE position <= last;
        GET DIAGNOSTICS pruned = ROW_COUNT;
-       UPDATE ${state} SET pruned_to = last;
+       UPDATE ${state} SET pruned_to = greatest(pruned_to, last);
        RETURN pruned;
+     END`,
+  );
+
+  // What was changed in the meantime has no record, so readers of before are told that records are gone.
+  await create(
+    `${named(`record_${table}`)}(is_recorded boolean)`,
+    'void',
+    `BEGIN
+       IF NOT is_recorded THEN
+         UPDATE ${state} SET is_interrupted = true WHERE NOT is_interrupted;
+       ELSE
+         UPDATE ${state} SET is_interrupted = false, pruned_to = ${newest} WHERE is_interrupted;
+       END IF;
      END`,
   );
 }
 
 export async function dropHistory(queryRunner: QueryRunner, table: string): Promise<void> {
   for (const name of [
+    `record_${table}`,
     `prune_${table}`,
     `${table}_pruned_to`,
     `${table}_horizon`,

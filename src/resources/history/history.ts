@@ -43,13 +43,20 @@ export interface Horizon {
   readonly newest: bigint;
   /** Records up to this position were removed because of their age. */
   readonly prunedTo: bigint;
+  /** Changes when the database is another one, which may lack records that were read before. */
+  readonly jumpedTo: bigint;
   /** Whether an open transaction holds readers back. */
   readonly isHeld: boolean;
 }
 
+/** Where a reader starts. */
+export interface Start extends Horizon, Pick<ChangeQuery, 'after' | 'isFirst'> {}
+
 export interface ChangeQuery {
   /** The last position that the reader knows. */
   readonly after: bigint;
+  /** Whether the reader begins with the oldest record: then none is missing, whatever was removed. */
+  readonly isFirst: boolean;
   /** The last position that it may read: a {@link Horizon}. */
   readonly until: bigint;
   /** Only changes of this id. */
@@ -89,8 +96,9 @@ export class History {
    */
   async begin(): Promise<void> {
     const { columns, changes, isWanted, logger } = this.options;
-    if (isWanted === false) return;
     const reason = await this.obstacle();
+    if (reason === undefined) await this.record(isWanted !== false);
+    if (isWanted === false) return;
     if (reason === undefined) {
       this.known = new RecordStatements(columns(), changes());
       return;
@@ -109,9 +117,9 @@ export class History {
   async list<Query extends PageParameters>(query: Query, id?: bigint): Promise<Page<Query>> {
     const { limit } = query;
     return this.options.slots.run(async () => {
-      const { after, horizon } = await this.startOf(query.after);
-      if (after >= horizon) return new Page([], undefined, query);
-      const found = await this.read({ after, until: horizon, id, limit, maxBytes: MAX_PAGE_BYTES });
+      const { after, isFirst, horizon: until } = await this.findStart(query.after);
+      if (after >= until) return new Page([], undefined, query);
+      const found = await this.read({ after, isFirst, until, id, limit, maxBytes: MAX_PAGE_BYTES });
       const next = found.isWhole ? undefined : found.changes.at(-1)?.position;
       return new Page(
         found.changes.map(({ json }) => json),
@@ -125,36 +133,42 @@ export class History {
    * Where a reader starts, and how far it can read.
    *
    * @param after `undefined`: at the oldest record that is left
-   * @throws PlantStoreError `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`
+   * @throws PlantStoreError `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`,
+   *   `too-many-lists`
    */
-  async startOf(after: bigint | undefined): Promise<Horizon & { readonly after: bigint }> {
+  startOf(after: bigint | undefined): Promise<Start> {
+    return this.options.slots.run(() => this.findStart(after));
+  }
+
+  private async findStart(after: bigint | undefined): Promise<Start> {
     if (this.records === undefined) throw new PlantStoreError(ERRORS.noSuchPath);
     const state = await this.horizon();
-    if (after === undefined) return { ...state, after: state.prunedTo };
-    if (after < state.prunedTo) throw pruned(state);
-    if (after > state.newest) {
+    if (after === undefined) return { ...state, after: state.prunedTo, isFirst: true };
+    if (after < 0n || after > state.newest) {
       throw new PlantStoreError(
         ERRORS.positionUnknown,
         `there is no position ${after}: the newest is ${state.newest}`,
       );
     }
-    return { ...state, after };
+    if (after < state.prunedTo) throw pruned(state);
+    return { ...state, after, isFirst: false };
   }
 
   /** @throws PlantStoreError as after any failure of the database */
   async horizon(): Promise<Horizon> {
     const { statements, changes } = this.options;
     const name = escapeIdentifier(`${changes().tableName}_horizon`);
-    const [row] = await statements.rows<[string, string, string, boolean]>({
+    const [row] = await statements.rows<[string, string, string, string, boolean]>({
       name: `horizon-${changes().tableName}`,
-      text: `SELECT horizon, newest, pruned_to, is_held FROM ${name}()`,
+      text: `SELECT horizon, newest, pruned_to, jumped_to, is_held FROM ${name}()`,
       values: [],
     });
-    const [horizon, newest, prunedTo, isHeld] = row!;
+    const [horizon, newest, prunedTo, jumpedTo, isHeld] = row!;
     return {
       horizon: BigInt(horizon),
       newest: BigInt(newest),
       prunedTo: BigInt(prunedTo),
+      jumpedTo: BigInt(jumpedTo),
       isHeld,
     };
   }
@@ -165,11 +179,11 @@ export class History {
    * @throws PlantStoreError `changes-pruned` if records were pruned that the reader does not know
    */
   async read(query: ChangeQuery): Promise<FoundChanges> {
-    const { limit, maxBytes, after, until, id } = query;
+    const { limit, maxBytes, after, isFirst, until, id } = query;
     const { statements } = this.options;
-    const filters: UsedFilter[] = [[this.reach(after), until]];
+    const filters: UsedFilter[] = [[this.reach(isFirst ? MAX_INT64 : after), until]];
     if (id !== undefined) filters.push([this.ofId(), id]);
-    const page = { start: after === MAX_INT64 ? after : after + 1n, limit, filters, maxBytes };
+    const page = { start: after + 1n, limit, filters, maxBytes };
     let rows = await statements.rows(this.statements.short(page));
     let isWhole = rows.length <= limit;
     if (rows.some(([isLong]) => isLong)) {
@@ -177,7 +191,7 @@ export class History {
       isWhole = rows.length === Number(rows[0]?.[0] ?? 0);
     }
     // The statement finds nothing after a position that was pruned meanwhile.
-    if (rows.length === 0) {
+    if (rows.length === 0 && !isFirst) {
       const state = await this.horizon();
       if (after < state.prunedTo) throw pruned(state);
     }
@@ -185,13 +199,17 @@ export class History {
     return { changes: rows.slice(0, limit).map((row) => this.writer!.write(row)), isWhole };
   }
 
-  /** The condition that a record is within the reach of a reader, in the snapshot in which it is read. */
-  private reach(after: bigint): Filter<unknown> {
+  /**
+   * The condition that a record is within the reach of a reader, in the snapshot in which it is read.
+   *
+   * @param known a position that must not be below the last one that was pruned
+   */
+  private reach(known: bigint): Filter<unknown> {
     const { tableName, key } = this.options.changes();
     const prunedTo = escapeIdentifier(`${tableName}_pruned_to`);
     return {
       where: (until, parameter) =>
-        `${key.name} <= ${parameter(String(until))} AND ${parameter(String(after))} >= (SELECT ${prunedTo}())`,
+        `${key.name} <= ${parameter(String(until))} AND ${parameter(String(known))} >= (SELECT ${prunedTo}())`,
     };
   }
 
@@ -213,19 +231,27 @@ export class History {
     }
     const begin = escapeIdentifier(`begin_${changes().tableName}`);
     try {
-      const [[hasLock] = []] = await statements.rows<[boolean]>({
+      const [[hasLock, mayInsert] = []] = await statements.rows<[boolean, boolean]>({
         text: `SELECT EXISTS (
             SELECT FROM pg_locks
             WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND objsubid = 2
-          ) FROM ${begin}()`,
-        values: [],
+          ), has_table_privilege($1, 'INSERT') FROM ${begin}()`,
+        values: [escapeIdentifier(changes().tableName)],
       });
+      if (mayInsert !== true) return `the role may not insert into ${changes().tableName}`;
       return hasLock === true ? undefined : 'the database does not show its advisory locks';
     } catch (error) {
       // The role lacks a privilege, or the database a function.
       if (error instanceof DatabaseError && error.code?.startsWith('42')) return error.message;
       throw error;
     }
+  }
+
+  /** Tells readers of before if changes were not recorded meanwhile. */
+  private async record(isRecorded: boolean): Promise<void> {
+    const { statements, changes } = this.options;
+    const record = escapeIdentifier(`record_${changes().tableName}`);
+    await statements.rows({ text: `SELECT ${record}($1)`, values: [isRecorded] });
   }
 
   /** Known when the database is connected. */

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import type { WrittenChange } from './change-writer.js';
-import type { History } from './history.js';
+import type { History, Start } from './history.js';
 
 /** Between two looks for new changes, and after a failure, in milliseconds. */
 const INTERVALS = { look: 50, retry: 1_000 } as const;
@@ -54,6 +54,7 @@ export class Tail {
   /** When there was nothing to wait for, or readers could go further, as of `performance.now()`. */
   private movedAt = 0;
   private horizon = 0n;
+  private jumpedTo = 0n;
   private running: Promise<void> | undefined;
   private readonly waiting = new Set<() => void>();
 
@@ -70,15 +71,18 @@ export class Tail {
   /**
    * Keeps the tail up to date until the returned function is called.
    *
-   * @param horizon up to which followers can read now
+   * @param start of a follower
    */
-  attend(horizon: bigint): () => void {
+  attend({ horizon, jumpedTo }: Start): () => void {
     this.followers += 1;
     if (this.running === undefined) {
+      this.jumpedTo = jumpedTo;
       this.startAt(horizon);
       this.movedAt = performance.now();
       this.lastLag = 0;
       this.running = this.run();
+    } else {
+      this.forgetLost(horizon, jumpedTo);
     }
     return () => {
       this.followers -= 1;
@@ -154,18 +158,22 @@ export class Tail {
   }
 
   private async read(): Promise<void> {
-    const { horizon, prunedTo, isHeld } = await this.history.horizon();
+    const { horizon, prunedTo, jumpedTo, isHeld } = await this.history.horizon();
     if (!isHeld || horizon > this.horizon) this.movedAt = performance.now();
     this.horizon = horizon;
     // After a long outage, followers read what is left by themselves, or are told that something is gone.
     if (this.end < prunedTo) this.startAt(prunedTo);
+    this.forgetLost(horizon, jumpedTo);
     while (this.end < horizon) {
       const { changes, isWhole } = await this.history.read({
         after: this.end,
+        isFirst: false,
         until: horizon,
         limit: READ.changes,
         maxBytes: READ.bytes,
       });
+      // Meanwhile, a follower may have seen that the database is another one.
+      if (this.jumpedTo !== jumpedTo) return;
       this.add(changes, isWhole ? horizon : changes.at(-1)!.position);
     }
   }
@@ -189,6 +197,13 @@ export class Tail {
     const [last] = this.events.splice(0, tooMany).slice(-1);
     if (last !== undefined) this.begin = last.position;
     for (const done of this.waiting) done();
+  }
+
+  /** Begins anew if the database is another one than before: it may lack what was read. */
+  private forgetLost(horizon: bigint, jumpedTo: bigint): void {
+    if (jumpedTo <= this.jumpedTo) return;
+    this.jumpedTo = jumpedTo;
+    this.startAt(horizon);
   }
 
   private startAt(position: bigint): void {
