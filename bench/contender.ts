@@ -18,6 +18,7 @@ export type Contender = {
   readonly title: string;
   /** What its callers send: an issued token or a JWT with this signature each. By default, all send the static token. */
   readonly credentials?: 'issued token' | 'RS256' | 'ES256';
+  readonly environment?: Readonly<Record<string, string>>;
 } & (
   | { /** Run by Node.js. */ readonly script: string }
   | { /** Path of an executable. */ readonly binary: string }
@@ -52,6 +53,13 @@ export const PLANT_STORE_ES256: Contender = {
   title: 'Plant Store, JWT (ES256)',
   credentials: 'ES256',
 };
+/** The service without the record of changes. */
+export const PLANT_STORE_NO_CHANGES: Contender = {
+  ...PLANT_STORE,
+  name: 'plant-store-no-changes',
+  title: 'Plant Store, no record of changes',
+  environment: { CHANGES_ENABLED: 'false' },
+};
 export const EXPRESS: Contender = {
   name: 'express',
   title: 'bare Express + pg',
@@ -73,7 +81,13 @@ export const LIMIT: Contender = {
   script: yardstick('limit'),
 };
 
-export const WITH_CREDENTIALS = [PLANT_STORE_TOKENS, PLANT_STORE_RS256, PLANT_STORE_ES256];
+/** The service as others run it. */
+export const VARIANTS = [
+  PLANT_STORE_TOKENS,
+  PLANT_STORE_RS256,
+  PLANT_STORE_ES256,
+  PLANT_STORE_NO_CHANGES,
+];
 export const YARDSTICKS = [EXPRESS, FASTIFY, NEST_TUTORIAL, LIMIT];
 
 /** What a contender accepts. */
@@ -119,6 +133,7 @@ export class Running {
       DATABASE_URL: databaseUrl,
       PORT: '0',
       MANAGEMENT_PORT: '0',
+      ...contender.environment,
       ...environment,
     };
     const child =

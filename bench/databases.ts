@@ -68,9 +68,9 @@ export class Databases {
 export class BenchDatabase {
   constructor(readonly url: string) {}
 
-  /** Empties the table, and completes pending work of the server. */
+  /** Empties the tables, and completes pending work of the server. */
   async clear(): Promise<void> {
-    await query(this.url, 'TRUNCATE plants');
+    await query(this.url, 'TRUNCATE plants, plant_changes');
     await this.checkpoint();
   }
 

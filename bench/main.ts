@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { PLANT_STORE, PROJECT, service, WITH_CREDENTIALS, YARDSTICKS } from './contender.js';
+import { PLANT_STORE, PROJECT, service, VARIANTS, YARDSTICKS } from './contender.js';
 import { bestLoadGenerator, OPERATIONS } from './load.js';
 import { buildNative } from './native.js';
 import { latencyPicture, throughputPicture } from './pictures.js';
@@ -33,7 +33,7 @@ const builds = options.build.map((build) => {
 });
 const native = await buildNative(options.with);
 const results = await run({
-  contenders: [PLANT_STORE, ...WITH_CREDENTIALS, ...builds, ...YARDSTICKS, ...native].filter(
+  contenders: [PLANT_STORE, ...VARIANTS, ...builds, ...YARDSTICKS, ...native].filter(
     ({ name }) => options.only === undefined || options.only.split(',').includes(name),
   ),
   generator: await bestLoadGenerator(),

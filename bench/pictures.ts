@@ -1,7 +1,7 @@
 import { parse, View } from 'vega';
 import { compile } from 'vega-lite';
 import type { TopLevelSpec } from 'vega-lite';
-import { WITH_CREDENTIALS } from './contender.js';
+import { VARIANTS } from './contender.js';
 import { PERCENTILES } from './load.js';
 import type { Operation } from './load.js';
 import { HEADINGS } from './report.js';
@@ -109,11 +109,9 @@ export function soakPicture(samples: readonly SoakSample[], connections: number)
   });
 }
 
-/** All but the services with the credentials of production, whose results are a point each. */
+/** All but the variants of the service, whose results are a point each. */
 function drawnContenders({ contenders }: Results): Results['contenders'] {
-  return contenders.filter(
-    ({ name }) => !WITH_CREDENTIALS.some((service) => service.name === name),
-  );
+  return contenders.filter(({ name }) => !VARIANTS.some((service) => service.name === name));
 }
 
 /** One colour for each contender, in the same order in all pictures. */

@@ -5,6 +5,7 @@ import {
   LIMIT,
   NEST_TUTORIAL,
   PLANT_STORE,
+  PLANT_STORE_NO_CHANGES,
   PLANT_STORE_ES256,
   PLANT_STORE_RS256,
   PLANT_STORE_TOKENS,
@@ -157,6 +158,8 @@ const COMPARISONS: readonly Comparison[] = [
   { ...creates, other: FASTIFY.name, wanted: '≥ 2' },
   { ...creates, other: NEST_TUTORIAL.name, wanted: '≥ 6' },
   { ...creates, other: LIMIT.name, wanted: '≥ 0.5' },
+  { ...creates, other: PLANT_STORE_NO_CHANGES.name, wanted: '≥ 0.9' },
+  { ...lookUps, other: PLANT_STORE_NO_CHANGES.name, wanted: '≥ 0.97' },
   { ...creates, other: 'go', wanted: '' },
   { ...creates, other: 'rust', wanted: '' },
   {

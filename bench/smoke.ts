@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { parseArgs } from 'node:util';
-import { PLANT_STORE, Running, WITH_CREDENTIALS, YARDSTICKS } from './contender.js';
+import { PLANT_STORE, Running, VARIANTS, YARDSTICKS } from './contender.js';
 import type { Contender } from './contender.js';
 import { credentialsOf } from './credentials.js';
 import { Databases } from './databases.js';
@@ -15,7 +15,7 @@ import { run } from './run.js';
 
 const { values: options } = parseArgs({ options: { with: { type: 'string' } } });
 const native = await buildNative(options.with);
-const contenders = [PLANT_STORE, ...WITH_CREDENTIALS, ...YARDSTICKS, ...native];
+const contenders = [PLANT_STORE, ...VARIANTS, ...YARDSTICKS, ...native];
 
 const databases = await Databases.start();
 try {
