@@ -290,6 +290,14 @@ describe('the errors command', () => {
 });
 
 describe('the welcome', () => {
+  it('reads the token from the file that it is in', async () => {
+    await writeFile('a token', 'a-token-that-is-long-enough-for-a-service.');
+    const config = readConfig({ AUTH_TOKEN_FILE: 'a token' });
+    const text = welcome(config, { address: '127.0.0.1', family: 'IPv4', port: 1 });
+    expect(text).toContain('Token         in a token\n');
+    expect(text).toContain(`"Authorization: Bearer $(cat 'a token')"`);
+  });
+
   it.each([
     [{ address: '127.0.0.1', family: 'IPv4', port: 1 }, 'http://localhost:1'],
     [{ address: '::', family: 'IPv6', port: 2 }, 'http://localhost:2'],

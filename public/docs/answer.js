@@ -21,7 +21,8 @@ export async function showAnswer(form, request, sending) {
   let end = '';
   const tell = () => {
     const time = Math.round(performance.now() - start);
-    progress.textContent = `${time} ms, ${size.toLocaleString('en')} bytes${end}`;
+    const duration = time < 10_000 ? `${time} ms` : `${Math.round(time / 1_000)} s`;
+    progress.textContent = `${duration}, ${size.toLocaleString('en')} bytes${end}`;
   };
   let response;
   try {
@@ -54,8 +55,7 @@ export async function showAnswer(form, request, sending) {
   tell();
   if (!response || size === 0) return;
   const body = new Blob(parts);
-  if (isEvents(response)) view.querySelector('.cut').textContent = `The newest ${LINES} lines. `;
-  else await showBeginning(view, response, body);
+  if (!isEvents(response)) await showBeginning(view, response, body);
   offerDownload(view, form, response, body);
 }
 
@@ -76,13 +76,16 @@ function isEvents(response) {
 function newestLines(view, shown) {
   const block = view.querySelector('.answer-body pre');
   const code = block.querySelector('code');
+  const cut = view.querySelector('.cut');
   const decoder = new TextDecoder();
   let text = '';
   let frame;
   view.querySelector('.answer-body').hidden = false;
   return (chunk) => {
     text += decoder.decode(chunk, { stream: true });
-    text = text.split('\n').slice(-LINES).join('\n').slice(-BEGINNING);
+    const lines = text.split('\n');
+    if (lines.length > LINES) cut.textContent = `The newest ${LINES} lines. `;
+    text = lines.slice(-LINES).join('\n').slice(-BEGINNING);
     // However often chunks arrive, and not while nobody sees the page.
     frame ??= requestAnimationFrame(() => {
       frame = undefined;

@@ -2,7 +2,9 @@
 export function curlOf({ url, method, headers, body }) {
   const { Authorization: authorization, ...others } = headers;
   const line = document.createDocumentFragment();
-  line.append(`curl -X ${method} ${quoted(url)}`);
+  // Without a buffer, so that events are printed when they arrive.
+  const options = headers.Accept === 'text/event-stream' ? '-N ' : '';
+  line.append(`curl ${options}-X ${method} ${quoted(url)}`);
   if (authorization) {
     const token = document.createElement('span');
     token.dataset.fill = 'token';

@@ -19,8 +19,11 @@ async function send(form) {
   const { cancel } = form.elements;
   const submit = form.querySelector('[type="submit"]');
   const sending = new AbortController();
+  const hadFocus = document.activeElement === submit;
   submit.disabled = true;
   cancel.hidden = false;
+  // A button that cannot be pressed loses the focus, and a reader without a mouse the place.
+  if (hadFocus) cancel.focus();
   const ended = new AbortController();
   cancel.addEventListener('click', () => sending.abort(), { signal: ended.signal });
   try {
@@ -28,6 +31,7 @@ async function send(form) {
   } finally {
     ended.abort();
     submit.disabled = false;
+    if (document.activeElement === cancel) submit.focus();
     cancel.hidden = true;
   }
 }

@@ -13,21 +13,26 @@ export function localAddress({ basePath }: Config['http'], address: AddressInfo)
  * @param generatedToken the token of a local instance
  */
 export function welcome(
-  { http, auth }: Config,
+  { http, auth, secretFiles }: Config,
   address: AddressInfo,
   generatedToken?: string,
 ): string {
   const base = localAddress(http, address);
   // A local token is public, so it may be printed.
   const token = generatedToken ?? (isLocalToken(auth.token) ? auth.token : undefined);
+  const file = secretFiles.AUTH_TOKEN?.['AUTH_TOKEN_FILE'];
+  const [place, shown] =
+    file === undefined
+      ? ['the value of AUTH_TOKEN', '$AUTH_TOKEN']
+      : [`in ${file}`, `$(cat '${file}')`];
   return `
   Plant store   ${base}
   Docs          ${http.docsEnabled ? `${base}/docs` : 'off (DOCS_ENABLED)'}
-  Token         ${token ?? 'the value of AUTH_TOKEN'}
+  Token         ${token ?? place}
 
 Create a plant:
 
-curl -sS ${base}/plants -w '\\n' -H "Authorization: Bearer ${token ?? '$AUTH_TOKEN'}" -H "Content-Type: application/json" -d '{"id":1,"name":"Monstera","tag":"indoor"}'
+curl -sS ${base}/plants -w '\\n' -H "Authorization: Bearer ${token ?? shown}" -H "Content-Type: application/json" -d '{"id":1,"name":"Monstera","tag":"indoor"}'
 
 `;
 }

@@ -10,7 +10,7 @@ const DESCRIPTION = `A store of plants: create, list, change and remove them.
 
 ## Authentication
 
-Every request needs a bearer token in its \`Authorization\` header. The token must have the scope of the operation, such as \`plants:read\` or \`plants:write\`. Otherwise the request is refused with 403.
+Every request needs a bearer token in its \`Authorization\` header. The token must have the scope of the operation, such as \`plants:read\`, \`plants:write\` or \`changes:read\`. Otherwise the request is refused with 403.
 
 ## Errors
 

@@ -15,7 +15,7 @@ export function tokenDialog(endpoints: readonly Endpoint[], issuer?: string): Ht
       <div class="without-token">
         ${signInOffer(issuer)}
         <p>
-          Every request needs one. <code>npm start</code> prints it; with
+          Every request needs a token. <code>npm start</code> prints it; with
           <code>docker compose up</code>, it is in the log. Elsewhere, ask the operator of the
           service.
         </p>

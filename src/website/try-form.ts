@@ -107,7 +107,7 @@ export function answerTemplate(canSignIn: boolean): Html {
   return html`<template id="answer">
     <section class="live-response">
       <p class="code-title" role="status">
-        Response <span class="status"></span> <span class="progress"></span>
+        Response <span class="status"></span> <span class="progress" aria-live="off"></span>
       </p>
       <p class="hint" hidden>
         <span class="problem" ${canSignIn ? expired : html``}></span>

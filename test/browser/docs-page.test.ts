@@ -900,7 +900,10 @@ describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
     await authorize(page, TOKEN);
     const form = await operation(page, 'listChanges');
     await form.locator('[name="Accept"]').selectOption('text/event-stream');
-    await form.getByRole('button', { name: 'Send' }).click();
+    const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim());
+    await form.getByRole('button', { name: 'Send' }).focus();
+    await page.keyboard.press('Enter');
+    expect(await focused()).toBe('Cancel');
     const shown = form.locator('.answer-body code');
     const create = (id: number) =>
       service.request('POST', '/plants', {
@@ -922,8 +925,10 @@ describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
       .evaluate((pre) => pre.scrollHeight - pre.scrollTop - pre.clientHeight);
     expect(hidden).toBeLessThan(10);
     await page.screenshot({ path: join(SCREENSHOTS, 'changes.png') });
-    await form.getByRole('button', { name: 'Cancel' }).click();
+    expect(await form.locator('.curl-command code').textContent()).toContain('curl -N');
+    await page.keyboard.press('Enter');
     await form.getByText('Canceled').waitFor();
+    await expect.poll(focused).toBe('Send');
     expect(await shown.textContent()).toBe(text);
     const [download] = await Promise.all([
       page.waitForEvent('download'),

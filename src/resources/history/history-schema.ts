@@ -44,7 +44,6 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
        "only" boolean PRIMARY KEY DEFAULT true CHECK ("only"),
        "pruned_to" bigint NOT NULL DEFAULT 0,
        "jumped_to" bigint NOT NULL DEFAULT 0,
-       "server" text,
        "started_at" timestamptz,
        "database" name,
        "relation" oid,
@@ -55,39 +54,27 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
 
   // A server that takes over, and a restored table, may have lost records that a reader has seen. Their positions must not be
   // given to others, so the next position is the time in microseconds: greater than all that were given to fewer than a
-  // million records in a second. The start of the server is compared because it costs nothing. A new timeline is one of a
-  // promotion or of a recovery (manual, chapter 25.3.6). A dump has the object id of the table that it was made from, and a
-  // copy (CREATE DATABASE … TEMPLATE) the name of the database.
+  // million records in a second. Whatever loses records starts a server: a crash, a promotion (the row has the start of the
+  // former primary), a recovery, a snapshot of the disk. If not, the table has another object id (a restored dump), or
+  // the database another name (CREATE DATABASE … TEMPLATE).
   await create(
     `${resume}()`,
     'void',
     `DECLARE
        known ${state}%ROWTYPE;
-       present text;
        jump bigint;
      BEGIN
        SELECT * INTO known FROM ${state};
        IF known.started_at = pg_postmaster_start_time() AND known.relation = ${relation}
          AND known.database = current_database() THEN RETURN; END IF;
-       BEGIN
-         SELECT system_identifier || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
-           INTO present FROM pg_control_system();
-       EXCEPTION WHEN OTHERS THEN
-         present := pg_postmaster_start_time()::text;
-       END;
-       -- The server has only started again. Whoever stores that locks the row until the end of its transaction, and nobody waits.
-       IF known.server = present AND known.relation = ${relation} AND known.database = current_database() THEN
-         UPDATE ${state} SET started_at = pg_postmaster_start_time()
-           FROM (SELECT FROM ${state} FOR UPDATE SKIP LOCKED) AS unlocked;
-         RETURN;
-       END IF;
        SELECT * INTO known FROM ${state} FOR UPDATE;
-       IF known.server <> present OR known.relation <> ${relation} OR known.database <> current_database() THEN
+       IF known.started_at = pg_postmaster_start_time() AND known.relation = ${relation}
+         AND known.database = current_database() THEN RETURN; END IF;
+       IF known.started_at IS NOT NULL THEN
          jump := greatest(${newest}, known.pruned_to, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
          PERFORM setval(${escapeLiteral(sequence)}, jump);
        END IF;
        UPDATE ${state} SET
-         server = present,
          started_at = pg_postmaster_start_time(),
          database = current_database(),
          relation = ${relation},
