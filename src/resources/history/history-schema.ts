@@ -57,28 +57,43 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
   // million records in a second. Whatever loses records starts a server: a crash, a promotion (the row has the start of the
   // former primary), a recovery, a snapshot of the disk. If not, the table has another object id (a restored dump), or
   // the database another name (CREATE DATABASE … TEMPLATE).
+  //
+  // The transaction that stores that may stay open, and nobody waits for it: until it is committed, others jump again. The
+  // lock of the session lasts only as long as a jump.
+  const isKnown = `known.started_at = pg_postmaster_start_time() AND known.relation = ${relation} AND known.database = current_database()`;
+  const lock = `${relation}::bigint << 32 | 1`;
   await create(
     `${resume}()`,
     'void',
     `DECLARE
        known ${state}%ROWTYPE;
-       jump bigint;
+       started bigint := extract(epoch FROM pg_postmaster_start_time()) * 1000000;
+       is_other boolean;
      BEGIN
        SELECT * INTO known FROM ${state};
-       IF known.started_at = pg_postmaster_start_time() AND known.relation = ${relation}
-         AND known.database = current_database() THEN RETURN; END IF;
-       SELECT * INTO known FROM ${state} FOR UPDATE;
-       IF known.started_at = pg_postmaster_start_time() AND known.relation = ${relation}
-         AND known.database = current_database() THEN RETURN; END IF;
-       IF known.started_at IS NOT NULL THEN
-         jump := greatest(${newest}, known.pruned_to, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
-         PERFORM setval(${escapeLiteral(sequence)}, jump);
+       IF ${isKnown} THEN RETURN; END IF;
+       is_other := known.relation <> ${relation} OR known.database <> current_database();
+       IF is_other OR (known.started_at IS NOT NULL AND ${newest} < started) THEN
+         PERFORM pg_advisory_lock(${lock});
+         BEGIN
+           IF is_other OR ${newest} < started THEN
+             PERFORM setval(
+               ${escapeLiteral(sequence)},
+               greatest(${newest}, known.pruned_to, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+             );
+           END IF;
+         EXCEPTION WHEN QUERY_CANCELED OR OTHERS THEN
+           PERFORM pg_advisory_unlock(${lock});
+           RAISE;
+         END;
+         PERFORM pg_advisory_unlock(${lock});
        END IF;
        UPDATE ${state} SET
          started_at = pg_postmaster_start_time(),
          database = current_database(),
          relation = ${relation},
-         jumped_to = coalesce(jump, jumped_to);
+         jumped_to = ${newest}
+       FROM (SELECT FROM ${state} FOR UPDATE SKIP LOCKED) AS unlocked;
      END`,
   );
 

@@ -76,6 +76,8 @@ export class History {
   private known: RecordStatements | undefined;
   private sql: PageStatements | undefined;
   private writer: ChangeWriter | undefined;
+  private reading = Promise.resolve();
+  private nextHorizon: Promise<Horizon> | undefined;
 
   constructor(private readonly options: HistoryOptions) {}
 
@@ -116,17 +118,16 @@ export class History {
    */
   async list<Query extends PageParameters>(query: Query, id?: bigint): Promise<Page<Query>> {
     const { limit } = query;
-    return this.options.slots.run(async () => {
-      const { after, isFirst, horizon: until } = await this.findStart(query.after);
-      if (after >= until) return new Page([], undefined, query);
-      const found = await this.read({ after, isFirst, until, id, limit, maxBytes: MAX_PAGE_BYTES });
-      const next = found.isWhole ? undefined : found.changes.at(-1)?.position;
-      return new Page(
-        found.changes.map(({ json }) => json),
-        next,
-        query,
-      );
-    });
+    const { after, isFirst, horizon: until } = await this.startOf(query.after);
+    if (after >= until) return new Page([], undefined, query);
+    const { changes, isWhole } = await this.options.slots.run(() =>
+      this.read({ after, isFirst, until, id, limit, maxBytes: MAX_PAGE_BYTES }),
+    );
+    return new Page(
+      changes.map(({ json }) => json),
+      isWhole ? undefined : changes.at(-1)?.position,
+      query,
+    );
   }
 
   /**
@@ -136,13 +137,9 @@ export class History {
    * @throws PlantStoreError `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`,
    *   `too-many-lists`
    */
-  startOf(after: bigint | undefined): Promise<Start> {
-    return this.options.slots.run(() => this.findStart(after));
-  }
-
-  private async findStart(after: bigint | undefined): Promise<Start> {
+  async startOf(after: bigint | undefined): Promise<Start> {
     if (this.records === undefined) throw new PlantStoreError(ERRORS.noSuchPath);
-    const state = await this.horizon();
+    const state = await this.sharedHorizon();
     if (after === undefined) return { ...state, after: state.prunedTo, isFirst: true };
     if (after < 0n || after > state.newest) {
       throw new PlantStoreError(
@@ -152,6 +149,17 @@ export class History {
     }
     if (after < state.prunedTo) throw pruned(state);
     return { ...state, after, isFirst: false };
+  }
+
+  /** All callers share a reading that begins after their calls: thousands of followers can come at once. */
+  private sharedHorizon(): Promise<Horizon> {
+    this.nextHorizon ??= this.reading.then(() => {
+      this.nextHorizon = undefined;
+      const horizon = this.options.slots.run(() => this.horizon());
+      this.reading = horizon.then(noop, noop);
+      return horizon;
+    });
+    return this.nextHorizon;
   }
 
   /** @throws PlantStoreError as after any failure of the database */
@@ -263,6 +271,8 @@ export class History {
     return this.sql;
   }
 }
+
+function noop(): void {}
 
 function pruned({ prunedTo }: Horizon): PlantStoreError {
   return new PlantStoreError(
