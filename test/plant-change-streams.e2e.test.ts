@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { followEvents } from './support/event-source.js';
 import type { EventSourceClient } from './support/event-source.js';
@@ -122,6 +123,34 @@ describe('a follower', () => {
     const stream = await following();
     await service.post({ id: 1, name: 'x'.repeat(1_000_000) });
     expect((await stream.take(1))[0]!.data).toMatchObject({ id: 1, plant: { id: 1 } });
+  });
+
+  it('that is behind what the service keeps in memory, receives everything', async () => {
+    const [quick, behind] = [await following(), await following()];
+    const ids = Array.from({ length: 7 }, (_, n) => n + 1);
+    for (const id of ids) {
+      await service.post({ id, name: 'x'.repeat(900_000) });
+      expect((await quick.take(1))[0]!.data['id']).toBe(id);
+    }
+    const late = await following();
+    for (const stream of [behind, late]) {
+      expect((await stream.take(7)).map(({ data }) => data['id'])).toEqual(ids);
+    }
+    for (const stream of [quick, behind, late]) stream.close();
+  });
+
+  it('waits while changes cannot be read, which the log tells once, and then receives them', async () => {
+    const stream = await following();
+    await service.database.query('ALTER FUNCTION plant_changes_horizon() RENAME TO elsewhere');
+    const told = () => service.log.filter(({ msg }) => msg === 'changes cannot be followed');
+    await vi.waitFor(() => expect(told()).toHaveLength(1), PATIENCE);
+    await service.post({ id: 1, name: 'a' });
+    // The service tries again after a second.
+    await sleep(1_500);
+    await service.database.query('ALTER FUNCTION elsewhere() RENAME TO plant_changes_horizon');
+    expect((await stream.take(1))[0]!.data['id']).toBe(1);
+    expect(told()).toHaveLength(1);
+    stream.close();
   });
 
   it('loses its stream soon after its token is revoked', async () => {
