@@ -157,7 +157,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'citus',
-          globalSetup: [BUILD],
+          globalSetup: [BUILD, PROGRAM],
           setupFiles: ['reflect-metadata'],
           include: ['test/citus/*.test.ts'],
           testTimeout: 180_000,

@@ -204,7 +204,7 @@ describe('changes', () => {
     expect(await coordinator.query('SELECT FROM plant_changes')).toEqual([]);
     expect(service.log).toContainEqual(
       expect.objectContaining({
-        level: 'warn',
+        level: 40,
         msg: 'changes of plants are not recorded',
         reason: expect.stringContaining('distributed with Citus') as string,
       }),
