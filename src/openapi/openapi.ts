@@ -95,8 +95,12 @@ export async function toYaml(text: string): Promise<string> {
   return yaml.stringify(yaml.parse(text, { intAsBigInt: true }), { lineWidth: 0 });
 }
 
-/** Members of schemas stay in the order of the entity, which is the order of the columns of CSV files. */
+/**
+ * Members of schemas stay in the order of the entity, which is the order of the columns of CSV files, and those of examples in
+ * the order in which they are sent.
+ */
 function sortKeys(value: unknown, parent?: string): unknown {
+  if (parent === 'value') return value;
   if (Array.isArray(value)) return value.map((item) => sortKeys(item));
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).filter(([, member]) => member !== undefined);
