@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { followEvents } from './support/event-source.js';
 import type { EventSourceClient } from './support/event-source.js';
@@ -137,6 +138,41 @@ describe('a follower', () => {
       expect((await stream.take(7)).map(({ data }) => data['id'])).toEqual(ids);
     }
     for (const stream of [quick, behind, late]) stream.close();
+  });
+
+  it('waits for a transaction that is open, which the metrics tell', async () => {
+    const stream = await following();
+    const client = new Client({ connectionString: service.database.url });
+    await client.connect();
+    await client.query('BEGIN; SELECT begin_plant_changes()');
+    await service.post({ id: 1, name: 'a' });
+    await vi.waitFor(async () => {
+      const [, lag] = /^plant_store_change_lag_seconds\{.*\} (.*)$/m.exec(await metrics()) ?? [];
+      expect(Number(lag)).toBeGreaterThan(1);
+    }, PATIENCE);
+    await client.query('ROLLBACK');
+    await client.end();
+    expect((await stream.take(1))[0]!.data['id']).toBe(1);
+    stream.close();
+  });
+
+  it('receives nothing that the database has lost, and what is new', async () => {
+    await service.post({ id: 1, name: 'a' });
+    const after = await latest();
+    const stream = await following(`?after=${after}`);
+    await service.post({ id: 2, name: 'lost' });
+    expect((await stream.take(1))[0]!.data['id']).toBe(2);
+    // As after a restore: the table is another one.
+    await service.database.query(
+      'DELETE FROM plant_changes WHERE id = 2; UPDATE plant_changes_state SET relation = 1',
+    );
+    expect(await latest()).toBe(after);
+    const late = await following(`?after=${after}`);
+    await service.post({ id: 3, name: 'new' });
+    for (const one of [stream, late]) {
+      expect((await one.take(1))[0]!.data['id']).toBe(3);
+      one.close();
+    }
   });
 
   it('waits while changes cannot be read, which the log tells once, and then receives them', async () => {

@@ -74,7 +74,7 @@ ${EXIT_CODES}
 
 Examples:
   plant-store changes --plant 7
-  plant-store changes --follow --after 1042 >> changes.ndjson`;
+  plant-store changes --follow --after 0 >> changes.ndjson`;
 
 function selection(resource: string): string {
   return resource === DEFAULT_RESOURCE ? '' : ` --resource ${resource}`;

@@ -54,8 +54,8 @@ export class ChangeWriter {
     const id = String(row[this.id]);
     const kind = String(row[own.kind]);
     const content = kind === 'removed' ? '' : `,"${this.member}":${rowToJson(this.content, row)}`;
-    const [, principalKind, principalId] = /^([^:]*):(.*)$/s.exec(String(row[own.principal])) ?? [];
-    const principal = JSON.stringify({ kind: principalKind, id: principalId });
+    const [principalKind, ...idParts] = String(row[own.principal]).split(':');
+    const principal = JSON.stringify({ kind: principalKind, id: idParts.join(':') });
     const time = row[own.time] as Date;
     const json = `{"position":${position},"time":"${time.toISOString()}","kind":"${kind}","id":${id}${content},"principal":${principal},"requestId":${JSON.stringify(row[own.requestId])}}`;
     return { position: BigInt(position), id: BigInt(id), time: time.getTime(), json };
