@@ -93,6 +93,23 @@ describe('CHANGES_RETENTION', () => {
   });
 });
 
+describe('a shutdown', () => {
+  it('does not wait until all older records are removed', async () => {
+    const database = await createMigratedDatabase();
+    await database.query(
+      `INSERT INTO plant_changes (kind, principal, request_id, id, time)
+       SELECT 'removed', 'jwt:a', 'r', n, now() - interval '1 year' FROM generate_series(1, 100000) AS n`,
+    );
+    const left = async () =>
+      (await database.query('SELECT count(*)::int AS count FROM plant_changes'))[0]!['count'];
+    const other = await startTestService({ database: given(database.url) });
+    await vi.waitFor(async () => expect(await left()).toBeLessThan(100_000), PATIENCE);
+    await other.stop();
+    expect(await left()).toBeGreaterThan(0);
+    await database.drop();
+  });
+});
+
 describe('records that cannot be removed', () => {
   it('are reported, and everything else goes on', async () => {
     const database = await createMigratedDatabase();

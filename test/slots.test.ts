@@ -15,6 +15,15 @@ describe('a task that finds no slot', () => {
     slots.take()();
   });
 
+  it('is refused at once if too many wait', async () => {
+    const slots = new Slots(1, REFUSAL);
+    const giveBack = slots.take();
+    const waiting = Array.from({ length: 500 }, () => slots.run(() => Promise.resolve(true)));
+    await expect(slots.run(() => Promise.resolve(true))).rejects.toThrow(REFUSAL.message);
+    giveBack();
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set([true]));
+  });
+
   it('is told apart from other failures', async () => {
     const slots = new Slots(1, REFUSAL);
     slots.take();
