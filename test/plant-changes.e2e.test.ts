@@ -137,6 +137,10 @@ describe('GET /changes', () => {
   });
 
   it('refuses a position that nobody was given', async () => {
+    const headers = { 'Last-Event-ID': 'x' };
+    expect((await service.request('GET', '/changes', { headers })).json).toMatchObject({
+      error: 40004,
+    });
     expect((await service.request('GET', '/changes?after=-1')).json).toMatchObject({
       error: 40006,
       message: expect.stringContaining('there is no position -1'),

@@ -7,6 +7,7 @@ import type { Page } from '../http/answers/page.js';
 import { NoParametersDto } from '../http/body/dto.pipe.js';
 import type { LatestPositionDto } from './dto/plant-change.dto.js';
 import { ListPlantChangesDto } from './dto/list-plant-changes.dto.js';
+import { lastEventId } from '../resources/history/position.js';
 import { CHANGES_API } from './plant-changes.openapi.js';
 import { PlantChangesService } from './plant-changes.service.js';
 
@@ -22,9 +23,11 @@ export class PlantChangesController {
     @Req() request: Request,
     @ClientGone() clientGone: AbortSignal,
   ): Promise<Page<ListPlantChangesDto> | EventStream> {
-    return acceptsEvents(request)
-      ? this.changes.follow(query, request, clientGone)
-      : this.changes.list(query);
+    // Also for pages: a header field that is not valid is refused, whatever the request is for.
+    const last = lastEventId(request.headers);
+    if (!acceptsEvents(request)) return this.changes.list(query);
+    const from = last === undefined ? query : { ...query, after: last };
+    return this.changes.follow(from, request, clientGone);
   }
 
   @Get('latest')

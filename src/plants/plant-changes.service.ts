@@ -4,7 +4,6 @@ import { Authenticator } from '../auth/authenticator.js';
 import { EventStream } from '../http/answers/event-stream.js';
 import type { Page } from '../http/answers/page.js';
 import type { Followers } from '../resources/history/followers.js';
-import { lastEventId } from '../resources/history/position.js';
 import { Resources } from '../resources/resources.js';
 import type { LatestPositionDto } from './dto/plant-change.dto.js';
 import type { ListPlantChangesDto } from './dto/list-plant-changes.dto.js';
@@ -43,7 +42,7 @@ export class PlantChangesService {
     clientGone: AbortSignal,
   ): Promise<EventStream> {
     const events = await this.followers.follow({
-      after: lastEventId(request.headers) ?? after,
+      after,
       id: plant,
       signal: clientGone,
       isPermitted: () => this.authenticator.isStillPermitted(request, 'changes:read'),

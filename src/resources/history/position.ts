@@ -11,7 +11,7 @@ import { int64ParameterRule, parseInt64 } from '../int64.js';
  */
 export function lastEventId(headers: IncomingHttpHeaders): bigint | undefined {
   const text = headers['last-event-id'];
-  if (text === undefined || text === '') return undefined;
+  if (text === undefined) return undefined;
   const position = parseInt64(String(text));
   if (position === undefined) {
     throw new PlantStoreError(ERRORS.parameterNotValid, int64ParameterRule('Last-Event-ID'));
