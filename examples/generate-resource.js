@@ -33,7 +33,7 @@ writeFileSync(
         `${imports}import { ${many.toUpperCase()} } from './${many}/${many}.feature.js';\n`,
       ),
     )
-    .replace(/\[([A-Z,\s]+?),?\s*\]/, (_, listed) => `[${listed}, ${many.toUpperCase()}]`),
+    .replace(/\[([A-Z_,\s]+?),?\s*\]/, (_, listed) => `[${listed}, ${many.toUpperCase()}]`),
 );
 for (const command of [
   `npx prettier --write ${folder} test/${many}.e2e.test.ts src/features.ts`,

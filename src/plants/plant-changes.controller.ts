@@ -25,9 +25,9 @@ export class PlantChangesController {
   ): Promise<Page<ListPlantChangesDto> | EventStream> {
     // Also for pages: a header field that is not valid is refused, whatever the request is for.
     const last = lastEventId(request.headers);
-    if (!acceptsEvents(request)) return this.changes.list(query);
-    const from = last === undefined ? query : { ...query, after: last };
-    return this.changes.follow(from, request, clientGone);
+    return acceptsEvents(request)
+      ? this.changes.follow(query, last, request, clientGone)
+      : this.changes.list(query);
   }
 
   @Get('latest')

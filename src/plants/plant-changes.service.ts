@@ -34,15 +34,17 @@ export class PlantChangesService {
   /**
    * Sends changes until the client leaves, its token is no longer valid, or the service shuts down.
    *
+   * @param last the position that the client has received last; has priority over the query
    * @throws PlantStoreError `changes-pruned`, `position-unknown`, `too-many-followers`
    */
   async follow(
     { after, plant }: ListPlantChangesDto,
+    last: bigint | undefined,
     request: Request,
     clientGone: AbortSignal,
   ): Promise<EventStream> {
     const events = await this.followers.follow({
-      after,
+      after: last ?? after,
       id: plant,
       signal: clientGone,
       isPermitted: () => this.authenticator.isStillPermitted(request, 'changes:read'),
