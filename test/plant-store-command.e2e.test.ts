@@ -749,6 +749,8 @@ describe('the arguments', () => {
     [['import'], "missing required argument 'file'"],
     [['imprt', 'x'], 'Did you mean import?'],
     [['import', 'x.ndjson', '--concurrency', '17'], 'It must be an integer, 1 to 16.'],
+    [['import', 'x.ndjson', '--concurrency', '0'], 'It must be an integer, 1 to 16.'],
+    [['import', 'x.ndjson', '--concurrency', 'two'], 'It must be an integer, 1 to 16.'],
     [['import', 'x.ndjson', '--format', 'xml'], 'Allowed choices are ndjson, csv.'],
     [['import', 'x.xls'], 'x.xls ends in neither .ndjson, .jsonl nor .csv: set --format'],
     [['import', 'x.ndjson'], 'x.ndjson does not exist'],

@@ -1,6 +1,10 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newToken, newTokenId } from '../src/auth/issued-tokens/token-format.js';
 import { call, idOf, issue, tokenCommand, tokenProcess } from './support/issued-tokens.js';
+import { Run } from './support/plant-store-command.js';
 import { createMigratedDatabase, createTestDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
 import { startTestService } from './support/test-service.js';
@@ -140,6 +144,24 @@ describe('plant-store token create', () => {
       code: 2,
       stderr: expect.stringMatching(/^plant-store: DATABASE_URL must be/),
     });
+  });
+});
+
+describe('plant-store token without DATABASE_URL', () => {
+  it('takes it from the file .env of its folder, or says that there is none', async () => {
+    const before = process.cwd();
+    const folder = await mkdtemp(join(tmpdir(), 'plant-store-token-'));
+    process.chdir(folder);
+    try {
+      const list = () => new Run('', ['token', 'list'], { env: {} }).result;
+      const stderr = expect.stringMatching(/DATABASE_URL is not set/) as string;
+      expect(await list()).toMatchObject({ code: 2, stderr });
+      await writeFile('.env', `DATABASE_URL=${database.url}\n`);
+      expect(await list()).toMatchObject({ code: 0, stderr: '' });
+    } finally {
+      process.chdir(before);
+      await rm(folder, { recursive: true });
+    }
   });
 });
 
