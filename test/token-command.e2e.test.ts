@@ -136,6 +136,15 @@ describe('plant-store token create', () => {
     } finally {
       await empty.drop();
     }
+    const other = await createMigratedDatabase();
+    await other.query('ALTER TABLE access_tokens RENAME COLUMN name TO label');
+    expect(await tokenCommand(other.url, 'list')).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(
+        /^plant-store: the database failed: .*column "name" does not exist.*\n$/,
+      ),
+    });
+    await other.drop();
     expect(await tokenProcess('', 'list')).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/^plant-store: DATABASE_URL is not set, and no local.*\n$/),

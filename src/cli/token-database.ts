@@ -75,7 +75,8 @@ function explained(error: unknown): unknown {
       'the database has no table access_tokens: apply the migrations of this release first',
     );
   }
-  return isOutage(error)
+  // Such as a privilege that the role lacks.
+  return error instanceof DatabaseError || isOutage(error)
     ? new StartupError(`the database failed: ${describeFailure(error)}`, { cause: error })
     : error;
 }
