@@ -21,7 +21,7 @@ export default defineConfig({
     maxWorkers: 6,
     coverage: {
       include: ['src/**/*.ts', 'clients/command/*.ts'],
-      // Other suites test these: test/faults (develop.ts as a process of its own), test/citus, and that of the client.
+      // Tested elsewhere: by test/faults (develop.ts runs as a separate process), by test/citus, by the tests of the client.
       exclude: [
         'src/cli/develop.ts',
         'clients/typescript/**',

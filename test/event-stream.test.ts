@@ -23,7 +23,7 @@ async function serve(handler: RequestHandler): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-it('a stream after an answer, such as that of the shutdown, is not sent, and gives back what it holds', async () => {
+it('a stream is not sent, and releases its slot, if the shutdown has answered the request already', async () => {
   let ended = false;
   async function* parts() {
     try {

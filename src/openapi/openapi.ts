@@ -96,8 +96,8 @@ export async function toYaml(text: string): Promise<string> {
 }
 
 /**
- * Members of schemas stay in the order of the entity, which is the order of the columns of CSV files, and those of examples in
- * the order in which they are sent.
+ * Sorts the keys of the document. The members of a schema stay in the order of the entity, which is the order of the columns
+ * of CSV files. The members of an example stay in the order in which the service sends them.
  */
 function sortKeys(value: unknown, parent?: string): unknown {
   if (parent === 'value') return value;

@@ -90,7 +90,7 @@ describe('readers of two replicas, while transactions are held open', () => {
 });
 
 describe('a crash of PostgreSQL', () => {
-  it('gives no position again that a reader has seen, also not that of a change that was rolled back', async () => {
+  it('gives no position twice that a reader has seen, even if the change with this position was rolled back', async () => {
     // What is not committed does not reach the disk by itself.
     await postgres.stop();
     postgres = await OwnPostgres.start({ wal_writer_delay: '10s', checkpoint_timeout: '1h' });

@@ -173,7 +173,7 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
      END`,
   );
 
-  // What was changed in the meantime has no record, so readers of before are told that records are gone.
+  // Changes during a pause have no record, so readers of positions before the pause are told that records are gone.
   await create(
     `${named(`record_${table}`)}(is_recorded boolean)`,
     'void',

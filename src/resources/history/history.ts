@@ -255,7 +255,7 @@ export class History {
     }
   }
 
-  /** Tells readers of before if changes were not recorded meanwhile. */
+  /** Notes whether changes are recorded from now on. After a pause, readers of earlier positions get 41000. */
   private async record(isRecorded: boolean): Promise<void> {
     const { statements, changes } = this.options;
     const record = escapeIdentifier(`record_${changes().tableName}`);
