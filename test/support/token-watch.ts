@@ -23,7 +23,7 @@ export class TokenWatch {
 
   /** Waits for an answer to a request that was sent at this time or later. */
   async answeredSince(time: number, bound: number): Promise<void> {
-    if (await until(() => (this.answers.at(-1)?.sent ?? 0) >= time, bound)) return;
+    if (await until(() => (this.answers.at(-1)?.sent ?? -Infinity) >= time, bound)) return;
     await this.stop();
     throw new Error(`no answer after ${bound} ms`);
   }
