@@ -65,7 +65,7 @@ describe('the code samples', () => {
     const samples = (method: string, value?: object) =>
       codeSamples({
         method,
-        path: '/plants/1',
+        path: '/others/1',
         headers: {},
         ...(value !== undefined && { body: json(value) }),
       });

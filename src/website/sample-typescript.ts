@@ -3,11 +3,14 @@ import type { SampleRequest, SampleResource } from './sample-request.js';
 import { literal } from './sample-literals.js';
 import type { Notation } from './sample-literals.js';
 
+/** The client of plants reads their changes, too. */
+const PLANTS: SampleResource = { name: 'plants', int64: ['id'] };
+
 /** The request with the project's client, or with `fetch` if the client does not have it. */
 export function typescriptSample(request: SampleRequest): string {
-  const { resource } = request;
-  const call = resource && callOf(request, resource);
-  return call === undefined ? fetchSample(request) : `${clientOf(resource!)}\n${call}`;
+  const { resource = PLANTS } = request;
+  const call = callOf(request, resource);
+  return call === undefined ? fetchSample(request) : `${clientOf(resource)}\n${call}`;
 }
 
 /** Plants have a client of their own; any other resource needs its name and its 64-bit members. */
@@ -60,6 +63,10 @@ console.log(await running.summary());`;
       return change('patch');
     case `DELETE /${name}/{id}`:
       return `${read}await ${store}.remove(${id}n${options});`;
+    case 'GET /changes':
+      return `for await (const change of ${store}.changes()) console.log(change);`;
+    case 'GET /changes/latest':
+      return `console.log(await ${store}.latestPosition());`;
     default:
       return undefined;
   }

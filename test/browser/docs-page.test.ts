@@ -87,9 +87,19 @@ async function send(page: Page, form: Locator): Promise<LiveAnswer> {
   };
 }
 
+const LANGUAGES = ['curl', 'TypeScript', 'Python', 'Go'] as const;
+
+type Language = (typeof LANGUAGES)[number];
+
 /** Chooses the language of the code samples. */
 async function choose(page: Page, language: string): Promise<void> {
   await page.getByRole('radio', { name: language }).check();
+}
+
+async function showTokenInSamples(page: Page): Promise<void> {
+  await page.locator('.token-button').click();
+  await page.getByLabel('Show it in the code samples').check();
+  await page.getByRole('button', { name: 'Close' }).click();
 }
 
 interface Operation {
@@ -577,11 +587,9 @@ describe('the code samples', () => {
     expect(await page.content()).toContain('Bearer <span data-fill="token">YOUR_TOKEN</span>');
     await authorize(page, TOKEN);
     expect(await page.content()).not.toContain(TOKEN);
-    await page.locator('.token-button').click();
-    await page.getByLabel('Show it in the code samples').check();
-    await page.getByRole('button', { name: 'Close' }).click();
+    await showTokenInSamples(page);
     const folder = await projectWithClient();
-    for (const language of ['curl', 'TypeScript', 'Python', 'Go'] as const) {
+    for (const language of LANGUAGES) {
       await service.database.empty();
       const all = await operationsToRun();
       // The samples are the first examples. In the example, operations need the later examples of others.
@@ -894,6 +902,32 @@ describe.skipIf(EXAMPLE !== undefined)('a long answer', () => {
 });
 
 describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
+  const create = (id: number) =>
+    service.request('POST', '/plants', {
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ id, name: `Plant ${id}` }),
+    });
+
+  it('are read by the code samples in every language', async () => {
+    await service.database.empty();
+    await create(2000);
+    const { page } = await openDocs(browser, service.url);
+    await authorize(page, TOKEN);
+    await showTokenInSamples(page);
+    const folder = await projectWithClient();
+    for (const language of LANGUAGES) {
+      await choose(page, language);
+      const printed = async (operationId: string) => {
+        const sample = partOf(page, operationId).locator(`[data-sample="${language}"]`);
+        return run(language, await sample.locator('code').innerText(), folder);
+      };
+      expect(await printed('listChanges')).toContain('Plant 2000');
+      const [, position] = /position\W+(\d+)/.exec(await printed('listChanges'))!;
+      expect(await printed('getLatestPosition')).toContain(position);
+    }
+    await rm(folder, { recursive: true });
+  });
+
   it('are shown live, the newest in sight, until the reader has seen enough', async () => {
     await service.database.empty();
     const { page, faults } = await openDocs(browser, service.url);
@@ -905,11 +939,6 @@ describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
     await page.keyboard.press('Enter');
     expect(await focused()).toBe('Cancel');
     const shown = form.locator('.answer-body code');
-    const create = (id: number) =>
-      service.request('POST', '/plants', {
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ id, name: `Plant ${id}` }),
-      });
     await create(3000);
     await shown.getByText('"name":"Plant 3000"').waitFor();
     expect(await form.locator('.curl-command code').textContent()).toContain(
@@ -1171,11 +1200,7 @@ async function projectWithClient(): Promise<string> {
 }
 
 /** What a code sample prints. */
-async function run(
-  language: 'curl' | 'TypeScript' | 'Python' | 'Go',
-  code: string,
-  cwd: string,
-): Promise<string> {
+async function run(language: Language, code: string, cwd: string): Promise<string> {
   const file = join(cwd, 'sample.go');
   if (language === 'Go') await writeFile(file, code);
   const [program, ...options] = {
