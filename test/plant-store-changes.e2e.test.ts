@@ -157,6 +157,17 @@ describe('plant-store changes', () => {
   });
 
   it.each([[], ['--follow']])(
+    'fails if the service records no changes, and says so',
+    async (...mode) => {
+      const other = await startTestService({ environment: { CHANGES_ENABLED: 'false' } });
+      cleanups.push(() => other.stop());
+      const { code, stderr } = await new Run(other.url, ['changes', ...mode]).result;
+      expect(code).toBe(3);
+      expect(stderr).toMatch(/^plant-store: 40400 .*: this service records no changes/);
+    },
+  );
+
+  it.each([[], ['--follow']])(
     'fails when its output is full, behind what was written',
     async (...mode) => {
       const isFollowing = mode.length > 0;

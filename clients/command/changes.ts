@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { parse, stringify } from 'lossless-json';
 import { eventsOf } from '../typescript/src/event-stream.js';
 import { open, readText, RequestRefused, temporary } from './client.js';
-import { EXIT, isBrokenPipe, TemporaryFailure } from './command-error.js';
+import { ContactError, EXIT, isBrokenPipe, TemporaryFailure } from './command-error.js';
 import type { Connection } from './connection.js';
 import { Retries } from './retries.js';
 import type { Limits } from './retries.js';
@@ -70,7 +70,9 @@ export async function writeChanges(
     if (last !== undefined && !isBrokenPipe(reason) && !isPositionRefused(reason)) {
       stderr.write(`to continue: ${commandOf({ ...options, after: last })}\n`);
     }
-    throw reason;
+    throw isNotRecorded(reason)
+      ? new ContactError(`${reason.message}: this service records no changes (CHANGES_ENABLED)`)
+      : reason;
   }
   return EXIT.done;
 }
@@ -165,6 +167,10 @@ function pathOf({ after, plant }: Position, limit?: number): string {
 /** The service refuses the position, so it would do so again. */
 function isPositionRefused(error: unknown): boolean {
   return error instanceof RequestRefused && (error.status === 400 || error.status === 410);
+}
+
+function isNotRecorded(error: unknown): error is RequestRefused {
+  return error instanceof RequestRefused && error.status === 404;
 }
 
 function commandOf({ after, plant, follow }: ChangesOptions): string {
