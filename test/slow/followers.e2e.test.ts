@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { followEvents } from '../support/event-source.js';
+import { PATIENCE } from '../support/patience.js';
+import { startTestService, TOKEN } from '../support/test-service.js';
+import type { TestService } from '../support/test-service.js';
+
+/** Of `docs/changes.md`, in milliseconds. */
+const HEARTBEAT = 15_000;
+
+/** Two read at once. */
+const SLOW_READS = `
+  ALTER FUNCTION plant_changes_pruned_to() RENAME TO quick;
+  CREATE FUNCTION plant_changes_pruned_to() RETURNS bigint LANGUAGE sql VOLATILE
+    AS 'SELECT pg_sleep(3); SELECT quick()'`;
+
+const QUICK_READS = `
+  DROP FUNCTION plant_changes_pruned_to();
+  ALTER FUNCTION quick() RENAME TO plant_changes_pruned_to`;
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+beforeEach(() => service.database.empty());
+
+afterAll(() => service.stop());
+
+const AUTHORIZATION = { Authorization: `Bearer ${TOKEN}` };
+
+/** The text of a stream of events that arrives first, and after how many milliseconds. */
+async function firstText(query: string): Promise<{ text: string; after: number }> {
+  const end = new AbortController();
+  const { body } = await fetch(`${service.url}/changes${query}`, {
+    headers: { ...AUTHORIZATION, Accept: 'text/event-stream' },
+    signal: end.signal,
+  });
+  const begin = performance.now();
+  const { value } = await body!.getReader().read();
+  const after = performance.now() - begin;
+  end.abort();
+  return { text: new TextDecoder().decode(value), after };
+}
+
+describe('a follower', () => {
+  it('gets a line with a colon, or the position up to which nothing is for it, after 15 s without an event', async () => {
+    await service.post({ id: 1, name: 'a' });
+    const { json } = await service.request('GET', '/changes/latest');
+    const position = String(json['position']);
+    const [quiet, selecting] = await Promise.all([
+      firstText(`?after=${position}`),
+      firstText('?plant=7'),
+    ]);
+    expect(quiet.text).toBe(':\n\n');
+    expect(selecting.text).toBe(`id: ${position}\n\n`);
+    for (const { after } of [quiet, selecting]) {
+      expect(after).toBeGreaterThan(HEARTBEAT - 1_000);
+      expect(after).toBeLessThan(HEARTBEAT + PATIENCE);
+    }
+  });
+
+  it('keeps its stream while the reads of others leave it no turn', async () => {
+    await service.database.query(`INSERT INTO plant_changes (kind, principal, request_id, id)
+      SELECT 'removed', 'jwt:a', 'r', n FROM generate_series(1, 40) AS n`);
+    await service.database.query(SLOW_READS);
+    const streams = await Promise.all(
+      Array.from({ length: 8 }, () => followEvents(`${service.url}/changes`, AUTHORIZATION)),
+    );
+    const ids = Array.from({ length: 40 }, (_, n) => n + 1);
+    const taken = streams.map((stream) => stream.take(40));
+    // A read takes longer than the others wait for their turn.
+    await Promise.race(taken);
+    await service.database.query(QUICK_READS);
+    for (const events of await Promise.all(taken)) {
+      expect(events.map(({ data }) => data['id'])).toEqual(ids);
+    }
+    for (const stream of streams) stream.close();
+  });
+});
