@@ -69,7 +69,7 @@ export default defineConfig({
           name: 'upgrade',
           globalSetup: [BUILD],
           include: ['test/upgrade/*.test.ts'],
-          testTimeout: 300_000,
+          testTimeout: 600_000,
           // Builds the previous release.
           hookTimeout: 300_000,
         },
@@ -89,6 +89,7 @@ export default defineConfig({
           name: 'browser',
           include: ['test/browser/*.test.ts'],
           testTimeout: 120_000,
+          expect: { poll: { timeout: 20_000 } },
           ...withDatabase,
         },
       },

@@ -307,13 +307,17 @@ describe('the address of an operation', () => {
     async (width) => {
       const context = await browser.newContext({ viewport: { width, height: 900 } });
       const page = await context.newPage();
-      const isAtTheTop = async (operationId: string) => {
+      /** Pixels between the heading and what is fixed above it. */
+      const space = async (operationId: string) => {
         const bar = (await page.locator('.menu').isVisible())
           ? ((await page.locator('.sidebar-bar').boundingBox())?.height ?? 0)
           : 0;
-        const y = (await page.locator(`h3#${operationId}`).boundingBox())?.y ?? -1;
-        expect(y, `the top of ${operationId}`).toBeGreaterThanOrEqual(bar);
-        expect(y, `the top of ${operationId}`).toBeLessThan(bar + 50);
+        return ((await page.locator(`h3#${operationId}`).boundingBox())?.y ?? -1) - bar;
+      };
+      const isAtTheTop = async (operationId: string) => {
+        await expect
+          .poll(() => space(operationId), { message: `the space above ${operationId}` })
+          .toSatisfy((pixels: number) => pixels >= 0 && pixels < 50);
       };
       for (const { operationId } of await operations()) {
         // Another page in between, so that the page is loaded anew.

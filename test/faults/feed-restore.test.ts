@@ -1,8 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DebianPostgres, HAS_DEBIAN_POSTGRES } from '../support/debian-postgres.js';
-import { differences, expectFeedReckoning, Follower, Pager, recordsIn } from '../support/feed.js';
+import {
+  differences,
+  expectFeedReckoning,
+  Follower,
+  Pager,
+  recordsIn,
+  untilRead,
+} from '../support/feed.js';
 import type { FeedReader } from '../support/feed.js';
-import { until, Workspace } from '../support/process.js';
+import { Workspace } from '../support/process.js';
 import { Replica } from '../support/replica.js';
 import { Rivals } from '../support/rivals.js';
 
@@ -79,7 +86,7 @@ async function dumpWhileWriting(): Promise<bigint> {
   const stored = await recordsIn(server.url());
   const newest = stored.at(-1)!.position;
   const reader = new Follower({ urls: [replica.url] });
-  await until(() => reader.position >= newest, 20_000);
+  await untilRead([reader], newest);
   await reader.stop();
   expect(differences(reader.seen, stored)).toEqual([]);
   return newest;

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TOKEN } from '../support/crowd.js';
 import { FaultyLink } from '../support/faulty-link.js';
-import { expectFeedReckoning, Follower, Pager, recordsIn } from '../support/feed.js';
+import { expectFeedReckoning, Follower, Pager, recordsIn, untilRead } from '../support/feed.js';
 import type { FeedReader } from '../support/feed.js';
 import { OwnPostgres } from '../support/own-postgres.js';
-import { until, Workspace } from '../support/process.js';
+import { Workspace } from '../support/process.js';
 import { Replica } from '../support/replica.js';
 import { startReplicatedPostgres } from '../support/replicated-postgres.js';
 import type { ReplicatedPostgres } from '../support/replicated-postgres.js';
@@ -113,9 +113,8 @@ describe('a failover to the standby', () => {
     await create(21, 40);
     read(urls);
     const lost = (await recordsIn(primary.url)).at(-1)!.position;
-    expect(await until(() => readers.every(({ position }) => position === lost), 20_000)).toBe(
-      true,
-    );
+    await untilRead(readers, lost);
+    expect(readers.every(({ position }) => position === lost)).toBe(true);
     primary.signal('SIGKILL');
     await standby.startAsStandbyOf(primary);
     await standby.promote();
@@ -123,7 +122,7 @@ describe('a failover to the standby', () => {
     await create(41, 60);
     const stored = await recordsIn(standby.url);
     expect(stored).toHaveLength(40);
-    await until(() => readers.every(({ position }) => position >= stored.at(-1)!.position), 20_000);
+    await untilRead(readers, stored.at(-1)!.position);
     for (const { seen, refusals } of readers) {
       expect(refusals).toEqual([]);
       expect(seen.slice(40)).toEqual(stored.slice(20));

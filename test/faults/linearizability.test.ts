@@ -32,7 +32,7 @@ describe('two replicas', () => {
     await postgres.stop();
   });
 
-  it('are linearizable while they and PostgreSQL are killed', { timeout: 300_000 }, async () => {
+  it('are linearizable while they and PostgreSQL are killed', { timeout: 600_000 }, async () => {
     const replicas = await Promise.all(
       [1, 2].map(() => Replica.start(workspace, { DATABASE_URL: postgres.url })),
     );

@@ -49,7 +49,11 @@ async function pending(): Promise<number> {
 }
 
 async function expectCleaned(): Promise<void> {
-  await vi.waitFor(async () => expect(await pending()).toBe(0), PATIENCE);
+  await vi.waitFor(async () => {
+    expect(await pending()).toBe(0);
+    // The statement that has emptied the list has ended.
+    for (const { state } of await database.query(SESSIONS)) expect(state).toBe('idle');
+  }, PATIENCE);
 }
 
 function reports({ log }: TestService) {

@@ -44,8 +44,8 @@ it('updates two replicas behind a proxy three times without a failed request', a
 });
 
 it('needs no retry of a proxy that probes the readiness of the replicas', async () => {
-  // Longer than a check may take.
-  await startReplicas({ SHUTDOWN_DELAY: '2' });
+  // Longer than two checks may take.
+  await startReplicas({ SHUTDOWN_DELAY: '3' });
   const haproxy = await startHaproxy(optionsOf('haproxy.cfg'));
   proxy = haproxy;
   const changes: string[] = [];

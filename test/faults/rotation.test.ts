@@ -51,7 +51,7 @@ async function start(environments: readonly Environment[]): Promise<void> {
         PUBLIC_BASE_URL: `https://localhost:${port}/api`,
         TRUST_PROXY: 'loopback',
         // Longer than a check of HAProxy may take.
-        SHUTDOWN_DELAY: '2',
+        SHUTDOWN_DELAY: '3',
         ...environment,
       }),
     ),
@@ -220,10 +220,11 @@ function urlWith(password: string): string {
 
 /** Ends all connections of the service, while it does not use them. */
 async function disconnect(): Promise<void> {
-  await postgres.query(
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'plants'",
-  );
   await vi.waitFor(async () => {
+    // Again each time: the service reads its tokens now and then.
+    await postgres.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'plants'",
+    );
     for (const replica of replicas) expect(await replica.connections()).toBe(0);
   }, NOTICED);
 }

@@ -42,7 +42,7 @@ const it = base.extend<{ readonly environment: Environment; readonly running: Ru
 });
 
 const delayed = it.extend<{ readonly environment: Environment }>({
-  environment: { SHUTDOWN_DELAY: '2' },
+  environment: { SHUTDOWN_DELAY: '5' },
 });
 
 describe.concurrent('SIGTERM', () => {
@@ -95,7 +95,7 @@ describe.concurrent('SIGTERM', () => {
     ]);
     expect(await health(managementUrl, 'live')).toEqual([200, { status: 'ok' }]);
     await expect(RawSocket.open(port)).rejects.toThrow('ECONNREFUSED');
-    await idle.end(2_000);
+    await idle.end();
     expect(idle.rest).toBe('');
 
     await lock.release();
@@ -106,7 +106,7 @@ describe.concurrent('SIGTERM', () => {
     for (const socket of [headersUnderWay, bodyUnderWay]) {
       const answer = await socket.answer();
       expect([answer.status, answer.headers['connection']]).toEqual([200, 'close']);
-      await socket.end(2_000);
+      await socket.end();
     }
     expect(await service.exit(5_000)).toEqual({ code: 0, signal: null });
     expect(await database.query('SELECT id::int FROM plants ORDER BY id')).toEqual(

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { TOKEN } from './crowd.js';
 import { followEvents } from './event-source.js';
 import { connect, plantsIn } from './own-postgres.js';
+import { PATIENCE } from './patience.js';
 import { until } from './process.js';
 
 /** Milliseconds before a reader asks again: after a failure, and at the end of the feed. */
@@ -170,15 +171,24 @@ export class Pager extends FeedReader {
   }
 }
 
+/** Waits until all readers are at a position, or were told that records are gone, or until none goes on. */
+export async function untilRead(readers: readonly FeedReader[], newest: bigint): Promise<void> {
+  const haveRead = () => readers.every(({ position, isGone }) => isGone || position >= newest);
+  const places = () => readers.map(({ position }) => position).join();
+  for (let before = ''; !haveRead() && before !== places();) {
+    before = places();
+    await until(haveRead, PATIENCE);
+  }
+}
+
 /** Waits until all readers have the newest record, stops them, and compares what they saw with the tables. */
 export async function expectFeedReckoning(
   databaseUrl: string,
   readers: readonly FeedReader[],
-  bound = 20_000,
 ): Promise<void> {
   const stored = await recordsIn(databaseUrl);
   const newest = stored.at(-1)?.position ?? 0n;
-  await until(() => readers.every((reader) => reader.position >= newest), bound);
+  await untilRead(readers, newest);
   await Promise.all(readers.map((reader) => reader.stop()));
   expect(readers.flatMap(({ refusals }) => refusals)).toEqual([]);
   for (const { seen, options } of readers as readonly (FeedReader & {

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { DIST } from './application.js';
+import { PATIENCE } from './patience.js';
 
 /** The built program, as in an image. */
 const MAIN = fileURLToPath(new URL(`../../${DIST}/main.js`, import.meta.url));
@@ -203,7 +204,7 @@ export class Workspace {
 
   /** Processes that still run, after a grace period. */
   async leftovers(): Promise<number[]> {
-    await until(() => this.processes().length === 0, 2_000);
+    await until(() => this.processes().length === 0, PATIENCE);
     return this.processes();
   }
 

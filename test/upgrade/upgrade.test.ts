@@ -34,7 +34,7 @@ let postgres: OwnPostgres;
 let previous: ReplicaOptions;
 
 /** Migrates a million plants under load. */
-const present: ReplicaOptions = { timeout: 180_000 };
+const present: ReplicaOptions = { timeout: 400_000 };
 
 beforeAll(async () => {
   previous = { main: buildPreviousRelease() };
@@ -52,8 +52,8 @@ it('is not noticed: to this release and back, with a million plants, under load'
     DATABASE_URL: postgres.url,
     PUBLIC_BASE_URL: `https://localhost:${port}/api`,
     TRUST_PROXY: 'loopback',
-    // Longer than a check of the proxy may take.
-    SHUTDOWN_DELAY: '2',
+    // Longer than two checks of the proxy may take.
+    SHUTDOWN_DELAY: '3',
   };
   const replicas = [
     await Replica.start(workspace, environment, previous),
