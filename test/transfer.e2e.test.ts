@@ -451,6 +451,7 @@ describe('GET /plants/export', () => {
     await fill(3_000, 5_000);
     const socket = await openExport();
     socket.stopReading();
+    await haveBegun([socket]);
     await nothingRuns();
     await service.database.query('DELETE FROM plants WHERE id % 3 = 1');
     await service.database.query("UPDATE plants SET name = 'Rose' WHERE id % 3 = 2");
@@ -473,6 +474,7 @@ describe('GET /plants/export', () => {
     const count = await fillMuch();
     const socket = await openExport();
     socket.stopReading();
+    await haveBegun([socket]);
     await nothingRuns();
     await service.database.query('ALTER TABLE plants RENAME TO moved');
     try {
@@ -496,8 +498,7 @@ describe('GET /plants/export', () => {
     const count = await fillMuch();
     const sockets = await Promise.all(Array.from({ length: 32 }, () => openExport()));
     for (const socket of sockets) socket.stopReading();
-    const hasBegun = ({ peer }: RawSocket) => (peer?.bytesWritten ?? 0) > 0;
-    await vi.waitFor(() => expect(sockets.filter(hasBegun)).toHaveLength(32), PATIENCE);
+    await haveBegun(sockets);
     // Readers that stop keep their place among the open exports, until they are cut off.
     expect(await exporting(`?after=${count}`)).toMatchObject({
       status: 429,
@@ -570,6 +571,12 @@ describe('the paths of import and export', () => {
     });
   });
 });
+
+/** Waits until the service has sent something on each connection. */
+async function haveBegun(sockets: readonly RawSocket[]): Promise<void> {
+  const wait = ({ peer }: RawSocket) => (peer?.bytesWritten ?? 0) === 0;
+  await vi.waitFor(() => expect(sockets.filter(wait)).toEqual([]), PATIENCE);
+}
 
 /** Waits until no statement runs for the service. */
 async function nothingRuns(): Promise<void> {

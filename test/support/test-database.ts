@@ -2,9 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { inject } from 'vitest';
 
-/** A table that another one refers to can only be emptied together with it. */
+/**
+ * In one statement, at whose end no row may refer to one that is gone. For a few rows, this takes a tenth of the time of
+ * TRUNCATE, which makes new files for all tables and indexes.
+ */
 const EMPTY = String.raw`DO $$ BEGIN
-  EXECUTE (SELECT 'TRUNCATE ' || string_agg(format('%I', tablename), ', ') FROM pg_tables
+  EXECUTE (SELECT 'WITH ' || string_agg(format('%I AS (DELETE FROM %I)', 'in_' || tablename, tablename), ', ') || ' SELECT'
+    FROM pg_tables
     WHERE schemaname = 'public' AND tablename <> 'plant_store_migrations' AND tablename NOT LIKE '%\_state');
 END $$`;
 

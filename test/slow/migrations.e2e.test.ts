@@ -2,22 +2,22 @@ import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
 import type { MigrationInterface } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { connect, STARTUP_LIMITS } from '../src/database/connect.js';
-import { describeFailure } from '../src/observability/describe-failure.js';
-import { generateMigration } from '../src/database/migrations/migration-file.js';
+import { connect, STARTUP_LIMITS } from '../../src/database/connect.js';
+import { describeFailure } from '../../src/observability/describe-failure.js';
+import { generateMigration } from '../../src/database/migrations/migration-file.js';
 import {
   applyMigrations,
   awaitMigrations,
   revertMigration,
-} from '../src/database/migrations/migrate.js';
-import { StartupError } from '../src/errors/startup.error.js';
-import { dataSourceOf } from '../src/database/data-source.js';
-import { createDataSource } from './support/data-source.js';
-import { PATIENCE } from './support/patience.js';
-import { freePort } from './support/process.js';
-import { createTestDatabase } from './support/test-database.js';
-import type { TestDatabase } from './support/test-database.js';
-import { startTestService } from './support/test-service.js';
+} from '../../src/database/migrations/migrate.js';
+import { StartupError } from '../../src/errors/startup.error.js';
+import { dataSourceOf } from '../../src/database/data-source.js';
+import { createDataSource } from '../support/data-source.js';
+import { PATIENCE } from '../support/patience.js';
+import { freePort } from '../support/process.js';
+import { createTestDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+import { startTestService } from '../support/test-service.js';
 
 const log = pino({ level: 'silent' });
 const { signal } = new AbortController();

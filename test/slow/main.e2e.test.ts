@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { check, resolveConfig } from 'prettier';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { readConfig } from '../src/config/config.js';
-import { welcome } from '../src/local/welcome.js';
-import { createTestDatabase } from './support/test-database.js';
-import { TOKEN } from './support/test-service.js';
+import { readConfig } from '../../src/config/config.js';
+import { welcome } from '../../src/local/welcome.js';
+import { createTestDatabase } from '../support/test-database.js';
+import { TOKEN } from '../support/test-service.js';
 
 /* Runs the programs in this process. slow/start.test.ts runs them as processes. */
 
@@ -31,8 +31,8 @@ beforeEach(async () => {
   vi.stubEnv('MANAGEMENT_PORT', '0');
   vi.stubEnv('LOG_LEVEL', 'silent');
   vi.resetModules();
-  vi.doMock('../src/observability/logger.js', async (importOriginal) => ({
-    ...(await importOriginal<typeof import('../src/observability/logger.js')>()),
+  vi.doMock('../../src/observability/logger.js', async (importOriginal) => ({
+    ...(await importOriginal<typeof import('../../src/observability/logger.js')>()),
     bufferedStdout: () => ({ write: collect }),
   }));
 });
@@ -52,7 +52,7 @@ async function exitOf(program: Promise<unknown>): Promise<unknown> {
 
 describe('the service', () => {
   it('prints the welcome without DATABASE_URL, and stops on a signal', async () => {
-    const program = import('../src/main.js');
+    const program = import('../../src/main.js');
     await vi.waitFor(() => expect(output).toContain('curl -sS http://localhost:'), 30_000);
     const token = (await readFile('.data/token', 'utf8')).trim();
     expect(output).toContain(`Token         ${token}`);
@@ -71,7 +71,7 @@ describe('the service', () => {
     const lines = [`DATABASE_URL=${database.url}`, `AUTH_TOKEN=${TOKEN}`, 'LOG_LEVEL=nonsense'];
     await writeFile('.env', lines.join('\n'));
     vi.stubEnv('LOG_LEVEL', 'info');
-    const program = import('../src/main.js');
+    const program = import('../../src/main.js');
     try {
       await vi.waitFor(() => expect(output).toContain('"listening"'), 30_000);
       expect(output).toMatch(/"docs":"http:\/\/localhost:\d+\/docs"/);
@@ -91,7 +91,7 @@ describe('the service', () => {
     const token = 'plant-store-local-token-that-everybody-knows';
     vi.stubEnv('DATABASE_URL', database.url);
     vi.stubEnv('AUTH_TOKEN', token);
-    const program = import('../src/main.js');
+    const program = import('../../src/main.js');
     try {
       await vi.waitFor(() => expect(output).toContain(`Bearer ${token}`), 30_000);
       expect(output).toMatch(/Docs {10}http:\/\/localhost:\d+\/docs\n/);
@@ -106,7 +106,7 @@ describe('the service', () => {
     vi.stubEnv('DATABASE_URL', 'postgres://nobody@127.0.0.1:1/none');
     vi.stubEnv('AUTH_TOKEN', TOKEN);
     vi.stubEnv('LOG_LEVEL', 'info');
-    const program = import('../src/main.js');
+    const program = import('../../src/main.js');
     await vi.waitFor(() => expect(output).toContain('waiting up to 30 s'), 30_000);
     process.emit('SIGTERM');
     expect(await exitOf(program)).toBe(0);
@@ -114,7 +114,7 @@ describe('the service', () => {
 
   it('ends at once at a second signal, unless npm repeats the first', async () => {
     vi.stubEnv('AUTH_TOKEN', TOKEN);
-    const program = import('../src/main.js');
+    const program = import('../../src/main.js');
     await vi.waitFor(() => expect(output).toContain('Plant store'), 30_000);
     expect(output).toContain('Token         the value of AUTH_TOKEN');
     expect(output).not.toContain(TOKEN);
@@ -130,20 +130,20 @@ describe('the service', () => {
   });
 
   it('shows where an error comes from that nobody expected', async () => {
-    const local = await import('../src/local/local-instance.js');
-    vi.doMock('../src/local/local-instance.js', () => ({
+    const local = await import('../../src/local/local-instance.js');
+    vi.doMock('../../src/local/local-instance.js', () => ({
       ...local,
       startLocalInstance: () => Promise.reject(new TypeError('unexpected')),
     }));
-    expect(await exitOf(import('../src/main.js'))).toBe(1);
+    expect(await exitOf(import('../../src/main.js'))).toBe(1);
     expect(output).toMatch(/^plant-store: TypeError: unexpected\nplant-store: {5}at /);
-    vi.doUnmock('../src/local/local-instance.js');
+    vi.doUnmock('../../src/local/local-instance.js');
   });
 
   it('prints one line for each mistake of the configuration', async () => {
     vi.stubEnv('PORT', 'x');
     vi.stubEnv('BODY_LIMIT', 'x');
-    expect(await exitOf(import('../src/main.js'))).toBe(1);
+    expect(await exitOf(import('../../src/main.js'))).toBe(1);
     expect(output).toMatch(/^plant-store: PORT must be .*\nplant-store: BODY_LIMIT must be .*\n$/);
   });
 });
@@ -161,7 +161,7 @@ describe('the migration command', () => {
   async function migration(...commandLine: string[]): Promise<void> {
     vi.resetModules();
     process.argv = [process.argv[0] ?? '', 'migration.js', ...commandLine];
-    await import('../src/cli/migration.js');
+    await import('../../src/cli/migration.js');
   }
 
   afterEach(() => {
@@ -272,7 +272,7 @@ describe('the migration command', () => {
 describe('the OpenAPI command', () => {
   it('writes the committed document', async () => {
     process.argv = [process.argv[0] ?? '', 'write-openapi.js', 'written.json'];
-    await import('../src/cli/write-openapi.js');
+    await import('../../src/cli/write-openapi.js');
     expect(await readFile('written.json', 'utf8')).toBe(
       await readFile(resolve(PROJECT, 'openapi.json'), 'utf8'),
     );
@@ -282,7 +282,7 @@ describe('the OpenAPI command', () => {
 describe('the errors command', () => {
   it('writes the committed page', async () => {
     process.argv = [process.argv[0] ?? '', 'write-errors.js', 'written.md'];
-    await import('../src/cli/write-errors.js');
+    await import('../../src/cli/write-errors.js');
     expect(await readFile('written.md', 'utf8')).toBe(
       await readFile(resolve(PROJECT, 'docs', 'errors.md'), 'utf8'),
     );
