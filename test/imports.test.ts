@@ -1,5 +1,6 @@
 import { DatabaseError } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import '../src/features.js';
 import { Slots } from '../src/database/slots.js';
 import { ERRORS } from '../src/errors/common-errors.js';
 import { allErrors } from '../src/errors/error-kind.js';

@@ -12,6 +12,7 @@ import {
 } from '@nestjs/common';
 import { DatabaseError } from 'pg';
 import { describe, expect, it } from 'vitest';
+import '../src/features.js';
 import { isOutage } from '../src/database/database-failure.js';
 import { allErrors } from '../src/errors/error-kind.js';
 import { MethodNotAllowedError } from '../src/http/errors/method-not-allowed.error.js';
