@@ -189,7 +189,8 @@ describe('the age of the register', () => {
     expect(register.age).toBeLessThanOrEqual(performance.now() - begin);
     table.failure = new Error('away');
     await expect(register.readAgain()).rejects.toMatchObject({ kind: ERRORS.databaseUnavailable });
-    expect(register.age).toBeGreaterThanOrEqual(TIMES.pause);
+    // A timer can fire a millisecond early.
+    expect(register.age).toBeGreaterThan(TIMES.pause - 2);
   });
 
   it('is infinite before the first', () => {
