@@ -140,7 +140,7 @@ describe('the privileges', () => {
 describe('a service that waits for the migrations', () => {
   const log = pino({ level: 'silent' });
   const { signal } = new AbortController();
-  const hurried = { wait: 1_500, retry: 20, migrationLock: 5_000, beat: 50, tableLock: 50 };
+  const hurried = { wait: 3_000, retry: 20, migrationLock: 5_000, beat: 50, tableLock: 50 };
   const name = newRole();
   let database: TestDatabase;
   let owner: DataSource;
@@ -167,7 +167,7 @@ describe('a service that waits for the migrations', () => {
     const up = prototype!.up.bind(first);
     vi.spyOn(prototype!, 'up').mockImplementation(async (runner) => {
       // Longer than a service waits without a sign of life.
-      await runner.query('SELECT pg_sleep(2.5)');
+      await runner.query('SELECT pg_sleep(4)');
       await up(runner);
     });
     const limits = hurried;

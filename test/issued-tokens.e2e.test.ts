@@ -62,14 +62,14 @@ describe.concurrent('plant-store token rotate', () => {
   it('gives a new secret at once, and accepts the old one for the grace', async () => {
     const old = await create('--expires', '10d');
     expect(await call(plants, old)).toBe('200');
-    const current = await issue(database.url, 'rotate', idOf(old), '--grace', '8s');
+    const current = await issue(database.url, 'rotate', idOf(old), '--grace', '12s');
     const rotatedAt = performance.now();
     expect(idOf(current)).toBe(idOf(old));
     expect(await call(plants, current)).toBe('200');
     expect(await call(plants, old)).toBe('200');
-    expect(performance.now() - rotatedAt).toBeLessThan(8_000);
+    expect(performance.now() - rotatedAt).toBeLessThan(12_000);
     await vi.waitFor(async () => expect(await call(plants, old)).toBe('401 40102'), {
-      timeout: PATIENCE,
+      timeout: 2 * PATIENCE,
       interval: 100,
     });
     expect(await call(plants, current)).toBe('200');
@@ -115,13 +115,13 @@ describe.concurrent('plant-store token rotate', () => {
 
 describe.concurrent('an issued token', () => {
   it('expires to the second, without a reading', async () => {
-    const token = await create('--expires', '6s');
+    const token = await create('--expires', '10s');
     const [row] = await database.query('SELECT expires_at FROM access_tokens WHERE id = $1', [
       idOf(token),
     ]);
     const expiry = (row!['expires_at'] as Date).getTime();
     const answers: { readonly sent: number; readonly done: number; readonly answer: string }[] = [];
-    while (Date.now() < expiry + 1_000) {
+    while ((answers.at(-1)?.sent ?? 0) < expiry + 1_000) {
       const sent = Date.now();
       answers.push({ sent, answer: await call(plants, token), done: Date.now() });
       await sleep(5);
@@ -198,8 +198,9 @@ describe.concurrent('while the database is away', () => {
     try {
       expect(await call(`${other.url}/plants`, token)).toBe('200');
       link.poison({ kind: 'down' });
-      await vi.waitFor(async () =>
-        expect(await call(`${other.url}/plants`, token)).toBe('503 50300'),
+      await vi.waitFor(
+        async () => expect(await call(`${other.url}/plants`, token)).toBe('503 50300'),
+        PATIENCE,
       );
       // After the guard: the body is no plant.
       const response = await fetch(`${other.url}/plants`, {

@@ -43,6 +43,7 @@ beforeEach(async () => {
 afterEach(async () => {
   issuerKeys?.onModuleDestroy();
   vi.useRealTimers();
+  vi.restoreAllMocks();
   await issuer.close();
 });
 
@@ -183,13 +184,14 @@ describe.each(DOCUMENTS)('an issuer that, asked for its %s,', (document) => {
     try {
       const start = performance.now();
       const attempt = verifier.verify(token);
-      await expect(within(2_000, attempt)).rejects.toMatchObject(UNAVAILABLE);
+      await expect(within(PATIENCE, attempt)).rejects.toMatchObject(UNAVAILABLE);
       expect(performance.now() - start).toBeGreaterThan(190);
     } finally {
       clearInterval(collecting);
     }
     issuer.recover();
-    expect(await within(2_000, verifier.verify(token))).toBe(true);
+    // A busy process can miss so short a timeout.
+    await vi.waitFor(async () => expect(await verifier.verify(token)).toBe(true), PATIENCE);
   });
 
   it('fails is not asked again at once, however many tokens arrive', async () => {
@@ -315,7 +317,7 @@ describe('the keys of an issuer', () => {
     await issuer.rotate();
     const token = await issuer.token();
     await vi.waitFor(async () => expect(await verifier.verify(token)).toBe(true), {
-      timeout: 5_000,
+      timeout: PATIENCE,
       interval: 10,
     });
   });
@@ -365,11 +367,11 @@ describe('a token that was verified', () => {
 
   it('expires nevertheless', async () => {
     const verifier = verifierWith();
-    const token = await issuer.token({ exp: secondsFromNow(61) });
+    const token = await issuer.token({ exp: secondsFromNow(70) });
     expect(await verifier.verify(token)).toBe(true);
     letPass(59_000);
     expect(await verifier.verify(token)).toBe(true);
-    letPass(2_000);
+    letPass(12_000);
     await expect(verifier.verify(token)).rejects.toMatchObject({ kind: ERRORS.tokenExpired });
   });
 
@@ -401,11 +403,11 @@ describe('while an issuer fails', () => {
     const token = await lastingToken();
     expect(await verifier.verify(token)).toBe(true);
     issuer.behave('keys', ISSUER_FAULTS['hangs up']!);
-    letPass(ISSUER_TIMES.maxAge - 1_000);
+    letPass(ISSUER_TIMES.maxAge - 10_000);
     expect(await verifier.verify(token)).toBe(true);
     expect(await verifier.verify(await lastingToken())).toBe(true);
     expect(issuer.asked('keys')).toBe(1);
-    letPass(2_000);
+    letPass(11_000);
     await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
     issuer.recover();
     expect(await verifier.verify(token)).toBe(true);
@@ -428,7 +430,8 @@ describe('while an issuer fails', () => {
     expect(await verifier.verify(token)).toBe(true);
     expect(logged()).toEqual(['the token issuer is unavailable']);
     issuer.recover();
-    await vi.waitFor(async () => expect(await state()).toBe('1'), PATIENCE);
+    // The fake clock goes on by 50 ms for each attempt, and the next fetch comes after 10 s.
+    await vi.waitFor(async () => expect(await state()).toBe('1'), 2 * PATIENCE);
     expect(logged()).toEqual(['the token issuer is available again']);
     expect(await metrics.text()).toMatch(/^plant_store_token_issuer_keys_age_seconds \d/m);
   });

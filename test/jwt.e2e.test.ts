@@ -845,7 +845,7 @@ describe('a client with a hundred unknown key ids', () => {
   it.each([
     ['one after the other', 1],
     ['at the same time', 100],
-  ])('causes at most two fetches of the keys in ten seconds, %s', async (_, atOnce) => {
+  ])('causes at most one further fetch of the keys in five seconds, %s', async (_, atOnce) => {
     const { issuer, service } = await startBoth();
     const begin = performance.now();
     const stranger = await newKey('ES256');
@@ -858,7 +858,7 @@ describe('a client with a hundred unknown key ids', () => {
       );
       expect(answers).toEqual(answers.map(() => NOT_VALID));
     }
-    const periods = Math.ceil((performance.now() - begin) / 10_000);
+    const periods = Math.ceil((performance.now() - begin) / ISSUER_TIMES.betweenRefetches);
     expect(issuer.asked('keys')).toBeLessThanOrEqual(1 + periods);
     expect(issuer.asked('discovery')).toBe(1);
     expect(await present(service, await issuer.token())).toEqual(ACCEPTED);
@@ -888,9 +888,13 @@ describe('while the issuer is unavailable', () => {
   );
 
   it('and hangs, a valid token is answered with 503 within the timeout, others at once', async () => {
-    const attempts = (['discovery', 'keys'] as const).flatMap((document) =>
-      Object.values(ISSUER_HANGS).map(async (behaviour) => {
-        const { issuer, service } = await startBoth();
+    const cases = (['discovery', 'keys'] as const).flatMap((document) =>
+      Object.values(ISSUER_HANGS).map((behaviour) => ({ document, behaviour })),
+    );
+    // A start takes the processor from attempts, whose time is limited.
+    const started = await Promise.all(cases.map(async (one) => [one, await startBoth()] as const));
+    await Promise.all(
+      started.map(async ([{ document, behaviour }, { issuer, service }]) => {
         issuer.behave(document, behaviour);
         const token = await issuer.token();
         const start = performance.now();
@@ -905,7 +909,6 @@ describe('while the issuer is unavailable', () => {
         expect(issuer.asked(document)).toBe(1);
       }),
     );
-    await Promise.all(attempts);
   });
 
   it('a valid token is answered with 503 when AUTH_JWT_JWKS_URI fails', async () => {
@@ -936,7 +939,7 @@ describe('while the issuer is unavailable', () => {
     expect(await present(service, token)).toEqual(UNAVAILABLE);
     issuer.recover();
     await vi.waitFor(async () => expect(await present(service, token)).toEqual(ACCEPTED), {
-      timeout: 5_000,
+      timeout: PATIENCE,
       interval: 50,
     });
   });

@@ -237,8 +237,9 @@ describe('a service that stops', () => {
     const stream = await followEvents(`${other.url}/changes`, { Authorization: `Bearer ${TOKEN}` });
     const end = stream.next();
     const begin = performance.now();
-    await other.stop();
+    const stopped = other.stop();
     expect(await end).toBeUndefined();
     expect(performance.now() - begin).toBeLessThan(5_000);
+    await stopped;
   });
 });

@@ -72,7 +72,7 @@ describe('CHANGES_RETENTION', () => {
     const database = await createMigratedDatabase();
     await database.query(
       `INSERT INTO plant_changes (kind, principal, request_id, id, time)
-       SELECT 'removed', 'jwt:a', 'r', n, now() - interval '1 day' - interval '1 second' * (2501 - n)
+       SELECT 'removed', 'jwt:a', 'r', n, now() - interval '1 day' - interval '1 minute' * (2501 - n)
        FROM generate_series(1, 2502) AS n`,
     );
     const other = await startTestService({ database, environment: { CHANGES_RETENTION: '1d' } });
@@ -81,8 +81,10 @@ describe('CHANGES_RETENTION', () => {
         const rows = await database.query('SELECT id FROM plant_changes');
         expect(rows).toEqual([{ id: '2502' }]);
       }, PATIENCE);
-      const metrics = await (await fetch(`${other.managementUrl}/metrics`)).text();
-      expect(metrics).toContain('plant_store_changes_pruned_total{table="plant_changes"} 2501');
+      await vi.waitFor(async () => {
+        const metrics = await (await fetch(`${other.managementUrl}/metrics`)).text();
+        expect(metrics).toContain('plant_store_changes_pruned_total{table="plant_changes"} 2501');
+      }, PATIENCE);
       expect((await other.request('GET', '/changes?after=2500')).status).toBe(410);
       expect((await other.request('GET', '/changes?after=2501')).json).toMatchObject([
         { id: 2502 },

@@ -359,7 +359,9 @@ describe('import', () => {
     link.leadTo(replica.url);
     link.cure();
     const { code, stdout } = await command.result;
-    expect(stdout).toMatch(/^created 8000, unchanged 0, refused 0 /);
+    // The answer of the first plants may be lost.
+    const [, created, unchanged] = /^created (\d+), unchanged (\d+), refused 0 /.exec(stdout) ?? [];
+    expect(Number(created) + Number(unchanged)).toBe(8_000);
     expect(code).toBe(0);
     expect(await storedCount()).toBe(8_000);
   });
@@ -374,7 +376,7 @@ describe('import', () => {
     expect(code).toBe(3);
     expect(stdout).toMatch(/^created 0, unchanged 0, refused 0 /);
     expect(stderr).toMatch(
-      / 503 Service Unavailable; gave up after 0\.\d seconds without success\n/,
+      / 503 Service Unavailable; gave up after \d+\.\d seconds? without success\n/,
     );
     expect(stderr).toContain('The import is incomplete. Run it again:');
   });
@@ -790,9 +792,14 @@ describe('the arguments', () => {
 
 describe('the process', () => {
   it('ends at once on Ctrl-C, with the summary so far', async () => {
+    const answers = () => service.log.filter(({ route }) => route === '/plants/import').length;
+    const before = answers();
     const { child, result } = new CommandProcess(service.url, ['import', '-'], { cwd: folder });
     child.stdin?.write(`x\n${plants(1, 1_999)}${plants(2_001, 2_001)}`);
-    await vi.waitFor(async () => expect(await storedCount()).toBe(3_999), PATIENCE);
+    await vi.waitFor(async () => {
+      expect(await storedCount()).toBe(3_999);
+      expect(answers()).toBe(before + 2);
+    }, PATIENCE);
     child.kill('SIGINT');
     const { code, stdout, stderr } = await result;
     expect(stdout).toMatch(/^created 3999, unchanged 0, refused 1 /);

@@ -58,7 +58,10 @@ it("a socket's handle tells how much of a long write has left", async () => {
   await vi.waitUntil(() => unsent() < length, PATIENCE);
   const before = unsent();
   client.resume();
-  await vi.waitUntil(() => unsent() < before || socket.writableLength === 0, PATIENCE);
+  await vi.waitUntil(() => unsent() < before || socket.writableLength === 0, {
+    timeout: PATIENCE,
+    interval: 1,
+  });
   client.pause();
   expect(socket.writableLength).toBe(length);
 });

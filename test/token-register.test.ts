@@ -10,7 +10,7 @@ import type { Statements } from '../src/database/statements.js';
 import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 
-const TIMES = { refresh: 60_000, pause: 100, maxAge: 1_000 };
+const TIMES = { refresh: 60_000, pause: 100, maxAge: 3_000 };
 
 interface StoredRow {
   readonly id: string;
@@ -114,10 +114,11 @@ describe('a token that is known', () => {
 
   it('expires at its time, without another reading', async () => {
     const token = newToken(newTokenId());
-    await store(stored(token, { expiresAt: new Date(Date.now() + 500) }));
+    const expiresAt = new Date(Date.now() + 2_000);
+    await store(stored(token, { expiresAt }));
     const { readings } = table;
     expect(await refusalOf(token)).toBe('none');
-    await sleep(510);
+    await sleep(expiresAt.getTime() + 10 - Date.now());
     expect(await refusalOf(token)).toBe('expired');
     expect(table.readings).toBe(readings);
   });
@@ -125,11 +126,11 @@ describe('a token that is known', () => {
   it('has two secrets after a rotation, until the old one expires', async () => {
     const id = newTokenId();
     const [old, current] = [newToken(id), newToken(id)];
-    const previousExpiresAt = new Date(Date.now() + 500);
+    const previousExpiresAt = new Date(Date.now() + 2_000);
     const previousHash = hash('sha256', old, 'buffer');
     await store(stored(current, { previousHash, previousExpiresAt }));
     expect([await refusalOf(old), await refusalOf(current)]).toEqual(['none', 'none']);
-    await sleep(510);
+    await sleep(previousExpiresAt.getTime() + 10 - Date.now());
     expect([await refusalOf(old), await refusalOf(current)]).toEqual(['expired', 'none']);
   });
 });
