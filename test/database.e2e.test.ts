@@ -235,7 +235,7 @@ describe('the service', () => {
       parameters: WAIT_FOR_LOCKS,
     });
     try {
-      const plants = Array.from({ length: 40 }, (_, id) => ({ id, name: `Plant ${id}` }));
+      const plants = Array.from({ length: 100 }, (_, id) => ({ id, name: `Plant ${id}` }));
       expect((await service.post(plants[0])).status).toBe(200);
       // While two groups wait for the lock, the other plants become a group.
       const unlock = await lockPlants(database);

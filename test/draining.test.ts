@@ -147,8 +147,7 @@ describe('draining', () => {
     const busy = await hold();
     const drained = server.drain(10_000);
     await vi.waitUntil(() => !server.listening, PATIENCE);
-    // Long before the drain ends all connections.
-    await idle.end(LAST_CALL + 6_000);
+    await idle.end(LAST_CALL + 2_000);
     responses[1]?.end('done');
     expect(await busy.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } });
     await drained;

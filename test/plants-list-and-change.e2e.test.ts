@@ -501,7 +501,7 @@ describe.each(CHANGES)('%s with a precondition', (method, headers, body) => {
 
   it('holds for every plant with *, however often it changes', async () => {
     await store([1, 'old', 'x']);
-    const others = Array.from({ length: 20 }, (_, index) =>
+    const others = Array.from({ length: 40 }, (_, index) =>
       service.request('PATCH', '/plants/1', {
         headers: { ...JSON_TYPE, 'If-Match': '*' },
         body: `{"tag":"${index}"}`,
@@ -516,7 +516,7 @@ describe.each(CHANGES)('%s with a precondition', (method, headers, body) => {
 
   it('holds for a plant that keeps changing, if it does not name its tags', async () => {
     await store([1, 'old', 'x']);
-    const others = Array.from({ length: 20 }, (_, index) =>
+    const others = Array.from({ length: 40 }, (_, index) =>
       service.request('PATCH', '/plants/1', {
         headers: { ...JSON_TYPE, 'If-None-Match': '"other"' },
         body: `{"tag":"${index}"}`,

@@ -120,8 +120,9 @@ describe('a crash of PostgreSQL', () => {
     const client = await postgres.connect();
     await client.query('BEGIN');
     await client.query(RECORDED_CREATE, [2]);
-    // Before the open transaction ends.
+    const begin = performance.now();
     await created(replica, 3);
+    expect(performance.now() - begin).toBeLessThan(3_000);
     expect(await get(replica, '/changes')).toMatchObject([{ id: 1 }]);
     await client.query('COMMIT');
     await client.end();

@@ -12,11 +12,8 @@ import { Replica } from '../support/replica.js';
 /** Followers that do not read long changes. */
 const STALLED = 200;
 
-/** How late changes may reach followers, in milliseconds, whatever else there is. This process delays some of them as well. */
-const LATEST = { most: 1_000, all: 5_000 } as const;
-
-/** The median for changes that come one by one, in milliseconds. About 35 on a quiet machine. */
-const AT_REST = 500;
+/** How late changes may reach followers, in milliseconds. */
+const LATEST = 1_000;
 
 let workspace: Workspace;
 let postgres: OwnPostgres;
@@ -80,12 +77,7 @@ function memory(): number {
 /** @param share such as 0.99 */
 function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((one, other) => one - other);
-  return sorted[Math.ceil(sorted.length * share) - 1] ?? NaN;
-}
-
-function expectInTime(delays: readonly number[]): void {
-  expect(percentile(delays, 0.95)).toBeLessThan(LATEST.most);
-  expect(percentile(delays, 1)).toBeLessThan(LATEST.all);
+  return sorted[Math.floor(sorted.length * share)] ?? NaN;
 }
 
 it('a follower gets changes soon, at rest and beside as many creates as there can be', async () => {
@@ -104,8 +96,8 @@ it('a follower gets changes soon, at rest and beside as many creates as there ca
     return all;
   };
   const atRest = await delays();
-  expect(percentile(atRest, 0.5)).toBeLessThan(AT_REST);
-  expectInTime(atRest);
+  expect(percentile(atRest, 0.5)).toBeLessThan(100);
+  expect(Math.max(...atRest)).toBeLessThan(LATEST);
 
   const crowd = new Crowd({ urls: [replica.url], clients: 64, rivalry: 1_000_000n });
   await sleep(5_000);
@@ -113,7 +105,8 @@ it('a follower gets changes soon, at rest and beside as many creates as there ca
     acknowledgedAt.set(String(plant.id), sentAt + took);
   }
   expect(acknowledgedAt.size).toBeGreaterThan(500);
-  expectInTime(await delays());
+  const beside = await delays();
+  expect(Math.max(...beside)).toBeLessThan(LATEST);
 });
 
 it('a thousand followers that come back far behind, all at once, get everything on their streams', async () => {
@@ -142,8 +135,7 @@ it('a thousand followers of which half do not read cost little, and delay nobody
   const stalledSince = performance.now();
 
   const start = await latest();
-  const delays: number[] = [];
-  const answers: number[] = [];
+  const late: string[] = [];
   const createdAt = new Map<string, number>();
   let received = 0;
   const slow = Array.from({ length: 500 - STALLED }, () => follow(start));
@@ -151,7 +143,8 @@ it('a thousand followers of which half do not read cost little, and delay nobody
   for (let n = 0; n < 500; n += 1) {
     follow(start, (plant) => {
       received += 1;
-      delays.push(performance.now() - createdAt.get(plant)!);
+      const delay = performance.now() - createdAt.get(plant)!;
+      if (delay > LATEST) late.push(`${plant} after ${delay} ms`);
     });
   }
   await haveFollowers(1_000);
@@ -160,14 +153,15 @@ it('a thousand followers of which half do not read cost little, and delay nobody
     id += 1;
     const begin = performance.now();
     createdAt.set(String(id), begin);
-    answers.push((await create(id)) - begin);
+    const end = await create(id);
+    if (end - begin > LATEST) late.push(`${id} was answered after ${end - begin} ms`);
     most = Math.max(most, memory());
     await sleep(200);
   }
   const newest = await latest();
   await until(() => received === 500 * createdAt.size, PATIENCE);
   expect(received).toBe(500 * createdAt.size);
-  for (const times of [delays, answers]) expectInTime(times);
+  expect(late).toEqual([]);
   expect(most - before).toBeLessThan(150);
 
   // Those that have not read for 60 s are gone, and come back where they were.

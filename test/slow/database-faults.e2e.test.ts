@@ -157,7 +157,9 @@ describe('a database server that dies', () => {
       for (const pid of stopped) process.kill(pid, 'SIGCONT');
     }
     await admin.end();
-    await vi.waitFor(async () => expect((await timed(25)).answer.status).toBe(200), PATIENCE);
+    await vi.waitFor(async () => expect((await timed(25)).answer.status).toBe(200), {
+      timeout: 2_000,
+    });
     expect(service.log.map(({ msg }) => msg)).toEqual(
       expect.arrayContaining(['the database is unavailable', 'the database is available again']),
     );
@@ -202,7 +204,7 @@ describe('a database that no longer accepts the service', () => {
     await asOperator('ALTER DATABASE OURS RESET default_transaction_read_only');
     await vi.waitFor(
       async () => expect((await service.post({ id: 2, name: 'after' })).status).toBe(200),
-      PATIENCE,
+      { timeout: 2_000 },
     );
   });
 
@@ -227,7 +229,7 @@ describe('a database that no longer accepts the service', () => {
     await asOperator(back);
     await vi.waitFor(
       async () => expect((await service.post({ id: 1, name: 'before' })).status).toBe(200),
-      PATIENCE,
+      { timeout: 2_000 },
     );
     expect(service.log).toContainEqual(
       expect.objectContaining({ msg: 'the database is available again' }),

@@ -14,7 +14,7 @@ import {
 import type { Attempt } from './reckoning.js';
 
 /** Timeout for the recovery of the service, in milliseconds. */
-const RECOVERY = 5_000;
+const RECOVERY = 2_000;
 
 /**
  * Milliseconds within which everything is answered, whatever happens: a statement that is given up (6 s),
@@ -23,7 +23,7 @@ const RECOVERY = 5_000;
 const BOUND = 9_500;
 
 /** Timeout of a refusal during a known outage, in milliseconds. */
-const QUICK = 500;
+const QUICK = 100;
 
 /** Percentage of fast refusals. The others detect the outage. */
 const MOST = 0.95;
