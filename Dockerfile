@@ -7,7 +7,7 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.json bundle.js sbom.js openapi.json ./
 COPY src src
 COPY clients/command clients/command
-COPY clients/typescript/src/event-stream.ts clients/typescript/src/
+COPY clients/typescript/src clients/typescript/src
 RUN npm run build \
   && mkdir bin \
   && ln -s ../dist/cli/plant-store.js bin/plant-store

@@ -22,7 +22,7 @@ const OUTPUT = example === undefined ? 'dist' : `dist-${basename(example)}`;
 const SOURCES = [
   'src',
   'clients/command',
-  'clients/typescript/src/event-stream.ts',
+  'clients/typescript/src',
   'openapi.json',
   'package.json',
   'package-lock.json',
