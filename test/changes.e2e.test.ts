@@ -73,4 +73,14 @@ describe('changes in a transaction', () => {
     await expect(changed).rejects.toMatchObject({ kind: ERRORS.preconditionFailed });
     expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
   });
+
+  it.each([
+    ['with a precondition', () => true],
+    ['without a precondition', undefined],
+  ])('are refused %s for a manager without a transaction', async (_, precondition) => {
+    const outer = dataSource.manager;
+    const changed = changes.patch(1n, { name: 'A' }, precondition, { outer });
+    await expect(changed).rejects.toThrow(/^the manager has no transaction/);
+    expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
+  });
 });

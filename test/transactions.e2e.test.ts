@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Client } from 'pg';
-import { QueryRunnerAlreadyReleasedError } from 'typeorm';
 import type { DataSource, EntityManager, Repository } from 'typeorm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ERRORS } from '../src/errors/common-errors.js';
@@ -41,6 +40,8 @@ class PlantMover {
     }, outer);
   }
 }
+
+const NO_TRANSACTION = /^the manager has no transaction, or its transaction has ended: /;
 
 /** A session of somebody else, which waits longer than the service for locks and before it looks for a deadlock. */
 async function connectOther({ url }: TestDatabase): Promise<Client> {
@@ -158,11 +159,18 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
     expect(await names()).toEqual({ 1: 'a', 2: 'b' });
   });
 
-  it('begins where a manager has none', async () => {
-    await mover.move(1n, 2n, dataSource.manager);
-    expect(await names()).toEqual({ 2: 'a' });
-    const run = statements.in(dataSource.manager).run({ text: 'SELECT 1 AS one' });
-    expect((await run).rows).toEqual([{ one: 1 }]);
+  it.each([
+    ['the manager of the pool', () => dataSource.manager],
+    ['a session without a transaction', () => dataSource.createQueryRunner().manager],
+    ['a transaction that has ended', () => transactions.run((used) => Promise.resolve(used))],
+  ])('is refused for %s, rather than done in part', async (_, find) => {
+    const manager = await find();
+    await expect(mover.move(1n, 2n, manager)).rejects.toThrow(NO_TRANSACTION);
+    const own = statements.in(manager);
+    await expect(own.run(rename(1, 'ours'))).rejects.toThrow(NO_TRANSACTION);
+    await expect(own.rows(rename(1, 'ours'))).rejects.toThrow(NO_TRANSACTION);
+    expect(await names()).toEqual({ 1: 'a', 2: 'b' });
+    await manager.queryRunner?.release();
   });
 
   it('is repeated after a deadlock', async () => {
@@ -276,13 +284,6 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
     await expect(run).rejects.toThrow(RolledBackError);
     expect(await names()).toEqual({ 1: 'a', 2: 'b' });
     await mover.move(1n, 2n);
-  });
-
-  it('that has ended runs no statement', async () => {
-    const manager = await transactions.run((used) => Promise.resolve(used));
-    await expect(statements.in(manager).run({ text: 'SELECT 1' })).rejects.toThrow(
-      QueryRunnerAlreadyReleasedError,
-    );
   });
 });
 

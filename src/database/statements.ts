@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { QueryConfig, QueryResult, QueryResultRow } from 'pg';
-import { DataSource, QueryRunnerAlreadyReleasedError } from 'typeorm';
-import type { EntityManager } from 'typeorm';
+import { DataSource } from 'typeorm';
+import type { EntityManager, QueryRunner } from 'typeorm';
 import { poolOf } from './connections/bounded-pool.js';
 import type { PoolClient } from './connections/pool-client.js';
 import { repeatAfterConflict } from './repeat-after-conflict.js';
@@ -49,14 +49,13 @@ export class Statements {
     return repeatAfterConflict(() => this.lend((client) => read<Row>(client, statement)));
   }
 
-  /** Statements in the transaction of a manager. A conflict ends the transaction, which is repeated as a whole. */
-  in({ queryRunner }: EntityManager): Pick<Statements, 'run' | 'rows'> {
-    if (queryRunner === undefined) return this;
-    const connection = (): Promise<PoolClient> => {
-      // By now, the connection may belong to somebody else.
-      if (queryRunner.isReleased) throw new QueryRunnerAlreadyReleasedError();
-      return queryRunner.connect();
-    };
+  /**
+   * Statements in the transaction of a manager. A conflict ends the transaction, which is repeated as a whole. Each
+   * statement fails if the manager has no transaction, or has none any more.
+   */
+  in(manager: EntityManager): Pick<Statements, 'run' | 'rows'> {
+    // At each statement: after the transaction, the connection belongs to somebody else.
+    const connection = (): Promise<PoolClient> => requireTransaction(manager).connect();
     return {
       run: async (statement, onCitus) => send(await connection(), statement, onCitus),
       rows: async (statement) => read(await connection(), statement),
@@ -72,6 +71,19 @@ export class Statements {
       client.release();
     }
   }
+}
+
+/**
+ * The session of a transaction that has begun and has not ended. Without this check, statements that were meant to be part
+ * of a transaction would be committed one by one.
+ *
+ * @throws Error if the manager has none
+ */
+export function requireTransaction({ queryRunner }: EntityManager): QueryRunner {
+  if (queryRunner?.isTransactionActive === true) return queryRunner;
+  throw new Error(
+    'the manager has no transaction, or its transaction has ended: pass the manager that `Transactions.run()` gives to `work`, and only while `work` runs',
+  );
 }
 
 function send<Row extends QueryResultRow>(

@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import type { EntityManager } from 'typeorm';
 import { ConnectionShares } from './connection-shares.js';
 import { repeatAfterConflict } from './repeat-after-conflict.js';
+import { requireTransaction } from './statements.js';
 
 /** Runs several statements as one transaction (docs/framework/transactions.md). */
 @Injectable()
@@ -21,12 +22,16 @@ export class Transactions {
    * @param work uses only this manager: `manager.withRepository(…)`, `statements.in(manager)`
    * @param outer of a transaction that has begun: `work` becomes part of it
    * @throws PlantStoreError `too-many-changes`, `transaction-conflict`, or as after any failure of the database
+   * @throws Error if `outer` has no transaction
    */
   async run<Result>(
     work: (manager: EntityManager) => Promise<Result>,
     outer?: EntityManager,
   ): Promise<Result> {
-    if (outer?.queryRunner?.isTransactionActive === true) return work(outer);
+    if (outer !== undefined) {
+      requireTransaction(outer);
+      return work(outer);
+    }
     return this.shares.changes.run(() =>
       repeatAfterConflict(() => this.dataSource.transaction(work)),
     );

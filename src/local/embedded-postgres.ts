@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ADVISORY_LOCKS } from '../database/advisory-locks.js';
 import { StartupError } from '../errors/startup.error.js';
 import { createCluster, removeDrafts } from './create-cluster.js';
 import type { Cluster } from './create-cluster.js';
@@ -31,9 +32,6 @@ const LIMITS = {
   lock: 1_000,
   betweenAttempts: 100,
 } as const;
-
-/** Key of the advisory lock that permits a single instance for each folder. */
-const INSTANCE_LOCK = 7_526_841_014;
 
 /**
  * Starts a server on a folder, and creates the folder if it does not exist. Takes over the server of an instance that
@@ -131,7 +129,7 @@ async function lockedServer(
 async function takeLock({ session }: PostgresServer): Promise<boolean> {
   const { rows } = await session.query<{ taken: boolean }>(
     'SELECT pg_try_advisory_lock($1) AS taken',
-    [INSTANCE_LOCK],
+    [ADVISORY_LOCKS.localInstance],
   );
   return rows[0]?.taken === true;
 }

@@ -5,6 +5,7 @@ import { DatabaseError } from 'pg';
 import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import { LOGGER } from '../observability/logger.js';
+import { ADVISORY_LOCKS } from '../database/advisory-locks.js';
 import { poolOf } from '../database/connections/bounded-pool.js';
 import { describeFailure } from '../observability/describe-failure.js';
 import { DATABASE_LIMITS } from '../database/limits.js';
@@ -20,9 +21,6 @@ const ENOUGH = 80_000;
 const RETRY = 10_000;
 
 const INDEX = 'plants_name_search_idx';
-
-/** Key of the advisory lock of the replica that cleans. Any number works. */
-const KEY = 7_526_841_015;
 
 /**
  * Only the owner may clean an index. Another role calls a function of the owner, if the database has it (CleanNames) and
@@ -40,8 +38,8 @@ const MEANS = `SELECT CASE
  * clients of a pooler share sessions.
  */
 const CLEAN = {
-  owner: `SELECT gin_clean_pending_list('${INDEX}') WHERE pg_try_advisory_xact_lock(${KEY})`,
-  function: `SELECT clean_${INDEX}() WHERE pg_try_advisory_xact_lock(${KEY})`,
+  owner: `SELECT gin_clean_pending_list('${INDEX}') WHERE pg_try_advisory_xact_lock(${ADVISORY_LOCKS.nameIndex})`,
+  function: `SELECT clean_${INDEX}() WHERE pg_try_advisory_xact_lock(${ADVISORY_LOCKS.nameIndex})`,
 } as const;
 
 type Means = keyof typeof CLEAN;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.js';
 import { connect } from '../support/own-postgres.js';
 import { PATIENCE } from '../support/patience.js';
 import { startPooler } from '../support/pooler.js';
@@ -7,9 +8,6 @@ import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
-
-/** Of the replica that cleans, from src/plants/name-index-cleaner.ts. */
-const LOCK = 7_526_841_015;
 
 /** As many characters as make the service clean. */
 const ENOUGH = 'x'.repeat(80_000);
@@ -101,7 +99,7 @@ describe('the index of searches by name', () => {
   it('is cleaned by one replica at a time', async () => {
     const service = await start();
     const other = await connect(database.url);
-    await other.query(`BEGIN; SELECT pg_advisory_xact_lock(${LOCK})`);
+    await other.query(`BEGIN; SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.nameIndex})`);
     await service.post({ id: 1, name: ENOUGH });
     const idle = { state: 'idle', query: expect.stringContaining('gin_clean_pending_list') };
     await vi.waitFor(

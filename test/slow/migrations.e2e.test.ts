@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
 import type { MigrationInterface } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.js';
 import { connect, STARTUP_LIMITS } from '../../src/database/connect.js';
 import { describeFailure } from '../../src/observability/describe-failure.js';
 import { generateMigration } from '../../src/database/migrations/migration-file.js';
@@ -141,7 +142,7 @@ describe('migrations', () => {
   ])('wait a bounded time for another instance before they are %s', async (_, migrate) => {
     if (migrate === revertMigration) await applyMigrations(dataSource, { log, signal });
     await dataSource.transaction(async (manager) => {
-      await manager.query('SELECT pg_advisory_xact_lock(7526841013)');
+      await manager.query(`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.migrations})`);
       await expect(migrate(dataSource, { log, signal, limits: HURRIED })).rejects.toThrow(
         /^DATABASE_URL: [\d.]+:\d+: the migrations failed: another instance is migrating and shows no sign of life$/,
       );

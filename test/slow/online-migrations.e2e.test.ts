@@ -5,6 +5,7 @@ import type { DataSource } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { searchStatement } from '../support/search-statement.js';
+import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.js';
 import { connect, STARTUP_LIMITS } from '../../src/database/connect.js';
 import {
   applyMigrations,
@@ -12,9 +13,12 @@ import {
   revertMigration,
 } from '../../src/database/migrations/migrate.js';
 import { dataSourceOf } from '../../src/database/data-source.js';
+import { requireSchema } from '../../src/database/migrations/schema-check.js';
 import { createDataSource } from '../support/data-source.js';
+import { issue } from '../support/issued-tokens.js';
 import { LockCheck } from '../support/lock-check.js';
 import { connect as connectClient } from '../support/own-postgres.js';
+import { PATIENCE } from '../support/patience.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 
@@ -234,6 +238,74 @@ describe('a migration that needs a lock', () => {
     );
     await Promise.all([reader.end(), source.destroy()]);
   });
+});
+
+describe('a migration without the property `name`', () => {
+  class AddColour1900000000001 implements MigrationInterface {
+    readonly transaction = false;
+    async up(session: QueryRunner): Promise<void> {
+      await session.query('CREATE INDEX CONCURRENTLY colours ON plants (name)');
+    }
+    async down(session: QueryRunner): Promise<void> {
+      await session.query('DROP INDEX CONCURRENTLY colours');
+    }
+  }
+  let source: DataSource;
+
+  beforeEach(async () => {
+    await applyMigrations(dataSource, { log, signal });
+    source = await including(AddColour1900000000001);
+  });
+
+  afterEach(() => source.destroy());
+
+  it('is applied under the name of its class, also when it alone is pending, and taken back', async () => {
+    lines = [];
+    await applyMigrations(source, { log, signal });
+    expect(lines).toContainEqual(expect.objectContaining({ applied: ['AddColour1900000000001'] }));
+    expect(await indexes()).toContain('colours');
+    await applyMigrations(source, { log, signal });
+    expect(await indexes()).toContain('colours');
+    await revertMigration(source, { log, signal });
+    expect(await indexes()).not.toContain('colours');
+  });
+
+  it('is waited for where another process migrates', async () => {
+    const limits = { ...STARTUP_LIMITS, wait: 200, retry: 20 };
+    await expect(awaitMigrations(source, { log, signal, limits })).rejects.toThrow(
+      /migrations are pending .*: AddColour1900000000001$/,
+    );
+    await applyMigrations(source, { log, signal });
+    await awaitMigrations(source, { log, signal, limits });
+  });
+
+  it('does not count as that of a newer release', async () => {
+    await applyMigrations(source, { log, signal });
+    const absent = [{ entity: 'Plant', name: 'no_such_key' }];
+    await expect(requireSchema(source, absent, { log, isMigrating: true })).rejects.toThrow(
+      /no table has a constraint or unique index "no_such_key"/,
+    );
+  });
+});
+
+it('a token can be issued during a migration', async () => {
+  await applyMigrations(dataSource, { log, signal });
+  const [holder, observer] = [await connectClient(database.url), await connectClient(database.url)];
+  await holder.query('BEGIN; LOCK TABLE plants IN SHARE MODE');
+  const source = await including(migration('DELETE FROM plants', false));
+  const limits = { ...STARTUP_LIMITS, beat: 20 };
+  const migrating = applyMigrations(source, { log, signal, limits });
+  const isHeld = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted
+    AND (classid::bigint << 32 | objid::bigint) = ${ADVISORY_LOCKS.migrationPulse}`;
+  await vi.waitFor(async () => expect((await observer.query(isHeld)).rowCount).toBe(1), PATIENCE);
+  for (let n = 0; n < 5; n += 1) {
+    expect(await issue(database.url, 'create', '--name', 'urgent')).toMatch(/^pst_/);
+  }
+  expect((await observer.query(isHeld)).rowCount).toBe(1);
+  await holder.query('COMMIT');
+  await migrating;
+  for (const client of [holder, observer]) await client.end();
+  await source.destroy();
 });
 
 describe('an index', () => {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { DataSource, EntityManager } from 'typeorm';
+import { ADVISORY_LOCKS } from '../../database/advisory-locks.js';
 import { repeatAfterConflict } from '../../database/repeat-after-conflict.js';
 import type { AccessToken } from './access-token.entity.js';
 import { newToken, newTokenId } from './token-format.js';
@@ -9,9 +10,6 @@ export const MAX_TOKENS = 10_000;
 
 /** Tokens that are revoked or expired stay in the table, so that their use can be told from that of unknown ones. */
 const MAX_ENDED = 1_000;
-
-/** Key of the advisory lock of whoever issues a token, so that no two exceed a limit together. Any number works. */
-const KEY = 7_526_841_016;
 
 /** In seconds. */
 export type Lifetime = number | 'never';
@@ -87,7 +85,7 @@ export function createToken(
   const id = newTokenId();
   const token = newToken(id);
   return transaction(dataSource, async (manager) => {
-    await manager.query(`SELECT pg_advisory_xact_lock(${KEY})`);
+    await manager.query(`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.tokenIssuance})`);
     await manager.query(REMOVE_ENDED);
     const [row] = await manager.query<{ count: number }[]>(COUNT_ACTIVE);
     if (row === undefined || row.count >= MAX_TOKENS) return undefined;

@@ -71,7 +71,7 @@ export async function revertMigration(dataSource: DataSource, waiting: StartWait
     const [last] = await executor.getExecutedMigrations();
     if (last === undefined) return undefined;
     // A migration of a later release, which this release cannot revert, is the executor's failure.
-    const known = dataSource.migrations.find(({ name }) => name === last.name);
+    const known = dataSource.migrations.find((migration) => nameOf(migration) === last.name);
     await perform(known, () => executor.undoLastMigration());
     return last.name;
   });
@@ -246,9 +246,12 @@ async function reasonToWait(dataSource: DataSource): Promise<StartupError | unde
 
 async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
   const applied = await appliedMigrations(dataSource);
-  return dataSource.migrations.flatMap(({ name }) =>
-    name === undefined || applied.has(name) ? [] : [name],
-  );
+  return dataSource.migrations.map(nameOf).filter((name) => !applied.has(name));
+}
+
+/** As TypeORM names a migration in the table of those that were applied: the property is optional. */
+export function nameOf(migration: MigrationInterface): string {
+  return migration.name ?? migration.constructor.name;
 }
 
 /**

@@ -1,15 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { QueryRunner } from 'typeorm';
+import { ADVISORY_LOCKS } from '../advisory-locks.js';
 import { STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 
-/** Key of the advisory lock of all instances (PostgreSQL manual, chapter 13.3.5). Any number works. */
-const KEY = 7_526_841_013;
-
-/** Key of the advisory lock that is taken anew at each sign of life. */
-const PULSE = 7_526_841_016;
+const { migrations: LOCK, migrationPulse: PULSE } = ADVISORY_LOCKS;
 
 /** Timeouts that could end the transaction of the lock or a migration. PostgreSQL 17 has the last one. */
 const TIMEOUTS = [
@@ -32,7 +29,7 @@ export function withoutTimeouts(scope: 'transaction' | 'session'): string {
 const SIGN_OF_LIFE = `SELECT string_agg(concat_ws(' ', pid, virtualtransaction, state_change), ',' ORDER BY pid) AS sign
   FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)
   WHERE locktype = 'advisory' AND granted AND objsubid = 1
-    AND (classid::bigint << 32 | objid::bigint) IN (${KEY}, ${PULSE})
+    AND (classid::bigint << 32 | objid::bigint) IN (${LOCK}, ${PULSE})
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /** Every role sees the number of a transaction that holds a lock (PostgreSQL manual, chapter 53.13). */
@@ -127,7 +124,7 @@ export class MigrationLock {
 async function isTaken(session: QueryRunner): Promise<boolean> {
   await session.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   const [row] = (await session.query(
-    `SELECT pg_try_advisory_xact_lock(${KEY}) AS taken`,
+    `SELECT pg_try_advisory_xact_lock(${LOCK}) AS taken`,
   )) as readonly { readonly taken: boolean }[];
   if (row?.taken === true) return true;
   await session.query('ROLLBACK');

@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import { tableOf } from '../data-source.js';
-import { appliedMigrations } from './migrate.js';
+import { appliedMigrations, nameOf } from './migrate.js';
 
 /** A constraint that a resource has declared. */
 export interface DeclaredConstraint {
@@ -128,6 +128,6 @@ function withoutConstraint({ entity, name }: DeclaredConstraint): string {
 
 /** Applied migrations that this release does not have. */
 async function newerMigrations(dataSource: DataSource): Promise<readonly string[]> {
-  const known = new Set(dataSource.migrations.map(({ name }) => name));
+  const known = new Set(dataSource.migrations.map(nameOf));
   return [...(await appliedMigrations(dataSource))].filter((name) => !known.has(name));
 }

@@ -1,0 +1,18 @@
+/**
+ * Keys of the advisory locks of a whole database (PostgreSQL manual, chapter 13.3.5). They are all here, because whoever
+ * takes the key of another waits for it. Any other number works for a new lock; a key that a release has used keeps its
+ * meaning, because instances of two releases run side by side. The functions of a history lock the object id of a table,
+ * which is part of a key that no number here can equal.
+ */
+export const ADVISORY_LOCKS = {
+  /** Of the instance that migrates. */
+  migrations: 7_526_841_013,
+  /** Of the single instance for each folder of the embedded database. */
+  localInstance: 7_526_841_014,
+  /** Of the replica that cleans the index of searches by name. */
+  nameIndex: 7_526_841_015,
+  /** Taken anew at each sign of life of the instance that migrates. */
+  migrationPulse: 7_526_841_016,
+  /** Of whoever issues a token, so that no two exceed a limit together. */
+  tokenIssuance: 7_526_841_017,
+} as const;
