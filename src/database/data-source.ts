@@ -66,8 +66,6 @@ export function dataSourceOptions(
       maxLifetimeSeconds: DATABASE_LIMITS.lifetime / 1_000,
       keepAlive: true,
       replyTimeout: DATABASE_LIMITS.reply,
-      // The parts of a transaction for a pooler are sent at once.
-      pipeline: true,
     },
   } as const satisfies DataSourceOptions;
 }

@@ -2,6 +2,8 @@ import { Client, DatabaseError } from 'pg';
 import type { ClientConfig, QueryArrayConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { ReadOnlyError, RolledBackError, StandbyError } from '../database-failure.js';
 import { DATABASE_LIMITS } from '../limits.js';
+import { BEGIN_FIRST, BEGIN_SHARED, SET_UP_SESSION } from './session-settings.js';
+import { VALUE_TYPES } from './value-types.js';
 
 /** Runs the statements of a connection, and observes their results. */
 export interface StatementRunner {
@@ -41,20 +43,6 @@ export interface Timeline {
   readonly number: number;
 }
 
-/** Timeouts of a session that an operator may set as well: for the role, the database or in the URL. In milliseconds. */
-const SESSION_TIMEOUTS = {
-  lock_timeout: DATABASE_LIMITS.lock,
-  idle_in_transaction_session_timeout: DATABASE_LIMITS.idleInTransaction,
-} as const;
-
-/** For transactions in sessions that other clients of a pooler share. SHOW takes no snapshot, so TypeORM can still set the isolation level. */
-const BEGIN_SHARED = [
-  'BEGIN',
-  `SET LOCAL statement_timeout = ${DATABASE_LIMITS.statement}`,
-  ...Object.entries(SESSION_TIMEOUTS).map(([name, value]) => `SET LOCAL ${name} = ${value}`),
-  'SHOW in_hot_standby',
-].join('; ');
-
 /**
  * A connection of the pool. Between the checkout and the first statement, neither the pool nor TypeORM listens for
  * errors, and an error, for example a connection closed by the server, would end the process. This class adds an empty
@@ -70,10 +58,12 @@ export class PoolClient extends CallbackClient {
   private readonly replyTimeout: number;
   private runner: StatementRunner | undefined;
   private isPooled = true;
+  private beginShared = BEGIN_SHARED;
   private inTransaction = false;
 
   constructor(config: PoolClientConfig) {
-    super(config);
+    // The parts of a transaction for a pooler are sent at once.
+    super({ ...config, pipeline: true, types: VALUE_TYPES });
     this.replyTimeout = config.replyTimeout;
     this.on('error', () => {});
     config.onCreate?.(this);
@@ -83,10 +73,10 @@ export class PoolClient extends CallbackClient {
    * Detects a pooler such as PgBouncer: PostgreSQL sends its process id at the start of a session (manual, chapter
    * 54.2.1), a pooler sends a different number.
    *
-   * Without a pooler, the timeouts are set once for the session, and statements may be prepared. The server stays a
+   * Without a pooler, the settings are set once for the session, and statements may be prepared. The server stays a
    * primary as long as the session lasts, because it can become a standby only by a restart (manual, chapter 26.4).
    * Behind a pooler, clients share sessions, which must stay unchanged: each statement is sent in a transaction that also
-   * sets the timeouts and checks that the server is a primary.
+   * sets the settings and checks that the server is a primary. So is the statement that finds this out.
    *
    * @param mustWrite whether to refuse a server whose sessions are read-only
    * @throws StandbyError
@@ -94,21 +84,17 @@ export class PoolClient extends CallbackClient {
    */
   async adoptSession(mustWrite: boolean, runner?: StatementRunner): Promise<void> {
     const { processID } = this as unknown as { readonly processID: number | null };
-    const values = [processID, String(DATABASE_LIMITS.statement)];
-    const timeouts = Object.entries(SESSION_TIMEOUTS).map(
-      ([name, value]) =>
-        `CASE WHEN pid = $1 AND current_setting('${name}') = '0' THEN set_config('${name}', '${value}', false) END`,
-    );
-    const text = `SELECT pid = $1 AS own, pg_is_in_recovery() AS standby,
-        current_setting('transaction_read_only') = 'off' AS writable,
+    const text = `SELECT pid = $1 AS own, current_setting('transaction_read_only') = 'off' AS writable,
         to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS citus,
-        CASE WHEN pid = $1 THEN set_config('statement_timeout', $2, false) END, ${timeouts.join()}
+        current_setting('synchronous_commit') = 'off' AS hasty,
+        CASE WHEN pid = $1 THEN ${SET_UP_SESSION} END
       FROM pg_backend_pid() AS pid`;
-    type Session = Record<'own' | 'standby' | 'writable' | 'citus', boolean>;
-    const [session] = (await this.send<Session>({ text, values })).rows;
-    if (session?.standby === true) throw new StandbyError();
+    type Session = Record<'own' | 'writable' | 'citus' | 'hasty', boolean>;
+    const { rows } = await this.transact<Session>(BEGIN_FIRST, { text, values: [processID] });
+    const [session] = rows;
     if (mustWrite && session?.writable !== true) throw new ReadOnlyError();
     this.isPooled = session?.own !== true;
+    if (session?.hasty === true) this.beginShared += '; SET LOCAL synchronous_commit = on';
     this.hasCitus = session?.citus === true;
     this.runner = runner;
   }
@@ -206,11 +192,17 @@ export class PoolClient extends CallbackClient {
       if (text === 'COMMIT' || text === 'ROLLBACK') this.inTransaction = false;
       return this.send<Row>(unnamed);
     }
-    // Pipelined: all parts are sent at once. After a failure, PostgreSQL turns the COMMIT into a ROLLBACK (manual,
-    // chapter 3.4).
+    return this.transact<Row>(this.beginShared, unnamed);
+  }
+
+  /** Pipelined: all parts are sent at once. After a failure, PostgreSQL turns the COMMIT into a ROLLBACK (manual, chapter 3.4). */
+  private async transact<Row extends QueryResultRow>(
+    begin: string,
+    statement: QueryConfig,
+  ): Promise<QueryResult<Row>> {
     const [begun, result, committed] = await Promise.allSettled([
-      this.begin(),
-      this.send<Row>(unnamed),
+      this.begin(begin),
+      this.send<Row>(statement),
       this.send({ text: 'COMMIT' }),
     ]);
     if (begun.status === 'rejected') throw begun.reason;
@@ -219,10 +211,12 @@ export class PoolClient extends CallbackClient {
     return result.value;
   }
 
-  private async begin(): Promise<void> {
+  private async begin(text = this.beginShared): Promise<void> {
     // One result for each of the statements.
-    const results: unknown = await this.send({ text: BEGIN_SHARED });
-    const recovery = (results as readonly QueryResult<{ in_hot_standby: string }>[]).at(-1);
+    const results: unknown = await this.send({ text });
+    const recovery = (results as readonly QueryResult<{ in_hot_standby?: string }>[]).find(
+      ({ command }) => command === 'SHOW',
+    );
     if (recovery?.rows[0]?.in_hot_standby !== 'off') throw new StandbyError();
   }
 }

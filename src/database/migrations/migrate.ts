@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg, { DatabaseError } from 'pg';
+import type { Client } from 'pg';
 import { MigrationExecutor } from 'typeorm';
 import type { DataSource, DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
 import { poolOf } from '../connections/bounded-pool.js';
+import { VALUE_TYPES } from '../connections/value-types.js';
 import { dataSourceOf } from '../data-source.js';
 import { serverOf, STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
 import { describeFailure } from '../../observability/describe-failure.js';
-import { MigrationLock, silenceOf, withoutTimeouts } from './migration-lock.js';
+import { MigrationLock, settings, silenceOf } from './migration-lock.js';
 import { grantAccess } from './service-role.js';
 import type { ServiceAccess } from './service-role.js';
 
@@ -97,7 +99,7 @@ async function migrate<T>(
     url: poolOf(dataSource)?.url,
     driver: pg,
     poolSize: 3,
-    extra: { keepAlive: true },
+    extra: { keepAlive: true, types: VALUE_TYPES, onConnect: setUp },
   } as DataSourceOptions);
   try {
     await separate.initialize();
@@ -106,7 +108,6 @@ async function migrate<T>(
     const lock = await MigrationLock.take(lockSession, pulse, waiting);
     const stopAttending = attend(lock, dataSource, waiting);
     try {
-      await removeTimeouts(session);
       const executor = new MigrationExecutor(separate, session);
       executor.transaction = 'none';
       const perform: Perform = async (migration, step) => {
@@ -129,12 +130,12 @@ async function migrate<T>(
 }
 
 /**
- * For what cannot run in a transaction. A session of a pooler has other users, so it keeps its timeouts: PostgreSQL sends
+ * Also for what cannot run in a transaction. A session of a pooler has other users, so it stays as it is: PostgreSQL sends
  * its process id at the start of a session, a pooler sends a different number.
  */
-async function removeTimeouts(session: QueryRunner): Promise<void> {
-  const { processID } = (await session.connect()) as { readonly processID: number };
-  await session.query(`${withoutTimeouts('session')} AND pg_backend_pid() = ${processID}`);
+async function setUp(client: Client): Promise<void> {
+  const { processID } = client as unknown as { readonly processID: number | null };
+  await client.query(`${settings('session')} AND pg_backend_pid() = ${processID}`);
 }
 
 /**
@@ -146,8 +147,8 @@ async function inTransaction(
   { limits = STARTUP_LIMITS }: StartWait,
   step: () => Promise<unknown>,
 ): Promise<void> {
-  await session.manager.transaction(async () => {
-    await session.query(withoutTimeouts('transaction'));
+  await session.manager.transaction('READ COMMITTED', async () => {
+    await session.query(settings('transaction'));
     await session.query(`SET LOCAL lock_timeout = ${limits.tableLock}`);
     await step();
   });

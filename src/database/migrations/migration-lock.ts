@@ -2,24 +2,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { QueryRunner } from 'typeorm';
 import { ADVISORY_LOCKS } from '../advisory-locks.js';
+import { RELIED_ON } from '../connections/session-settings.js';
 import { STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 
 const { migrations: LOCK, migrationPulse: PULSE } = ADVISORY_LOCKS;
 
-/** Timeouts that could end the transaction of the lock or a migration. PostgreSQL 17 has the last one. */
-const TIMEOUTS = [
-  'statement_timeout',
-  'lock_timeout',
-  'idle_in_transaction_session_timeout',
-  'transaction_timeout',
-];
+/** PostgreSQL 17 has the last timeout. */
+const SETTINGS = {
+  ...RELIED_ON,
+  default_transaction_isolation: 'read committed',
+  idle_session_timeout: '0',
+  statement_timeout: '0',
+  lock_timeout: '0',
+  idle_in_transaction_session_timeout: '0',
+  transaction_timeout: '0',
+} as const;
 
-/** Sets the timeouts to zero that this server has. */
-export function withoutTimeouts(scope: 'transaction' | 'session'): string {
-  const names = TIMEOUTS.map((name) => `'${name}'`).join();
-  return `SELECT set_config(name, '0', ${scope === 'transaction'}) FROM pg_settings WHERE name IN (${names})`;
+/** Sets what this server has of what a migration relies on. Without timeouts, of which none may end a migration or the lock. */
+export function settings(scope: 'transaction' | 'session'): string {
+  const values = Object.entries(SETTINGS).map(([name, value]) => `('${name}', '${value}')`);
+  return `SELECT set_config(name, value, ${scope === 'transaction'}) FROM (VALUES ${values.join()}) AS wanted (name, value)
+    WHERE name IN (SELECT name FROM pg_settings)`;
 }
 
 /**
@@ -33,7 +38,7 @@ const SIGN_OF_LIFE = `SELECT string_agg(concat_ws(' ', pid, virtualtransaction, 
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /** Every role sees the number of a transaction that holds a lock (PostgreSQL manual, chapter 53.13). */
-const BEAT = `ROLLBACK; BEGIN ISOLATION LEVEL READ COMMITTED; ${withoutTimeouts('transaction')};
+const BEAT = `ROLLBACK; BEGIN ISOLATION LEVEL READ COMMITTED; ${settings('transaction')};
   SELECT pg_try_advisory_xact_lock(${PULSE})`;
 
 /** Tells whether the instance that migrates has shown no sign of life for so many milliseconds. */
@@ -90,7 +95,7 @@ export class MigrationLock {
       }
       await sleep(limits.retry, undefined, { signal });
     }
-    await session.query(withoutTimeouts('transaction'));
+    await session.query(settings('transaction'));
     return new MigrationLock(session, pulse, log);
   }
 

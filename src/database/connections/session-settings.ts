@@ -1,0 +1,63 @@
+import { DATABASE_LIMITS } from '../limits.js';
+
+/**
+ * What statements and their results depend on, whatever the role, the database or the server has set
+ * (docs/decisions/database-sessions.md). With another `DateStyle`, the driver cannot read a time. Without `array_nulls`, an
+ * absent member becomes the text `NULL`. With a limit of GIN, a search loses rows.
+ */
+export const RELIED_ON = {
+  DateStyle: 'ISO, YMD',
+  IntervalStyle: 'postgres',
+  TimeZone: 'UTC',
+  extra_float_digits: '1',
+  standard_conforming_strings: 'on',
+  array_nulls: 'on',
+  gin_fuzzy_search_limit: '0',
+} as const;
+
+/** Of a session that nobody else uses. The pool itself closes idle connections. */
+const OWN_SESSION = {
+  ...RELIED_ON,
+  default_transaction_isolation: 'read committed',
+  idle_session_timeout: '0',
+  statement_timeout: String(DATABASE_LIMITS.statement),
+} as const;
+
+/** In a session, these replace only the values that are behind them: others are the choice of an operator. */
+const UNLESS_CHOSEN = {
+  lock_timeout: [DATABASE_LIMITS.lock, '0'],
+  idle_in_transaction_session_timeout: [DATABASE_LIMITS.idleInTransaction, '0'],
+  // A create that was answered must survive a crash. All other values wait for the disk, too.
+  synchronous_commit: ['on', 'off'],
+} as const;
+
+const set = (name: string, value: string | number) => `set_config('${name}', '${value}', false)`;
+
+/** An expression that sets up a session that nobody else uses. */
+export const SET_UP_SESSION = `ARRAY[${[
+  ...Object.entries(OWN_SESSION).map(([name, value]) => set(name, value)),
+  ...Object.entries(UNLESS_CHOSEN).map(
+    ([name, [value, replaced]]) =>
+      `CASE WHEN current_setting('${name}') = '${replaced}' THEN ${set(name, value)} END`,
+  ),
+].join()}]`;
+
+/**
+ * Begins a transaction that tells whether the server is a standby. No statement of it takes a snapshot, so TypeORM can still
+ * set the isolation level.
+ */
+function begin(settings: Readonly<Record<string, string | number>>): string {
+  const local = Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} = '${value}'`);
+  return ['BEGIN ISOLATION LEVEL READ COMMITTED', ...local, 'SHOW in_hot_standby'].join('; ');
+}
+
+/** For the first transaction in a session of which nothing is known. */
+export const BEGIN_FIRST = begin({ statement_timeout: DATABASE_LIMITS.statement });
+
+/** For transactions in sessions that other clients of a pooler share. */
+export const BEGIN_SHARED = begin({
+  ...RELIED_ON,
+  statement_timeout: DATABASE_LIMITS.statement,
+  lock_timeout: DATABASE_LIMITS.lock,
+  idle_in_transaction_session_timeout: DATABASE_LIMITS.idleInTransaction,
+});

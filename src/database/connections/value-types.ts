@@ -1,0 +1,43 @@
+import pg from 'pg';
+import type { CustomTypesConfig } from 'pg';
+
+const { types } = pg;
+const { DATE, TIMESTAMP, TIMESTAMPTZ } = types.builtins;
+
+/** Types of arrays, which the driver does not name, and the types of their elements. */
+const ARRAYS = { 1182: DATE, 1115: TIMESTAMP, 1185: TIMESTAMPTZ } as const;
+
+type Parse = (text: string) => unknown;
+
+/** Its declared type is another one. */
+const arrays = types.arrayParser as unknown as {
+  create(text: string, element: (text: string | null) => unknown): { parse(): unknown[] };
+};
+
+/**
+ * The driver returns null for a time that is not written in the style ISO. In many columns, null means never, or not yet, so
+ * a time that cannot be read must fail. So must infinity, which is no `Date`.
+ */
+function timeOf(oid: number): Parse {
+  const parse = types.getTypeParser(oid) as Parse;
+  return (text) => {
+    const time = parse(text);
+    if (time instanceof Date && !Number.isNaN(time.getTime())) return time;
+    throw new TypeError(`the driver cannot read the time "${text}"`);
+  };
+}
+
+const PARSERS = new Map<number, Parse>(
+  [DATE, TIMESTAMP, TIMESTAMPTZ].map((oid) => [oid, timeOf(oid)]),
+);
+for (const [array, oid] of Object.entries(ARRAYS)) {
+  const parse = PARSERS.get(oid)!;
+  const element = (text: string | null) => (text === null ? null : parse(text));
+  PARSERS.set(Number(array), (text) => arrays.create(text, element).parse());
+}
+
+/** How the driver reads the values of a result. */
+export const VALUE_TYPES: CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    (format === 'binary' ? undefined : PARSERS.get(oid)) ?? types.getTypeParser(oid, format),
+};

@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Statements } from '../src/database/statements.js';
+import { createDataSource } from './support/data-source.js';
+import { followEvents } from './support/event-source.js';
+import { call, idOf, issue, tokenCommand } from './support/issued-tokens.js';
+import { PATIENCE } from './support/patience.js';
+import { lockPlants, WAIT_FOR_LOCKS } from './support/plants-lock.js';
+import { startPooler } from './support/pooler.js';
+import type { Pooler } from './support/pooler.js';
+import { dropRole, migrate, newRole, PASSWORD, quoted, SCHEMA, urlAs } from './support/roles.js';
+import { createMigratedDatabase, given } from './support/test-database.js';
+import type { TestDatabase } from './support/test-database.js';
+import { startTestService, TOKEN } from './support/test-service.js';
+import type { TestService } from './support/test-service.js';
+
+/**
+ * Settings that change how a value is written, or what a statement does (PostgreSQL manual, chapter 20). Each is the worst
+ * that a role, a database or a server can have.
+ */
+const SETTINGS: readonly (readonly [name: string, value: string])[] = [
+  ['DateStyle', 'German'],
+  ['IntervalStyle', 'sql_standard'],
+  ['TimeZone', 'Asia/Kathmandu'],
+  ['bytea_output', 'escape'],
+  ['extra_float_digits', '-15'],
+  ['client_encoding', 'LATIN1'],
+  ['standard_conforming_strings', 'off'],
+  ['backslash_quote', 'off'],
+  ['array_nulls', 'off'],
+  ['transform_null_equals', 'on'],
+  ['quote_all_identifiers', 'on'],
+  ['xmlbinary', 'hex'],
+  ['xmloption', 'document'],
+  ['gin_fuzzy_search_limit', '1'],
+  ['default_transaction_isolation', 'serializable'],
+  ['default_transaction_deferrable', 'on'],
+  ['synchronous_commit', 'off'],
+  ['check_function_bodies', 'off'],
+  ['plan_cache_mode', 'force_generic_plan'],
+  ['enable_indexscan', 'off'],
+  ['enable_sort', 'off'],
+  ['row_security', 'off'],
+  ['client_min_messages', 'debug5'],
+];
+
+const WAYS = ['in sessions of its own', 'behind a pooler'] as const;
+
+/** What a session of the service writes for a value, and does with it, whatever is set. */
+const VALUES = `SELECT timestamptz '2024-02-03 04:05:06.789Z' AS moment, timestamp '2024-02-03 04:05:06.789' AS clock,
+  date '2024-02-03' AS day, ARRAY[timestamptz '2024-02-03 04:05:06Z', NULL] AS moments, timestamptz '2024-02-03 04:05:06Z'::text AS text,
+  interval '1 day 2 hours'::text AS span, '\\x0a5c'::bytea AS bytes, 0.1::float8 + 0.2::float8 AS float,
+  '\\n' AS literal, $1::text[] AS list, 'ü€' AS letters,
+  current_setting('transaction_isolation') AS isolation, current_setting('synchronous_commit') AS commit`;
+
+const EXPECTED = {
+  moment: new Date('2024-02-03T04:05:06.789Z'),
+  clock: new Date(2024, 1, 3, 4, 5, 6, 789),
+  day: new Date(2024, 1, 3),
+  moments: [new Date('2024-02-03T04:05:06Z'), null],
+  text: '2024-02-03 04:05:06+00',
+  span: '1 day 02:00:00',
+  bytes: Buffer.from([0x0a, 0x5c]),
+  float: 0.1 + 0.2,
+  literal: '\\n',
+  list: ['a', null],
+  letters: 'ü€',
+  isolation: 'read committed',
+  commit: 'on',
+};
+
+/** Makes the settings those of each later session with the database. */
+async function set(
+  database: TestDatabase,
+  settings: typeof SETTINGS,
+  owner = `DATABASE ${new URL(database.url).pathname.slice(1)}`,
+): Promise<void> {
+  for (const [name, value] of settings) {
+    await database.query(`ALTER ${owner} SET ${name} = '${value}'`);
+  }
+}
+
+async function valuesAt(url: string): Promise<unknown> {
+  const dataSource = await createDataSource(url).initialize();
+  try {
+    const { rows } = await new Statements(dataSource).run({
+      name: 'values',
+      text: VALUES,
+      values: [['a', null]],
+    });
+    return rows[0];
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+describe.each(WAYS)('%s', (way) => {
+  let database: TestDatabase;
+  let pooler: Pooler | undefined;
+  let url: string;
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    if (way === 'behind a pooler') pooler = await startPooler(database.url);
+    url = pooler?.url ?? database.url;
+  });
+
+  afterAll(async () => {
+    await pooler?.stop();
+    await database.drop();
+  });
+
+  it.each<readonly [name: string, value: string]>([
+    ...SETTINGS,
+    ['DateStyle', 'SQL, DMY'],
+    ['DateStyle', 'Postgres, MDY'],
+    ['TimeZone', 'FOO+3:14'],
+    ['client_encoding', 'SQL_ASCII'],
+    ['default_transaction_isolation', 'repeatable read'],
+  ])('the service reads and writes the same values with %s = %s', async (name, value) => {
+    await set(database, [[name, value]]);
+    expect(await valuesAt(url)).toEqual(EXPECTED);
+    await database.query(`ALTER DATABASE ${new URL(database.url).pathname.slice(1)} RESET ${name}`);
+  });
+});
+
+describe.each(WAYS)('%s, with all of these settings', (way) => {
+  let database: TestDatabase;
+  let pooler: Pooler | undefined;
+  let service: TestService;
+  let url: string;
+  let plants: string;
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    await set(database, SETTINGS);
+    if (way === 'behind a pooler') pooler = await startPooler(database.url);
+    // Of a shared session, the pooler takes care.
+    else await set(database, [['idle_session_timeout', '200']]);
+    url = pooler?.url ?? database.url;
+    service = await startTestService({ database: given(url), parameters: WAIT_FOR_LOCKS });
+    plants = `${service.url}/plants`;
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await pooler?.stop();
+    await database.drop();
+  });
+
+  const create = (...args: readonly string[]) => issue(url, 'create', '--name', 'test', ...args);
+  const refused = (token: string, answer: string) =>
+    vi.waitFor(async () => expect(await call(plants, token)).toBe(answer), PATIENCE);
+
+  it.concurrent(
+    'a revoked token is refused, and the command says when it was revoked',
+    async () => {
+      const token = await create();
+      expect(await call(plants, token)).toBe('200');
+      const revoked = await tokenCommand(url, 'revoke', idOf(token));
+      expect(revoked.stderr).toMatch(/ at 20\d\d-\d\d-\d\dT[\d:.]+Z\n$/);
+      await refused(token, '401 40101');
+    },
+  );
+
+  it.concurrent('an expired token is refused', async () => {
+    const token = await create('--expires', '1s');
+    await refused(token, '401 40102');
+  });
+
+  it.concurrent(
+    'the old secret of a token is accepted for its grace, and not after it',
+    async () => {
+      const old = await create();
+      await issue(url, 'rotate', idOf(old), '--grace', '1h');
+      expect(await call(plants, old)).toBe('200');
+      await issue(url, 'rotate', idOf(old), '--grace', '0s');
+      await refused(old, '401 40101');
+    },
+  );
+
+  it('the tokens are listed with their times', async () => {
+    const token = await create('--expires', '10d');
+    const { stdout } = await tokenCommand(url, 'list');
+    expect(stdout.split('\n').find((line) => line.startsWith(idOf(token)))).toMatch(
+      / 20\d\d-\d\d-\d\d \d\d:\d\d +20\d\d-\d\d-\d\d \d\d:\d\d +never +active$/,
+    );
+  });
+
+  it('a group of creates stores what was sent, and a search finds it', async () => {
+    // While one create waits for the lock, the others become a group.
+    const unlock = await lockPlants(database);
+    const names = Array.from({ length: 40 }, (_, n) => `Straße ${n} \\ ü€`);
+    const posted = names.map((name, id) => service.post({ id, name }));
+    await vi.waitFor(async () => {
+      const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
+      expect(metrics).toMatch(/^plant_store_creations_waiting\{resource="plants"\} [1-9]/m);
+    }, PATIENCE);
+    await unlock();
+    expect((await Promise.all(posted)).map(({ json }) => json)).toEqual(
+      names.map((name) => ({ name })),
+    );
+    const found = await service.request('GET', '/plants?name=STRASSE&limit=100');
+    expect(found.json).toEqual(names.map((name, id) => ({ id, name })));
+  });
+
+  it('changes are read as pages and as a stream, with their times', async () => {
+    await service.post({ id: 1_000, name: 'a' });
+    const headers = { Authorization: `Bearer ${TOKEN}` };
+    const stream = await followEvents(`${service.url}/changes?plant=1000`, headers);
+    const [stored] = await stream.take(1);
+    await service.request('DELETE', '/plants/1000');
+    const [removed] = await stream.take(1);
+    stream.close();
+    const page = await service.request('GET', '/changes?plant=1000');
+    expect(page.json).toEqual([stored!.data, removed!.data]);
+    expect(stored!.data['time']).toMatch(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+});
+
+describe('with the German date style of a role', () => {
+  it('a revoked token is refused', async () => {
+    const database = await createMigratedDatabase();
+    const name = newRole();
+    await migrate(database, { role: { name, password: PASSWORD }, schema: SCHEMA });
+    await set(database, [['DateStyle', 'German']], `ROLE ${quoted(name)}`);
+    const url = urlAs(name, database);
+    const token = await issue(url, 'create', '--name', 'test');
+    await tokenCommand(url, 'revoke', idOf(token));
+    const service = await startTestService({
+      database: given(url),
+      environment: { DATABASE_MIGRATE_ON_START: 'false' },
+    });
+    expect(await call(`${service.url}/plants`, token)).toBe('401 40101');
+    await service.stop();
+    await dropRole(name, database);
+    await database.drop();
+  });
+});
