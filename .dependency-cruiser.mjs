@@ -58,6 +58,12 @@ export default {
       },
     },
     {
+      name: 'a migration imports only what never changes',
+      severity: 'error',
+      from: { path: '/migrations/\\d+-|/frozen/' },
+      to: { path: '^(src|examples|clients)/', pathNot: '/frozen/' },
+    },
+    {
       name: 'no circle',
       severity: 'error',
       from: {},

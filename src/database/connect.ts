@@ -65,7 +65,7 @@ export async function connect(
       await sleep(limits.retry, undefined, { signal });
     }
   }
-  await requireUtf8(dataSource, server);
+  await requireUsable(dataSource, server);
 }
 
 /**
@@ -103,12 +103,19 @@ function isTransient(error: unknown): boolean {
   return /^E(?!RR|PROTO)/.test(code);
 }
 
-/** Other encodings cannot return every text byte for byte. */
-async function requireUtf8(dataSource: DataSource, server: string): Promise<void> {
-  const [row] = await dataSource.query<{ server_encoding: string }[]>('SHOW server_encoding');
-  if (row?.server_encoding !== 'UTF8') {
+/** Other encodings cannot return every text byte for byte. Without a current schema, tables have no place. */
+async function requireUsable(dataSource: DataSource, server: string): Promise<void> {
+  const [row] = await dataSource.query<{ encoding: string; schema: string | null }[]>(
+    "SELECT current_setting('server_encoding') AS encoding, current_schema() AS schema",
+  );
+  if (row?.encoding !== 'UTF8') {
     throw new StartupError(
-      `DATABASE_URL: the encoding of the database at ${server} must be UTF8, but is ${row?.server_encoding}`,
+      `DATABASE_URL: the encoding of the database at ${server} must be UTF8, but is ${row?.encoding}`,
+    );
+  }
+  if (row.schema === null) {
+    throw new StartupError(
+      `DATABASE_URL: the search_path at ${server} names no schema that exists and that the role may use: set it with ALTER ROLE, or with ?options=-c%20search_path%3DSCHEMA`,
     );
   }
 }

@@ -14,6 +14,7 @@ import {
 import { StartupError } from '../../src/errors/startup.error.js';
 import { dataSourceOf } from '../../src/database/data-source.js';
 import { createDataSource } from '../support/data-source.js';
+import { searchStatement } from '../support/search-statement.js';
 import { PATIENCE } from '../support/patience.js';
 import { freePort } from '../support/process.js';
 import { createTestDatabase } from '../support/test-database.js';
@@ -172,6 +173,42 @@ describe('migrations', () => {
     expect(await database.query("SELECT to_regclass('plant_store_migrations') AS found")).toEqual([
       { found: null },
     ]);
+  });
+});
+
+describe('a database', () => {
+  const name = () => new URL(database.url).pathname.slice(1);
+  const elsewhere = 'CREATE SCHEMA extensions; CREATE EXTENSION pg_trgm SCHEMA extensions';
+  const withoutPublic = () =>
+    `CREATE SCHEMA app; ALTER DATABASE ${name()} SET search_path = missing, app`;
+
+  it.each([
+    ['with pg_trgm in another schema', () => elsewhere],
+    ['with a search path without public', withoutPublic],
+    ['with both', () => `${elsewhere}; ${withoutPublic()}`],
+    ['with pg_trgm in public only', () => `CREATE EXTENSION pg_trgm; ${withoutPublic()}`],
+    [
+      'with pg_trgm in a schema whose name needs quotes',
+      () => elsewhere.replaceAll('extensions', '"Add-ons"'),
+    ],
+  ])('%s serves searches by the index', async (_, statements) => {
+    await database.query(
+      `${statements()}; ALTER DATABASE ${name()} SET enable_seqscan = off; ALTER DATABASE ${name()} SET enable_indexscan = off`,
+    );
+    const service = await startTestService({ database });
+    expect((await service.post({ id: 1, name: 'Monstera' })).status).toBe(200);
+    const found = await service.request('GET', '/plants?name=onster');
+    expect(found.text).toContain('"Monstera"');
+    await service.stop();
+    const { text, values } = searchStatement('onster');
+    const plan = await database.query(`EXPLAIN (COSTS off) ${text}`, values);
+    expect(JSON.stringify(plan)).toContain('plants_name_search_idx');
+    expect(service.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+  });
+
+  it.each(["''", 'missing'])('with the search path %s ends the start in one line', async (path) => {
+    await database.query(`ALTER DATABASE ${name()} SET search_path = ${path}`);
+    await expect(startTestService({ database })).rejects.toThrow(/^DATABASE_URL: .*search_path.*$/);
   });
 });
 

@@ -1,5 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { createIndexOnline, dropIndexOnline } from '../../database/migrations/online-index.js';
+import {
+  createIndexOnline,
+  dropIndexOnline,
+} from '../../database/migrations/frozen/online-index.js';
 
 export class IndexPlants1795309200000 implements MigrationInterface {
   readonly name = 'IndexPlants1795309200000';
