@@ -11,7 +11,6 @@ const withDatabase = {
 };
 
 const ofTheService = {
-  testTimeout: 60_000,
   // Loading Nest and TypeORM anew for each file takes a third of the time.
   isolate: false,
   ...withDatabase,
@@ -21,7 +20,9 @@ const ofTheService = {
 // oxlint-disable-next-line import/no-default-export
 export default defineConfig({
   test: {
-    hookTimeout: 60_000,
+    // Ends what hangs. A test that promises something in time has a bound of its own.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // Node.js loads the built program, as it does for users.
     server: { deps: { external: [/\/dist(-\w+)?\//] } },
     // Many tests wait for time to pass, so there can be more of them than processors.
@@ -68,7 +69,6 @@ export default defineConfig({
           maxWorkers: 2,
           ...withDatabase,
           include: ['test/faults/*.test.ts'],
-          testTimeout: 180_000,
         },
       },
       {
@@ -78,8 +78,6 @@ export default defineConfig({
           globalSetup: [BUILD],
           include: ['test/upgrade/*.test.ts'],
           testTimeout: 600_000,
-          // Builds the previous release.
-          hookTimeout: 300_000,
         },
       },
       {
@@ -87,7 +85,6 @@ export default defineConfig({
         test: {
           name: 'generator',
           include: ['test/generator/*.test.ts'],
-          testTimeout: 300_000,
         },
       },
       // What needs more than this project installs.
@@ -97,7 +94,6 @@ export default defineConfig({
           name: 'browser',
           maxWorkers: 1,
           include: ['test/browser/*.test.ts'],
-          testTimeout: 120_000,
           expect: { poll: { timeout: 20_000 } },
           ...withDatabase,
         },
@@ -108,7 +104,6 @@ export default defineConfig({
           name: 'kubernetes',
           globalSetup: [BUILD],
           include: ['test/kubernetes/*.test.ts'],
-          testTimeout: 60_000,
         },
       },
       {
@@ -116,7 +111,6 @@ export default defineConfig({
         test: {
           name: 'monitoring',
           include: ['test/monitoring/*.test.ts'],
-          testTimeout: 120_000,
           ...withDatabase,
         },
       },
@@ -134,9 +128,6 @@ export default defineConfig({
           name: 'patroni',
           globalSetup: [BUILD],
           include: ['test/patroni/*.test.ts'],
-          // Three timeouts of Patroni, 30 seconds each.
-          testTimeout: 240_000,
-          hookTimeout: 180_000,
         },
       },
       {
@@ -144,7 +135,6 @@ export default defineConfig({
         test: {
           name: 'clients',
           include: ['test/clients/*.test.ts'],
-          testTimeout: 180_000,
           // Downloads the generators and what their clients import.
           hookTimeout: 600_000,
           ...withDatabase,
@@ -158,7 +148,6 @@ export default defineConfig({
             'clients/typescript/test/*.test.ts',
             ...(EXAMPLE === undefined ? [] : [`${EXAMPLE}/client/*.test.ts`]),
           ],
-          testTimeout: 60_000,
           ...withDatabase,
           globalSetup: ['clients/typescript/test/build.ts', BUILD, DATABASE, PROGRAM],
         },
@@ -170,8 +159,6 @@ export default defineConfig({
           globalSetup: [BUILD, PROGRAM],
           setupFiles: ['reflect-metadata'],
           include: ['test/citus/*.test.ts'],
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
         },
       },
       {
@@ -179,7 +166,6 @@ export default defineConfig({
         test: {
           name: 'compose',
           include: ['test/compose/*.test.ts'],
-          testTimeout: 180_000,
           hookTimeout: 600_000,
         },
       },

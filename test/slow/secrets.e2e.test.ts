@@ -274,7 +274,7 @@ beforeAll(async () => {
   for (const { table, rows } of await database.query(ROWS)) {
     search.keep(`table ${String(table)}`, String(rows));
   }
-}, 120_000);
+});
 
 afterAll(async () => {
   await workspace.remove();
