@@ -94,7 +94,7 @@ export default defineConfig({
           name: 'browser',
           maxWorkers: 1,
           include: ['test/browser/*.test.ts'],
-          expect: { poll: { timeout: 20_000 } },
+          expect: { poll: { timeout: 60_000 } },
           ...withDatabase,
         },
       },

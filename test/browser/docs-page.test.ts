@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import type { APIResponse, Browser, Locator, Page, Request } from 'playwright-core';
 import { parse, stringify } from 'lossless-json';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { PATIENCE } from '../support/patience.js';
 import { EXAMPLE } from '../support/application.js';
 import { RESOURCES } from '../support/resources.js';
 import { authorize, enterToken, forgetToken, launchBrowser, openDocs } from '../support/browser.js';
@@ -69,7 +70,7 @@ async function send(page: Page, form: Locator): Promise<LiveAnswer> {
     { times: 1 },
   );
   await form.getByRole('button', { name: 'Send' }).click();
-  const response = await vi.waitUntil(() => answers[0], 20_000);
+  const response = await vi.waitUntil(() => answers[0], PATIENCE);
   const live = form.locator('.live-response');
   const id = response.headers()['x-request-id'];
   const headers = live.locator('.live-headers', { hasText: `x-request-id: ${id}` });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { PATIENCE } from '../support/patience.js';
 import { Crowd } from '../support/crowd.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { Workspace } from '../support/process.js';
@@ -80,7 +81,7 @@ describe('a database that cannot serve for a while', () => {
         // One connection belongs to the test.
         expect(sessions).toHaveLength(MAX_CONNECTIONS - 1);
       },
-      { timeout: 20_000, interval: 10 },
+      { timeout: PATIENCE, interval: 10 },
     );
     await crowd.outcomes(isRefusedFor503, 16);
     await expectQuickRefusals(crowd);

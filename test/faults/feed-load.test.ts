@@ -165,7 +165,7 @@ it('a thousand followers of which half do not read cost little, and delay nobody
   expect(most - before).toBeLessThan(150);
 
   // Those that have not read for 60 s are gone, and come back where they were.
-  await haveFollowers(1_000 - STALLED, 30_000);
+  await haveFollowers(1_000 - STALLED, PATIENCE);
   for (const follower of [...stalled, ...slow]) follower.resume();
   await until(() => stalled.every(({ isClosed }) => isClosed), PATIENCE);
   const others = followers.filter((follower) => !stalled.includes(follower));

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PATIENCE } from '../support/patience.js';
 import { TOKEN } from '../support/crowd.js';
 import { FaultyLink } from '../support/faulty-link.js';
 import { expectFeedReckoning, Follower, Pager, recordsIn, untilRead } from '../support/feed.js';
@@ -106,7 +107,7 @@ describe('a failover to the standby', () => {
     ];
     await expect
       .poll(() => standby.query(`SELECT pg_last_wal_replay_lsn() >= '${lsn}' AS whole`), {
-        timeout: 20_000,
+        timeout: PATIENCE,
       })
       .toEqual([{ whole: true }]);
     await standby.stop();

@@ -2,6 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { PATIENCE } from '../support/patience.js';
 import { Crowd, TOKEN } from '../support/crowd.js';
 import { connect, plantsIn } from '../support/own-postgres.js';
 import { Workspace } from '../support/process.js';
@@ -86,7 +87,7 @@ it('refuses plants while the disk is full, and accepts them again when there is 
       expect((await create(`${url}/plants`)).status).toBe(200);
       expect(service.log.map(({ msg }) => msg)).toContain('the database accepts INSERT again');
     },
-    { timeout: 20_000, interval: 500 },
+    { timeout: PATIENCE, interval: 500 },
   );
   // Logged once at the beginning and once at the end, not for each create.
   const told = service.log.filter(({ level }) => Number(level) > 30);

@@ -1,3 +1,4 @@
+import { PATIENCE } from '../support/patience.js';
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -30,7 +31,7 @@ const REFRESH = 5_000;
 /** For what happens at a bound under load. */
 const SLACK = 2_000;
 
-const NOTICED = { timeout: 20_000, interval: 20 };
+const NOTICED = { timeout: PATIENCE, interval: 20 };
 
 /** When a command is killed, in milliseconds: it takes about half a second. */
 const MOMENTS = Array.from({ length: 10 }, (_, i) => 60 * (i + 1));
@@ -89,15 +90,15 @@ it('refuses a revoked token within 10 s, and an expired one from its second, on 
   const [revocation, expiration] = [watch(revoked), watch(expiring)];
   // The first answers wait for the register, which may read the table later than a quick command revokes the token.
   await Promise.all(
-    [...revocation, ...expiration].map((watched) => watched.answeredSince(0, 10_000)),
+    [...revocation, ...expiration].map((watched) => watched.answeredSince(0, PATIENCE)),
   );
   await clients.served(SOME);
   const begin = Date.now();
   await run('revoke', idOf(revoked));
   const end = Date.now();
   await Promise.all([
-    ...revocation.map((watched) => watched.answeredSince(end + REVOCATION, 30_000)),
-    ...expiration.map((watched) => watched.answeredSince(expiry + 1_000, 30_000)),
+    ...revocation.map((watched) => watched.answeredSince(end + REVOCATION, PATIENCE)),
+    ...expiration.map((watched) => watched.answeredSince(expiry + 1_000, PATIENCE)),
   ]);
 
   for (const watched of revocation) {

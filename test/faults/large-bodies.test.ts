@@ -5,6 +5,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { PATIENCE } from '../support/patience.js';
 import { TOKEN } from '../support/crowd.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { Workspace } from '../support/process.js';
@@ -91,7 +92,7 @@ describe('many clients with bodies of a megabyte', () => {
     await operator.query('ROLLBACK');
     await Promise.all(clients);
     const last = next + 1;
-    await vi.waitFor(async () => expect(await create(last, agent)).toBe(0), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await create(last, agent)).toBe(0), PATIENCE);
     created.push(last);
     agent.destroy();
 
@@ -123,7 +124,7 @@ describe('many clients with bodies of a megabyte', () => {
       }
     });
     await Promise.all(gone);
-    await vi.waitFor(async () => expect(await create(1, agent)).toBe(0), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await create(1, agent)).toBe(0), PATIENCE);
     agent.destroy();
   });
 });

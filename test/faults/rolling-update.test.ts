@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { PATIENCE } from '../support/patience.js';
 import { Crowd } from '../support/crowd.js';
 import { startHaproxy } from '../support/haproxy.js';
 import { lastingPort } from '../support/lasting-port.js';
@@ -55,7 +56,7 @@ it('needs no retry of a proxy that probes the readiness of the replicas', async 
       `${server} is DOWN, reason: Layer7 wrong status, code: 503`,
       `${server} is UP, reason: Layer7 check passed, code: 200`,
     );
-    await vi.waitFor(() => expect(eventsIn(haproxy.log)).toEqual(changes), 10_000);
+    await vi.waitFor(() => expect(eventsIn(haproxy.log)).toEqual(changes), PATIENCE);
   });
   await haproxy.stop();
   // No second try and no answer of its own, either: a request that came before a replica was ready would

@@ -1,3 +1,4 @@
+import { PATIENCE } from '../support/patience.js';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Crowd } from '../support/crowd.js';
@@ -23,7 +24,7 @@ const [FIRST, SECOND, THIRD] = ['1', '2', '3'].map((digit) => digit.repeat(40)) 
 ];
 
 /** The service looks at its files every 5 s. */
-const NOTICED = { timeout: 15_000, interval: 100 };
+const NOTICED = { timeout: PATIENCE, interval: 100 };
 
 let workspace: Workspace;
 let postgres: OwnPostgres;

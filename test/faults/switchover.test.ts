@@ -10,7 +10,7 @@ import { startReplicatedPostgres } from '../support/replicated-postgres.js';
 import type { ReplicatedPostgres } from '../support/replicated-postgres.js';
 
 /** Timeout on a busy machine, in milliseconds. */
-const PATIENCE = { timeout: 20_000, interval: 20 };
+const PATIENCE = { timeout: 60_000, interval: 20 };
 
 let workspace: Workspace;
 let postgres: ReplicatedPostgres;

@@ -31,7 +31,7 @@ describe('a database that is busy', () => {
   async function recovers(): Promise<void> {
     await vi.waitFor(
       async () => expect((await service.post({ id: 1, name: 'a' })).status).toBe(200),
-      { timeout: 5_000 },
+      PATIENCE,
     );
   }
 

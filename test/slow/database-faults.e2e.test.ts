@@ -56,7 +56,7 @@ describe('a database server that dies', () => {
     await vi.waitFor(
       async () => expect((await service.post({ id: 1, name: 'before' })).status).toBe(503),
       {
-        timeout: 10_000,
+        timeout: PATIENCE,
       },
     );
     const start = performance.now();
@@ -72,7 +72,7 @@ describe('a database server that dies', () => {
     await vi.waitFor(
       async () => expect((await service.request('GET', '/plants/1')).status).toBe(200),
       {
-        timeout: 10_000,
+        timeout: PATIENCE,
       },
     );
     expect((await service.post({ id: 2, name: 'after' })).status).toBe(200);
@@ -105,7 +105,7 @@ describe('a database server that dies', () => {
     await vi.waitFor(
       async () => expect((await service.post({ id: 7, name: 'after' })).status).toBe(200),
       {
-        timeout: 10_000,
+        timeout: PATIENCE,
       },
     );
   });
@@ -135,7 +135,7 @@ describe('a database server that dies', () => {
       const errors = expect.toBeOneOf([50300, 50305]) as unknown;
       for (const answer of await Promise.all(held)) expectUnavailable(answer, errors);
       await vi.waitFor(async () => expect((await timed(20)).took).toBeLessThan(100), {
-        timeout: 15_000,
+        timeout: PATIENCE,
       });
       const reports = () => service.log.filter(({ level }) => Number(level) > 30);
       const known = reports();
@@ -225,7 +225,7 @@ describe('a database that no longer accepts the service', () => {
     await vi.waitFor(async () => {
       expectUnavailable(await service.request('GET', '/plants/1'));
       expect(reasonsOfOutages(service)).toMatch(reason);
-    }, 10_000);
+    }, PATIENCE);
     await asOperator(back);
     await vi.waitFor(
       async () => expect((await service.post({ id: 1, name: 'before' })).status).toBe(200),
@@ -251,7 +251,7 @@ describe('a database that no longer accepts the service', () => {
       await vi.waitFor(async () => {
         expect((await guest.request('GET', '/plants/1')).status).not.toBe(200);
         expect(reasonsOfOutages(guest)).toMatch(/permission denied/);
-      }, 10_000);
+      }, PATIENCE);
       expectUnavailable(await guest.request('GET', '/plants/1'));
       expect(guest.log.filter(({ error }) => error === 50000)).toEqual([]);
     } finally {

@@ -1,3 +1,4 @@
+import { PATIENCE } from '../support/patience.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -6,7 +7,6 @@ import { startTestService, TOKEN } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 
 /** For busy machines. */
-const PATIENCE = { timeout: 10_000 };
 
 let service: TestService;
 let locker: Client | undefined;

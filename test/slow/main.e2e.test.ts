@@ -5,6 +5,7 @@ import { check, resolveConfig } from 'prettier';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
 import { welcome } from '../../src/local/welcome.js';
+import { PATIENCE } from '../support/patience.js';
 import { createTestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
 
@@ -53,7 +54,7 @@ async function exitOf(program: Promise<unknown>): Promise<unknown> {
 describe('the service', () => {
   it('prints the welcome without DATABASE_URL, and stops on a signal', async () => {
     const program = import('../../src/main.js');
-    await vi.waitFor(() => expect(output).toContain('curl -sS http://localhost:'), 30_000);
+    await vi.waitFor(() => expect(output).toContain('curl -sS http://localhost:'), PATIENCE);
     const token = (await readFile('.data/token', 'utf8')).trim();
     expect(output).toContain(`Token         ${token}`);
     const [, url = ''] = /Plant store {3}(\S+)/.exec(output) ?? [];
@@ -73,7 +74,7 @@ describe('the service', () => {
     vi.stubEnv('LOG_LEVEL', 'info');
     const program = import('../../src/main.js');
     try {
-      await vi.waitFor(() => expect(output).toContain('"listening"'), 30_000);
+      await vi.waitFor(() => expect(output).toContain('"listening"'), PATIENCE);
       expect(output).toMatch(/"docs":"http:\/\/localhost:\d+\/docs"/);
       expect(output).not.toContain('curl');
       expect(output).not.toContain(TOKEN);
@@ -93,7 +94,7 @@ describe('the service', () => {
     vi.stubEnv('AUTH_TOKEN', token);
     const program = import('../../src/main.js');
     try {
-      await vi.waitFor(() => expect(output).toContain(`Bearer ${token}`), 30_000);
+      await vi.waitFor(() => expect(output).toContain(`Bearer ${token}`), PATIENCE);
       expect(output).toMatch(/Docs {10}http:\/\/localhost:\d+\/docs\n/);
       process.emit('SIGINT');
       expect(await exitOf(program)).toBe(0);
@@ -107,7 +108,7 @@ describe('the service', () => {
     vi.stubEnv('AUTH_TOKEN', TOKEN);
     vi.stubEnv('LOG_LEVEL', 'info');
     const program = import('../../src/main.js');
-    await vi.waitFor(() => expect(output).toContain('waiting up to 30 s'), 30_000);
+    await vi.waitFor(() => expect(output).toContain('waiting up to 30 s'), PATIENCE);
     process.emit('SIGTERM');
     expect(await exitOf(program)).toBe(0);
   });
@@ -115,7 +116,7 @@ describe('the service', () => {
   it('ends at once at a second signal, unless npm repeats the first', async () => {
     vi.stubEnv('AUTH_TOKEN', TOKEN);
     const program = import('../../src/main.js');
-    await vi.waitFor(() => expect(output).toContain('Plant store'), 30_000);
+    await vi.waitFor(() => expect(output).toContain('Plant store'), PATIENCE);
     expect(output).toContain('Token         the value of AUTH_TOKEN');
     expect(output).not.toContain(TOKEN);
     process.emit('SIGINT');
@@ -248,7 +249,7 @@ describe('the migration command', () => {
   it('stops on a signal while it waits for its database', async () => {
     vi.stubEnv('DATABASE_URL', 'postgres://nobody@127.0.0.1:1/none');
     const program = migration('run');
-    await vi.waitFor(() => expect(output).toContain('waiting up to 30 s'), 30_000);
+    await vi.waitFor(() => expect(output).toContain('waiting up to 30 s'), PATIENCE);
     const start = performance.now();
     process.emit('SIGINT');
     await program;

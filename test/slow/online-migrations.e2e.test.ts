@@ -119,7 +119,7 @@ async function builder(): Promise<number> {
       expect(row).toBeDefined();
       return Number(row?.['pid']);
     },
-    { timeout: 10_000, interval: 10 },
+    { timeout: PATIENCE, interval: 10 },
   );
 }
 
@@ -391,7 +391,7 @@ describe('an index', () => {
     const limits = { ...STARTUP_LIMITS, beat: 20 };
     const migrating = applyMigrations(dataSource, { log, signal, limits });
     const isShown = () => lines.some(({ msg }) => msg === 'building an index');
-    await vi.waitFor(() => expect(isShown()).toBe(true), { timeout: 10_000, interval: 10 });
+    await vi.waitFor(() => expect(isShown()).toBe(true), { timeout: PATIENCE, interval: 10 });
     await writer.query('COMMIT');
     await Promise.all([building, migrating]);
     expect(await database.query(oid)).toEqual(before);
@@ -436,7 +436,7 @@ it('a migration that follows the loss of the lock is not begun', async () => {
     "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
   );
   const isNoticed = () => lines.some(({ msg }) => msg === 'the migration lock is lost');
-  await vi.waitFor(() => expect(isNoticed()).toBe(true), { timeout: 10_000, interval: 10 });
+  await vi.waitFor(() => expect(isNoticed()).toBe(true), { timeout: PATIENCE, interval: 10 });
   await writer.query('COMMIT');
   expect(await outcome).toMatch(/failed: the migration lock is lost: /);
   expect(await indexes()).toEqual(['plants_pkey', 'plants_tag_idx']);

@@ -1,3 +1,4 @@
+import { PATIENCE } from './patience.js';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 
@@ -35,7 +36,7 @@ export async function openDocs(
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(PATIENCE);
   const faults: string[] = [];
   const { origin } = new URL(url);
   page.on('console', (message) => {

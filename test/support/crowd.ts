@@ -2,6 +2,7 @@ import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PATIENCE } from './patience.js';
 import type { Attempt, Outcome, WantedPlant } from './reckoning.js';
 import { isAcknowledged, isServed, misreading } from './reckoning.js';
 import { until } from './process.js';
@@ -76,7 +77,7 @@ export class Crowd {
   }
 
   /** Waits until this many more creates have succeeded, with a timeout. */
-  async served(count: number, bound = 20_000): Promise<void> {
+  async served(count: number, bound = PATIENCE): Promise<void> {
     await this.outcomes(isServed, count, bound);
   }
 
@@ -84,7 +85,7 @@ export class Crowd {
   async outcomes(
     kind: (attempt: Attempt) => boolean,
     count: number,
-    bound = 20_000,
+    bound = PATIENCE,
   ): Promise<void> {
     let seen = this.attempts.length;
     let left = count;

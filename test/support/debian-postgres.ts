@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { vi } from 'vitest';
 import { serverAccount, spawnAs } from '../../src/local/server-account.js';
+import { PATIENCE } from './patience.js';
 import { lastingPort } from './lasting-port.js';
 import { connect } from './own-postgres.js';
 
@@ -47,7 +48,7 @@ export class DebianPostgres {
       { stdio: 'ignore' },
     );
     const server = new DebianPostgres(folder, child, port);
-    await vi.waitFor(async () => (await connect(server.url('postgres'))).end(), 30_000);
+    await vi.waitFor(async () => (await connect(server.url('postgres'))).end(), PATIENCE);
     await server.query('postgres', 'CREATE DATABASE plants TEMPLATE template0');
     return server;
   }

@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { vi } from 'vitest';
 import { startEmbeddedPostgres } from '../../src/local/embedded-postgres.js';
 import type { EmbeddedPostgres } from '../../src/local/embedded-postgres.js';
+import { PATIENCE } from './patience.js';
 import { lastingPort } from './lasting-port.js';
 import { processesIn } from './process.js';
 import type { WantedPlant } from './reckoning.js';
@@ -68,7 +69,7 @@ export class OwnPostgres {
 
   /** Waits until the server accepts connections. */
   async accepting(): Promise<void> {
-    await vi.waitFor(() => this.query('SELECT 1'), { timeout: 20_000, interval: 20 });
+    await vi.waitFor(() => this.query('SELECT 1'), { timeout: PATIENCE, interval: 20 });
   }
 
   connect(): Promise<Client> {

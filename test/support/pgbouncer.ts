@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { vi } from 'vitest';
 import { serverAccount, spawnAs } from '../../src/local/server-account.js';
+import { PATIENCE } from './patience.js';
 import { lastingPort } from './lasting-port.js';
 
 /** Where Debian puts it. */
@@ -65,7 +66,7 @@ export class PgBouncer {
         await client.query('SELECT 1');
         await client.end();
       },
-      { timeout: 10_000, interval: 20 },
+      { timeout: PATIENCE, interval: 20 },
     );
   }
 

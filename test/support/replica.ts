@@ -1,4 +1,5 @@
 import { vi } from 'vitest';
+import { PATIENCE } from './patience.js';
 import { TOKEN } from './crowd.js';
 import { lastingPort } from './lasting-port.js';
 import type { Environment, Exit, ServiceProcess, Workspace } from './process.js';
@@ -50,7 +51,7 @@ export class Replica {
 
   /** Starts the next process; resolves when it is ready. */
   async startAgain({
-    timeout = 20_000,
+    timeout = PATIENCE,
     environment: changes,
     ...options
   }: ReplicaOptions = {}): Promise<void> {

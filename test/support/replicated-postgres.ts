@@ -9,6 +9,7 @@ import { vi } from 'vitest';
 import { embeddedBinaries } from '../../src/local/embedded-binaries.js';
 import { startEmbeddedPostgres } from '../../src/local/embedded-postgres.js';
 import { serverAccount, spawnAs } from '../../src/local/server-account.js';
+import { PATIENCE } from './patience.js';
 import { lastingPort } from './lasting-port.js';
 import { connect, plantsIn } from './own-postgres.js';
 import { processesIn } from './process.js';
@@ -116,7 +117,7 @@ export class ReplicatedServer {
       ],
       { detached: true, stdio: 'ignore' },
     );
-    await vi.waitFor(() => this.query('SELECT 1'), { timeout: 30_000, interval: 20 });
+    await vi.waitFor(() => this.query('SELECT 1'), { timeout: PATIENCE, interval: 20 });
   }
 }
 
@@ -151,12 +152,9 @@ export async function startReplicatedPostgres(
         server.signal('SIGCONT');
         server.signal('SIGQUIT');
       }
-      await vi.waitFor(
-        () => {
-          if (processesIn(folder).length > 0) throw new Error('a server is still running');
-        },
-        { timeout: 10_000 },
-      );
+      await vi.waitFor(() => {
+        if (processesIn(folder).length > 0) throw new Error('a server is still running');
+      }, PATIENCE);
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };

@@ -1,3 +1,4 @@
+import { PATIENCE } from './patience.js';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -58,7 +59,7 @@ export async function startReverseProxy(
   child.stdout.setEncoding('utf8').on('data', (text: string) => (log += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
   try {
-    await vi.waitFor(() => isListening(port, ca), { timeout: 10_000 });
+    await vi.waitFor(() => isListening(port, ca), PATIENCE);
   } catch (error) {
     child.kill('SIGKILL');
     throw error;
