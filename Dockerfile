@@ -32,8 +32,8 @@ FROM node:26-slim
 # One heap of the C library for all threads. The default is up to eight for each processor (mallopt(3)).
 ENV MALLOC_ARENA_MAX=1 \
   NODE_ENV=production \
-  HOST=0.0.0.0 \
-  MANAGEMENT_HOST=0.0.0.0 \
+  HOST=:: \
+  MANAGEMENT_HOST=:: \
   PATH=/app/bin:$PATH
 WORKDIR /app
 COPY --from=build /app/*.md /app/LICENSE ./
@@ -54,7 +54,7 @@ LABEL org.opencontainers.image.title="Plant Store" \
 USER 1000:1000
 EXPOSE 3000 3001
 HEALTHCHECK --interval=5s --timeout=5s --start-period=60s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MANAGEMENT_PORT || 3001}/health/ready`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch(`http://localhost:${process.env.MANAGEMENT_PORT || 3001}/health/ready`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # By default, the young generation depends on the memory limit. In a pod of 512 MiB it is so small that a create takes up to
 # twice the processor time; without a limit it takes 30 MB more. The compiler frees its memory at once, not in the background,
 # which saves 10 MB (docs/performance.md).

@@ -7,6 +7,7 @@ import { FEATURES } from './features.js';
 import { serveDocs } from './website/docs.js';
 import { answerOptions } from './http/server/allowed-methods.js';
 import { requireBasePath } from './http/server/base-path.js';
+import { CORS } from './http/server/cors.js';
 import { jsonBody } from './http/body/json-body.js';
 import type { HttpLimits } from './http/server/limits.js';
 import { PlantStoreAdapter } from './http/server/plant-store.adapter.js';
@@ -26,7 +27,7 @@ export async function createApp(
 ): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(config, observability, features),
-    new PlantStoreAdapter(limits, observability),
+    new PlantStoreAdapter({ ...limits, keepAlive: config.http.keepAlive }, observability),
     { bodyParser: false, logger: new NestLog(observability.logger), abortOnError: false },
   );
   return setUp(app, config, observability, limits);
@@ -55,15 +56,7 @@ export function setUp(
     next();
   });
   if (corsOrigins.length > 0) {
-    app.enableCors({
-      origin: [...corsOrigins],
-      allowedHeaders:
-        'Authorization,Content-Type,If-Match,If-None-Match,Last-Event-ID,X-Request-Id',
-      exposedHeaders:
-        'Accept-Patch,Accept-Post,Allow,ETag,Link,RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,X-Request-Id',
-      maxAge: 600,
-      preflightContinue: true,
-    });
+    app.enableCors({ ...CORS, origin: [...corsOrigins], preflightContinue: true });
   }
   app.use(answerOptions);
   if (basePath !== '') app.setGlobalPrefix(basePath);

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { StartupError } from './errors/startup.error.js';
+import { onEndSignals } from './local/end-signals.js';
 
 /** npm forwards the terminal's signal to the process, which gets it twice within this time, in milliseconds. */
 const DUPLICATE_SIGNAL = 300;
@@ -31,13 +32,11 @@ export async function runProgram(
 function onSignals(): AbortSignal {
   const controller = new AbortController();
   let first: number | undefined;
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(name, () => {
-      first ??= performance.now();
-      if (performance.now() - first > DUPLICATE_SIGNAL) process.exit(1);
-      controller.abort();
-    });
-  }
+  onEndSignals(() => {
+    first ??= performance.now();
+    if (performance.now() - first > DUPLICATE_SIGNAL) process.exit(1);
+    controller.abort();
+  });
   return controller.signal;
 }
 

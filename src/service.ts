@@ -11,7 +11,7 @@ import { connect } from './database/connect.js';
 import { applyMigrations, awaitMigrations } from './database/migrations/migrate.js';
 import { requireSchema } from './database/migrations/schema-check.js';
 import type { HttpServer } from './http/server/http-server.js';
-import { listen } from './http/server/listen.js';
+import { addressText, listen } from './http/server/listen.js';
 import { ManagementServer } from './management/management-server.js';
 import type { Observability } from './observability/observability.module.js';
 import { Readiness } from './observability/readiness.js';
@@ -62,7 +62,7 @@ export async function startService(
       variables: { host: 'MANAGEMENT_HOST', port: 'MANAGEMENT_PORT' },
     });
     // Logged before the wait for the database, because probes are answered meanwhile.
-    logger.info({ management: `${management.address}:${management.port}` }, 'starting');
+    logger.info({ management: addressText(management) }, 'starting');
     const dataSource = app.get(DataSource);
     const onWait = (reason: string) => readiness.notReady(reason);
     const waiting = { log: logger, signal, onWait };

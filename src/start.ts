@@ -9,6 +9,7 @@ import { bufferedStdout, createLogger } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
 import type { Observability } from './observability/observability.module.js';
 import { createTracer } from './observability/create-tracer.js';
+import { addressText } from './http/server/listen.js';
 import { localAddress, welcome } from './local/welcome.js';
 import { runProgram } from './run-program.js';
 
@@ -62,8 +63,8 @@ async function serve(
   const base = publicBaseUrl ?? localAddress(config.http, address);
   logger.info(
     {
-      address: `${address.address}:${address.port}`,
-      management: `${management.address}:${management.port}`,
+      address: addressText(address),
+      management: addressText(management),
       ...(docsEnabled && { docs: `${base}/docs` }),
     },
     'listening',

@@ -87,9 +87,9 @@ describe('the bundle', () => {
     const env = {
       PATH: process.env['PATH'],
       NODE_ENV: 'production',
-      HOST: '0.0.0.0',
+      HOST: '::',
       PORT: port,
-      MANAGEMENT_HOST: '0.0.0.0',
+      MANAGEMENT_HOST: '::',
       MANAGEMENT_PORT: '',
       DATABASE_URL: database.url,
       DATABASE_MIGRATE_ON_START: 'false',

@@ -30,6 +30,7 @@ describe('the configuration', () => {
         basePath: '',
         bodyLimit: 1024 ** 2,
         corsOrigins: [],
+        keepAlive: 620_000,
         docsEnabled: true,
         trustProxy: undefined,
       },
@@ -73,7 +74,8 @@ describe('the configuration', () => {
   });
 
   it.each([
-    ['HOST', ['::1', '0.0.0.0', 'plants.internal'], ['a b', 'http://x', '-x', 'x-']],
+    ['HOST', ['::', '::1', '0.0.0.0', 'plants.internal'], ['a b', 'http://x', '-x', 'x-']],
+    ['KEEP_ALIVE_TIMEOUT', ['1', '3660', '86400'], ['0', '86401', '60s', '1.5']],
     ['PORT', ['0', '80', '65535'], ['65536', '-1', '3000.5', '0x10', 'http', ' 3000']],
     ['MANAGEMENT_HOST', ['localhost'], ['*']],
     ['MANAGEMENT_PORT', ['9000'], ['99999']],

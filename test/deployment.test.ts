@@ -142,7 +142,7 @@ describe('the local stack', () => {
     [{}, 'http://localhost:3000'],
     [{ PORT: '8080', PUBLIC_BASE_URL: 'http://localhost:8080/api/' }, 'http://localhost:8080/api'],
   ])('tells the command the service, with the variables %j', async (variables, baseUrl) => {
-    const image = { NODE_ENV: 'production', HOST: '0.0.0.0', MANAGEMENT_HOST: '0.0.0.0' };
+    const image = { NODE_ENV: 'production', HOST: '::', MANAGEMENT_HOST: '::' };
     const environment = { ...image, ...apiEnvironment(variables) };
     const connection = await readConnection(environment, LIMITS);
     expect(connection.baseUrl).toBe(baseUrl);

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import express from 'express';
 import type { Request, Response } from 'express';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LAST_CALL } from '../src/http/server/drain.js';
 import { HttpServer } from '../src/http/server/http-server.js';
 import { HTTP_LIMITS } from '../src/http/server/limits.js';
-import { listen } from '../src/http/server/listen.js';
+import { addressText, listen } from '../src/http/server/listen.js';
 import { requestId } from '../src/http/server/request-id.js';
 import { createLogger } from '../src/observability/logger.js';
 import { Metrics } from '../src/observability/metrics.js';
@@ -32,11 +33,15 @@ beforeEach(async () => {
     responses.push(response);
     server.emit('held');
   });
-  server = new HttpServer(app, HTTP_LIMITS, {
-    logger: createLogger('silent'),
-    metrics: new Metrics(),
-    tracer: NO_TRACER,
-  });
+  server = new HttpServer(
+    app,
+    { ...HTTP_LIMITS, keepAlive: 5_000 },
+    {
+      logger: createLogger('silent'),
+      metrics: new Metrics(),
+      tracer: NO_TRACER,
+    },
+  );
   ({ port } = await listen(server, {
     host: '127.0.0.1',
     port: 0,
@@ -163,6 +168,19 @@ describe('draining', () => {
 
 describe('listening', () => {
   const variables = { host: 'HOST', port: 'PORT' };
+
+  it('on :: takes clients of both IP versions', async () => {
+    const both = createServer((_request, response) => response.end());
+    const address = await listen(both, { host: '::', port: 0, variables });
+    const hasIpv6 = Object.values(networkInterfaces())
+      .flat()
+      .some((one) => one?.address === '::1');
+    for (const host of ['127.0.0.1', ...(hasIpv6 ? ['[::1]'] : [])]) {
+      expect((await fetch(`http://${host}:${address.port}`)).status).toBe(200);
+    }
+    expect(addressText(address)).toMatch(hasIpv6 ? /^\[::\]:\d+$/ : /^(\[::\]|0\.0\.0\.0):\d+$/);
+    both.close();
+  });
 
   it('names the variable when the port is in use', async () => {
     await expect(listen(createServer(), { host: '127.0.0.1', port, variables })).rejects.toThrow(

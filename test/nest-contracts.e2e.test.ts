@@ -244,7 +244,7 @@ beforeAll(async () => {
     controllers: [CatsController],
   }).compile();
   app = module.createNestApplication<NestExpressApplication>(
-    new PlantStoreAdapter(HTTP_LIMITS, observability),
+    new PlantStoreAdapter({ ...HTTP_LIMITS, keepAlive: 5_000 }, observability),
     { bodyParser: false },
   );
   setUp(app, config, observability, HTTP_LIMITS);

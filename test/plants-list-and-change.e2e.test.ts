@@ -381,9 +381,31 @@ describe('the entity tag', () => {
     expect((await service.request('HEAD', '/plants/1')).headers.get('etag')).toBe(one);
   });
 
+  it('asks proxies not to change the answer, and with it the tag', async () => {
+    await store([1, 'a']);
+    const answers = [
+      await get('/plants/1'),
+      await service.request('PATCH', '/plants/1', { headers: MERGE_PATCH, body: '{"name":"b"}' }),
+    ];
+    for (const answer of answers) {
+      expect(answer.headers.get('cache-control')).toBe('no-store, no-transform');
+    }
+    const put = await service.request('PUT', '/plants/1', {
+      headers: JSON_TYPE,
+      body: '{"name":"a"}',
+    });
+    for (const answer of [put, await get('/plants')]) {
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+    }
+  });
+
   it.each([
     ['its own', (tag: string) => tag, 304],
     ['its weak form', (tag: string) => `W/${tag}`, 304],
+    ['the form of a compressing Apache', (tag: string) => tag.replace(/"$/, '-gzip"'), 304],
+    ['a weak form with a coding', (tag: string) => `W/${tag.replace(/"$/, '--br"')}`, 304],
+    ['its beginning', (tag: string) => tag.replace(/..$/, '"'), 200],
+    ['more than a coding', (tag: string) => tag.replace(/"$/, '-gzip-2"'), 200],
     ['a list', (tag: string) => `"x", ,\t${tag},W/"y"`, 304],
     ['*', () => '*', 304],
     ['another', () => '"other"', 200],
@@ -496,6 +518,26 @@ describe.each(CHANGES)('%s with a precondition', (method, headers, body) => {
       const answer = await send(condition);
       expect(answer).toMatchObject({ status: 412, json: { error: 41200 } });
     }
+    expect(await stored()).toEqual([{ id: '1', name: 'old', tag: 'x' }]);
+  });
+
+  it.each([
+    ['weak, as nginx does', (tag: string) => `W/${tag}`, true],
+    ['another, as Apache does', (tag: string) => tag.replace(/"$/, '-gzip"'), true],
+    ['another among others', (tag: string) => `"other", ${tag.replace(/"$/, '-br"')}`, true],
+    ['unknown', (tag: string) => tag.replace(/"$/, '-2"'), false],
+  ])('says whether a proxy has made the tag %s', async (_, changed, isByProxy) => {
+    await store([1, 'old', 'x']);
+    const tag = (await get('/plants/1')).headers.get('etag') ?? '';
+    expect(await send({ 'If-Match': changed(tag) })).toMatchObject({
+      status: 412,
+      json: {
+        error: 41200,
+        message: isByProxy
+          ? expect.stringContaining('Configure the proxy to pass ETag on unchanged')
+          : 'a precondition of the request does not hold',
+      },
+    });
     expect(await stored()).toEqual([{ id: '1', name: 'old', tag: 'x' }]);
   });
 

@@ -51,7 +51,7 @@ it("a socket's handle tells how much of a long write has left", async () => {
   const connection = { current: {}, unsent: 0, movedAt: 0 };
   const connections = new Map([[socket, connection as unknown as Connection]]);
   const unsent = () => {
-    closeStalled(connections, HTTP_LIMITS);
+    closeStalled(connections, { ...HTTP_LIMITS, keepAlive: 5_000 });
     return connection.unsent - socket.writableLength;
   };
   // The kernel has taken the first bytes. The stream counts the write until all of it has left.

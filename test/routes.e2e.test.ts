@@ -1,9 +1,21 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { DOCUMENT } from './support/application.js';
 import { allowOf, OPERATIONS } from './support/operations.js';
 import { PATIENCE } from './support/patience.js';
 import { RawSocket } from './support/raw-socket.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
+
+/** The part of the OpenAPI document that has the header fields. */
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+interface Operation {
+  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  readonly responses: Readonly<Record<string, { readonly headers?: object }>>;
+}
 
 const PATHS = [...new Set(OPERATIONS.map(({ path }) => path))];
 
@@ -179,7 +191,7 @@ describe('every answer', () => {
     await service.post({ id: 60, name: 'a' });
     for (const path of ['/plants/60', '/plants', '/plants/export', '/plants/61', '/nothing']) {
       const { headers } = await service.request('GET', path);
-      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('cache-control')).toMatch(/^no-store\b/);
     }
     expect((await service.post({ id: 60, name: 'b' })).headers.get('cache-control')).toBe(
       'no-store',
@@ -240,6 +252,12 @@ describe('the client in the log', () => {
   it.each([
     ['is the connection when no proxy is trusted', {}, '127.0.0.1'],
     ['is what a trusted proxy says', { TRUST_PROXY: 'loopback' }, '203.0.113.7'],
+    ['has its own form on a socket for both IP versions', { HOST: '::' }, '127.0.0.1'],
+    [
+      'is what a trusted proxy says there',
+      { HOST: '::', TRUST_PROXY: '127.0.0.0/8' },
+      '203.0.113.7',
+    ],
     ['is what the nearest of the trusted proxies says', { TRUST_PROXY: '1' }, '203.0.113.7'],
   ])('%s', async (_, environment, client) => {
     const behind = await startTestService({ environment });
@@ -314,6 +332,28 @@ describe('CORS', () => {
       },
     });
     expect(preflight.headers.get('access-control-allow-headers')).toContain('Last-Event-ID');
+  });
+
+  it('lets a page send and read every field that the document describes, and pass on its trace', async () => {
+    const { paths } = JSON.parse(await readFile(DOCUMENT, 'utf8')) as Document;
+    const operations = Object.values(paths).flatMap((path) => Object.values(path));
+    const sent = operations
+      .flatMap(({ parameters }) => parameters)
+      .filter((parameter) => parameter.in === 'header')
+      .map(({ name }) => name);
+    const received = operations
+      .flatMap(({ responses }) => Object.values(responses))
+      .flatMap(({ headers }) => Object.keys(headers ?? {}));
+    const preflight = await open.request('OPTIONS', '/plants', {
+      anonymous: true,
+      headers: { Origin: 'https://a.example', 'Access-Control-Request-Method': 'POST' },
+    });
+    const allowed = preflight.headers.get('access-control-allow-headers')?.split(',');
+    const others = ['Authorization', 'Content-Type', 'traceparent', 'tracestate', 'baggage'];
+    expect(allowed?.toSorted()).toEqual([...new Set([...sent, ...others])].toSorted());
+    const answer = await open.post({ id: 1, name: 'a' }, { Origin: 'https://a.example' });
+    const exposed = answer.headers.get('access-control-expose-headers')?.split(',');
+    expect(exposed?.toSorted()).toEqual([...new Set([...received, 'Allow'])].toSorted());
   });
 
   it('lets no other origin in', async () => {

@@ -3,11 +3,10 @@ import '../../src/config/node-version.js';
 
 // An old Node.js version cannot load the rest, so the version check runs before.
 const { runCommand } = await import('./command.js');
+const { onEndSignals } = await import('../../src/local/end-signals.js');
 
 const controller = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(name, () => controller.abort(name));
-}
+onEndSignals((name) => controller.abort(name));
 // A reader may go before the last line is written. The exit code tells the result nevertheless.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 

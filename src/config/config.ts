@@ -44,6 +44,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
       /** Longest request body, in bytes. */
       bodyLimit: value.BODY_LIMIT,
       corsOrigins: value.CORS_ORIGINS,
+      /** How long a connection stays open between two requests, in milliseconds. */
+      keepAlive: value.KEEP_ALIVE_TIMEOUT * 1_000,
       docsEnabled: value.DOCS_ENABLED,
       /** Value of Express's setting `trust proxy`. */
       trustProxy: value.TRUST_PROXY,

@@ -90,6 +90,12 @@ export const VARIABLES = {
     rule: 'an http or https URL without query, such as https://shop.example.com/api',
   },
   BODY_LIMIT: { parse: byteSize, rule: 'a size from 1kb to 100mb, such as 512kb', fallback: '1mb' },
+  KEEP_ALIVE_TIMEOUT: {
+    parse: integerWithin(1, 86_400),
+    rule: 'a number of seconds, 1 to 86400',
+    // Longer than the 600 s of Google Cloud, so that all proxies but Envoy close connections first (docs/operations.md).
+    fallback: '620',
+  },
   CORS_ORIGINS: {
     parse: origins,
     rule: 'origins such as https://app.example.com, separated by commas',

@@ -78,7 +78,8 @@ export const ERRORS = defineErrors(SERVICE_RANGE, {
   preconditionFailed: {
     number: 41200,
     message: 'a precondition of the request does not hold',
-    remedy: 'Read it again, and decide whether the change still makes sense',
+    remedy:
+      'Read it again, and decide whether the change still makes sense. If the message speaks of a proxy, exclude the service from its compression',
   },
   bodyTooLarge: {
     number: 41300,

@@ -21,6 +21,7 @@ import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { callerTrace } from './trace-context.js';
 import { BUILD } from './build.js';
+import { clientAddress } from './client-address.js';
 import { isAnswered } from './is-answered.js';
 import { knownMethod } from './request-method.js';
 import { operationOf } from './tracer.js';
@@ -64,7 +65,7 @@ export class OpenTelemetryTracer implements Tracer {
       ...(!isKnown && { 'http.request.method_original': request.method }),
       'url.scheme': request.secure ? 'https' : 'http',
       // Read now, because a closed socket has no address.
-      'client.address': request.ip,
+      'client.address': clientAddress(request),
     };
     const kind = SpanKind.SERVER;
     const span = this.spans.startSpan(name, { kind, attributes }, parentOf(request));

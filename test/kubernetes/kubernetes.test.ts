@@ -527,6 +527,7 @@ describe('the address', () => {
       CHANGES[GATEWAY](kustomization);
       withAddress(url)(kustomization);
     });
+    expect(configOf(gateway).http.keepAlive).toBe(3_660_000);
     expect(gateway.one('HTTPRoute').spec).toMatchObject({
       hostnames: [host],
       rules: [{ matches: [{ path: { value: path } }] }],

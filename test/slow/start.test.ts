@@ -326,6 +326,28 @@ describe.concurrent('the shutdown', () => {
   });
 });
 
+describe.concurrent('SIGHUP', () => {
+  it('is ignored without a terminal, as after nohup', async ({ used }) => {
+    const service = used.start({}, { through: ['nohup'] });
+    const { url } = await service.listening();
+    service.kill('SIGHUP');
+    expect((await get(`${url}/plants/1`, first.token)).status).toBe(200);
+    await expectCleanEnd(service, used, 'SIGHUP', 'SIGTERM');
+    expect(service.log.filter(({ msg }) => msg === 'shutting down')).toHaveLength(1);
+  });
+
+  it('stops the service when its terminal is closed', async ({ used }) => {
+    // `script` owns the terminal of its command.
+    const terminal = used.start(
+      { LOG_FORMAT: 'json' },
+      { through: ['sh', '-c', `exec script -qec "exec $0 $1" /dev/null`] },
+    );
+    await terminal.logged('listening');
+    terminal.kill('SIGKILL');
+    expect(await used.leftovers()).toEqual([]);
+  });
+});
+
 describe.concurrent('a start that cannot succeed', () => {
   it('says in one line that its port is in use, and leaves no database', async ({ used }) => {
     await using other = await occupyPort();

@@ -18,7 +18,14 @@ export const ENTITY_TAGS_SCHEMA = {
 
 const FIELD_NAMES = { 'if-match': 'If-Match', 'if-none-match': 'If-None-Match' } as const;
 
-/** Whether a precondition of the request holds for the current representation of a resource. */
+/** The suffix of the tag of a compressed form: Apache appends `-gzip` or `-br`, Caddy `-zstd`, Jetty `--gzip`. */
+const CODING_SUFFIX = /(?:--?|[;:])(?:gzip|deflate|br|zstd)(?="$)/;
+
+/**
+ * Whether a precondition of the request holds for the current representation of a resource.
+ *
+ * @throws PlantStoreError `precondition-failed` if there is more to say than that it does not hold
+ */
 export type Precondition = (representation: object) => boolean;
 
 /**
@@ -41,7 +48,7 @@ export function preconditionOf(headers: IncomingHttpHeaders): Precondition | und
   if (ifMatch === '*' && headers['if-none-match'] === undefined) return undefined;
   return (representation) => {
     const tag = entityTagOf(stringifyExactJson(representation));
-    return (ifMatch === '*' || ifMatch.includes(tag)) && !matchesWeakly(ifNoneMatch, tag);
+    return matchesStrongly(ifMatch, tag) && !matchesWeakly(ifNoneMatch, tag);
   };
 }
 
@@ -51,16 +58,36 @@ export function preconditionOf(headers: IncomingHttpHeaders): Precondition | und
  * @throws PlantStoreError `precondition-failed`, `parameter-not-valid`
  */
 export function isNotModified(headers: IncomingHttpHeaders, tag: string): boolean {
-  const ifMatch = listOf(headers, 'if-match') ?? '*';
-  if (ifMatch !== '*' && !ifMatch.includes(tag)) {
+  if (!matchesStrongly(listOf(headers, 'if-match') ?? '*', tag)) {
     throw new PlantStoreError(ERRORS.preconditionFailed);
   }
   return matchesWeakly(listOf(headers, 'if-none-match') ?? [], tag);
 }
 
-/** A weak comparison ignores `W/` (RFC 9110, section 8.8.3.2). */
+/**
+ * `If-Match` compares strongly (RFC 9110, section 13.1.1), so a tag that a proxy has changed never matches, however often
+ * the client reads the representation again.
+ *
+ * @throws PlantStoreError `precondition-failed` that says so
+ */
+function matchesStrongly(list: '*' | readonly string[], tag: string): boolean {
+  if (list === '*' || list.includes(tag)) return true;
+  if (!matchesWeakly(list, tag)) return false;
+  throw new PlantStoreError(
+    ERRORS.preconditionFailed,
+    'If-Match has the current entity tag in a form that never matches: nginx makes it weak (W/) and Apache appends -gzip when they compress an answer. Configure the proxy to pass ETag on unchanged',
+  );
+}
+
+/**
+ * A weak comparison ignores `W/` (RFC 9110, section 8.8.3.2). A proxy that appends a coding to the tags of its compressed
+ * answers does not remove it from the tags of requests.
+ */
 function matchesWeakly(list: '*' | readonly string[], tag: string): boolean {
-  return list === '*' || list.includes(tag) || list.includes(`W/${tag}`);
+  if (list === '*') return true;
+  return list
+    .map((each) => each.replace(/^W\//, ''))
+    .some((each) => each === tag || each.replace(CODING_SUFFIX, '') === tag);
 }
 
 function listOf(

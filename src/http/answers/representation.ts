@@ -4,6 +4,12 @@ import { stringifyExactJson } from '../../json/exact-json.js';
 import { sendJsonText } from './send-json.js';
 
 /**
+ * A proxy that compresses an answer weakens its entity tag, which then never satisfies `If-Match`. HAProxy, Envoy, Caddy and
+ * Cloudflare do not compress such an answer (RFC 9111, section 5.2.2.6); nginx and Apache do.
+ */
+const UNCHANGED = ['Cache-Control', 'no-store, no-transform'] as const;
+
+/**
  * What a handler returns to send JSON with an entity tag, unless the request is a PUT. A client that reads and already
  * has this representation is answered 304. An interceptor could do this without the class, but would take 15 to 20 µs more for each request.
  */
@@ -18,6 +24,6 @@ export class Representation<Content extends object> {
     const isSafe = method === 'GET' || method === 'HEAD';
     if (isSafe && isNotModified(headers, tag)) response.status(304).setHeader('ETag', tag).end();
     // After PUT, an entity tag would say that the representation was saved byte for byte as it was sent (RFC 9110, section 9.3.4).
-    else sendJsonText(response, status, text, method === 'PUT' ? [] : ['ETag', tag]);
+    else sendJsonText(response, status, text, method === 'PUT' ? [] : ['ETag', tag, ...UNCHANGED]);
   }
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Connection } from './connection.js';
-import type { HttpLimits } from './limits.js';
+import type { ServerLimits } from './limits.js';
 
 /**
  * Closes the connections of clients that do not read their answers, or that send bytes without completing a
@@ -9,7 +9,7 @@ import type { HttpLimits } from './limits.js';
  */
 export function closeStalled(
   connections: ReadonlyMap<Socket, Connection>,
-  { keepAlive, headers, socketIdle }: HttpLimits,
+  { keepAlive, headers, socketIdle }: ServerLimits,
 ): void {
   const now = performance.now();
   for (const [socket, connection] of connections) {

@@ -6,6 +6,9 @@ import { SECURITY_HEADERS } from './security-headers.js';
 import { closeAfterUnreadBody } from '../body/unread-body.js';
 
 const SECURITY_FIELDS = Object.entries(SECURITY_HEADERS).flat();
+const WITHOUT_CACHE_CONTROL = Object.entries(SECURITY_HEADERS)
+  .filter(([name]) => name !== 'Cache-Control')
+  .flat();
 
 /**
  * Request and response classes with Express's prototypes. Express calls `setPrototypeOf` on each request and response
@@ -27,7 +30,7 @@ export function expressClasses(app: Express, { refusedBody }: HttpLimits) {
       // Passing all fields at once costs half as much as `setHeader` for each.
       if (Array.isArray(fields) && this.getHeaderNames().length === 0) {
         return super.writeHead(status, [
-          ...SECURITY_FIELDS,
+          ...(fields.includes('Cache-Control') ? WITHOUT_CACHE_CONTROL : SECURITY_FIELDS),
           REQUEST_ID_HEADER,
           request.id,
           ...fields,

@@ -8,7 +8,7 @@ import { closeStalled, cutOff } from './close-stalled.js';
 import { Connection } from './connection.js';
 import { drain } from './drain.js';
 import { expressClasses } from './express-classes.js';
-import type { HttpLimits } from './limits.js';
+import type { ServerLimits } from './limits.js';
 
 /** How often connections are checked against their timeouts, in milliseconds. */
 const CHECK_INTERVAL = 1_000;
@@ -21,7 +21,7 @@ export class HttpServer extends Server {
   /** Entries last as long as their connections: V8 frees a Map's old tables late if entries come with each request. */
   private readonly openConnections = new Map<Socket, Connection>();
 
-  constructor(app: Express, limits: HttpLimits, observability: Observability) {
+  constructor(app: Express, limits: ServerLimits, observability: Observability) {
     super({
       ...expressClasses(app, limits),
       // A request handler refuses a missing Host, with an Error body.
@@ -30,6 +30,9 @@ export class HttpServer extends Server {
       // A slow client is not an error: the body reader limits pauses and the total time (json-body.ts).
       requestTimeout: 0,
       keepAliveTimeout: limits.keepAlive,
+      // Of TCP, which has nothing to do with the line above.
+      keepAlive: true,
+      keepAliveInitialDelay: limits.keepAliveProbe,
       connectionsCheckingInterval: CHECK_INTERVAL,
     });
     this.timeout = limits.socketIdle;

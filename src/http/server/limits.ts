@@ -12,8 +12,14 @@ export const HTTP_LIMITS = {
   refusedBody: 10_000,
   /** For a connection without traffic while a request runs or its answer is not read. */
   socketIdle: 60_000,
-  /** Between two requests (keep-alive). Longer than the 60 s of proxies, so that proxies close connections first. */
-  keepAlive: 72_000,
+  /**
+   * For an idle connection, before the kernel asks whether the client still exists. A client that has vanished would keep
+   * its connection until `KEEP_ALIVE_TIMEOUT`, and a firewall on the way forgets silent connections.
+   */
+  keepAliveProbe: 60_000,
 } as const;
 
 export type HttpLimits = Readonly<Record<keyof typeof HTTP_LIMITS, number>>;
+
+/** With the time between two requests on a connection, which is configured. */
+export type ServerLimits = HttpLimits & { readonly keepAlive: number };

@@ -20,13 +20,20 @@ const BACKLOG = 4_096;
 /** @throws StartupError when the address cannot be used */
 export async function listen(server: Server, options: ListenOptions): Promise<AddressInfo> {
   const { host, port } = options;
-  server.listen({ port, host, backlog: BACKLOG });
+  // Without a host, Node listens on `::` for both IP versions, and on 0.0.0.0 where the kernel has no IPv6.
+  const everywhere = host === '::';
+  server.listen({ port, backlog: BACKLOG, ...(!everywhere && { host }) });
   try {
     await once(server, 'listening');
   } catch (error) {
     throw new StartupError(explain(error as NodeJS.ErrnoException, options), { cause: error });
   }
   return server.address() as AddressInfo;
+}
+
+/** An address for the log (RFC 3986, section 3.2.2). */
+export function addressText({ address, family, port }: AddressInfo): string {
+  return family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
 function explain(

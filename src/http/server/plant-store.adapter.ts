@@ -6,7 +6,7 @@ import type { Observability } from '../../observability/observability.module.js'
 import { preferLiteralPaths, unroutable } from './allowed-methods.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
 import { HttpServer } from './http-server.js';
-import type { HttpLimits } from './limits.js';
+import type { ServerLimits } from './limits.js';
 import { LinesFile } from '../body/ndjson.js';
 import { parseQuery } from './parse-query.js';
 import { EventStream } from '../answers/event-stream.js';
@@ -17,7 +17,7 @@ import { sendJson } from '../answers/send-json.js';
 /** Nest's Express adapter with the service's own {@link HttpServer} and exact JSON. */
 export class PlantStoreAdapter extends ExpressAdapter {
   constructor(
-    private readonly limits: HttpLimits,
+    private readonly limits: ServerLimits,
     private readonly observability: Observability,
   ) {
     // Express reads its routing settings only once, so they must be set before Nest uses the application.

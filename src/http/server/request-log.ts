@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
+import { clientAddress } from '../../observability/client-address.js';
 import { isAnswered } from '../../observability/is-answered.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { callerTrace } from '../../observability/trace-context.js';
@@ -12,7 +13,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
   return (request: Request, response: Response): void => {
     const start = performance.now();
     // Read now, because a closed socket has no address.
-    const client = request.ip;
+    const client = clientAddress(request);
     // Behind a proxy only: the service itself speaks plain HTTP.
     const isSecure = request.headers['x-forwarded-proto'] !== undefined && request.secure;
     response.once('close', () => {

@@ -1,0 +1,30 @@
+/** What pages of the origins in `CORS_ORIGINS` may send and read, in addition to what the Fetch standard allows every page. */
+export const CORS = {
+  allowedHeaders: [
+    'Authorization',
+    'Content-Type',
+    'If-Match',
+    'If-None-Match',
+    'Last-Event-ID',
+    'X-Request-Id',
+    // A page with tracing sends these with every request (W3C Trace Context, W3C Baggage).
+    'traceparent',
+    'tracestate',
+    'baggage',
+  ],
+  exposedHeaders: [
+    'Accept',
+    'Accept-Encoding',
+    'Accept-Patch',
+    'Accept-Post',
+    'Allow',
+    'ETag',
+    'Link',
+    'RateLimit',
+    'RateLimit-Policy',
+    'Retry-After',
+    'WWW-Authenticate',
+    'X-Request-Id',
+  ],
+  maxAge: 600,
+};
