@@ -18,7 +18,7 @@ RUN npm prune --omit=dev --ignore-scripts \
   && find node_modules -type f -not \( -path 'node_modules/swagger-ui-dist/*.css' -o -path 'node_modules/swagger-ui-dist/*-bundle.js' \
     -o -path node_modules/oauth4webapi/build/index.js \
     -o -name package.json -o -iname 'licen[cs]e*' -o -iname 'notice*' -o -iname 'copying*' \) -delete \
-  && find node_modules \( -xtype l -o -type d -empty \) -delete
+  && find node_modules \( -type l -not -exec test -e {} \; -o -type d -empty \) -delete
 COPY public public
 COPY docs docs
 COPY README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md LICENSE ./

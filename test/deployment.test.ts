@@ -9,6 +9,7 @@ import { readCommandConfig, readConfig } from '../src/config/config.js';
 import { VARIABLES } from '../src/config/variables.js';
 import { LAST_CALL } from '../src/http/server/drain.js';
 import { SHUTDOWN_LIMITS } from '../src/service.js';
+import { readDockerfile } from './support/dockerfile.js';
 
 interface ComposeService {
   readonly build?: string;
@@ -24,6 +25,7 @@ interface ComposeService {
   readonly cap_drop?: readonly string[];
   readonly security_opt?: readonly string[];
   readonly profiles?: readonly string[];
+  readonly restart?: string;
   readonly stop_grace_period?: string;
 }
 
@@ -56,15 +58,6 @@ function apiEnvironment(environment: Readonly<Record<string, string>> = {}) {
   );
 }
 
-/** Instructions of the Dockerfile, continued lines joined, by stage. */
-async function stages(): Promise<string[][]> {
-  return (await read('Dockerfile'))
-    .replaceAll(/^#.*\n/gm, '')
-    .replaceAll(/\\\n\s*/g, '')
-    .split(/\n(?=FROM )/)
-    .map((stage) => stage.split('\n').filter((line) => line !== ''));
-}
-
 describe('the local stack', () => {
   it('starts one after the other: database, migrations, service', () => {
     const always = Object.entries(compose.services).filter(([, { profiles }]) => !profiles);
@@ -74,6 +67,12 @@ describe('the local stack', () => {
     expect(migrate.command).toEqual(['node', 'dist/cli/migration.js', 'run']);
     expect(api.depends_on).toEqual({ migrate: { condition: 'service_completed_successfully' } });
     expect(api.environment['DATABASE_MIGRATE_ON_START']).toBe('false');
+  });
+
+  it('starts each server again that fails, but not for ever, and never the migrations', () => {
+    const { migrate: once, ...servers } = compose.services;
+    for (const server of Object.values(servers)) expect(server.restart).toBe('on-failure:5');
+    expect(once.restart).toBeUndefined();
   });
 
   it('keeps the data in a named volume, at the path of that PostgreSQL version', () => {
@@ -150,7 +149,13 @@ describe('the local stack', () => {
   });
 
   it('has nothing that docker-compose 1.29 refuses', async () => {
-    expect(Object.keys(compose)).toEqual(['x-unprivileged', 'x-service', 'services', 'volumes']);
+    expect(Object.keys(compose)).toEqual([
+      'x-unprivileged',
+      'x-service',
+      'x-restart',
+      'services',
+      'volumes',
+    ]);
     expect(await read('docker-compose.yml')).not.toMatch(/\$\{[^}]*\$\{/);
     for (const { depends_on: dependencies = {}, healthcheck = {} } of Object.values(
       compose.services,
@@ -314,7 +319,7 @@ describe('the profile monitoring', () => {
 
 describe('the image', () => {
   it('is built in one stage and run in another, of one version', async () => {
-    const [build = [], run = [], ...others] = await stages();
+    const [build = [], run = [], ...others] = await readDockerfile();
     expect(others).toEqual([]);
     expect(build[0]).toMatch(/^FROM node:\d+-slim AS build$/);
     expect(`${run[0]} AS build`).toBe(build[0]);
@@ -327,7 +332,7 @@ describe('the image', () => {
   });
 
   it('runs the service itself, as a user who is not root', async () => {
-    const run = (await stages())[1] ?? [];
+    const run = (await readDockerfile())[1] ?? [];
     expect(run.at(-1)).toBe(
       'CMD ["node", "--max-semi-space-size=16", "--no-maglev-destroy-on-background", "dist/main.js"]',
     );
@@ -337,7 +342,7 @@ describe('the image', () => {
   });
 
   it('has the command plant-store on its path', async () => {
-    const [build = [], run = []] = await stages();
+    const [build = [], run = []] = await readDockerfile();
     const link = /ln -s \.\.\/(\S+) bin\/plant-store$/;
     const target = build.map((line) => link.exec(line)?.[1]).find(Boolean) ?? '';
     expect((await stat(target)).mode & 0o111).toBe(0o111);
@@ -347,7 +352,7 @@ describe('the image', () => {
   });
 
   it('can be read by its user, whatever the umask that the files were cloned under', async () => {
-    const [build = [], run = []] = await stages();
+    const [build = [], run = []] = await readDockerfile();
     const copies = run.filter((line) => line.startsWith('COPY '));
     for (const copy of copies) expect(copy).toMatch(/^COPY --from=build /);
     const shared = build.find((line) => line.startsWith('RUN chmod -R a+rX ')) ?? '';
@@ -358,7 +363,7 @@ describe('the image', () => {
   });
 
   it('has the list of the packages in the bundle where the documentation says', async () => {
-    const [build = [], run = []] = await stages();
+    const [build = [], run = []] = await readDockerfile();
     expect(build.some((line) => line.startsWith('RUN npm run build'))).toBe(true);
     expect(run).toContain('WORKDIR /app');
     expect(run).toContain('COPY --from=build /app/dist dist');
@@ -371,7 +376,7 @@ describe('the image', () => {
       string,
       string
     >;
-    const labels = (await stages())[1]?.find((line) => line.startsWith('LABEL ')) ?? '';
+    const labels = (await readDockerfile())[1]?.find((line) => line.startsWith('LABEL ')) ?? '';
     for (const label of [
       `version="${version}"`,
       `licenses="${license}"`,
@@ -385,7 +390,7 @@ describe('the image', () => {
   });
 
   it('contains the revision where the service reads it', async () => {
-    const [build = [], run = []] = await stages();
+    const [build = [], run = []] = await readDockerfile();
     // oxlint-disable-next-line no-template-curly-in-string
     const written = build.indexOf('RUN npm pkg set gitHead="${REVISION}"');
     // Layers before are cached for all revisions.
@@ -395,7 +400,7 @@ describe('the image', () => {
   });
 
   it('contains only files that it needs', async () => {
-    const copied = (await stages())
+    const copied = (await readDockerfile())
       .flat()
       .filter((line) => line.startsWith('COPY ') && !line.includes('--from='))
       .flatMap((line) => line.split(' ').slice(1, -1));
