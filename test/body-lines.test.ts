@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { splitLines } from '../src/http/body/body-lines.js';
 
+const PATIENT = { idleMilliseconds: 60_000, milliseconds: 60_000 };
+
 async function* chunksOf(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {
   let at = 0;
   for (const length of [...lengths, bytes.length]) {
@@ -13,7 +15,7 @@ async function* chunksOf(bytes: Buffer, lengths: readonly number[]): AsyncGenera
 async function split(text: string, lengths: readonly number[], maxLength: number) {
   const chunks = chunksOf(Buffer.from(text), lengths);
   const lines = [];
-  for await (const some of splitLines(chunks, maxLength)) {
+  for await (const some of splitLines(chunks, { ...PATIENT, bytes: maxLength })) {
     lines.push(...some.map(({ number, bytes }) => ({ number, text: bytes?.toString() })));
   }
   return lines;

@@ -17,13 +17,17 @@ const exports = new Exports<PageParameters>({
   tracer: NO_TRACER,
 });
 
+let end: AbortController;
+let answer: string;
+
 beforeEach(() => {
   list.mockReset();
+  end = new AbortController();
+  answer = '';
 });
 
-async function run(clientGone = new AbortController()): Promise<string> {
-  let answer = '';
-  for await (const text of exports.run({}, clientGone.signal)) answer += text;
+async function run(): Promise<string> {
+  for await (const text of exports.run({}, end.signal)) answer += text;
   return answer;
 }
 
@@ -37,11 +41,18 @@ it('an export reads a page again that finds no connection in time', async () => 
   expect(list.mock.calls.map(([{ after }]) => after)).toEqual([undefined, 1n, 1n, 1n]);
 });
 
-it('an export whose client has left has no empty line', async () => {
-  const clientGone = new AbortController();
-  list.mockImplementation(() => {
-    clientGone.abort();
-    return Promise.reject(new PlantStoreError(ERRORS.databaseUnavailable));
-  });
-  expect(await run(clientGone)).toBe('');
-});
+it.each([
+  ['finds no connection', () => Promise.reject(new PlantStoreError(ERRORS.poolExhausted))],
+  ['is read', () => Promise.resolve(new Page(['2'], undefined, { limit: 1 }))],
+])(
+  'an export that is aborted while a page %s fails with the reason, without this page and the empty line',
+  async (_, outcome) => {
+    const reason = new PlantStoreError(ERRORS.tokenExpired);
+    list.mockResolvedValueOnce(new Page(['1'], 1n, { limit: 1 })).mockImplementationOnce(() => {
+      end.abort(reason);
+      return outcome();
+    });
+    await expect(run()).rejects.toBe(reason);
+    expect(answer).toBe('1\n');
+  },
+);

@@ -18,12 +18,12 @@ const log: string[] = [];
 /** Milliseconds since the last single create. */
 let sinceCreate: number;
 let imports: Imports<StoredPlantDto>;
-let clientGone: AbortController;
+let end: AbortController;
 
 beforeEach(() => {
   vi.useFakeTimers();
   store.mockReset();
-  clientGone = new AbortController();
+  end = new AbortController();
   log.length = 0;
   sinceCreate = Infinity;
   const creates = {
@@ -57,7 +57,7 @@ async function* linesOf(...texts: readonly string[]): AsyncGenerator<readonly Li
 async function run(...texts: readonly string[]): Promise<string> {
   let answer = '';
   const work = (async () => {
-    for await (const text of imports.run(linesOf(...texts), clientGone.signal)) answer += text;
+    for await (const text of imports.run(linesOf(...texts), end.signal)) answer += text;
   })();
   work.catch(() => {});
   await vi.advanceTimersByTimeAsync(60_000);
@@ -92,12 +92,13 @@ describe('an import', () => {
     await expect(run('{"id":1,"name":"a"}')).rejects.toBe(UNAVAILABLE);
   });
 
-  it('repeats nothing when the client has left', async () => {
+  it('repeats nothing after the abort, and fails with its reason', async () => {
+    const reason = new PlantStoreError(ERRORS.tokenExpired);
     store.mockImplementation(() => {
-      clientGone.abort();
+      end.abort(reason);
       return Promise.reject(UNAVAILABLE);
     });
-    await run('{"id":1,"name":"a"}');
+    await expect(run('{"id":1,"name":"a"}')).rejects.toBe(reason);
     expect(store).toHaveBeenCalledTimes(1);
   });
 

@@ -104,19 +104,37 @@ describe('work on items in order', () => {
     expect(results).toEqual([1, 2, 3]);
   });
 
-  it('takes no further item after an abort', async () => {
+  it('takes no further item after an abort, and fails with its reason', async () => {
     const abort = new AbortController();
+    const reason = new Error('the token has expired');
     const taken: number[] = [];
     const perform = async (item: number) => {
       taken.push(item);
-      abort.abort();
+      abort.abort(reason);
       await turn();
       return item;
     };
     const results: number[] = [];
-    for await (const some of inOrder(each([1, 2, 3]), SMALL, perform, abort.signal)) {
-      results.push(...some);
-    }
+    const consume = async () => {
+      for await (const some of inOrder(each([1, 2, 3]), SMALL, perform, abort.signal)) {
+        results.push(...some);
+      }
+    };
+    await expect(consume()).rejects.toBe(reason);
     expect([taken, results]).toEqual([[1], [1]]);
+  });
+
+  it('succeeds if there was no further item at the abort', async () => {
+    const abort = new AbortController();
+    const perform = async (item: number) => {
+      // The end of the items is known.
+      for (let turns = 0; turns < 10; turns++) await turn();
+      abort.abort();
+      return item;
+    };
+    const results: number[] = [];
+    for await (const some of inOrder(each([1]), SMALL, perform, abort.signal))
+      results.push(...some);
+    expect(results).toEqual([1]);
   });
 });

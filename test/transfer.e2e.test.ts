@@ -16,7 +16,7 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService({
     environment: { BODY_LIMIT: '4kb' },
-    limits: { bodyIdle: 2_000, socketIdle: 5_000 },
+    limits: { bodyIdle: 2_000, body: 4_000, socketIdle: 5_000 },
   });
 });
 
@@ -235,6 +235,49 @@ describe('POST /plants/import', () => {
         ),
       PATIENCE,
     );
+  });
+
+  it.each([
+    ['blank lines', '\n \r\n'],
+    ['a line, a byte at a time', ' '],
+    ['a line that is too long', 'x'.repeat(5_000)],
+  ])(
+    'answers 408 to clients that send nothing but %s, which frees their places',
+    async (_, text) => {
+      const sockets = await Promise.all(Array.from({ length: 8 }, () => openImport()));
+      const [refused] = sockets;
+      refused!.send(chunk('x\n'));
+      const sending = setInterval(() => {
+        for (const socket of sockets) if (!socket.ended) socket.send(chunk(text));
+      }, 300);
+      try {
+        for (const socket of sockets.slice(1)) {
+          expect(await socket.answer()).toMatchObject({
+            status: 408,
+            headers: { connection: 'close' },
+          });
+        }
+        await arrived(refused!, '{"error":40800,');
+        expect((await importing('')).status).toBe(200);
+      } finally {
+        clearInterval(sending);
+        for (const socket of sockets) socket.destroy();
+      }
+    },
+  );
+
+  it('takes as long as whole lines arrive', async () => {
+    const socket = await openImport();
+    // Longer than a line may take.
+    for (let id = 1; id <= 20; id++) {
+      socket.send(chunk(`{"id":${id},"name":`));
+      await sleep(150);
+      socket.send(chunk('"a"}\n'));
+      await sleep(150);
+    }
+    socket.send('0\r\n\r\n');
+    await arrived(socket, '{"created":20,"unchanged":0,"refused":0}');
+    socket.destroy();
   });
 
   it('ends with an Error at once if the rest of the body is malformed', async () => {

@@ -12,7 +12,7 @@ import {
 } from '@nestjs/common';
 import type { StreamableFile } from '@nestjs/common';
 import { RequireScope } from '../../src/auth/require-scope.decorator.js';
-import { ClientGone } from '../../src/http/answers/client-gone.js';
+import { RequestSignal } from '../../src/http/answers/request-signal.js';
 import type { Precondition } from '../../src/http/answers/entity-tag.js';
 import type { Page } from '../../src/http/answers/page.js';
 import { Representation } from '../../src/http/answers/representation.js';
@@ -62,16 +62,16 @@ export class GardensController {
   import(
     @Query() _query: NoParametersDto,
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
-    @ClientGone() clientGone: AbortSignal,
+    @RequestSignal() signal: AbortSignal,
   ): StreamableFile {
-    return new LinesFile(this.gardens.import(lines, clientGone), true);
+    return new LinesFile(this.gardens.import(lines, signal), true);
   }
 
   @Get('export')
   @RequireScope('gardens:read')
   @API.export
-  export(@Query() query: ExportGardensDto, @ClientGone() clientGone: AbortSignal): StreamableFile {
-    return new LinesFile(this.gardens.export(query, clientGone), false);
+  export(@Query() query: ExportGardensDto, @RequestSignal() signal: AbortSignal): StreamableFile {
+    return new LinesFile(this.gardens.export(query, signal), false);
   }
 
   @Get(':id')

@@ -100,12 +100,12 @@ export class GardensService {
   }
 
   /** Creates a garden for each line, and returns the lines of the answer. */
-  import(lines: AsyncIterable<readonly Line[]>, clientGone: AbortSignal): AsyncGenerator<string> {
-    return this.gardens.imports.run(lines, clientGone);
+  import(lines: AsyncIterable<readonly Line[]>, signal: AbortSignal): AsyncGenerator<string> {
+    return this.gardens.imports.run(lines, signal);
   }
 
   /** Returns the gardens that match as lines. */
-  export(query: ExportGardensDto, clientGone: AbortSignal): AsyncGenerator<string> {
-    return this.gardens.exports.run(query, clientGone);
+  export(query: ExportGardensDto, signal: AbortSignal): AsyncGenerator<string> {
+    return this.gardens.exports.run(query, signal);
   }
 }

@@ -48,11 +48,22 @@ export class AuthGuard implements CanActivate {
 
   private admit(request: Request, principal: Principal, scope: Scope): true {
     request.principal = principal;
+    request.requireValidToken = () => this.requireValidToken(request, scope);
     const usage = this.limits.countRequest(principal);
     if (usage !== undefined)
       request.res?.setHeaders(new Map(Object.entries(rateLimitFields(usage))));
-    if (!hasScope(principal, scope)) throw new InsufficientScopeError(scope);
+    requireScope(principal, scope);
     return true;
+  }
+
+  /** Verifies the token of a request that lasts long once more. It is neither counted nor limited again. */
+  private async requireValidToken(request: Request, scope: Scope): Promise<void> {
+    try {
+      requireScope(await this.authenticator.authenticate(request), scope);
+    } catch (failure) {
+      if (failure instanceof RefusedError) request.refusal = failure.refusal;
+      throw failure;
+    }
   }
 
   private refuse(request: Request, failure: unknown): never {
@@ -64,4 +75,8 @@ export class AuthGuard implements CanActivate {
     }
     throw failure;
   }
+}
+
+function requireScope(principal: Principal, scope: Scope): void {
+  if (!hasScope(principal, scope)) throw new InsufficientScopeError(scope);
 }

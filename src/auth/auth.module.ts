@@ -1,4 +1,4 @@
-import { Global, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { CONFIG } from '../config/config.module.js';
@@ -26,7 +26,6 @@ const NO_DEFAULT_SCOPES =
   'AUTH_JWT_DEFAULT_SCOPES is not set: a JWT without a claim "scope" or "scp" is refused with 403. ' +
   'Set it to the scopes of such tokens, for example "plants:read plants:write", or to "none"';
 
-@Global()
 @Module({
   imports: [DiscoveryModule],
   providers: [
@@ -48,7 +47,6 @@ const NO_DEFAULT_SCOPES =
     },
     { provide: APP_GUARD, useClass: AuthGuard },
   ],
-  exports: [Authenticator],
 })
 export class AuthModule {}
 

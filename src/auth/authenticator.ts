@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { ERRORS } from '../errors/common-errors.js';
-import type { Principal, Scope } from './principal.js';
-import { hasScope } from './principal.js';
+import type { Principal } from './principal.js';
 import { RefusedError } from './refusal.js';
 import { TOKEN_VERIFIERS } from './token-verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
@@ -19,15 +18,6 @@ export class Authenticator {
    */
   authenticate(request: Request): Principal | Promise<Principal> {
     return this.verify(readBearerToken(request));
-  }
-
-  /** Whether the token of a request, whose answer lasts long, still has a scope. During an outage, it has. */
-  async isStillPermitted(request: Request, scope: Scope): Promise<boolean> {
-    try {
-      return hasScope(await this.authenticate(request), scope);
-    } catch (failure) {
-      return !(failure instanceof RefusedError);
-    }
   }
 
   /** Asks the verifiers in turn. */

@@ -1,6 +1,5 @@
 import type { Principal } from '../auth/principal.js';
 import type { Refusal } from '../auth/refusal.js';
-import type { PlantStoreError } from '../errors/plant-store.error.js';
 
 declare global {
   namespace Express {
@@ -9,10 +8,12 @@ declare global {
       id: string;
       /** Set by the guard if the token is valid. Such a client gets more time to read the refusal of a long body. */
       principal?: Principal;
-      /** Why the guard refused the request. */
+      /** Fails when the token of the request is no longer valid. Set by the guard. */
+      requireValidToken?: () => Promise<void>;
+      /** Why the guard refused the request, or why its token was no longer valid before its end. */
       refusal?: Refusal;
       /** Ends the reading of the body with a failure, which the handler answers. Set while the body is read. */
-      failBody?: ((failure: PlantStoreError) => void) | undefined;
+      failBody?: ((failure: Error) => void) | undefined;
       /** Set when the whole body was read at once. Node has not noticed its end by then. */
       bodyIsRead?: boolean;
     }

@@ -1,7 +1,7 @@
 import { Controller, Get, Query, Req } from '@nestjs/common';
 import type { Request } from 'express';
 import { RequireScope } from '../auth/require-scope.decorator.js';
-import { ClientGone } from '../http/answers/client-gone.js';
+import { RequestSignal } from '../http/answers/request-signal.js';
 import type { EventStream } from '../http/answers/event-stream.js';
 import type { Page } from '../http/answers/page.js';
 import { NoParametersDto } from '../http/body/dto.pipe.js';
@@ -21,12 +21,12 @@ export class PlantChangesController {
   list(
     @Query() query: ListPlantChangesDto,
     @Req() request: Request,
-    @ClientGone() clientGone: AbortSignal,
+    @RequestSignal() signal: AbortSignal,
   ): Promise<Page<ListPlantChangesDto> | EventStream> {
     // Also for pages: a header field that is not valid is refused, whatever the request is for.
     const last = lastEventId(request.headers);
     return acceptsEvents(request)
-      ? this.changes.follow(query, last, request, clientGone)
+      ? this.changes.follow(query, last, signal)
       : this.changes.list(query);
   }
 

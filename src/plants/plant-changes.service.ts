@@ -1,6 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { Request } from 'express';
-import { Authenticator } from '../auth/authenticator.js';
 import { EventStream } from '../http/answers/event-stream.js';
 import type { Page } from '../http/answers/page.js';
 import type { Followers } from '../resources/history/followers.js';
@@ -16,7 +14,6 @@ export class PlantChangesService {
   constructor(
     resources: Resources,
     private readonly plants: PlantsService,
-    private readonly authenticator: Authenticator,
   ) {
     this.followers = resources.followersOf('plants', plants.history);
   }
@@ -40,14 +37,12 @@ export class PlantChangesService {
   async follow(
     { after, plant }: ListPlantChangesDto,
     last: bigint | undefined,
-    request: Request,
-    clientGone: AbortSignal,
+    signal: AbortSignal,
   ): Promise<EventStream> {
     const events = await this.followers.follow({
       after: last ?? after,
       id: plant,
-      signal: clientGone,
-      isPermitted: () => this.authenticator.isStillPermitted(request, 'changes:read'),
+      signal,
     });
     return new EventStream(events);
   }

@@ -12,7 +12,7 @@ import {
 } from '@nestjs/common';
 import type { StreamableFile } from '@nestjs/common';
 import { RequireScope } from '../auth/require-scope.decorator.js';
-import { ClientGone } from '../http/answers/client-gone.js';
+import { RequestSignal } from '../http/answers/request-signal.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
 import type { Page } from '../http/answers/page.js';
 import { Representation } from '../http/answers/representation.js';
@@ -55,17 +55,17 @@ export class PlantsController {
   import(
     @Query() _query: NoParametersDto,
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
-    @ClientGone() clientGone: AbortSignal,
+    @RequestSignal() signal: AbortSignal,
     @RequestOrigin() origin: Origin,
   ): StreamableFile {
-    return new LinesFile(this.plants.import(lines, clientGone, origin), true);
+    return new LinesFile(this.plants.import(lines, signal, origin), true);
   }
 
   @Get('export')
   @RequireScope('plants:read')
   @API.export
-  export(@Query() query: ExportPlantsDto, @ClientGone() clientGone: AbortSignal): StreamableFile {
-    return new LinesFile(this.plants.export(query, clientGone), false);
+  export(@Query() query: ExportPlantsDto, @RequestSignal() signal: AbortSignal): StreamableFile {
+    return new LinesFile(this.plants.export(query, signal), false);
   }
 
   @Get(':id')

@@ -98,14 +98,14 @@ export class PlantsService {
   /** Creates a plant for each line, and returns the lines of the answer. */
   import(
     lines: AsyncIterable<readonly Line[]>,
-    clientGone: AbortSignal,
+    signal: AbortSignal,
     origin: Origin,
   ): AsyncGenerator<string> {
-    return this.plants.imports.run(lines, clientGone, origin);
+    return this.plants.imports.run(lines, signal, origin);
   }
 
   /** Returns the plants that match as lines. */
-  export(query: ExportPlantsDto, clientGone: AbortSignal): AsyncGenerator<string> {
-    return this.plants.exports.run(query, clientGone);
+  export(query: ExportPlantsDto, signal: AbortSignal): AsyncGenerator<string> {
+    return this.plants.exports.run(query, signal);
   }
 }

@@ -25,9 +25,10 @@ export class Exports<Query extends PageParameters> {
    * the last of them. Each text has the lines of a page. The statements do not appear in traces, because there can be
    * thousands.
    *
+   * @param signal aborts when nothing more may be read. The export fails with its reason
    * @throws PlantStoreError `too-many-exports`, `database-unavailable`
    */
-  async *run(parameters: Omit<Query, 'limit'>, clientGone: AbortSignal): AsyncGenerator<string> {
+  async *run(parameters: Omit<Query, 'limit'>, signal: AbortSignal): AsyncGenerator<string> {
     const { pages, shares, slots, tracer } = this.options;
     const reader = { slots: shares.exports, maxBytes: PAGE.bytes };
     const giveBack = slots.take();
@@ -36,14 +37,16 @@ export class Exports<Query extends PageParameters> {
       do {
         const query = { ...parameters, limit: PAGE.items, after } as Query;
         const list = () => tracer.serving([], () => pages.list(query, reader));
-        const { items, next } = await retried(clientGone, list);
+        const { items, next } = await retried(signal, list);
+        signal.throwIfAborted();
         if (items.length > 0) yield `${items.join('\n')}\n`;
         after = next;
       } while (after !== undefined);
       // To a proxy that speaks HTTP/1.0, a connection that a killed process leaves looks like the end of an answer.
       yield '\n';
     } catch (error) {
-      if (!clientGone.aborted) throw error;
+      signal.throwIfAborted();
+      throw error;
     } finally {
       giveBack();
     }

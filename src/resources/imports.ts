@@ -60,13 +60,14 @@ export class Imports<Content extends Identified> {
    * Creates a row for each line, through the same groups as single creates. Of lines with the same id, the first wins.
    * The statements do not appear in traces, because there can be thousands.
    *
+   * @param signal aborts when no further line may be stored. If there are any, the import fails with its reason
    * @param origin required if creates are recorded
    * @returns the lines of the answer, several at a time: each refused line, and at the end a summary
    * @throws PlantStoreError if the import cannot go on
    */
   async *run(
     lines: AsyncIterable<readonly Line[]>,
-    clientGone: AbortSignal,
+    signal: AbortSignal,
     origin?: Origin,
   ): AsyncGenerator<string> {
     const { creates, slots, tracer } = this.options;
@@ -74,10 +75,10 @@ export class Imports<Content extends Identified> {
     const storing: StoringById<Content> = new Map();
     const summary = { created: 0, unchanged: 0, refused: 0 };
     const store = (content: Content) =>
-      retried(clientGone, () => tracer.serving([], () => creates.createOneOfMany(content, origin)));
+      retried(signal, () => tracer.serving([], () => creates.createOneOfMany(content, origin)));
     const create = (line: Line) => this.create(line, storing, store);
     try {
-      for await (const results of inOrder(lines, this.window, create, clientGone)) {
+      for await (const results of inOrder(lines, this.window, create, signal)) {
         let refused = '';
         for (const result of results) {
           if (typeof result !== 'string') refused += toLine(result);
@@ -86,7 +87,8 @@ export class Imports<Content extends Identified> {
         if (refused !== '') yield refused;
       }
     } catch (error) {
-      if (!clientGone.aborted) throw error;
+      signal.throwIfAborted();
+      throw error;
     } finally {
       giveBack();
     }

@@ -21,7 +21,7 @@ interface Work<Result> {
  * loop after the results of the items before, and when all work has ended.
  *
  * @param perform starts the work on an item
- * @param signal when it aborts, no further item is taken
+ * @param signal when it aborts, no further item is taken. If any may be left, the loop fails with its reason
  */
 export async function* inOrder<Item, Result>(
   items: AsyncIterable<readonly Item[]>,
@@ -74,6 +74,7 @@ export async function* inOrder<Item, Result>(
       }
     }
     if (failure !== undefined) throw failure.reason;
+    if (next !== undefined || taken < arrived.length) throw signal.reason;
   } finally {
     // Not awaited: the source may be waiting for an item.
     source.return?.()?.catch(() => {});

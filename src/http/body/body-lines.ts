@@ -1,3 +1,10 @@
+import { ERRORS } from '../../errors/common-errors.js';
+import { PlantStoreError } from '../../errors/plant-store.error.js';
+import type { BodyLimits } from './body-limits.js';
+
+/** How slowly a line may arrive, in bytes per millisecond. */
+const SLOWEST = 16;
+
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
@@ -15,12 +22,17 @@ export interface Line {
  * Splits a body into lines while it arrives, and yields the lines of each chunk. Lines end with LF or CRLF. Blank lines
  * count, and are left out.
  *
- * @param maxLength of a line, in bytes. The rest of a longer line is discarded
+ * The end of a line must come soon after the line before, so that nobody holds a place without importing anything: within
+ * the time of a pause, and longer for a long line.
+ *
+ * @param limits of a line. The rest of a longer line is discarded
+ * @throws PlantStoreError `request-timeout`
  */
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,
-  maxLength: number,
+  { bytes: maxLength, idleMilliseconds, milliseconds }: BodyLimits,
 ): AsyncGenerator<readonly Line[]> {
+  let since = performance.now();
   let number = 0;
   let lines: Line[] = [];
   const partial = new PartialLine(maxLength + 1);
@@ -42,8 +54,13 @@ export async function* splitLines(
       addLine(content, length);
     }
     partial.add(chunk.subarray(start));
-    if (lines.length > 0) yield lines;
-    lines = [];
+    if (lines.length > 0) {
+      yield lines;
+      lines = [];
+      since = performance.now();
+    }
+    const patience = Math.min(milliseconds, idleMilliseconds + partial.length / SLOWEST);
+    if (performance.now() - since > patience) throw new PlantStoreError(ERRORS.requestTimeout);
   }
   const { length } = partial;
   addLine(partial.takeWith(Buffer.alloc(0)), length);

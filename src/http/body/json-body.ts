@@ -4,6 +4,7 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { UnsupportedMediaTypeError } from '../errors/unsupported-media-type.error.js';
 import { chunksOf } from './body-chunks.js';
+import type { BodyLimits } from './body-limits.js';
 import { splitLines } from './body-lines.js';
 import type { Line } from './body-lines.js';
 import { parseExactJson } from '../../json/exact-json.js';
@@ -19,15 +20,6 @@ const MAX_UNANSWERED = 32 * 1024 * 1024;
 
 /** Bodies up to this size do not count, so that long bodies cannot block short ones. */
 const FREE = 16 * 1024;
-
-interface BodyLimits {
-  /** Longest body, in bytes. */
-  readonly bytes: number;
-  /** Longest pause between two chunks of a body. */
-  readonly idleMilliseconds: number;
-  /** From the start of reading to the end of the body. */
-  readonly milliseconds: number;
-}
 
 /** The media types that a body may have. */
 export type MediaTypes = readonly string[];
@@ -76,8 +68,7 @@ export class UnreadBody {
   }
 
   /**
-   * Reads the body line by line. The limit on its length applies to each line, and the limit on its total time does not
-   * apply.
+   * Reads the body line by line. The limits on its length and its total time apply to each line.
    *
    * @throws PlantStoreError `unsupported-media-type`; while lines are read `request-timeout`
    */
@@ -87,7 +78,7 @@ export class UnreadBody {
     const { limits } = this.memory;
     const refusal = declaresBody(request) ? refusalOfType(request, accepted) : undefined;
     if (refusal !== undefined) throw refusal;
-    return splitLines(chunksOf(request, limits.idleMilliseconds), limits.bytes);
+    return splitLines(chunksOf(request, limits.idleMilliseconds), limits);
   }
 
   private async bytes(accepted: MediaTypes): Promise<Buffer> {

@@ -2,6 +2,7 @@ import type { Response } from 'express';
 import type { ErrorAnswer } from './to-answer.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
+import { breakOff } from '../answers/break-off.js';
 import { sendJson } from '../answers/send-json.js';
 
 /**
@@ -23,14 +24,4 @@ export function answerFailure(
   } else {
     breakOff(response);
   }
-}
-
-/**
- * Breaks the connection in the middle of an answer. An answer of HTTP/1.0 ends with the connection, so only a reset tells
- * that it is not complete (RFC 9112, section 8).
- */
-export function breakOff(response: Response): void {
-  response.isBroken = true;
-  if (response.req.httpVersion === '1.0') response.req.socket.resetAndDestroy();
-  else response.destroy();
 }

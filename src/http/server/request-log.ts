@@ -25,7 +25,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
       const { method } = request;
       const { principal, refusal } = request;
       const { isBroken = false } = response;
-      const status = answered ? response.statusCode : isBroken ? 500 : undefined;
+      const status = answered ? response.statusCode : isBroken ? statusOf(response) : undefined;
       const scheme = isSecure ? 'https' : 'http';
       metrics.recordRequest({ method, scheme, route, status, seconds });
       const trace = request.span ?? callerTrace(request);
@@ -49,4 +49,9 @@ export function requestLog(log: Logger, metrics: Metrics) {
       );
     });
   };
+}
+
+/** Of an answer that was broken off: of its Error, which the client did not get. */
+function statusOf({ error = 50000 }: Response): number {
+  return Math.floor(error / 100);
 }

@@ -9,9 +9,6 @@ import type { NextEvents } from './tail.js';
 /** Between two signs of life to a follower, in milliseconds. Proxies close connections after 60 s without traffic. */
 const HEARTBEAT = 15_000;
 
-/** Between two looks whether a follower may still read, in milliseconds. */
-const CHECK = 5_000;
-
 /** After a read for which there was no place, in milliseconds. */
 const RETRY = 500;
 
@@ -37,10 +34,8 @@ export interface Following {
   readonly after: bigint | undefined;
   /** Only changes of this id. */
   readonly id?: bigint | undefined;
-  /** Aborts when nobody needs more. */
+  /** Aborts when nobody needs more, or may read more. */
   readonly signal: AbortSignal;
-  /** Whether the client may still read. Its token can expire, or be revoked, meanwhile. */
-  readonly isPermitted: () => boolean | Promise<boolean>;
 }
 
 /** The clients that follow a history. */
@@ -78,13 +73,13 @@ export class Followers {
 
   private async *events(
     start: Start,
-    { id, signal: clientGone, isPermitted }: Following,
+    { id, signal: requestSignal }: Following,
     giveBack: () => void,
   ): AsyncGenerator<string | Uint8Array> {
     const end = new AbortController();
     const { signal } = end;
     const abort = (): void => end.abort();
-    const reasons = [clientGone, this.options.shutdown];
+    const reasons = [requestSignal, this.options.shutdown];
     for (const reason of reasons) {
       if (reason.aborted) abort();
       reason.addEventListener('abort', abort);
@@ -94,7 +89,6 @@ export class Followers {
     let { after: position, isFirst } = start;
     let told = position;
     let toldAt = performance.now();
-    let checkedAt = toldAt;
     try {
       yield BEGUN;
       while (!signal.aborted) {
@@ -110,10 +104,6 @@ export class Followers {
         }
         position = next;
         isFirst &&= found === undefined;
-        if (performance.now() - checkedAt >= CHECK) {
-          if (!(await isPermitted())) return;
-          checkedAt = performance.now();
-        }
         if (performance.now() - toldAt >= HEARTBEAT) {
           // With an id, a client whose filter selects little comes back where it is.
           yield position > told ? `id: ${position}\n\n` : ':\n\n';
@@ -123,8 +113,7 @@ export class Followers {
         if (found === undefined) {
           await sleep(RETRY, undefined, { signal, ref: false }).catch(() => {});
         } else if (this.tail.position <= position) {
-          const due = Math.min(checkedAt + CHECK, toldAt + HEARTBEAT);
-          await this.pause(position, due, signal);
+          await this.pause(position, toldAt + HEARTBEAT, signal);
         }
       }
     } finally {

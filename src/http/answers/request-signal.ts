@@ -1,0 +1,51 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createParamDecorator } from '@nestjs/common';
+import type { ExecutionContext } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { breakOff } from './break-off.js';
+
+/** Between two looks whether the token of a request is still valid, in milliseconds. */
+const CHECK = 1_000;
+
+/** For the rest of an answer when the token is no longer valid, in milliseconds. */
+const REST = 10_000;
+
+/**
+ * An `AbortSignal` for work that can outlast its client or the token of the request. It aborts when the response or its
+ * connection closes. When the token is no longer valid, or cannot be verified, it aborts with the failure that answers the
+ * request as its reason, and the reading of the body fails.
+ */
+export const RequestSignal = createParamDecorator((_: unknown, context: ExecutionContext) => {
+  const http = context.switchToHttp();
+  const response = http.getResponse<Response>();
+  const controller = new AbortController();
+  // An import listens for each of the lines that it works on.
+  setMaxListeners(0, controller.signal);
+  if (response.closed) controller.abort();
+  else response.once('close', () => controller.abort());
+  void endWithToken(http.getRequest<Request>(), response, controller);
+  return controller.signal;
+});
+
+async function endWithToken(
+  request: Request,
+  response: Response,
+  controller: AbortController,
+): Promise<void> {
+  const { signal } = controller;
+  try {
+    for (;;) {
+      await sleep(CHECK, undefined, { signal, ref: false });
+      // The guard has set it: no route is without.
+      await request.requireValidToken!();
+    }
+  } catch (failure) {
+    if (signal.aborted) return;
+    controller.abort(failure);
+    request.failBody?.(failure as Error);
+    // Work that waits for a client to read does not notice the signal.
+    const rest = setTimeout(() => breakOff(response), REST).unref();
+    response.once('close', () => clearTimeout(rest));
+  }
+}
