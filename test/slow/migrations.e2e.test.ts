@@ -14,6 +14,7 @@ import {
 import { StartupError } from '../../src/errors/startup.error.js';
 import { dataSourceOf } from '../../src/database/data-source.js';
 import { createDataSource } from '../support/data-source.js';
+import { OwnPostgres } from '../support/own-postgres.js';
 import { searchStatement } from '../support/search-statement.js';
 import { PATIENCE } from '../support/patience.js';
 import { freePort } from '../support/process.js';
@@ -80,6 +81,24 @@ describe('migrations', () => {
          )`,
       ),
     ).toEqual([]);
+  });
+
+  it.each([
+    ['without a sign of life', {}],
+    ['with signs of life', { beat: 1 }],
+  ])('cause no warning of PostgreSQL, %s', async (_, limits) => {
+    const postgres = await OwnPostgres.start({ logging_collector: 'on' });
+    const other = createDataSource(postgres.url);
+    try {
+      await connect(other, { log, signal });
+      await applyMigrations(other, { log, signal, limits: { ...STARTUP_LIMITS, ...limits } });
+      const [row] = await postgres.query('SELECT pg_read_file(pg_current_logfile()) AS log');
+      expect(row?.['log']).toContain('ready to accept connections');
+      expect(row?.['log']).not.toContain('WARNING');
+    } finally {
+      await other.destroy();
+      await postgres.stop();
+    }
   });
 
   it('can be generated from the entities', async () => {

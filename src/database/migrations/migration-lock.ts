@@ -38,7 +38,7 @@ const SIGN_OF_LIFE = `SELECT string_agg(concat_ws(' ', pid, virtualtransaction, 
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /** Every role sees the number of a transaction that holds a lock (PostgreSQL manual, chapter 53.13). */
-const BEAT = `ROLLBACK; BEGIN ISOLATION LEVEL READ COMMITTED; ${settings('transaction')};
+const BEAT = `BEGIN ISOLATION LEVEL READ COMMITTED; ${settings('transaction')};
   SELECT pg_try_advisory_xact_lock(${PULSE})`;
 
 /** Tells whether the instance that migrates has shown no sign of life for so many milliseconds. */
@@ -67,6 +67,8 @@ export function silenceOf(
  */
 export class MigrationLock {
   private loss: unknown;
+  /** PostgreSQL warns of a ROLLBACK outside a transaction. */
+  private hasBeaten = false;
 
   private constructor(
     private readonly session: QueryRunner,
@@ -102,7 +104,9 @@ export class MigrationLock {
   /** A sign of life. Keeps PgBouncer and firewalls from closing an idle connection as well. */
   async beat(): Promise<void> {
     // In a session of its own, because it takes a snapshot. Without it, only some roles see no sign of life.
-    await this.pulse.query(BEAT).catch(() => {});
+    const end = this.hasBeaten ? 'ROLLBACK; ' : '';
+    this.hasBeaten = true;
+    await this.pulse.query(end + BEAT).catch(() => {});
     try {
       await this.session.query('SHOW in_hot_standby');
     } catch (error) {
@@ -122,7 +126,7 @@ export class MigrationLock {
   async release(): Promise<void> {
     // Without a connection, the server has released it.
     await this.session.query('ROLLBACK').catch(() => {});
-    await this.pulse.query('ROLLBACK').catch(() => {});
+    if (this.hasBeaten) await this.pulse.query('ROLLBACK').catch(() => {});
   }
 }
 
