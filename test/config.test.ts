@@ -52,12 +52,12 @@ describe('the configuration', () => {
   });
 
   it('is read partly by commands that do not start the service', () => {
-    expect(readCommandConfig({ DATABASE_URL, LOG_FORMAT: 'text', PORT: 'x' })).toEqual({
+    expect(readCommandConfig({ DATABASE_URL, AUTH_ISSUED_TOKENS: 'false', PORT: 'x' })).toEqual({
       databaseUrl: DATABASE_URL,
       secretFiles: {},
-      logFormat: 'text',
+      issuedTokens: false,
     });
-    expect(readCommandConfig({})).toEqual({ secretFiles: {} });
+    expect(readCommandConfig({})).toEqual({ secretFiles: {}, issuedTokens: true });
     expect(() => readCommandConfig({ DATABASE_URL: 'x', LOG_FORMAT: 'x' })).toThrow(
       /^DATABASE_URL must be .*\nLOG_FORMAT must be one of json, text$/,
     );
@@ -363,6 +363,7 @@ describe('a secret in a file', () => {
     expect(readCommandConfig(environment)).toEqual({
       databaseUrl: `${DATABASE_URL}?sslmode=verify-full`,
       secretFiles: { DATABASE_URL: files({ DATABASE_URL: 'url' }) },
+      issuedTokens: true,
     });
   });
 

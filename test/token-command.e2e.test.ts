@@ -156,6 +156,37 @@ describe('plant-store token create', () => {
   });
 });
 
+describe('plant-store token with AUTH_ISSUED_TOKENS=false', () => {
+  const run = (...args: readonly string[]) =>
+    new Run('', ['token', ...args], {
+      env: { DATABASE_URL: database.url, AUTH_ISSUED_TOKENS: 'false' },
+    }).result;
+
+  it('issues no token and no secret, because the service would not accept it', async () => {
+    const id = idOf(await create());
+    const rows = () => database.query('SELECT * FROM access_tokens ORDER BY id');
+    const before = await rows();
+    for (const args of [
+      ['create', '--name', 'refused'],
+      ['rotate', id],
+    ]) {
+      expect(await run(...args)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr:
+          'plant-store: AUTH_ISSUED_TOKENS is false, so the service would not accept the token: set it to true first\n',
+      });
+    }
+    expect(await rows()).toEqual(before);
+  });
+
+  it('lists and revokes', async () => {
+    const id = idOf(await create());
+    expect(await run('revoke', id)).toMatchObject({ code: 0 });
+    expect((await run('list')).stdout).toContain(id);
+  });
+});
+
 describe('plant-store token without DATABASE_URL', () => {
   it('takes it from the file .env of its folder, or says that there is none', async () => {
     const before = process.cwd();

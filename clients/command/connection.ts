@@ -45,7 +45,11 @@ export async function readConnection(
   if (file === '') {
     const token = given === '' ? own?.token : given;
     if (token === undefined) {
-      throw usageError('PLANT_STORE_TOKEN is not set, and neither is PLANT_STORE_TOKEN_FILE');
+      throw usageError(
+        own === undefined
+          ? 'PLANT_STORE_TOKEN is not set, and neither is PLANT_STORE_TOKEN_FILE'
+          : 'PLANT_STORE_TOKEN is not set, and the service here has no AUTH_TOKEN: set PLANT_STORE_TOKEN to a token that it accepts',
+      );
     }
     if (!B64TOKEN.test(token)) throw usageError(`PLANT_STORE_TOKEN must consist ${TOKEN_RULE}`);
     return { baseUrl, idle, contact, token: () => Promise.resolve(token) };

@@ -64,6 +64,7 @@ export function addTokenCommands(
     .addHelpText('after', CREATE_HELP)
     .action(async ({ name, scope = SCOPES, expires }: CreateOptions) => {
       const { createToken, MAX_TOKENS } = await issuance();
+      await requireAcceptance(env);
       const issued = await useDatabase(env, signal, (dataSource) =>
         createToken(dataSource, { name, scopes: scope, lifetime: expires }),
       );
@@ -114,6 +115,7 @@ export function addTokenCommands(
     .action(async (id: string, { grace: seconds, expires }: RotateOptions) => {
       const { rotateToken } = await issuance();
       await requireId(id);
+      await requireAcceptance(env);
       const rotated = await useDatabase(env, signal, (dataSource) =>
         rotateToken(dataSource, id, { grace: seconds, lifetime: expires }),
       );
@@ -136,6 +138,15 @@ async function useDatabase<Result>(
   const { findDatabase, withDatabase } = await import('../../src/cli/token-database.js');
   const url = await findDatabase(environment, signal).catch(failed(EXIT.usage));
   return withDatabase(url, signal, use).catch(failed(EXIT.incomplete));
+}
+
+async function requireAcceptance(environment: NodeJS.ProcessEnv): Promise<void> {
+  const database = await import('../../src/cli/token-database.js');
+  try {
+    database.requireAcceptance(environment);
+  } catch (error) {
+    failed(EXIT.usage)(error);
+  }
 }
 
 function failed(exitCode: number): (error: unknown) => never {

@@ -6,6 +6,7 @@ import type { DataSource } from 'typeorm';
 import { readCommandConfig } from '../config/config.js';
 import { constant, secretOf } from '../config/secret-file.js';
 import type { Secret } from '../config/secret-file.js';
+import { VARIABLES } from '../config/variables.js';
 import { connect } from '../database/connect.js';
 import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
 import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
@@ -39,9 +40,14 @@ process.exitCode = await runProgram(
 );
 
 async function migrate(signal: AbortSignal): Promise<void> {
+  // Mistakes in other variables are logged in this format, too.
+  log = createLogger(
+    'info',
+    undefined,
+    VARIABLES.LOG_FORMAT.parse(process.env['LOG_FORMAT'] ?? ''),
+  );
   const config = readCommandConfig(process.env);
-  const { databaseUrl, serviceRole, logFormat } = config;
-  log = createLogger('info', undefined, logFormat);
+  const { databaseUrl, serviceRole } = config;
   if (!['generate', 'run', 'revert'].includes(command ?? '')) {
     throw new StartupError('usage: migration generate NAME FEATURE | run | revert');
   }

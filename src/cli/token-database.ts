@@ -40,6 +40,18 @@ export async function findDatabase(
   );
 }
 
+/**
+ * Prevents that a token is issued that nobody accepts.
+ *
+ * @throws StartupError
+ */
+export function requireAcceptance(environment: NodeJS.ProcessEnv): void {
+  if (readCommandConfig(withEnvFile(environment)).issuedTokens === true) return;
+  throw new StartupError(
+    'AUTH_ISSUED_TOKENS is false, so the service would not accept the token: set it to true first',
+  );
+}
+
 /** @throws StartupError when the database fails */
 export async function withDatabase<Result>(
   url: string,

@@ -110,6 +110,7 @@ export function readCommandConfig(environment: NodeJS.ProcessEnv) {
     DATABASE_SERVICE_ROLE: environment['DATABASE_SERVICE_ROLE'],
     DATABASE_SERVICE_PASSWORD: environment['DATABASE_SERVICE_PASSWORD'],
     DATABASE_SERVICE_PASSWORD_FILE: environment['DATABASE_SERVICE_PASSWORD_FILE'],
+    AUTH_ISSUED_TOKENS: environment['AUTH_ISSUED_TOKENS'],
     LOG_FORMAT: environment['LOG_FORMAT'],
   });
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
@@ -117,7 +118,7 @@ export function readCommandConfig(environment: NodeJS.ProcessEnv) {
     databaseUrl: values.DATABASE_URL,
     secretFiles: secretFiles(values),
     serviceRole: serviceRole(values),
-    logFormat: values.LOG_FORMAT,
+    issuedTokens: values.AUTH_ISSUED_TOKENS,
   };
 }
 

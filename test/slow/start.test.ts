@@ -5,11 +5,12 @@ import { writeFile, mkdir, symlink } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it as base, vi } from 'vitest';
+import { DIST } from '../support/application.js';
 import { freePort, until, Workspace } from '../support/process.js';
 import {
   create,
@@ -488,6 +489,22 @@ describe.concurrent('a start with DATABASE_URL', () => {
     ]);
     expect(service.stderr).toBe('');
   });
+
+  it.for([
+    ['text', /^\d\d:\d\d:\d\d FATAL DATABASE_URL must be [^{]+$/],
+    ['json', /^\{.*"msg":"DATABASE_URL must be .*\}$/],
+  ] as const)(
+    'logs mistakes of the migrations as LOG_FORMAT=%s',
+    async ([format, line], { fresh }) => {
+      const migration = fresh.start(
+        { DATABASE_URL: 'mysql://localhost', LOG_FORMAT: format },
+        { main: resolve(DIST, 'cli', 'migration.js') },
+      );
+      expect((await migration.exit()).code).toBe(1);
+      expect(migration.stdout.trimEnd().split('\n')).toEqual([expect.stringMatching(line)]);
+      expect(migration.stderr).toBe('');
+    },
+  );
 
   it('writes nothing but JSON lines to stdout, and no token', async ({ fresh, database }) => {
     const service = fresh.start({ DATABASE_URL: database.url, AUTH_TOKEN: TOKEN });
