@@ -434,6 +434,22 @@ describe('the documentation of the configuration', () => {
     for (const name of Object.keys(VARIABLES)) expect(text).toMatch(new RegExp(`\\b${name}\\b`));
   });
 
+  it('gives names and defaults in docs/configuration.md', async () => {
+    const text = await readFile('docs/configuration.md', 'utf8');
+    const rows = [...text.matchAll(/^\| `([A-Z_]+)` +\| ([^|]*)\|/gm)];
+    expect(rows.map(([, name]) => name)).toEqual(Object.keys(VARIABLES));
+    for (const [, name = '', shown = ''] of rows) {
+      const variable = VARIABLES[name as keyof typeof VARIABLES];
+      const fallback = 'fallback' in variable ? variable.fallback : '';
+      if (fallback === '') expect(shown.trim()).not.toMatch(/^`[^`]*`$/);
+      else expect(`${name}: ${shown}`).toMatch(new RegExp(`^${name}: \`${fallback}\``));
+    }
+    const image = /ENV [^]*?(?=\n[A-Z])/.exec(await readFile('Dockerfile', 'utf8'))?.[0] ?? '';
+    for (const [, name, value] of image.matchAll(/\b((?:MANAGEMENT_)?HOST)=(\S+)/g)) {
+      expect(text).toMatch(new RegExp(`^\\| \`${name}\` .*; \`${value}\` in the image`, 'm'));
+    }
+  });
+
   it('gives the defaults in .env.example', async () => {
     const text = await readFile('.env.example', 'utf8');
     for (const [name, variable] of Object.entries(VARIABLES)) {

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
@@ -11,6 +12,7 @@ import { Plant } from '../src/plants/plant.entity.js';
 import { createDataSource } from './support/data-source.js';
 import {
   dropRole,
+  grantsOf,
   migrate,
   newRole,
   PASSWORD,
@@ -62,6 +64,24 @@ describe('the privileges', () => {
       plants: 'DELETE,INSERT,SELECT,UPDATE',
       plant_store_migrations: 'SELECT',
     });
+  });
+
+  it('are exactly those that docs/operations.md lists', async () => {
+    const name = await createRole();
+    await migrate(database, { role: { name, password: undefined }, schema: SCHEMA });
+    const page = await readFile('docs/operations.md', 'utf8');
+    const [, table = ''] = /gets exactly this:\n\n([^]*?)\n\n/.exec(page) ?? [];
+    const rows = table.split('\n').slice(2);
+    const listed = rows.flatMap((row) => {
+      const [, on = '', privileges = ''] = row.split('|');
+      const all = privileges.match(/`[A-Z]+`/g) ?? [];
+      const text = all
+        .map((each) => each.slice(1, -1))
+        .toSorted()
+        .join(', ');
+      return on.split(', ').map((each) => [each.trim().replaceAll('`', ''), text] as const);
+    });
+    expect(Object.fromEntries(listed)).toEqual(await grantsOf(name, database));
   });
 
   it('are fewer where a feature says so', async () => {

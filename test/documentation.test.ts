@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Marked } from 'marked';
 import { describe, expect, it } from 'vitest';
+import { VARIABLES } from '../src/config/variables.js';
 
 const FOLDER = 'docs/framework';
 
@@ -107,4 +108,55 @@ it.each(PICTURES)('docs/%s is well-formed, otherwise browsers do not show it', a
   );
   expect(open).toEqual([]);
   expect(rest).not.toMatch(/[<>]/);
+});
+
+/** What the documentation of the service consists of, besides the record of earlier releases. */
+const FILES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', '.env.example', 'docker-compose.yml'];
+const TEXTS = FILES.concat(
+  ['docs', 'deploy', 'clients']
+    .flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
+    )
+    .filter((path) => /\.(md|ya?ml)$/.test(path) && !path.includes('node_modules')),
+);
+
+it('the documentation and the manifests name no variable that the service does not have', async () => {
+  const known = new Set(Object.keys(VARIABLES));
+  // The beginnings of the names: a mention of another program's variable has another one.
+  const beginnings = [...new Set([...known].map((name) => name.split('_')[0]!))].filter(
+    (beginning) => !['HOST', 'PORT', 'PUBLIC', 'BODY'].includes(beginning),
+  );
+  const mention = new RegExp(`(?<![\\w$.-])(?:${beginnings.join('|')})_[A-Z_]+(?![\\w…*])`, 'g');
+  const unknown: string[] = [];
+  for (const path of TEXTS) {
+    for (const [name] of (await readFile(path, 'utf8')).matchAll(mention)) {
+      if (!known.has(name)) unknown.push(`${path}: ${name}`);
+    }
+  }
+  expect(unknown).toEqual([]);
+});
+
+describe('the scopes', () => {
+  const scopes = async () => {
+    const { paths } = JSON.parse(await readFile('openapi.json', 'utf8')) as {
+      readonly paths: Record<string, Record<string, { readonly 'x-required-scope': string }>>;
+    };
+    const operations = Object.values(paths).flatMap((path) => Object.values(path));
+    return [...new Set(operations.map((operation) => operation['x-required-scope']))].toSorted();
+  };
+  const named = (text: string) => [...new Set(text.match(/[a-z]+:(?:read|write)\b/g))].toSorted();
+
+  it('that docs/sign-in.md tells to register are those that the page asks for', async () => {
+    const lines = (await readFile('docs/sign-in.md', 'utf8')).split('\n');
+    const lists = lines.map(named).filter((list) => list.length > 0);
+    // The table, and two steps for Keycloak.
+    expect(lists).toHaveLength(3);
+    for (const list of lists) expect(list).toEqual(await scopes());
+  });
+
+  it('that docs/tokens.md lists are all', async () => {
+    const [sentence = ''] =
+      /The scopes are .*/.exec(await readFile('docs/tokens.md', 'utf8')) ?? [];
+    expect(named(sentence)).toEqual(await scopes());
+  });
 });

@@ -452,6 +452,28 @@ describe('export', () => {
     expect((await run(['export', '--name', 'x'])).stderr).toMatch(/^plant-store: 40004 name /m);
   });
 
+  it('warns of CSV that a spreadsheet would run, and escapes it so that an import gets it back', async () => {
+    const names = ['=HYPERLINK("https://x.test")', "'=1", "'t Hooft", '\tMonstera', 'Ficus'];
+    for (const [id, name] of names.entries()) await service.post({ id, name, tag: '@tag' });
+    const plain = await run(['export', '--format', 'csv']);
+    expect(plain.stderr).toMatch(/^7 texts look like a formula, .* use --escape-formulas /m);
+    const { stdout, stderr } = await run(['export', '--format', 'csv', '--escape-formulas']);
+    expect(stderr).not.toContain('formula');
+    expect(stdout).toContain(`0,"'=HYPERLINK(""https://x.test"")","'@tag"\r\n1,"''=1","'@tag"\r\n`);
+    await writeFile('plants.csv', stdout);
+    const again = await run(['import', '--unescape-formulas', 'plants.csv']);
+    expect(again.stdout).toMatch(/^created 0, unchanged 5, refused 0 /);
+    for (const args of [
+      ['export', '--escape-formulas'],
+      ['import', '--unescape-formulas', '-'],
+    ]) {
+      expect(await run(args)).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/^plant-store: --(un)?escape-formulas is for CSV$/m),
+      });
+    }
+  });
+
   it('of an empty store is an empty file, or the header line of CSV', async () => {
     expect((await run(['export'])).stdout).toBe('');
     expect((await run(['export', '--format', 'csv'])).stdout).toBe(csvOf('plants'));

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { csvHeader, csvRecord } from '../clients/command/csv-record.js';
 import { CsvInput } from '../clients/command/csv.js';
+import { escapeFormula, isFormula, unescapeFormula } from '../clients/command/formulas.js';
 import type { InputRecord } from '../clients/command/records.js';
 import type { Column } from '../clients/command/resources.js';
 import { parseExactJson } from '../src/json/exact-json.js';
@@ -156,4 +157,37 @@ it('reads what other programs write, and finds the line of each record', async (
       },
     ),
   );
+});
+
+const FORMULA_TEXT = fc.oneof(
+  TEXT,
+  fc.string({ unit: fc.constantFrom("'", '=', '+', '-', '@', '\t', '\r', '\n', ' ', '＝', 'a') }),
+);
+
+it('an escaped text is no formula, and comes back', () => {
+  fc.assert(
+    fc.property(FORMULA_TEXT, (text) => {
+      expect(isFormula(escapeFormula(text))).toBe(false);
+      expect(unescapeFormula(escapeFormula(text))).toBe(text);
+    }),
+  );
+});
+
+it.each([
+  ['=HYPERLINK("https://x.test")', true],
+  ['+1', true],
+  ['-1+1', true],
+  ['@SUM(1)', true],
+  [' =1', true],
+  ['\t=1', true],
+  ['\rx', true],
+  ['＝1', true],
+  ["'=1", false],
+  ['a=1', false],
+  ["'t Hooft", false],
+  ['', false],
+])('%j is a formula: %j', (text, expected) => {
+  expect(isFormula(text)).toBe(expected);
+  // Other texts stay as they are.
+  expect(escapeFormula(text) === text).toBe(!expected && text !== "'=1");
 });

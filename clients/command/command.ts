@@ -126,6 +126,7 @@ export async function runCommand(
       'file for the refused records (default: NAME.refused.EXTENSION in the current folder)',
     )
     .option('--errors <file>', 'file for the reasons: NDJSON or CSV, as its extension tells')
+    .option('--unescape-formulas', 'in CSV, remove the apostrophes of export --escape-formulas')
     .addHelpText('after', importHelp(resource))
     .action(async (files: string[], given: Omit<ImportOptions, 'resource'>) => {
       const { importFiles } = await import('./import.js');
@@ -145,6 +146,7 @@ export async function runCommand(
       'file to write when the export is complete; - is standard output',
       '-',
     )
+    .option('--escape-formulas', 'in CSV, put an apostrophe before what a spreadsheet would run')
     .addHelpText('after', exportHelp(resource))
     .action(async (given: Omit<ExportOptions, 'resource' | 'filters'>) => {
       const { exportRecords } = await import('./export.js');

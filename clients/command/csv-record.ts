@@ -1,5 +1,7 @@
 import { stringify } from 'lossless-json';
 import { ExactNumber, toInteger } from '../../src/json/exact-json.js';
+import { asItIs } from './formulas.js';
+import type { TextConversion } from './formulas.js';
 import type { Column, ColumnType } from './resources.js';
 
 /* CSV (RFC 4180) with a header line. As in PostgreSQL's COPY, an empty field without quotes is absent, and "" is the
@@ -9,20 +11,24 @@ export function csvHeader(columns: readonly Column[]): string {
   return `${columns.map(({ name }) => name).join()}\r\n`;
 }
 
-/** @param record from `parseExactJson` */
+/**
+ * @param record from `parseExactJson`
+ * @param convertText makes what to write of a text
+ */
 export function csvRecord(
   columns: readonly Column[],
   record: Readonly<Record<string, unknown>>,
+  convertText: TextConversion = asItIs,
 ): string {
   let fields = '';
-  for (const { name, type } of columns) fields += `,${fieldOf(type, record[name])}`;
+  for (const { name, type } of columns) fields += `,${fieldOf(type, record[name], convertText)}`;
   return `${fields.slice(1)}\r\n`;
 }
 
 /** Quotes all text, because then no character needs a rule. */
-function fieldOf(type: ColumnType, value: unknown): string {
+function fieldOf(type: ColumnType, value: unknown, convertText: TextConversion): string {
   if (value === undefined || value === null) return '';
-  if (type === 'text' && typeof value === 'string') return quoted(value);
+  if (type === 'text' && typeof value === 'string') return quoted(convertText(value));
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value instanceof ExactNumber) return digitsOf(value);
   const exactNumbers = { test: isExactNumber, stringify: digitsOf };

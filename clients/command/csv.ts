@@ -4,6 +4,8 @@ import { CsvError, Parser } from 'csv-parse';
 import type { CastingContext } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
 import { headerError, headerFault } from './csv-header.js';
+import { asItIs } from './formulas.js';
+import type { TextConversion } from './formulas.js';
 import { ByteQueue, MAX_RECORD, tooLong } from './records.js';
 import type { Content, Input, InputRecord } from './records.js';
 import type { Column, ColumnType } from './resources.js';
@@ -46,6 +48,7 @@ export class CsvInput implements Input {
     private readonly name: string,
     private readonly source: AsyncIterable<Buffer>,
     private readonly columns: readonly Column[],
+    private readonly convertText = asItIs,
   ) {}
 
   async *records(): AsyncGenerator<InputRecord> {
@@ -57,7 +60,8 @@ export class CsvInput implements Input {
     for await (const { fields, end } of parser as AsyncIterable<Parsed>) {
       const { line, source } = this.next(end - position);
       position = end;
-      if (columns !== undefined) yield { line, source, ...contentOf(columns, fields, source) };
+      if (columns !== undefined)
+        yield { line, source, ...contentOf(columns, fields, source, this.convertText) };
       else {
         const fault = headerFault(fields, source, this.columns);
         if (fault !== undefined) throw headerError(this.name, fault, this.columns);
@@ -103,7 +107,12 @@ function countLines(bytes: Buffer): number {
   return count;
 }
 
-function contentOf(columns: readonly Column[], fields: readonly string[], source: Buffer): Content {
+function contentOf(
+  columns: readonly Column[],
+  fields: readonly string[],
+  source: Buffer,
+  convertText: TextConversion,
+): Content {
   if (!isUtf8(source)) return { fault: 'it is not UTF-8' };
   if (fields.length !== columns.length) {
     return { fault: `number of fields: ${fields.length} instead of ${columns.length}` };
@@ -112,7 +121,8 @@ function contentOf(columns: readonly Column[], fields: readonly string[], source
     const values = strictFields(fields, source);
     const members = columns.flatMap(({ name, type }, at) => {
       const field = values[at];
-      return field === undefined ? [] : [`"${name}":${jsonOf(type, field)}`];
+      if (field === undefined) return [];
+      return [`"${name}":${jsonOf(type, type === 'text' ? convertText(field) : field)}`];
     });
     return { json: Buffer.from(`{${members.join()}}`) };
   } catch (error) {

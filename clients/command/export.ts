@@ -7,6 +7,8 @@ import type { Connection } from './connection.js';
 import { csvHeader, csvRecord } from './csv-record.js';
 import { formatOf } from './formats.js';
 import type { Format } from './formats.js';
+import { escapeFormula, isFormula } from './formulas.js';
+import type { TextConversion } from './formulas.js';
 import { Progress } from './progress.js';
 import { ByteQueue } from './records.js';
 import type { Column, Resource } from './resources.js';
@@ -22,25 +24,34 @@ export interface ExportOptions {
   /** `-` is stdout. */
   readonly output: string;
   readonly filters: URLSearchParams;
+  /** Whether a spreadsheet must not run what is exported. */
+  readonly escapeFormulas?: boolean;
 }
 
 /** `plant-store export`. Returns the exit code. */
 export async function exportRecords(
-  { resource, format, output, filters }: ExportOptions,
+  { resource, format, output, filters, escapeFormulas = false }: ExportOptions,
   connection: Connection,
   { stdout, stderr }: Terminal,
   signal: AbortSignal,
   limits: Limits,
 ): Promise<number> {
   const isCsv = formatOf(output, format) === 'csv';
+  if (escapeFormulas && !isCsv) throw usageError('--escape-formulas is for CSV');
   const progress = new Progress(stderr, resource.name);
   const retries = new Retries(signal, (message) => progress.print(message), limits);
   const lines = recordLines(resource.name, connection, filters, retries, signal);
   const text = counted(lines, progress);
+  let formulas = 0;
+  const convertText: TextConversion = (each) => {
+    if (escapeFormulas) return escapeFormula(each);
+    if (isFormula(each)) formulas += 1;
+    return each;
+  };
   const summary = () =>
     `${progress.rows} ${resource.name} in ${progress.seconds.toFixed(1)} s (${progress.speed})`;
   try {
-    const converted = isCsv ? toCsv(resource.columns, text) : text;
+    const converted = isCsv ? toCsv(resource.columns, text, convertText) : text;
     if (output === '-') await pipeline(converted, stdout, { end: false, signal });
     else await writeFile(output, converted, signal);
   } catch (error) {
@@ -50,6 +61,12 @@ export async function exportRecords(
   }
   progress.stop();
   progress.print(`exported ${summary()}`);
+  if (formulas > 0) {
+    const texts = formulas === 1 ? '1 text looks' : `${formulas} texts look`;
+    progress.print(
+      `${texts} like a formula, which a spreadsheet runs: use --escape-formulas for a file that is opened in one`,
+    );
+  }
   return EXIT.done;
 }
 
@@ -146,11 +163,12 @@ async function* counted(text: AsyncIterable<Buffer>, progress: Progress): AsyncG
 async function* toCsv(
   columns: readonly Column[],
   text: AsyncIterable<Buffer>,
+  convertText: TextConversion,
 ): AsyncGenerator<string> {
   yield csvHeader(columns);
   for await (const lines of text) {
     const records = lines.toString().trimEnd().split('\n');
-    yield records.map((line) => csvRecord(columns, parseRecord(line))).join('');
+    yield records.map((line) => csvRecord(columns, parseRecord(line), convertText)).join('');
   }
 }
 

@@ -17,6 +17,7 @@ import {
 import type { Connection } from './connection.js';
 import { ErrorsFile } from './errors-file.js';
 import { formatOf } from './formats.js';
+import { asItIs, unescapeFormula } from './formulas.js';
 import type { Format } from './formats.js';
 import { checkSource, inputOf, nameOf, refusedPath } from './inputs.js';
 import { NewFile } from './new-file.js';
@@ -39,6 +40,8 @@ export interface ImportOptions {
   readonly refused?: string;
   /** File for the reasons why they are refused. */
   readonly errors?: string;
+  /** Whether the files were exported with `--escape-formulas`. */
+  readonly unescapeFormulas?: boolean;
 }
 
 type Sendable = InputRecord & { readonly json: Buffer };
@@ -58,7 +61,13 @@ export async function importFiles(
   if (options.refused !== undefined && files.length > 1) {
     throw usageError('--refused can be used with one FILE only');
   }
-  const sources = files.map((file) => ({ file, columns, format: formatOf(file, options.format) }));
+  const { unescapeFormulas = false } = options;
+  const convertText = unescapeFormulas ? unescapeFormula : asItIs;
+  const sources = files.map((file) => {
+    const format = formatOf(file, options.format);
+    if (unescapeFormulas && format !== 'csv') throw usageError('--unescape-formulas is for CSV');
+    return { file, columns, format, convertText };
+  });
   const errors = options.errors === undefined ? undefined : new ErrorsFile(options.errors);
   let size = 0;
   for (const source of sources) size += await checkSource(source);

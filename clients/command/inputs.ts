@@ -3,6 +3,7 @@ import { access, stat } from 'node:fs/promises';
 import { parse } from 'node:path';
 import { EXIT, InputError, usageError } from './command-error.js';
 import type { Format } from './formats.js';
+import type { TextConversion } from './formulas.js';
 import { NdjsonInput } from './records.js';
 import type { Input } from './records.js';
 import type { Column } from './resources.js';
@@ -19,6 +20,8 @@ export interface Source {
   readonly file: string;
   readonly format: Format;
   readonly columns: readonly Column[];
+  /** What to make of a text in CSV. */
+  readonly convertText: TextConversion;
 }
 
 /**
@@ -68,7 +71,7 @@ export async function inputOf(source: Source, bytes: AsyncIterable<Buffer>): Pro
   const utf8 = withoutUtf16(name, bytes);
   if (source.format === 'ndjson') return new NdjsonInput(name, utf8);
   const { CsvInput } = await import('./csv.js');
-  return new CsvInput(name, utf8, source.columns);
+  return new CsvInput(name, utf8, source.columns, source.convertText);
 }
 
 /** Passes bytes on. */

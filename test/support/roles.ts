@@ -61,6 +61,25 @@ export async function privilegesOf(
   return Object.fromEntries(rows.map(({ table, privileges }) => [table, String(privileges)]));
 }
 
+/** Everything that a role may do in a database. */
+export async function grantsOf(
+  role: string,
+  database: TestDatabase,
+): Promise<Readonly<Record<string, string>>> {
+  const rows = await database.query(
+    `SELECT name, string_agg(privilege_type, ', ' ORDER BY privilege_type) AS privileges
+     FROM (SELECT relname AS name, relacl AS acl FROM pg_class
+           UNION ALL SELECT proname, proacl FROM pg_proc
+           UNION ALL SELECT 'the schema of the tables', nspacl FROM pg_namespace
+           UNION ALL SELECT 'the database', datacl FROM pg_database WHERE datname = current_database()) AS objects,
+       aclexplode(acl)
+     WHERE grantee = (SELECT oid FROM pg_roles WHERE rolname = $1)
+     GROUP BY name`,
+    [role],
+  );
+  return Object.fromEntries(rows.map(({ name, privileges }) => [name, String(privileges)]));
+}
+
 /** Removes a role that has privileges in this database only. */
 export async function dropRole(role: string, database: TestDatabase): Promise<void> {
   await database.query(`DROP OWNED BY ${quoted(role)}; DROP ROLE ${quoted(role)}`);
