@@ -1,6 +1,9 @@
 import {
+  accessSync,
   chmodSync,
+  constants,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -46,6 +49,7 @@ const OWN_REQUIRE = {
 
 if (!isUpToDate()) {
   const build = await bundler();
+  requireWritableOutput();
   const begin = new Date();
   const withoutOwnRequire = [];
   await build({
@@ -120,16 +124,34 @@ if (!isUpToDate()) {
   utimesSync(STAMP, begin, begin);
 }
 
-/** The first command of a new clone may be `npm start`, before its packages are installed. */
+/**
+ * The first command of a new clone may be `npm start`, before its packages are installed. With `NODE_ENV=production`, npm
+ * leaves out the packages that the build needs. The bundler throws an error of its own without its optional package.
+ */
 async function bundler() {
   try {
     const { build } = await import('rolldown');
     return build;
-  } catch (error) {
-    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    process.stderr.write('plant-store: the packages are not installed: run `npm ci` first\n');
-    return process.exit(1);
+  } catch {
+    return fail(
+      'the packages are not installed: run `npm ci --include=dev --include=optional` first',
+    );
   }
+}
+
+/** The first user of a clone may not be its owner. The bundler would report a fault of its own. */
+function requireWritableOutput() {
+  try {
+    mkdirSync(OUTPUT, { recursive: true });
+    accessSync(OUTPUT, constants.W_OK);
+  } catch ({ code }) {
+    fail(`cannot write the build to ${OUTPUT} (${code}): run \`npm run build\` as the owner first`);
+  }
+}
+
+function fail(reason) {
+  process.stderr.write(`plant-store: ${reason}\n`);
+  process.exit(1);
 }
 
 /** Bundles some files where others are imported. */

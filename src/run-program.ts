@@ -18,6 +18,8 @@ export async function runProgram(
   report: (error: unknown) => void = writeToStderr,
 ): Promise<number> {
   const signal = onSignals();
+  for (const stream of [process.stdout, process.stderr])
+    stream.off('error', lose).on('error', lose);
   try {
     if (existsSync('.env')) process.loadEnvFile('.env');
     return (await work(signal)) ?? 0;
@@ -27,6 +29,9 @@ export async function runProgram(
     return 1;
   }
 }
+
+/** Output that cannot be written, for example to a full disk or a closed terminal, is lost, but does not end the program. */
+function lose(): void {}
 
 /** Aborts at the first signal. A second signal ends the process at once. */
 function onSignals(): AbortSignal {

@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createCluster } from '../src/local/create-cluster.js';
 import { startEmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import { serverAccount, spawnAs } from '../src/local/server-account.js';
 import { NOT_DURABLE } from './support/global-setup.js';
@@ -217,6 +218,20 @@ describe('the embedded database', () => {
     }
   });
 
+  it('says that it needs glibc where its programs cannot be loaded', async () => {
+    // As the programs of a system with glibc on one with musl: what loads them does not exist.
+    const program = join(folder, 'program');
+    await writeFile(program, '#!/nowhere/ld-linux.so\n', { mode: 0o755 });
+    const cluster = {
+      path: join(folder, 'postgres'),
+      binaries: { initdb: program, postgres: program },
+      account: { command: [] },
+    };
+    await expect(createCluster(cluster, new AbortController().signal)).rejects.toThrow(
+      /: use a system with glibc, such as Debian \(Alpine has musl\), or set DATABASE_URL$/,
+    );
+  });
+
   it('reports the message of initdb when the database cannot be created', async () => {
     // PostgreSQL refuses paths of a thousand characters.
     const deep = join(folder, ...Array.from({ length: 6 }, () => 'x'.repeat(200)));
@@ -234,6 +249,15 @@ function needs() {
 describe('the account of the embedded server', () => {
   it('is the user that starts it, unless that is root', async () => {
     expect(await serverAccount(needs(), 1000)).toEqual({ command: [] });
+  });
+
+  it('is a user with a name in a user namespace, if the user that starts it has none', async () => {
+    const account = await serverAccount(needs(), 12_345, false);
+    expect(account.command.slice(0, 2)).toEqual(['unshare', '--user']);
+    vi.stubEnv('PATH', '/nowhere');
+    await expect(serverAccount(needs(), 12_345, false)).rejects.toThrow(
+      /^PostgreSQL needs the name of its user, and the user 12345 has none: add one to .*, or set DATABASE_URL$/,
+    );
   });
 
   it('is root in a user namespace, if the system has them', async () => {

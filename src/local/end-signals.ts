@@ -12,16 +12,13 @@ export function onEndSignals(end: (name: NodeJS.Signals) => void): void {
   const hasTerminal = STANDARD_STREAMS.some((stream) => isatty(stream));
   process.on('SIGHUP', (name) => {
     if (!hasTerminal) return;
-    surviveWithoutTerminal();
+    // Node.js aborts when it resets a terminal that is gone at the exit.
+    process.once('exit', endAtOnce);
     end(name);
   });
 }
 
-/** Lets the work end well. What is written to a terminal that is gone fails, and Node.js aborts when it resets it at the exit. */
-function surviveWithoutTerminal(): void {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-  process.once('exit', () => {
-    process.removeAllListeners('SIGHUP');
-    process.kill(process.pid, 'SIGHUP');
-  });
+function endAtOnce(): void {
+  process.removeAllListeners('SIGHUP');
+  process.kill(process.pid, 'SIGHUP');
 }

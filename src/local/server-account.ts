@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { chmod, readFile, stat } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { StartupError } from '../errors/startup.error.js';
 
@@ -23,23 +24,25 @@ interface AccountNeeds {
 }
 
 /**
- * Selects the account. An ordinary user runs the server itself. Root runs it in a user namespace, where root has a
- * different uid: the files still belong to root, so this also works in a home folder that only root can enter. Where
- * user namespaces are forbidden, an existing system user runs the server.
+ * Selects the account. An ordinary user runs the server itself. Root, and a user without a name, run it in a user namespace,
+ * where they have the uid of another user: the files still belong to them, so this also works in a home folder that only
+ * root can enter. Where user namespaces are forbidden, an existing system user runs root's server.
  *
  * @param uid of this process; `undefined` on systems without uids
- * @throws StartupError when root finds no account
+ * @param hasName whether this user has an entry in the list of users. A container may run as any uid
+ * @throws StartupError when there is no account
  */
 export async function serverAccount(
   needs: AccountNeeds,
   uid: number | undefined = process.getuid?.(),
+  hasName = isNamed(),
 ): Promise<ServerAccount> {
-  if (uid !== 0) return { command: [] };
+  if (uid === undefined || (uid !== 0 && hasName)) return { command: [] };
 
   const { folder } = needs;
   const owner = await stat(needs.data).catch(() => undefined);
   // The server must own its data, so the owner of existing data runs it.
-  if (owner !== undefined && owner.uid !== 0) {
+  if (uid === 0 && owner !== undefined && owner.uid !== 0) {
     return reachable(needs, { command: [], uid: owner.uid, gid: owner.gid });
   }
   const users = await systemUsers();
@@ -50,9 +53,22 @@ export async function serverAccount(
     return { command: ['unshare', ...namespace] };
   }
 
+  if (uid !== 0) {
+    throw new StartupError(
+      `PostgreSQL needs the name of its user, and the user ${uid} has none: add one to /etc/passwd, start the service as another user, or set DATABASE_URL`,
+    );
+  }
   const user = users.find(({ name }) => name === 'postgres' || name === 'nobody');
   if (owner !== undefined || user === undefined) throw noAccount(folder);
   return reachable(needs, { command: [], uid: user.uid, gid: user.gid });
+}
+
+function isNamed(): boolean {
+  try {
+    return userInfo().username !== '';
+  } catch {
+    return false;
+  }
 }
 
 /** Gives the account access to the folder, and checks that it can access its files. */

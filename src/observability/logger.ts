@@ -16,7 +16,7 @@ export function createLogger(
 ): Logger {
   return pino(
     { level, serializers: { err: describeError } },
-    format === 'text' ? textLines(destination ?? process.stdout) : destination,
+    format === 'text' ? textLines(destination ?? process.stdout) : (destination ?? process.stdout),
   );
 }
 
@@ -26,7 +26,7 @@ export function createLogger(
  * ends, unless it is killed.
  */
 export function bufferedStdout(): DestinationStream {
-  return pino.destination({
+  const stdout = pino.destination({
     dest: 1,
     sync: false,
     /** Flush after this many bytes, or after this many milliseconds. */
@@ -35,6 +35,11 @@ export function bufferedStdout(): DestinationStream {
     /** Drop lines above this many bytes. */
     maxLength: 16_000_000,
   });
+  // For example, the disk is full: later lines may succeed. At the exit, a write that fails would be repeated for ever.
+  stdout.on('error', () => {
+    stdout.flushSync = () => {};
+  });
+  return stdout;
 }
 
 /** Serializes an error and its causes, without further members: a failed query contains its parameters. */

