@@ -48,10 +48,13 @@ export async function connect(
   const seconds = limits.wait / 1_000;
   const deadline = performance.now() + limits.wait;
   let told = false;
-  while (!dataSource.isInitialized) {
+  for (;;) {
     try {
-      await dataSource.initialize();
+      if (!dataSource.isInitialized) await dataSource.initialize();
+      await requireUsable(dataSource, server);
+      return;
     } catch (error) {
+      if (error instanceof StartupError) throw error;
       const reason = describeFailure(error);
       if (!isTransient(error)) {
         throw new StartupError(`DATABASE_URL: cannot connect to ${server}: ${reason}`);
@@ -65,7 +68,6 @@ export async function connect(
       await sleep(limits.retry, undefined, { signal });
     }
   }
-  await requireUsable(dataSource, server);
 }
 
 /**
@@ -91,12 +93,20 @@ function timeout(error: unknown, server: string, seconds: number): string {
     : `${server} did not answer within ${seconds} s: ${describeFailure(error)}`;
 }
 
+/**
+ * What PgBouncer refuses for good: a login, a database, a setting in the startup packet, or, in statement mode, every
+ * transaction. All its failures have the SQLSTATE 08P01. Most pass: it waits for its server, or for a connection.
+ */
+const REFUSED_BY_POOLER =
+  /^(no such |unsupported |SSL required|transaction blocks not allowed)|(authentication failed|rejected)$/;
+
 /** Whether a retry can succeed. Wrong credentials or TLS settings are permanent. */
 function isTransient(error: unknown): boolean {
   if (error instanceof NoPrimaryError) return [...error.failures.values()].some(isTransient);
   if (!isOutage(error) || isRefusal(error)) return false;
-  // PgBouncer in statement mode refuses every transaction.
-  if (error instanceof DatabaseError) return error.code !== '08P01';
+  if (error instanceof DatabaseError) {
+    return error.code !== '08P01' || !REFUSED_BY_POOLER.test(error.message);
+  }
   if (error.message === 'The server does not support SSL connections') return false;
   // System errors, such as ECONNREFUSED, are transient. TLS errors, such as `ERR_SSL_…` and `CERT_HAS_EXPIRED`, are not.
   const code = 'code' in error ? String(error.code) : 'E';

@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Crowd, TOKEN } from '../support/crowd.js';
 import { OwnPostgres } from '../support/own-postgres.js';
@@ -107,4 +108,19 @@ it('in statement mode of PgBouncer, the start fails, because no plant could be c
     /^plant-store: DATABASE_URL: cannot connect to \S+:\d+: .*transaction.*\n$/,
   );
   await other.kill();
+});
+
+it('a start waits while PgBouncer cannot log in to PostgreSQL', async () => {
+  process.kill(postgres.pid, 'SIGKILL');
+  await vi.waitFor(async () => {
+    const client = new Client({ connectionString: pgBouncer.url });
+    client.on('error', () => {});
+    const login = client.connect().then(() => client.query('SELECT 1'));
+    await expect(login).rejects.toThrow('server_login_retry');
+    await client.end();
+  }, PATIENCE);
+  const service = workspace.start({ AUTH_TOKEN: TOKEN, DATABASE_URL: pgBouncer.url });
+  await service.printed(/waiting up to 30 s for the database/);
+  await postgres.startAgain();
+  await service.listening();
 });
