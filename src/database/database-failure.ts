@@ -5,8 +5,8 @@ import type { ErrorKind } from '../errors/error-kind.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import { describeFailure } from '../observability/describe-failure.js';
 
-/** read-only transaction: the server is a standby, during a failover or behind an outdated address. */
-const READ_ONLY = '25006';
+/** read-only transaction: by a setting, or because the server is a standby. */
+export const READ_ONLY = '25006';
 
 /**
  * SQLSTATEs of a database that cannot serve now, while the statement itself is correct (PostgreSQL manual,
@@ -29,12 +29,19 @@ const OUTAGE_STATES = [
 ];
 
 /**
+ * Functions of PostgreSQL that refuse new transactions before their numbers repeat (manual, chapter 24.1.5). Reads go on. The
+ * SQLSTATE, 54000, is also that of a statement or a row that is too large.
+ */
+const WRAPAROUND: ReadonlySet<string> = new Set(['GetNewTransactionId', 'GetNewMultiXactId']);
+
+/**
  * Whether the database cannot serve now, as opposed to a wrong statement. Pool and protocol errors have neither class
  * nor code, so every error that is not known to be a bug counts as an outage.
  */
 export function isOutage(error: unknown): error is Error {
   if (error instanceof DatabaseError) {
-    return OUTAGE_STATES.some((state) => String(error.code).startsWith(state));
+    const isRefused = OUTAGE_STATES.some((state) => String(error.code).startsWith(state));
+    return isRefused || WRAPAROUND.has(String(error.routine));
   }
   return error instanceof Error && !BUGS.some((type) => error instanceof type);
 }
@@ -132,12 +139,27 @@ export function isEndedByServer(error: unknown): boolean {
   return error instanceof DatabaseError && ENDED_STATES.has(error.code);
 }
 
+/** The SQLSTATE with which the server refused a statement. During the start, the pool passes errors of the driver on. */
+export function stateOf(failure: unknown): string | undefined {
+  if (failure instanceof DatabaseError) return failure.code;
+  return failure instanceof RefusedStatementError ? failure.state : undefined;
+}
+
 /** Whether PostgreSQL rolled a transaction back that may succeed when it is repeated (manual, chapter 13.5). */
 export function isConflict(failure: unknown): boolean {
-  // During the start, the pool passes errors of the driver on.
-  const refused =
-    failure instanceof DatabaseError ? new RefusedStatementError(failure.code) : failure;
-  return refused instanceof RefusedStatementError && refused.kind === ERRORS.transactionConflict;
+  return ENDED_STATES.get(stateOf(failure)) === ERRORS.transactionConflict;
+}
+
+/**
+ * Whether a server that works refuses another connection: the login, the database, the privilege, or for want of room. All
+ * failures of PgBouncer have the SQLSTATE 08P01.
+ */
+export function isTurnedAway(failure: unknown): boolean {
+  if (failure instanceof NoPrimaryError) return [...failure.failures.values()].some(isTurnedAway);
+  if (!(failure instanceof DatabaseError)) return false;
+  return failure.code === '08P01'
+    ? /connections (allowed|exceeded)/.test(failure.message)
+    : /^(28|3D|42|53|55)/.test(String(failure.code));
 }
 
 /** Whether the server refused the login or does not have the database. A retry would fail as well. */

@@ -6,8 +6,8 @@ export function describeFailure(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   // Citus names a worker with the role: `postgres@10.0.0.7:5432`. The connection's own error follows on further lines.
   const message = text.replaceAll(/[^\s@"]+@(?=[^\s@]+:\d+\b)/g, '').replaceAll(/\s*\n\s*/g, ' ');
-  // A refused login contains the role, in the language and with the quotation marks of the server.
-  return error instanceof DatabaseError && error.code?.startsWith('28')
+  // A refused connection contains the role, in the language and with the quotation marks of the server.
+  return error instanceof DatabaseError && /^(28|53300)/.test(String(error.code))
     ? `${message.replaceAll(/["'«»„“”‘’‹›][^"'«»„“”‘’‹›]+["'«»„“”‘’‹›]/g, '…')} (${error.code})`
     : message;
 }

@@ -1,8 +1,7 @@
-import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { callbackify } from 'node:util';
-import { DatabaseError, Pool } from 'pg';
-import type { PoolConfig } from 'pg';
+import { DatabaseError } from 'pg';
+import type { Pool, PoolConfig } from 'pg';
 import type { DataSource } from 'typeorm';
 import type { Secret } from '../../config/secret-file.js';
 import { ERRORS } from '../../errors/common-errors.js';
@@ -18,12 +17,16 @@ import {
   isOnlyStandby,
   isOutage,
   isReadOnly,
+  isTurnedAway,
   RefusedStatementError,
 } from '../database-failure.js';
 import { DATABASE_LIMITS } from '../limits.js';
+import { CallbackPool } from './callback-pool.js';
+import type { OnConnection } from './callback-pool.js';
+import { Ceiling } from './ceiling.js';
 import { hostOf } from './find-primary.js';
 import { Logins } from './logins.js';
-import { Outage } from './outage.js';
+import { isTimedOut, Outage } from './outage.js';
 import { PoolClient } from './pool-client.js';
 import type { PoolClientConfig, StatementRunner } from './pool-client.js';
 import { Refusals } from './refusals.js';
@@ -48,18 +51,6 @@ export type BoundedPoolOptions = PoolConfig & {
   readonly observability: Observability;
 };
 
-type OnConnection = (
-  failure: Error | undefined,
-  client: PoolClient | undefined,
-  release: (failure?: Error) => void,
-) => void;
-
-/** node-postgres' pool with the types of its callback API, which TypeORM uses. */
-const CallbackPool = Pool as unknown as new (config: object) => Omit<Pool, 'connect' | 'end'> & {
-  connect(callback: OnConnection): void;
-  end(callback: () => void): void;
-};
-
 /**
  * A pool with connections to a primary only. If the URL has several hosts, all connections lead to the host that was
  * last found to be the primary; when it fails, the pool looks for the primary again. A request for a connection waits
@@ -73,6 +64,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   private readonly observability: Observability;
   private readonly logins: Logins;
   private readonly refusals: Refusals;
+  private readonly ceiling: Ceiling;
   /** All clients, also those that still connect. */
   private readonly clients = new Set<PoolClient>();
   /** Connections with a session. */
@@ -115,6 +107,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.observability = observability;
     this.logins = new Logins(url, this.options, observability.logger);
     this.refusals = new Refusals(observability.logger);
+    this.ceiling = new Ceiling(this.options);
   }
 
   /** The URL of the host that was last found to be the primary, at first the first host. */
@@ -178,23 +171,42 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.checkOut(callback);
   }
 
-  private checkOut(callback: OnConnection, isRetry = false): void {
+  private checkOut(callback: OnConnection, since = performance.now(), isRetry = false): void {
     const start = performance.eventLoopUtilization();
+    const again = (): void => this.checkOut(callback, since, true);
     super.connect((failure, client, release) => {
-      if (failure === undefined || isRetry || !isLoginRefused(failure)) {
-        callback(failure && this.connectionFailure(failure, start), client, release);
-        return;
+      const fail = (error: Error): void => {
+        if (this.canWait(error, since)) again();
+        else callback(this.connectionFailure(error, start), client, release);
+      };
+      if (failure === undefined) {
+        if (!this.ceiling.isLowered) this.refusals.noteSuccess(NEW_CONNECTIONS);
+        callback(failure, client, release);
+      } else if (isRetry || !isLoginRefused(failure)) {
+        fail(failure);
+      } else {
+        callbackify(() => this.logins.recover())((_, isAccepted) => {
+          if (isAccepted) again();
+          else fail(failure);
+        });
       }
-      callbackify(() => this.logins.recover())((_, isAccepted) => {
-        if (isAccepted) this.checkOut(callback, true);
-        else callback(this.connectionFailure(failure, start), client, release);
-      });
     });
+  }
+
+  /** Whether the server refuses another connection, and goes on with those that exist. */
+  private canWait(failure: Error, since: number): boolean {
+    const { size } = this.connections;
+    const isOver = performance.now() - since > DATABASE_LIMITS.connection;
+    if (!(failure instanceof DatabaseError) || size === 0 || isOver) return false;
+    this.ceiling.noteRefusal(size);
+    if (this.isServing) this.refusals.noteRefusal(NEW_CONNECTIONS, failure);
+    return true;
   }
 
   override end(callback: () => void): void {
     this.outage.close();
     this.logins.close();
+    this.ceiling.close();
     super.end(callback);
   }
 
@@ -222,7 +234,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.hasCitus = client.hasCitus;
     this.connections.add(client);
     client.once('end', () => this.connections.delete(client));
-    this.refusals.noteSuccess(NEW_CONNECTIONS);
+    this.ceiling.noteConnection(this.connections.size);
   }
 
   /** The failure of a request that would only wait for a timeout. */
@@ -247,8 +259,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   /** @returns what the request fails with: the error itself if the statement has caused it */
   private statementFailure(client: PoolClient, operation: string, error: unknown): unknown {
     if (!isOutage(error)) return error;
-    // A new connection may lead to the new primary. This connection would stay with the standby.
-    if (isReadOnly(error)) void client.end();
+    if (isReadOnly(error)) client.replace();
     if (!isEndedByServer(error)) this.noteOutage(operation, error);
     return error instanceof DatabaseError
       ? new RefusedStatementError(error.code)
@@ -267,22 +278,18 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 
   /** Looks for the primary. New connections will lead there. */
   private async probe(signal: AbortSignal): Promise<void> {
-    if (!(await this.logins.findPrimary(signal))) return;
+    const hasMoved = await this.logins.findPrimary(signal).catch((error: unknown) => {
+      // The server answers, and goes on with the connections that it has.
+      if (this.connections.size > 0 && isTurnedAway(error)) return false;
+      throw error;
+    });
+    if (!hasMoved) return;
     for (const client of this.clients) client.abandon();
     if (this.isServing) {
       const server = hostOf(this.url);
       this.observability.logger.info({ server }, 'another host is the primary now');
     }
   }
-}
-
-/**
- * Whether a wait for a connection since then has timed out. A busy process notices the timeout before it reads an answer
- * that has long arrived. So the timeout counts only if the event loop was idle for at least half of the time.
- */
-function isTimedOut(start: EventLoopUtilization): boolean {
-  const { idle, active } = performance.eventLoopUtilization(start);
-  return idle + active >= DATABASE_LIMITS.connection && idle >= active;
 }
 
 /** TypeORM's pool, or `undefined` before the first connection. */

@@ -34,6 +34,9 @@ export interface PoolClientConfig extends ClientConfig {
   readonly onCreate?: (client: PoolClient) => void;
 }
 
+/** Milliseconds for which a connection that cannot write is kept: reads use it, and each new connection costs a login. */
+const MIN_AGE = 500;
+
 const NO_RESULT = { command: 'BEGIN', rowCount: null, oid: 0, fields: [], rows: [] };
 
 /** The history of a database cluster that a primary writes. Each promotion begins a new one (manual, chapter 25.3.6). */
@@ -55,6 +58,7 @@ export class PoolClient extends CallbackClient {
   /** Whether the database has the extension Citus. */
   hasCitus = false;
 
+  private readonly createdAt = performance.now();
   private readonly replyTimeout: number;
   private runner: StatementRunner | undefined;
   private isPooled = true;
@@ -123,6 +127,14 @@ export class PoolClient extends CallbackClient {
       typeof statement === 'string' ? { text: statement, values: values ?? [] } : statement;
     const send = () => (this.isPooled ? this.queryPooled<Row>(config) : this.send<Row>(config));
     return this.runner === undefined ? send() : this.runner.run(this, config.text, send);
+  }
+
+  /**
+   * Makes the pool drop a connection that cannot write: a new one may lead to the new primary, or have a session that may
+   * write again.
+   */
+  replace(): void {
+    if (performance.now() - this.createdAt > MIN_AGE) void this.end();
   }
 
   /** Makes PostgreSQL drop a prepared statement. Its next use prepares it again. */

@@ -1,0 +1,61 @@
+/** Milliseconds until the pool tries to get another connection: after the first refusal, and after many in a row. */
+const PAUSE = { first: 1_000, last: 30_000 } as const;
+
+/**
+ * How many connections a pool may have. The server can allow fewer than the configuration does: a limit of the role, of the
+ * database or of the server, which other clients share. Once it has refused one, requests wait for those that exist, and
+ * only now and then one of them tries to get another.
+ */
+export class Ceiling {
+  private readonly configured: number;
+  /** Connections that the pool had when the server refused another. */
+  private allowed: number;
+  private isTrying = false;
+  private pause: number = PAUSE.first;
+  private nextTry: NodeJS.Timeout | undefined;
+
+  /** @param pool its maximum changes */
+  constructor(private readonly pool: { max: number }) {
+    this.configured = pool.max;
+    this.allowed = pool.max;
+  }
+
+  get isLowered(): boolean {
+    return this.allowed < this.configured;
+  }
+
+  /** @param connections that the pool has when the server refuses another */
+  noteRefusal(connections: number): void {
+    this.allow(Math.max(1, connections));
+    this.isTrying = false;
+    if (this.nextTry !== undefined) return;
+    this.nextTry = setTimeout(() => {
+      this.nextTry = undefined;
+      this.isTrying = true;
+      this.pool.max = this.allowed + 1;
+    }, this.pause).unref();
+    this.pause = Math.min(2 * this.pause, PAUSE.last);
+  }
+
+  /** @param connections that the pool has now that it got another */
+  noteConnection(connections: number): void {
+    if (connections <= this.allowed) return;
+    if (!this.isTrying) {
+      // It was on its way when the server refused another.
+      this.allow(connections);
+      return;
+    }
+    this.isTrying = false;
+    this.pause = PAUSE.first;
+    this.allow(this.configured);
+  }
+
+  close(): void {
+    clearTimeout(this.nextTry);
+  }
+
+  private allow(connections: number): void {
+    this.allowed = connections;
+    this.pool.max = connections;
+  }
+}
