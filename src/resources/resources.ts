@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import type { OnModuleDestroy, OnModuleInit, Type } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
@@ -12,6 +13,7 @@ import { Statements } from '../database/statements.js';
 import { Transactions } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
 import type { PageParameters } from '../http/answers/page.js';
+import { describeFailure } from '../observability/describe-failure.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { Shutdown } from '../observability/shutdown.js';
@@ -33,6 +35,9 @@ import { Pruner } from './history/pruner.js';
 import { Imports } from './imports.js';
 import { Pages } from './pages.js';
 import type { Filters } from './pages.js';
+
+/** Between two attempts to begin a history, in milliseconds. */
+const RETRY = 1_000;
 
 /** Most imports that run at once. */
 const MAX_IMPORTS = 8;
@@ -91,6 +96,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly checks: (() => void)[] = [];
   private readonly histories: History[] = [];
   private readonly pruners: Pruner[] = [];
+  private readonly closing = new AbortController();
   private readonly followerSlots = new Slots(MAX_FOLLOWERS, ERRORS.tooManyFollowers);
   private readonly longSlots = new Slots(LONG_ROWS, ERRORS.tooManyAnswers);
 
@@ -114,8 +120,24 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     // Tests of the parts above may have no database.
     if (!this.dataSource.isInitialized) return;
     for (const check of this.checks) check();
-    for (const history of this.histories) await history.begin();
-    for (const history of this.histories) this.prune(history);
+    for (const history of this.histories) {
+      if (await history.begin()) this.prune(history);
+      else void this.beginLater(history);
+    }
+  }
+
+  /** A database that is read-only or full serves reads meanwhile. */
+  private async beginLater(history: History): Promise<void> {
+    const { signal } = this.closing;
+    try {
+      do await sleep(RETRY, undefined, { signal, ref: false });
+      while (!(await history.begin()));
+      this.prune(history);
+    } catch (error) {
+      if (signal.aborted) return;
+      const reason = describeFailure(error);
+      this.logger.error({ reason }, `${history.table}: changes are refused until the next start`);
+    }
   }
 
   private prune(history: History): void {
@@ -133,6 +155,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   }
 
   onModuleDestroy(): void {
+    this.closing.abort();
     for (const pruner of this.pruners) pruner.close();
   }
 

@@ -1,11 +1,17 @@
 import type { Logger } from 'pino';
 import { describeFailure } from '../../observability/describe-failure.js';
+import { READ_ONLY, stateOf } from '../database-failure.js';
 
 /**
  * Milliseconds without a refusal until the database counts as recovered. On a full disk, some statements still succeed,
  * because their rows fit into existing pages.
  */
 const RECOVERY = 5_000;
+
+/** What a database refuses that is read-only, whichever statement it was: a SELECT can call a function that writes. */
+const WRITES = 'writes';
+
+const WRITING = new Set(['INSERT', 'UPDATE', 'DELETE']);
 
 /** Logs which operations the database refuses, for example because of a full disk, and when it accepts them again. */
 export class Refusals {
@@ -15,17 +21,23 @@ export class Refusals {
   constructor(private readonly logger: Logger) {}
 
   noteRefusal(operation: string, error: unknown): void {
-    const { count } = this.refused.get(operation) ?? { count: 0 };
+    const refused = stateOf(error) === READ_ONLY ? WRITES : operation;
+    const { count } = this.refused.get(refused) ?? { count: 0 };
     if (count === 0) {
-      this.logger.error({ reason: describeFailure(error) }, `the database refuses ${operation}`);
+      this.logger.error({ reason: describeFailure(error) }, `the database refuses ${refused}`);
     }
-    this.refused.set(operation, { last: performance.now(), count: count + 1 });
+    this.refused.set(refused, { last: performance.now(), count: count + 1 });
   }
 
   noteSuccess(operation: string): void {
-    const refusal = this.refused.get(operation);
+    this.end(operation);
+    if (WRITING.has(operation)) this.end(WRITES);
+  }
+
+  private end(refused: string): void {
+    const refusal = this.refused.get(refused);
     if (refusal === undefined || performance.now() - refusal.last < RECOVERY) return;
-    this.refused.delete(operation);
-    this.logger.info({ refused: refusal.count }, `the database accepts ${operation} again`);
+    this.refused.delete(refused);
+    this.logger.info({ refused: refusal.count }, `the database accepts ${refused} again`);
   }
 }

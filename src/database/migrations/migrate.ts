@@ -9,6 +9,7 @@ import { VALUE_TYPES } from '../connections/value-types.js';
 import { dataSourceOf } from '../data-source.js';
 import { serverOf, STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
+import { isOutage, isReadOnly } from '../database-failure.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import { MigrationLock, settings, silenceOf } from './migration-lock.js';
 import { grantAccess } from './service-role.js';
@@ -55,7 +56,13 @@ export async function applyMigrations(
       await perform(migration.instance, () => executor.executeMigration(migration));
     }
     if (access !== undefined) {
-      await perform(undefined, () => grantAccess(dataSource, session, access, log));
+      try {
+        await perform(undefined, () => grantAccess(dataSource, session, access, log));
+      } catch (error) {
+        if (!isReadOnly(error)) throw error;
+        const reason = describeFailure(error);
+        log.warn({ reason }, 'DATABASE_SERVICE_ROLE keeps the privileges of the last migration');
+      }
     }
     return pending.map(({ name }) => name);
   });
@@ -239,8 +246,7 @@ async function reasonToWait(dataSource: DataSource): Promise<StartupError | unde
     );
   } catch (error) {
     // The instance that migrates grants the privilege to read the list after the last migration.
-    const { cause } = error as StartupError;
-    if (cause instanceof DatabaseError && cause.code === '42501') return error as StartupError;
+    if (error instanceof StartupError && isOutage(error.cause)) return error;
     throw error;
   }
 }

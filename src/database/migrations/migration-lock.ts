@@ -46,10 +46,10 @@ export function silenceOf(
   database: { query(statement: string): Promise<unknown> },
   milliseconds: number,
 ): () => Promise<boolean> {
-  let deadline = 0;
+  let deadline = performance.now() + milliseconds;
   let last: string | undefined;
   return async () => {
-    const sign = JSON.stringify(await database.query(SIGN_OF_LIFE));
+    const sign = await database.query(SIGN_OF_LIFE).then(JSON.stringify, () => last);
     if (sign !== last) deadline = performance.now() + milliseconds;
     last = sign;
     return performance.now() > deadline;

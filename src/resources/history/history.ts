@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
-import { DatabaseError, escapeIdentifier } from 'pg';
+import { escapeIdentifier } from 'pg';
 import type { Logger } from 'pino';
+import { isOutage, stateOf } from '../../database/database-failure.js';
 import type { Slots } from '../../database/slots.js';
 import type { Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
@@ -8,6 +9,7 @@ import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { StartupError } from '../../errors/startup.error.js';
 import { Page } from '../../http/answers/page.js';
 import type { PageParameters } from '../../http/answers/page.js';
+import { describeFailure } from '../../observability/describe-failure.js';
 import type { EntityColumns } from '../entity-columns.js';
 import { MAX_INT64 } from '../int64.js';
 import { PageStatements } from '../page-statement.js';
@@ -74,6 +76,8 @@ export interface FoundChanges {
 /** The records of the changes of an entity, in an order that no reader misses one (docs/decisions/order-of-changes.md). */
 export class History {
   private known: RecordStatements | undefined;
+  /** The database could not tell yet whether changes can be recorded, or could not note that they are. */
+  private isPending = false;
   private sql: PageStatements | undefined;
   private writer: ChangeWriter | undefined;
   private reading = Promise.resolve();
@@ -86,27 +90,51 @@ export class History {
     return this.options.changes().tableName;
   }
 
-  /** How changes are recorded; `undefined`: they are not. */
+  /**
+   * How changes are recorded; `undefined`: they are not.
+   *
+   * @throws PlantStoreError `database-unavailable` if {@link begin} has failed: a change could have no record
+   */
   get records(): RecordStatements | undefined {
+    if (this.isPending) throw new PlantStoreError(ERRORS.databaseUnavailable);
     return this.known;
   }
 
   /**
-   * Finds out whether changes can be recorded. To be called once, before the first change.
+   * Finds out whether changes can be recorded. To be called before the first change, and again until it succeeds: a
+   * database that is read-only or full fails here, but serves reads.
    *
-   * @throws StartupError if they must be recorded, and the database cannot
+   * @returns whether it has succeeded
+   * @throws StartupError if changes must be recorded, and the database cannot
    */
-  async begin(): Promise<void> {
+  async begin(): Promise<boolean> {
+    const { columns, logger } = this.options;
+    const table = columns().tableName;
+    try {
+      this.known = await this.findRecords();
+    } catch (error) {
+      if (error instanceof StartupError || !isOutage(error)) throw error;
+      if (!this.isPending) {
+        const reason = describeFailure(error);
+        logger.error({ reason }, `changes of ${table} are refused until they can be recorded`);
+      }
+      this.isPending = true;
+      return false;
+    }
+    if (this.isPending) logger.info(`changes of ${table} are accepted again`);
+    this.isPending = false;
+    return true;
+  }
+
+  private async findRecords(): Promise<RecordStatements | undefined> {
     const { columns, changes, isWanted, logger } = this.options;
     const reason = await this.obstacle();
     if (reason === undefined) await this.record(isWanted !== false);
-    if (isWanted === false) return;
-    if (reason === undefined) {
-      this.known = new RecordStatements(columns(), changes());
-      return;
-    }
+    if (isWanted === false) return undefined;
+    if (reason === undefined) return new RecordStatements(columns(), changes());
     if (isWanted === true) throw new StartupError(`CHANGES_ENABLED must not be true: ${reason}`);
     logger.warn({ reason }, `changes of ${columns().tableName} are not recorded`);
+    return undefined;
   }
 
   /**
@@ -138,7 +166,8 @@ export class History {
    *   `too-many-lists`
    */
   async startOf(after: bigint | undefined): Promise<Start> {
-    if (this.records === undefined) throw new PlantStoreError(ERRORS.noSuchPath);
+    const isRecorded = this.isPending ? this.options.isWanted !== false : this.known !== undefined;
+    if (!isRecorded) throw new PlantStoreError(ERRORS.noSuchPath);
     const state = await this.sharedHorizon();
     if (after === undefined) return { ...state, after: state.prunedTo, isFirst: true };
     if (after < 0n || after > state.newest) {
@@ -250,7 +279,7 @@ export class History {
       return hasLock === true ? undefined : 'the database does not show its advisory locks';
     } catch (error) {
       // The role lacks a privilege, or the database a function.
-      if (error instanceof DatabaseError && error.code?.startsWith('42')) return error.message;
+      if (stateOf(error)?.startsWith('42')) return describeFailure(error);
       throw error;
     }
   }

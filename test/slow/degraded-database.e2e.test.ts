@@ -1,0 +1,197 @@
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { PATIENCE } from '../support/patience.js';
+import { Workspace } from '../support/process.js';
+import { dropRole, migrate, newRole, PASSWORD, quoted, SCHEMA, urlAs } from '../support/roles.js';
+import { createMigratedDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+import { startTestService, TOKEN } from '../support/test-service.js';
+import type { TestService } from '../support/test-service.js';
+import { expectUnavailable } from '../support/unavailable.js';
+
+let database: TestDatabase;
+
+/** Runs a statement as an operator, on another database, because `OURS` may refuse it. */
+async function asOperator(statement: string): Promise<void> {
+  const operator = new Client({ connectionString: inject('postgresUrl') });
+  await operator.connect();
+  try {
+    await operator.query(statement.replaceAll('OURS', new URL(database.url).pathname.slice(1)));
+  } finally {
+    await operator.end();
+  }
+}
+
+/** As providers do before a disk is full. */
+const MAKE_READ_ONLY = 'ALTER DATABASE OURS SET default_transaction_read_only = on';
+const MAKE_WRITABLE = 'ALTER DATABASE OURS RESET default_transaction_read_only';
+
+describe('a start on a database that is read-only', () => {
+  let workspace: Workspace;
+
+  beforeEach(async () => {
+    [workspace, database] = await Promise.all([Workspace.create(), createMigratedDatabase()]);
+    const before = await startTestService({ database });
+    expect((await before.post({ id: 1, name: 'Monstera' })).status).toBe(200);
+    await before.stop();
+    await asOperator(MAKE_READ_ONLY);
+  });
+
+  afterEach(async () => {
+    await workspace.remove();
+    await database.drop();
+  });
+
+  it.each([{}, { CHANGES_ENABLED: 'true' }, { CHANGES_ENABLED: 'false' }])(
+    'serves reads, refuses changes with 503, and accepts them as soon as it is not: %o',
+    async (environment) => {
+      const service = workspace.start({
+        ...environment,
+        AUTH_TOKEN: TOKEN,
+        DATABASE_URL: database.url,
+      });
+      const { url, managementUrl } = await service.listening();
+      const send = (method: string, path: string, body?: object) =>
+        fetch(`${url}${path}`, {
+          method,
+          headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        });
+      expect((await fetch(`${managementUrl}/health/ready`)).status).toBe(200);
+      expect(await (await send('GET', '/plants/1')).json()).toMatchObject({ name: 'Monstera' });
+      expect((await send('GET', '/plants?limit=2')).status).toBe(200);
+      const recorded = environment.CHANGES_ENABLED !== 'false';
+      expect((await send('GET', '/changes')).status).toBe(recorded ? 200 : 404);
+      for (const [method, path, body] of [
+        ['POST', '/plants', { id: 2, name: 'Ficus' }],
+        ['PUT', '/plants/1', { name: 'Ficus' }],
+        ['PATCH', '/plants/1', { name: 'Ficus' }],
+        ['DELETE', '/plants/1'],
+      ] as const) {
+        const answer = await send(method, path, body);
+        expect(await answer.json()).toEqual({ error: 50300, message: expect.any(String) });
+        expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+      }
+      await asOperator(MAKE_WRITABLE);
+      await vi.waitFor(
+        async () =>
+          expect((await send('POST', '/plants', { id: 2, name: 'Ficus' })).status).toBe(200),
+        PATIENCE,
+      );
+      const changes = await send('GET', '/changes');
+      if (recorded) {
+        expect(await changes.json()).toMatchObject([{ id: 1 }, { id: 2 }]);
+      }
+      service.kill('SIGTERM');
+      expect(await service.exit()).toEqual({ code: 0, signal: null });
+      expect(service.stderr).toBe('');
+    },
+  );
+});
+
+describe('a server that allows fewer connections than the pool may have', () => {
+  let role: string;
+
+  beforeEach(async () => {
+    database = await createMigratedDatabase();
+    role = newRole();
+    await migrate(database, { role: { name: role, password: PASSWORD }, schema: SCHEMA });
+  });
+
+  afterEach(async () => {
+    await dropRole(role, database);
+    await database.drop();
+  });
+
+  const limit = (connections: number) =>
+    database.query(`ALTER ROLE ${quoted(role)} CONNECTION LIMIT ${connections}`);
+
+  const startReplicas = (count: number) =>
+    Promise.all(
+      Array.from({ length: count }, () =>
+        startTestService({ database: { ...database, url: urlAs(role, database) } }),
+      ),
+    );
+
+  /** Clients that read and change plants, one request after the other; returns how often each status was answered. */
+  async function load(services: readonly TestService[], requests: number) {
+    const answers = new Map<string, number>();
+    let left = requests;
+    const client = async (n: number): Promise<void> => {
+      for (; left > 0; left -= 1) {
+        const id = left;
+        const service = services[n % services.length]!;
+        const send = [
+          () => service.post({ id, name: `plant ${id}` }),
+          () => service.request('GET', `/plants/${id + 50}`),
+          () => service.request('GET', '/plants?limit=50'),
+          () => service.request('GET', '/changes'),
+          () => service.request('GET', '/plants?tag=indoor'),
+          () => service.request('DELETE', `/plants/${id + 100}`),
+        ][left % 6]!;
+        const { status, json } = await send();
+        const outcome = status < 500 ? 'served' : String(json['error']);
+        answers.set(outcome, 1 + (answers.get(outcome) ?? 0));
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, (_, n) => client(n)));
+    return Object.fromEntries(answers);
+  }
+
+  const messages = ({ log }: TestService) => log.map(({ msg }) => msg);
+
+  it.each([
+    [3, 1],
+    [8, 2],
+  ])('serves with %i connections what %i replicas are asked for', async (most, count) => {
+    await limit(most);
+    const services = await startReplicas(count);
+    try {
+      expect(await load(services, 600)).toEqual({ served: expect.any(Number) });
+      expect(services.flatMap(messages)).toContain('the database refuses new connections');
+      // The log names no role.
+      expect(JSON.stringify(services.map(({ log }) => log))).not.toContain(role.slice(-8));
+    } finally {
+      await Promise.all(services.map((service) => service.stop()));
+    }
+  });
+
+  it('gets more connections when there is room again', async () => {
+    await limit(2);
+    const [service] = await startReplicas(1);
+    try {
+      await load([service!], 100);
+      await limit(-1);
+      await vi.waitFor(async () => {
+        await load([service!], 100);
+        expect(messages(service!)).toContain('the database accepts new connections again');
+      }, PATIENCE);
+    } finally {
+      await service!.stop();
+    }
+  });
+
+  it('has no outage when there is no room for a probe, because a statement is slow', async () => {
+    await limit(1);
+    const [service] = await startReplicas(1);
+    const lock = new Client({ connectionString: database.url });
+    try {
+      await lock.connect();
+      await lock.query('BEGIN; LOCK TABLE plants');
+      await database.query(`ALTER ROLE ${quoted(role)} SET lock_timeout = '10s'`);
+      // The timeouts of the role apply to new sessions.
+      await database.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1`,
+        [role],
+      );
+      await vi.waitFor(
+        async () => expectUnavailable(await service!.request('GET', '/plants/1'), 50305),
+        PATIENCE,
+      );
+      expect(messages(service!)).not.toContain('the database is unavailable');
+    } finally {
+      await lock.end();
+      await service!.stop();
+    }
+  });
+});
