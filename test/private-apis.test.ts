@@ -103,6 +103,9 @@ it('a prepared statement can be dropped, and is prepared again by its next use',
     await client.forget('one');
     expect((await client.query(statement)).rows).toEqual([{ one: 1 }]);
     expect((await prepared()).rows).toEqual([{ name: 'one' }]);
+    // Only now and then.
+    await client.forget('one');
+    expect((await prepared()).rows).toEqual([{ name: 'one' }]);
   } finally {
     await client.end();
   }

@@ -11,8 +11,10 @@ import { repeatAfterConflict } from './repeat-after-conflict.js';
 export type Statement = QueryConfig<unknown[]>;
 
 /**
- * PostgreSQL keeps the plan of a prepared statement although the table has grown since (manual, `PREPARE`). After this
- * many milliseconds, the plan may be such, so the statement is prepared again.
+ * PostgreSQL keeps the plan of a prepared statement until the statistics of the table change (manual, `PREPARE`): after an
+ * import into an empty table, it reads the whole table for each page, until autovacuum analyzes it. So a read that takes more
+ * milliseconds than this may have such a plan, and is prepared again. A read from a distant server takes as long, whatever its
+ * plan is, so this is done only now and then.
  */
 const SLOW_READ = 20;
 

@@ -37,6 +37,9 @@ export interface PoolClientConfig extends ClientConfig {
 /** Milliseconds for which a connection that cannot write is kept: reads use it, and each new connection costs a login. */
 const MIN_AGE = 500;
 
+/** Milliseconds for which a statement stays prepared that was prepared again. */
+const KEEP_PREPARED = 10_000;
+
 const NO_RESULT = { command: 'BEGIN', rowCount: null, oid: 0, fields: [], rows: [] };
 
 /** The history of a database cluster that a primary writes. Each promotion begins a new one (manual, chapter 25.3.6). */
@@ -64,6 +67,8 @@ export class PoolClient extends CallbackClient {
   private isPooled = true;
   private beginShared = BEGIN_SHARED;
   private inTransaction = false;
+  /** By name of a prepared statement, as of `performance.now()`. */
+  private readonly keptUntil = new Map<string, number>();
 
   constructor(config: PoolClientConfig) {
     // The parts of a transaction for a pooler are sent at once.
@@ -137,12 +142,14 @@ export class PoolClient extends CallbackClient {
     if (performance.now() - this.createdAt > MIN_AGE) void this.end();
   }
 
-  /** Makes PostgreSQL drop a prepared statement. Its next use prepares it again. */
+  /** Makes PostgreSQL drop a prepared statement, unless it did shortly before. Its next use prepares it again. */
   async forget(name: string): Promise<void> {
     const { parsedStatements } = this.connection as unknown as {
       readonly parsedStatements: Record<string, string | undefined>;
     };
-    if (parsedStatements[name] === undefined) return;
+    const now = performance.now();
+    if (parsedStatements[name] === undefined || now < (this.keptUntil.get(name) ?? 0)) return;
+    this.keptUntil.set(name, now + KEEP_PREPARED);
     await this.query(`DEALLOCATE "${name}"`);
     delete parsedStatements[name];
   }
