@@ -59,9 +59,9 @@ async function issuedVerifier(): Promise<TokenVerifier> {
     scopes: ['plants:read', 'plants:write'],
     secretHash: hash('sha256', token, 'buffer'),
     previousHash: null,
-    previousExpiresAt: null,
-    expiresAt: new Date(Date.now() + 86_400_000),
-    revokedAt: null,
+    previousExpires: '-Infinity',
+    expires: String(Date.now() / 1_000 + 86_400),
+    isRevoked: false,
   }));
   const statements = { run: async () => ({ rows: stored }) } as unknown as Statements;
   const logger = pino({ level: 'silent' });

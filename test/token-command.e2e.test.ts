@@ -249,7 +249,48 @@ describe('a token that was rotated', () => {
   });
 });
 
+describe('a token whose expiry was set to infinity by hand', () => {
+  it('is accepted and listed like one that never expires', async () => {
+    const token = await create();
+    await database.query("UPDATE access_tokens SET expires_at = 'infinity' WHERE id = $1", [
+      idOf(token),
+    ]);
+    expect(await call(plants, token)).toBe('200');
+    const { stdout } = await tokenCommand(database.url, 'list');
+    expect(stdout).toMatch(new RegExp(`^${idOf(token)} .* never +.*active$`, 'm'));
+  });
+});
+
 describe('plant-store token revoke', () => {
+  it('fails if the database does not store the time', async () => {
+    const other = await createMigratedDatabase();
+    try {
+      await other.query(`CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN NEW.revoked_at := NULL; RETURN NEW; END $$`);
+      await other.query(
+        'CREATE TRIGGER keep BEFORE UPDATE ON access_tokens FOR EACH ROW EXECUTE FUNCTION keep()',
+      );
+      const token = await issue(other.url, 'create', '--name', 'test');
+      expect(await tokenCommand(other.url, 'revoke', idOf(token))).toEqual({
+        code: 3,
+        stdout: '',
+        stderr: 'plant-store: the database has not stored the time\n',
+      });
+    } finally {
+      await other.drop();
+    }
+  });
+
+  it('fails on a database whose sessions are read-only', async () => {
+    const token = await create();
+    const url = `${database.url}?options=-c%20default_transaction_read_only%3Don`;
+    expect(await tokenCommand(url, 'revoke', idOf(token))).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/^plant-store: the database failed: .*read-only/),
+    });
+    expect(await call(plants, token)).toBe('200');
+  });
+
   it('refuses an id that nobody has, and does not repeat a token', async () => {
     expect(await tokenCommand(database.url, 'revoke', 'abcdefghijkl')).toEqual({
       code: 1,

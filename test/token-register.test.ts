@@ -18,9 +18,9 @@ interface StoredRow {
   readonly scopes: readonly string[];
   readonly secretHash: Buffer;
   readonly previousHash: Buffer | null;
-  readonly previousExpiresAt: Date | null;
-  readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
+  readonly previousExpires: string | null;
+  readonly expires: string | null;
+  readonly isRevoked: boolean | null;
 }
 
 /** The table, without a database. */
@@ -40,6 +40,9 @@ class Table {
   }
 }
 
+/** As the database writes a time. */
+const seconds = (milliseconds: number) => (milliseconds / 1_000).toFixed(6);
+
 function stored(token: string, changes: Partial<StoredRow> = {}): StoredRow {
   return {
     id: token.slice(4, 16),
@@ -47,9 +50,9 @@ function stored(token: string, changes: Partial<StoredRow> = {}): StoredRow {
     scopes: ['plants:read'],
     secretHash: hash('sha256', token, 'buffer'),
     previousHash: null,
-    previousExpiresAt: null,
-    expiresAt: null,
-    revokedAt: null,
+    previousExpires: '-Infinity',
+    expires: 'Infinity',
+    isRevoked: false,
     ...changes,
   };
 }
@@ -104,8 +107,8 @@ describe('a token that is known', () => {
     const revoked = newToken(newTokenId());
     const expired = newToken(newTokenId());
     await store(
-      stored(revoked, { revokedAt: new Date() }),
-      stored(expired, { expiresAt: new Date() }),
+      stored(revoked, { isRevoked: true }),
+      stored(expired, { expires: seconds(Date.now()) }),
     );
     expect(await refusalOf(revoked)).toBe('revoked');
     expect(await refusalOf(expired)).toBe('expired');
@@ -114,11 +117,11 @@ describe('a token that is known', () => {
 
   it('expires at its time, without another reading', async () => {
     const token = newToken(newTokenId());
-    const expiresAt = new Date(Date.now() + 2_000);
-    await store(stored(token, { expiresAt }));
+    const expiry = Date.now() + 2_000;
+    await store(stored(token, { expires: seconds(expiry) }));
     const { readings } = table;
     expect(await refusalOf(token)).toBe('none');
-    await sleep(expiresAt.getTime() + 10 - Date.now());
+    await sleep(expiry + 10 - Date.now());
     expect(await refusalOf(token)).toBe('expired');
     expect(table.readings).toBe(readings);
   });
@@ -126,11 +129,32 @@ describe('a token that is known', () => {
   it('has two secrets after a rotation, until the old one expires', async () => {
     const id = newTokenId();
     const [old, current] = [newToken(id), newToken(id)];
-    const previousExpiresAt = new Date(Date.now() + 2_000);
+    const expiry = Date.now() + 2_000;
     const previousHash = hash('sha256', old, 'buffer');
-    await store(stored(current, { previousHash, previousExpiresAt }));
+    await store(stored(current, { previousHash, previousExpires: seconds(expiry) }));
     expect([await refusalOf(old), await refusalOf(current)]).toEqual(['none', 'none']);
-    await sleep(previousExpiresAt.getTime() + 10 - Date.now());
+    await sleep(expiry + 10 - Date.now());
+    expect([await refusalOf(old), await refusalOf(current)]).toEqual(['expired', 'none']);
+  });
+});
+
+describe('a token of which something cannot be read', () => {
+  it.each([
+    ['its revocation', { isRevoked: null }, 'revoked'],
+    ['its expiry, which is missing', { expires: null }, 'expired'],
+    ['its expiry, which is no number', { expires: '25.11.2026 20:00:00 CET' }, 'expired'],
+    ['its expiry, which is empty', { expires: '' }, 'expired'],
+  ])('is refused: %s', async (_, changes, refusal) => {
+    const token = newToken(newTokenId());
+    await store(stored(token, changes));
+    expect(await refusalOf(token)).toBe(refusal);
+  });
+
+  it('is refused after its rotation as well', async () => {
+    const id = newTokenId();
+    const [old, current] = [newToken(id), newToken(id)];
+    const previousHash = hash('sha256', old, 'buffer');
+    await store(stored(current, { previousHash, previousExpires: null }));
     expect([await refusalOf(old), await refusalOf(current)]).toEqual(['expired', 'none']);
   });
 });
@@ -203,7 +227,7 @@ describe('the age of the register', () => {
 describe('while the database is away', () => {
   it('accepts known tokens until the register is too old, and tells typos and revoked ones for good', async () => {
     const [token, revoked] = [newToken(newTokenId()), newToken(newTokenId())];
-    await store(stored(token), stored(revoked, { revokedAt: new Date() }));
+    await store(stored(token), stored(revoked, { isRevoked: true }));
     table.failure = new Error('away');
     const [unknown, typo] = [newToken(newTokenId()), `${token}0`];
     expect(await refusalOf(token)).toBe('none');

@@ -98,7 +98,7 @@ export function addTokenCommands(
       await requireId(id);
       const details = await useDatabase(env, signal, (dataSource) => revokeToken(dataSource, id));
       if (details === undefined) throw unknown(id);
-      say(`revoked the token ${id} (${details.name}) at ${details.revokedAt?.toISOString()}`);
+      say(`revoked the token ${id} (${details.name}) at ${written(details.revokedAt)}`);
     });
 
   token
@@ -125,7 +125,7 @@ export function addTokenCommands(
         throw refused(`the token ${id} is ${details.status}: create another`);
       stdout.write(`${rotated.token}\n`);
       say(`rotated the token ${id} (${details.name}), ${untilOf(details)}`);
-      say(`the old secret is accepted until ${details.previousExpiresAt?.toISOString()}`);
+      say(`the old secret is accepted until ${written(details.previousExpiresAt)}`);
       say('the new one is shown only now');
     });
 }
@@ -167,6 +167,13 @@ function unknown(id: string): CommandError {
 
 function refused(message: string): CommandError {
   return new CommandError(EXIT.refused, message);
+}
+
+/** Whoever revokes or rotates a token relies on the time, so the command fails without one. */
+function written(time: Date | null): string {
+  if (time === null)
+    throw new CommandError(EXIT.incomplete, 'the database has not stored the time');
+  return time.toISOString();
 }
 
 function untilOf({ expiresAt }: TokenDetails): string {

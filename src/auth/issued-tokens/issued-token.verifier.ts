@@ -4,7 +4,7 @@ import { ERRORS } from '../../errors/common-errors.js';
 import type { Principal } from '../principal.js';
 import { RefusedError } from '../refusal.js';
 import type { TokenVerifier } from '../token-verifier.js';
-import { secretOf } from './known-token.js';
+import { isExpired, secretOf } from './known-token.js';
 import type { LastUses } from './last-uses.js';
 import { isWellFormed, TOKEN_PREFIX, tokenIdIn } from './token-format.js';
 import type { TokenRegister } from './token-register.js';
@@ -50,7 +50,7 @@ export class IssuedTokenVerifier implements TokenVerifier {
     if (known === undefined || secret === undefined) return undefined;
     if (known.isRevoked) throw new RefusedError('revoked');
     const now = Date.now();
-    if (now >= secret.expires) throw new RefusedError('expired', ERRORS.tokenExpired);
+    if (isExpired(secret, now)) throw new RefusedError('expired', ERRORS.tokenExpired);
     // What is revoked or expired stays so. Only what would be accepted may have been revoked since the last reading.
     this.register.requireFresh();
     this.lastUses.note(known.principal.id, now);

@@ -2,18 +2,25 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Principal } from '../principal.js';
 import type { AccessToken } from './access-token.entity.js';
 
-/** What the verification reads of a row. */
-export type TokenRow = Pick<
+/**
+ * What the verification reads of a row. The database decides what null means in its columns: here, nothing that is missing
+ * permits anything. Times are seconds since 1970 as text, and infinite for never. No setting changes how PostgreSQL writes
+ * such numbers.
+ */
+export interface TokenRow extends Pick<
   AccessToken,
-  | 'id'
-  | 'name'
-  | 'scopes'
-  | 'secretHash'
-  | 'previousHash'
-  | 'previousExpiresAt'
-  | 'expiresAt'
-  | 'revokedAt'
->;
+  'id' | 'name' | 'scopes' | 'secretHash' | 'previousHash'
+> {
+  readonly isRevoked: boolean;
+  readonly expires: string;
+  readonly previousExpires: string;
+}
+
+/** The expressions of a {@link TokenRow}. */
+export const TOKEN_COLUMNS = `id, name, scopes, secret_hash AS "secretHash", previous_hash AS "previousHash",
+  revoked_at IS NOT NULL AS "isRevoked",
+  extract(epoch FROM coalesce(expires_at, 'infinity'))::text AS expires,
+  extract(epoch FROM coalesce(previous_expires_at, '-infinity'))::text AS "previousExpires"`;
 
 /** A secret, by the digest of the token with it. Expires at a time of `Date.now()`. */
 interface KnownSecret {
@@ -30,16 +37,25 @@ export interface KnownToken {
 }
 
 export function knownToken(row: TokenRow): KnownToken {
-  const { id, name, scopes, expiresAt, revokedAt, previousHash, previousExpiresAt } = row;
-  const secrets = [{ digest: digestOf(row.secretHash), expires: expiresAt?.getTime() ?? Infinity }];
-  if (previousHash !== null && previousExpiresAt !== null) {
-    secrets.push({ digest: digestOf(previousHash), expires: previousExpiresAt.getTime() });
+  const { id, name, scopes, secretHash, expires, previousHash, previousExpires } = row;
+  const secrets = [{ digest: digestOf(secretHash), expires: milliseconds(expires) }];
+  if (previousHash !== null) {
+    secrets.push({ digest: digestOf(previousHash), expires: milliseconds(previousExpires) });
   }
   return {
     principal: { kind: 'issued-token', id, name, scopes: new Set(scopes) },
-    isRevoked: revokedAt !== null,
+    isRevoked: row.isRevoked !== false,
     secrets,
   };
+}
+
+/** Whether a secret is valid no longer. One whose expiry is not a number is not valid. */
+export function isExpired({ expires }: KnownSecret, now: number): boolean {
+  return !(now < expires);
+}
+
+function milliseconds(seconds: string): number {
+  return Number(seconds) * 1_000;
 }
 
 /** The secret with this digest. Compares in constant time. */

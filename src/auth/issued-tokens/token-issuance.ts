@@ -43,7 +43,7 @@ export interface IssuedToken {
 const IS_ENDED = '(revoked_at IS NOT NULL OR coalesce(expires_at <= now(), false))';
 
 const DETAILS = `id, name, scopes, previous_expires_at AS "previousExpiresAt", created_at AS "createdAt",
-  issued_at AS "issuedAt", expires_at AS "expiresAt", revoked_at AS "revokedAt", last_used_at AS "lastUsedAt",
+  issued_at AS "issuedAt", nullif(expires_at, 'infinity') AS "expiresAt", revoked_at AS "revokedAt", last_used_at AS "lastUsedAt",
   CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= now() THEN 'expired' ELSE 'active' END AS status`;
 
 /** NULL, which means never, if the number of seconds is NULL. */

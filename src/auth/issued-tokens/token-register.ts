@@ -5,7 +5,7 @@ import type { Statement, Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { describeFailure } from '../../observability/describe-failure.js';
-import { knownToken } from './known-token.js';
+import { knownToken, TOKEN_COLUMNS } from './known-token.js';
 import type { KnownToken, TokenRow } from './known-token.js';
 
 /** In milliseconds. */
@@ -23,20 +23,17 @@ export type RegisterTimes = Readonly<Record<keyof typeof REGISTER_TIMES, number>
 /** Most requests that may wait for a reading. */
 const MAX_WAITING = 1_000;
 
-/** What the verification reads. The last use is not part of it, or each use would change the fingerprint. */
-const COLUMNS = `id, name, scopes, secret_hash AS "secretHash", previous_hash AS "previousHash",
-  previous_expires_at AS "previousExpiresAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
-
 /**
  * The rows, if they are not those with the given fingerprint, and the fingerprint. Whatever changed a row is seen: the
- * command, a statement by hand, or a transaction that has committed late.
+ * command, a statement by hand, or a transaction that has committed late. The last use is not part of the fingerprint, or
+ * each use would change it.
  */
 const READ = `WITH content AS (
     SELECT coalesce(sum(hashtextextended(ROW(id, name, scopes, secret_hash, previous_hash, previous_expires_at, expires_at,
       revoked_at)::text, 0)), 0)::text AS fingerprint
     FROM access_tokens
   )
-  SELECT fingerprint, ${COLUMNS} FROM content LEFT JOIN access_tokens ON fingerprint <> $1`;
+  SELECT fingerprint, ${TOKEN_COLUMNS} FROM content LEFT JOIN access_tokens ON fingerprint <> $1`;
 
 type Row = { readonly fingerprint: string } & (TokenRow | { readonly id: null });
 
@@ -143,7 +140,8 @@ export class TokenRegister implements OnModuleInit, OnModuleDestroy {
   private async load(): Promise<void> {
     const { rows } = await this.statements.run<Row>(statement(this.fingerprint));
     const [first] = rows;
-    if (first === undefined || first.fingerprint === this.fingerprint) return;
+    if (first === undefined) throw new Error('the reading has no row');
+    if (first.fingerprint === this.fingerprint) return;
     const found = rows.filter((row): row is Row & TokenRow => row.id !== null);
     this.tokens = new Map(found.map((row) => [row.id, knownToken(row)]));
     this.fingerprint = first.fingerprint;
