@@ -84,6 +84,21 @@ describe('the embedded database', () => {
     await vi.waitFor(() => expect(() => process.kill(first.pid, 0)).toThrow(/ESRCH/), 10_000);
   });
 
+  it('refuses a second instance, although the server closes idle sessions', async () => {
+    copyMade();
+    const first = await start({ idle_session_timeout: '100' });
+    try {
+      await withClient(first.url, async (client) => {
+        client.on('error', () => {});
+        const ended = new Promise((resolve) => void client.once('end', resolve));
+        await ended;
+      });
+      await expect(start()).rejects.toThrow(/already running/);
+    } finally {
+      await first.stop();
+    }
+  });
+
   it('keeps its data, folds the case of all letters, finds trigrams in them, and uses UTF-8', async () => {
     copyMade();
     const first = await start();

@@ -144,6 +144,8 @@ async function openSession(pid: number, port: number, password: string): Promise
     connectionTimeoutMillis: LIMITS.connect,
     query_timeout: LIMITS.connect,
     application_name: 'plant-store instance',
+    // The session holds the lock of the folder, and is idle.
+    options: '-c idle_session_timeout=0',
   });
   // The pool reports a lost connection.
   session.on('error', () => {});

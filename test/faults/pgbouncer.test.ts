@@ -6,8 +6,10 @@ import { OwnPostgres } from '../support/own-postgres.js';
 import { PATIENCE } from '../support/patience.js';
 import { PgBouncer, SESSIONS } from '../support/pgbouncer.js';
 import { Workspace } from '../support/process.js';
+import { call, idOf, issue, tokenCommand } from '../support/issued-tokens.js';
 import { isRefusedFor503, isServed } from '../support/reckoning.js';
 import { Replica } from '../support/replica.js';
+import { EXPECTED, SETTINGS, valuesAt } from '../support/session-settings.js';
 import { expectQuickRefusals, expectReckoning, expectRecovery } from '../support/verdicts.js';
 
 let workspace: Workspace;
@@ -123,4 +125,18 @@ it('a start waits while PgBouncer cannot log in to PostgreSQL', async () => {
   await service.printed(/waiting up to 30 s for the database/);
   await postgres.startAgain();
   await service.listening();
+});
+
+it('before a server with other settings, the migrations, the values and the tokens are the same', async () => {
+  const other = await OwnPostgres.start(Object.fromEntries(SETTINGS));
+  await mkdir(workspace.path('other'));
+  const bouncer = await PgBouncer.start(workspace.path('other'), other.url);
+  const replica = await Replica.start(workspace, { DATABASE_URL: bouncer.url });
+  for (const url of [other.url, bouncer.url]) expect(await valuesAt(url)).toEqual(EXPECTED);
+  const token = await issue(bouncer.url, 'create', '--name', 'test');
+  expect(await call(replica.url, token)).toBe('200');
+  expect((await tokenCommand(bouncer.url, 'revoke', idOf(token))).stderr).toMatch(/ at 20.*Z\n$/);
+  await vi.waitFor(async () => expect(await call(replica.url, token)).toBe('401 40101'), PATIENCE);
+  await bouncer.kill();
+  await other.stop();
 });
