@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { createDataSource } from './support/data-source.js';
 import { followEvents } from './support/event-source.js';
 import { call, idOf, issue, tokenCommand } from './support/issued-tokens.js';
 import { PATIENCE } from './support/patience.js';
@@ -7,7 +8,7 @@ import { startPooler } from './support/pooler.js';
 import type { Pooler } from './support/pooler.js';
 import { dropRole, migrate, newRole, PASSWORD, quoted, SCHEMA, urlAs } from './support/roles.js';
 import { EXPECTED, SETTINGS, valuesAt } from './support/session-settings.js';
-import { createMigratedDatabase, given } from './support/test-database.js';
+import { createMigratedDatabase, createTestDatabase, given } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
@@ -149,13 +150,24 @@ describe.each(WAYS)('%s, with all of these settings', (way) => {
   });
 });
 
-describe('with the German date style of a role', () => {
-  it('a revoked token is refused', async () => {
-    const database = await createMigratedDatabase();
-    const name = newRole();
+describe('a role with settings of its own', () => {
+  let database: TestDatabase;
+  let url: string;
+  const name = newRole();
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
     await migrate(database, { role: { name, password: PASSWORD }, schema: SCHEMA });
+    url = urlAs(name, database);
+  });
+
+  afterAll(async () => {
+    await dropRole(name, database);
+    await database.drop();
+  });
+
+  it('is served with a German date style, and its revoked tokens are refused', async () => {
     await set(database, [['DateStyle', 'German']], `ROLE ${quoted(name)}`);
-    const url = urlAs(name, database);
     const token = await issue(url, 'create', '--name', 'test');
     await tokenCommand(url, 'revoke', idOf(token));
     const service = await startTestService({
@@ -164,7 +176,47 @@ describe('with the German date style of a role', () => {
     });
     expect(await call(`${service.url}/plants`, token)).toBe('401 40101');
     await service.stop();
-    await dropRole(name, database);
+  });
+
+  it('is refused if constraints do not hold for it, and it may not change that', async () => {
+    await set(database, [['session_replication_role', 'replica']], `ROLE ${quoted(name)}`);
+    await expect(valuesAt(url)).rejects.toMatchObject({ code: '42501' });
+  });
+});
+
+describe('the migrations', () => {
+  it('are applied with all of these settings and a statement timeout of a millisecond', async () => {
+    const database = await createTestDatabase();
+    await set(database, [...SETTINGS, ['statement_timeout', '1'], ['idle_session_timeout', '100']]);
+    const service = await startTestService({ database });
+    expect((await service.post({ id: 1, name: 'a' })).status).toBe(200);
+    await service.stop();
     await database.drop();
+  });
+});
+
+describe('a time in a form that the driver cannot read', () => {
+  it.each([
+    "timestamptz '2024-02-03 04:05:06Z'",
+    "timestamp '2024-02-03 04:05:06'",
+    "date '2024-02-03'",
+    "ARRAY[timestamptz '2024-02-03 04:05:06Z']",
+  ])('fails, instead of being null: %s', async (value) => {
+    const dataSource = await createDataSource(inject('postgresUrl')).initialize();
+    try {
+      const read = dataSource.transaction(async (manager) => {
+        await manager.query("SET LOCAL DateStyle = 'German'");
+        return manager.query(`SELECT ${value} AS time`);
+      });
+      await expect(read).rejects.toThrow(/the driver cannot read the time "03\.02\.2024/);
+    } finally {
+      await dataSource.destroy();
+    }
+  });
+
+  it.each(["timestamptz '-infinity'", "date 'infinity'"])('also %s', async (value) => {
+    const dataSource = await createDataSource(inject('postgresUrl')).initialize();
+    await expect(dataSource.query(`SELECT ${value}`)).rejects.toThrow(/cannot read the time/);
+    await dataSource.destroy();
   });
 });

@@ -8,6 +8,7 @@ import { ISSUED_TOKENS_SCHEMA } from '../auth/issued-tokens/schema.js';
 import { readCommandConfig } from '../config/config.js';
 import { constant } from '../config/secret-file.js';
 import { connect, STARTUP_LIMITS } from '../database/connect.js';
+import { UnreadableTimeError } from '../database/connections/value-types.js';
 import { isOutage } from '../database/database-failure.js';
 import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
 import { StartupError } from '../errors/startup.error.js';
@@ -88,7 +89,7 @@ function explained(error: unknown): unknown {
     );
   }
   // Such as a privilege that the role lacks.
-  return error instanceof DatabaseError || isOutage(error)
+  return error instanceof DatabaseError || error instanceof UnreadableTimeError || isOutage(error)
     ? new StartupError(`the database failed: ${describeFailure(error)}`, { cause: error })
     : error;
 }

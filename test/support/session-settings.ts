@@ -23,6 +23,7 @@ export const SETTINGS: readonly (readonly [name: string, value: string])[] = [
   ['default_transaction_isolation', 'serializable'],
   ['default_transaction_deferrable', 'on'],
   ['synchronous_commit', 'off'],
+  ['session_replication_role', 'replica'],
   ['check_function_bodies', 'off'],
   ['plan_cache_mode', 'force_generic_plan'],
   ['enable_indexscan', 'off'],
@@ -36,7 +37,8 @@ const VALUES = `SELECT timestamptz '2024-02-03 04:05:06.789Z' AS moment, timesta
   date '2024-02-03' AS day, ARRAY[timestamptz '2024-02-03 04:05:06Z', NULL] AS moments, timestamptz '2024-02-03 04:05:06Z'::text AS text,
   interval '1 day 2 hours'::text AS span, '\\x0a5c'::bytea AS bytes, 0.1::float8 + 0.2::float8 AS float,
   '\\n' AS literal, $1::text[] AS list, 'ü€' AS letters,
-  current_setting('transaction_isolation') AS isolation, current_setting('synchronous_commit') AS commit`;
+  current_setting('transaction_isolation') AS isolation, current_setting('synchronous_commit') AS commit,
+  current_setting('session_replication_role') AS role`;
 
 export const EXPECTED = {
   moment: new Date('2024-02-03T04:05:06.789Z'),
@@ -52,6 +54,7 @@ export const EXPECTED = {
   letters: 'ü€',
   isolation: 'read committed',
   commit: 'on',
+  role: 'origin',
 };
 
 /** What a connection of the service to this address gets for these values. */

@@ -2,7 +2,7 @@ import { Client, DatabaseError } from 'pg';
 import type { ClientConfig, QueryArrayConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { ReadOnlyError, RolledBackError, StandbyError } from '../database-failure.js';
 import { DATABASE_LIMITS } from '../limits.js';
-import { BEGIN_FIRST, BEGIN_SHARED, SET_UP_SESSION } from './session-settings.js';
+import { ADD_TO_BEGIN, BEGIN_FIRST, BEGIN_SHARED, SET_UP_SESSION } from './session-settings.js';
 import { VALUE_TYPES } from './value-types.js';
 
 /** Runs the statements of a connection, and observes their results. */
@@ -95,15 +95,14 @@ export class PoolClient extends CallbackClient {
     const { processID } = this as unknown as { readonly processID: number | null };
     const text = `SELECT pid = $1 AS own, current_setting('transaction_read_only') = 'off' AS writable,
         to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS citus,
-        current_setting('synchronous_commit') = 'off' AS hasty,
-        CASE WHEN pid = $1 THEN ${SET_UP_SESSION} END
+        ${ADD_TO_BEGIN} AS added, CASE WHEN pid = $1 THEN ${SET_UP_SESSION} END
       FROM pg_backend_pid() AS pid`;
-    type Session = Record<'own' | 'writable' | 'citus' | 'hasty', boolean>;
+    type Session = Record<'own' | 'writable' | 'citus', boolean> & { readonly added: string };
     const { rows } = await this.transact<Session>(BEGIN_FIRST, { text, values: [processID] });
     const [session] = rows;
     if (mustWrite && session?.writable !== true) throw new ReadOnlyError();
     this.isPooled = session?.own !== true;
-    if (session?.hasty === true) this.beginShared += '; SET LOCAL synchronous_commit = on';
+    this.beginShared = BEGIN_SHARED + (session?.added ?? '');
     this.hasCitus = session?.citus === true;
     this.runner = runner;
   }

@@ -23,24 +23,46 @@ const OWN_SESSION = {
   statement_timeout: String(DATABASE_LIMITS.statement),
 } as const;
 
-/** In a session, these replace only the values that are behind them: others are the choice of an operator. */
-const UNLESS_CHOSEN = {
-  lock_timeout: [DATABASE_LIMITS.lock, '0'],
-  idle_in_transaction_session_timeout: [DATABASE_LIMITS.idleInTransaction, '0'],
-  // A create that was answered must survive a crash. All other values wait for the disk, too.
+type Replacements = Readonly<
+  Record<string, readonly [value: string | number, replaced: string | number]>
+>;
+
+/** These replace only the values that mean that there is none: others are the choice of an operator. */
+const TIMEOUTS: Replacements = {
+  lock_timeout: [DATABASE_LIMITS.lock, 0],
+  idle_in_transaction_session_timeout: [DATABASE_LIMITS.idleInTransaction, 0],
+};
+
+/**
+ * Values that would break what an answer promises: that a create survives a crash, and that constraints and triggers hold. A
+ * role that may not replace the last one is refused by PostgreSQL.
+ */
+const PROMISES: Replacements = {
   synchronous_commit: ['on', 'off'],
-} as const;
+  session_replication_role: ['origin', 'replica'],
+};
+
+/** An expression for each value that is to be replaced. */
+function replacing(
+  settings: Replacements,
+  replacement: (name: string, value: string | number) => string,
+): readonly string[] {
+  return Object.entries(settings).map(
+    ([name, [value, replaced]]) =>
+      `CASE WHEN current_setting('${name}') = '${replaced}' THEN ${replacement(name, value)} END`,
+  );
+}
 
 const set = (name: string, value: string | number) => `set_config('${name}', '${value}', false)`;
 
 /** An expression that sets up a session that nobody else uses. */
 export const SET_UP_SESSION = `ARRAY[${[
   ...Object.entries(OWN_SESSION).map(([name, value]) => set(name, value)),
-  ...Object.entries(UNLESS_CHOSEN).map(
-    ([name, [value, replaced]]) =>
-      `CASE WHEN current_setting('${name}') = '${replaced}' THEN ${set(name, value)} END`,
-  ),
+  ...replacing({ ...TIMEOUTS, ...PROMISES }, set),
 ].join()}]`;
+
+/** An expression for what is to be added to {@link BEGIN_SHARED}. */
+export const ADD_TO_BEGIN = `concat(${replacing(PROMISES, (name, value) => `'; SET LOCAL ${name} = ${value}'`).join()})`;
 
 /**
  * Begins a transaction that tells whether the server is a standby. No statement of it takes a snapshot, so TypeORM can still
@@ -58,6 +80,5 @@ export const BEGIN_FIRST = begin({ statement_timeout: DATABASE_LIMITS.statement 
 export const BEGIN_SHARED = begin({
   ...RELIED_ON,
   statement_timeout: DATABASE_LIMITS.statement,
-  lock_timeout: DATABASE_LIMITS.lock,
-  idle_in_transaction_session_timeout: DATABASE_LIMITS.idleInTransaction,
+  ...Object.fromEntries(Object.entries(TIMEOUTS).map(([name, [value]]) => [name, value])),
 });

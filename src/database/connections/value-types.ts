@@ -7,6 +7,13 @@ const { DATE, TIMESTAMP, TIMESTAMPTZ } = types.builtins;
 /** Types of arrays, which the driver does not name, and the types of their elements. */
 const ARRAYS = { 1182: DATE, 1115: TIMESTAMP, 1185: TIMESTAMPTZ } as const;
 
+/** A time that is not written in the style ISO, or infinite. */
+export class UnreadableTimeError extends TypeError {
+  constructor(text: string) {
+    super(`the driver cannot read the time "${text}"`);
+  }
+}
+
 type Parse = (text: string) => unknown;
 
 /** Its declared type is another one. */
@@ -23,7 +30,7 @@ function timeOf(oid: number): Parse {
   return (text) => {
     const time = parse(text);
     if (time instanceof Date && !Number.isNaN(time.getTime())) return time;
-    throw new TypeError(`the driver cannot read the time "${text}"`);
+    throw new UnreadableTimeError(text);
   };
 }
 

@@ -142,7 +142,7 @@ async function migrate<T>(
  */
 async function setUp(client: Client): Promise<void> {
   const { processID } = client as unknown as { readonly processID: number | null };
-  await client.query(`${settings('session')} AND pg_backend_pid() = ${processID}`);
+  await client.query(`BEGIN; ${settings('session')} AND pg_backend_pid() = ${processID}; COMMIT`);
 }
 
 /**

@@ -20,10 +20,13 @@ const SETTINGS = {
   transaction_timeout: '0',
 } as const;
 
-/** Sets what this server has of what a migration relies on. Without timeouts, of which none may end a migration or the lock. */
+/**
+ * Sets what this server has of what a migration relies on, in a transaction. No timeout may end a migration or the lock, nor
+ * this statement, which takes a millisecond.
+ */
 export function settings(scope: 'transaction' | 'session'): string {
   const values = Object.entries(SETTINGS).map(([name, value]) => `('${name}', '${value}')`);
-  return `SELECT set_config(name, value, ${scope === 'transaction'}) FROM (VALUES ${values.join()}) AS wanted (name, value)
+  return `SET LOCAL statement_timeout = 0; SELECT set_config(name, value, ${scope === 'transaction'}) FROM (VALUES ${values.join()}) AS wanted (name, value)
     WHERE name IN (SELECT name FROM pg_settings)`;
 }
 
