@@ -301,7 +301,8 @@ it('a token can be issued during a migration', async () => {
   for (let n = 0; n < 5; n += 1) {
     expect(await issue(database.url, 'create', '--name', 'urgent')).toMatch(/^pst_/);
   }
-  expect((await observer.query(isHeld)).rowCount).toBe(1);
+  // Each pulse gives the lock up for a moment.
+  await vi.waitFor(async () => expect((await observer.query(isHeld)).rowCount).toBe(1), PATIENCE);
   await holder.query('COMMIT');
   await migrating;
   for (const client of [holder, observer]) await client.end();
