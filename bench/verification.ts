@@ -61,7 +61,7 @@ async function issuedVerifier(): Promise<TokenVerifier> {
     previousHash: null,
     previousExpires: '-Infinity',
     expires: String(Date.now() / 1_000 + 86_400),
-    isRevoked: false,
+    isUnrevoked: true,
   }));
   const statements = { run: async () => ({ rows: stored }) } as unknown as Statements;
   const logger = pino({ level: 'silent' });

@@ -20,7 +20,7 @@ interface StoredRow {
   readonly previousHash: Buffer | null;
   readonly previousExpires: string | null;
   readonly expires: string | null;
-  readonly isRevoked: boolean | null;
+  readonly isUnrevoked: boolean | null;
 }
 
 /** The table, without a database. */
@@ -52,7 +52,7 @@ function stored(token: string, changes: Partial<StoredRow> = {}): StoredRow {
     previousHash: null,
     previousExpires: '-Infinity',
     expires: 'Infinity',
-    isRevoked: false,
+    isUnrevoked: true,
     ...changes,
   };
 }
@@ -107,7 +107,7 @@ describe('a token that is known', () => {
     const revoked = newToken(newTokenId());
     const expired = newToken(newTokenId());
     await store(
-      stored(revoked, { isRevoked: true }),
+      stored(revoked, { isUnrevoked: false }),
       stored(expired, { expires: seconds(Date.now()) }),
     );
     expect(await refusalOf(revoked)).toBe('revoked');
@@ -140,7 +140,7 @@ describe('a token that is known', () => {
 
 describe('a token of which something cannot be read', () => {
   it.each([
-    ['its revocation', { isRevoked: null }, 'revoked'],
+    ['its revocation', { isUnrevoked: null }, 'revoked'],
     ['its expiry, which is missing', { expires: null }, 'expired'],
     ['its expiry, which is no number', { expires: '25.11.2026 20:00:00 CET' }, 'expired'],
     ['its expiry, which is empty', { expires: '' }, 'expired'],
@@ -227,7 +227,7 @@ describe('the age of the register', () => {
 describe('while the database is away', () => {
   it('accepts known tokens until the register is too old, and tells typos and revoked ones for good', async () => {
     const [token, revoked] = [newToken(newTokenId()), newToken(newTokenId())];
-    await store(stored(token), stored(revoked, { isRevoked: true }));
+    await store(stored(token), stored(revoked, { isUnrevoked: false }));
     table.failure = new Error('away');
     const [unknown, typo] = [newToken(newTokenId()), `${token}0`];
     expect(await refusalOf(token)).toBe('none');

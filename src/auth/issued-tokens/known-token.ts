@@ -11,14 +11,14 @@ export interface TokenRow extends Pick<
   AccessToken,
   'id' | 'name' | 'scopes' | 'secretHash' | 'previousHash'
 > {
-  readonly isRevoked: boolean;
+  readonly isUnrevoked: boolean;
   readonly expires: string;
   readonly previousExpires: string;
 }
 
 /** The expressions of a {@link TokenRow}. */
 export const TOKEN_COLUMNS = `id, name, scopes, secret_hash AS "secretHash", previous_hash AS "previousHash",
-  revoked_at IS NOT NULL AS "isRevoked",
+  revoked_at IS NULL AS "isUnrevoked",
   extract(epoch FROM coalesce(expires_at, 'infinity'))::text AS expires,
   extract(epoch FROM coalesce(previous_expires_at, '-infinity'))::text AS "previousExpires"`;
 
@@ -44,7 +44,7 @@ export function knownToken(row: TokenRow): KnownToken {
   }
   return {
     principal: { kind: 'issued-token', id, name, scopes: new Set(scopes) },
-    isRevoked: row.isRevoked !== false,
+    isRevoked: !row.isUnrevoked,
     secrets,
   };
 }
