@@ -252,7 +252,7 @@ describe('malformed JSON', () => {
     ['{} 🌵', 'unexpected "🌵" at line 1, column 4'],
     ['"a\nb"', 'unexpected "\\n" at line 1, column 3'],
     ['"\\x41"', 'unexpected "\\\\" at line 1, column 2'],
-    ['\ufeff{}', 'unexpected "\\ufeff" at line 1, column 1'],
+    ['\ufeff{}', 'unexpected byte order mark ("\\ufeff") at line 1, column 1'],
     ['\u0085', 'unexpected "\\u0085" at line 1, column 1'],
   ])('%j is reported with its position', (text, message) => {
     expect(() => parseExactJson(text)).toThrow(`the body is not valid JSON: ${message}`);

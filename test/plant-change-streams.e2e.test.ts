@@ -66,6 +66,9 @@ describe('a follower', () => {
     const again = await following('?after=0', { 'Last-Event-ID': id });
     expect((await again.take(1))[0]!.data['id']).toBe(2);
     again.close();
+    const anew = await following('?after=0', { 'Last-Event-ID': '' });
+    expect((await anew.take(1))[0]!.data['id']).toBe(1);
+    anew.close();
   });
 
   it('receives only changes of the plant that it has asked for', async () => {

@@ -136,6 +136,13 @@ describe('GET /changes', () => {
     expect(summary(await changes(`?after=${position}`))).toEqual(['created 2']);
   });
 
+  it('takes an empty Last-Event-ID for none', async () => {
+    await service.post({ id: 1, name: 'a' });
+    const headers = { 'Last-Event-ID': '' };
+    const answer = await service.request('GET', '/changes', { headers });
+    expect(answer.text).toBe((await service.request('GET', '/changes')).text);
+  });
+
   it('refuses a position that nobody was given', async () => {
     const headers = { 'Last-Event-ID': 'x' };
     expect((await service.request('GET', '/changes', { headers })).json).toMatchObject({

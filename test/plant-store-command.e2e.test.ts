@@ -175,6 +175,15 @@ describe('import', () => {
     );
   });
 
+  it('leaves out the byte order mark of each NDJSON file, also among the refused records', async () => {
+    await writeFile('a.ndjson', '\ufeff{"id":1}\r\n{"id":2,"name":"a"}\r\n');
+    await writeFile('b.ndjson', '\ufeff{"id":3,"name":"b"}\n');
+    const { stdout, stderr } = await run(['import', 'a.ndjson', 'b.ndjson']);
+    expect(stdout).toMatch(/^created 2, unchanged 0, refused 1 /);
+    expect(stderr).toMatch(/^a\.ndjson:1: 40003 name is missing\n/);
+    expect(await readFile('a.refused.ndjson', 'utf8')).toBe('{"id":1}\r\n');
+  });
+
   it('refuses records that are not UTF-8 instead of altering them', async () => {
     await writeFile('a.csv', Buffer.from('id,name\n1,Fran\xe7ois\n2,Ficus\n', 'latin1'));
     await writeFile('b.ndjson', Buffer.from('{"id":3,"name":"Fran\xe7ois"}\n', 'latin1'));

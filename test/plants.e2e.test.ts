@@ -127,6 +127,15 @@ describe('POST /plants', () => {
     expect(answer.json).toEqual({ error: 40001, message: expect.any(String) });
   });
 
+  it('names a byte order mark, which is invisible', async () => {
+    const answer = await service.post('\ufeff{"id":1,"name":"a"}');
+    expect(answer.json).toEqual({
+      error: 40001,
+      message:
+        'the body is not valid JSON: unexpected byte order mark ("\\ufeff") at line 1, column 1',
+    });
+  });
+
   it('accepts brackets in strings and 64 levels of nesting', async () => {
     const nested = `${'['.repeat(63)}"${'['.repeat(1_000)}"${']'.repeat(63)}`;
     const answer = await service.post(`{"id":30,"name":"[{\\"[{","x":${nested}}`);

@@ -104,6 +104,15 @@ describe('POST /plants/import', () => {
     ]);
   });
 
+  it('takes a byte order mark in front of the first line, and names one in front of another', async () => {
+    const line = '{"id":1,"name":"Aloe"}\n';
+    const answer = await importing(`\ufeff${line}\ufeff${line}`);
+    expect(answer.text).toBe(
+      `{"line":2,"error":40001,"message":"the line is not valid JSON: unexpected byte order mark (\\"\\\\ufeff\\") at column 1"}\n{"created":1,"unchanged":0,"refused":1}\n`,
+    );
+    expect(await stored()).toEqual([{ id: '1', name: 'Aloe', tag: null }]);
+  });
+
   it('tells apart plants that were stored before', async () => {
     const plants = ndjson({ id: 1, name: 'Aloe' }, { id: 2, name: 'Ficus' });
     await service.post({ id: 2, name: 'Ficus' });

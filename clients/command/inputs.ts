@@ -1,6 +1,7 @@
 import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { parse } from 'node:path';
+import { withoutByteOrderMark } from '../../src/json/byte-order-mark.js';
 import { EXIT, InputError, usageError } from './command-error.js';
 import type { Format } from './formats.js';
 import type { TextConversion } from './formulas.js';
@@ -69,7 +70,7 @@ export function refusedPath({ file, format }: Source): string {
 export async function inputOf(source: Source, bytes: AsyncIterable<Buffer>): Promise<Input> {
   const name = nameOf(source);
   const utf8 = withoutUtf16(name, bytes);
-  if (source.format === 'ndjson') return new NdjsonInput(name, utf8);
+  if (source.format === 'ndjson') return new NdjsonInput(name, withoutByteOrderMark(utf8));
   const { CsvInput } = await import('./csv.js');
   return new CsvInput(name, utf8, source.columns, source.convertText);
 }

@@ -197,7 +197,7 @@ class Parser {
     const line = before.split('\n').length;
     const column = this.at - before.lastIndexOf('\n');
     const code = this.text.codePointAt(this.at);
-    const found = code === undefined ? 'end' : quote(String.fromCodePoint(code));
+    const found = code === undefined ? 'end' : nameOf(code);
     const place = this.source === 'line' ? `column ${column}` : `line ${line}, column ${column}`;
     throw this.malformed(`unexpected ${found} at ${place}`);
   }
@@ -208,6 +208,12 @@ class Parser {
       `the ${this.source} is not valid JSON: ${why}`,
     );
   }
+}
+
+/** A byte order mark is invisible in most programs. */
+function nameOf(code: number): string {
+  const character = quote(String.fromCodePoint(code));
+  return code === 0xfeff ? `byte order mark (${character})` : character;
 }
 
 function addMember(object: Record<string, unknown>, name: string, value: unknown): void {

@@ -7,6 +7,7 @@ import { chunksOf } from './body-chunks.js';
 import type { BodyLimits } from './body-limits.js';
 import { splitLines } from './body-lines.js';
 import type { Line } from './body-lines.js';
+import { withoutByteOrderMark } from '../../json/byte-order-mark.js';
 import { parseExactJson } from '../../json/exact-json.js';
 import type { JsonSource } from '../../json/exact-json.js';
 import { quote } from '../../json/quote.js';
@@ -68,7 +69,8 @@ export class UnreadBody {
   }
 
   /**
-   * Reads the body line by line. The limits on its length and its total time apply to each line.
+   * Reads the body line by line, without a byte order mark in front. The limits on its length and its total time apply to
+   * each line.
    *
    * @throws PlantStoreError `unsupported-media-type`; while lines are read `request-timeout`
    */
@@ -78,7 +80,8 @@ export class UnreadBody {
     const { limits } = this.memory;
     const refusal = declaresBody(request) ? refusalOfType(request, accepted) : undefined;
     if (refusal !== undefined) throw refusal;
-    return splitLines(chunksOf(request, limits.idleMilliseconds), limits);
+    const chunks = withoutByteOrderMark(chunksOf(request, limits.idleMilliseconds));
+    return splitLines(chunks, limits);
   }
 
   private async bytes(accepted: MediaTypes): Promise<Buffer> {

@@ -5,13 +5,14 @@ import { int64ParameterRule, parseInt64 } from '../int64.js';
 
 /**
  * The position that a client of server-sent events has reached. It sends the field when it comes back by itself (WHATWG
- * HTML, section 9.2.4).
+ * HTML, section 9.2.4). A browser sends no empty field, but other clients send one for the empty string that is the id before
+ * the first event.
  *
  * @throws PlantStoreError `parameter-not-valid`
  */
 export function lastEventId(headers: IncomingHttpHeaders): bigint | undefined {
   const text = headers['last-event-id'];
-  if (text === undefined) return undefined;
+  if (text === undefined || text === '') return undefined;
   const position = parseInt64(String(text));
   if (position === undefined) {
     throw new PlantStoreError(ERRORS.parameterNotValid, int64ParameterRule('Last-Event-ID'));
