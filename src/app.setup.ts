@@ -1,6 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { NextFunction, Request, Response } from 'express';
+import type { Express, NextFunction, Request, Response } from 'express';
 import { AppModule } from './app.module.js';
 import type { ServiceConfig } from './config/config.js';
 import { FEATURES } from './features.js';
@@ -14,6 +14,7 @@ import { PlantStoreAdapter } from './http/server/plant-store.adapter.js';
 import { requestId } from './http/server/request-id.js';
 import { requestLog } from './http/server/request-log.js';
 import { wellFormed } from './http/server/well-formed.js';
+import { addressIn } from './observability/client-address.js';
 import { NestLog } from './observability/logger.js';
 import type { Observability } from './observability/observability.module.js';
 import type { Feature } from './resources/feature.js';
@@ -41,7 +42,7 @@ export function setUp(
   limits: HttpLimits,
 ): NestExpressApplication {
   const { basePath, bodyLimit, corsOrigins, docsEnabled, trustProxy } = config.http;
-  if (trustProxy !== undefined) app.set('trust proxy', trustProxy);
+  if (trustProxy !== undefined) trustProxies(app.getHttpAdapter().getInstance(), trustProxy);
 
   const steps = [
     requestId,
@@ -62,4 +63,16 @@ export function setUp(
   if (basePath !== '') app.setGlobalPrefix(basePath);
   if (docsEnabled) serveDocs(app, config);
   return app;
+}
+
+/** Compares addresses without ports, which Express would take for addresses of clients. */
+function trustProxies(
+  app: Express,
+  proxies: NonNullable<ServiceConfig['http']['trustProxy']>,
+): void {
+  app.set('trust proxy', proxies);
+  const isTrusted = app.get('trust proxy fn') as (address: string, hop: number) => boolean;
+  app.set('trust proxy', (address: string | undefined, hop: number) =>
+    isTrusted(addressIn(address), hop),
+  );
 }

@@ -36,7 +36,7 @@ beforeAll(async () => {
       Authenticator,
       Metrics,
       RateLimits,
-      { provide: CONFIG, useValue: { rateLimits: { perPrincipal: 0, failedPerAddress: 0 } } },
+      { provide: CONFIG, useValue: { rateLimits: { perPrincipal: 0 } } },
       { provide: TOKEN_VERIFIERS, useValue: [first, second] },
     ],
   }).compile();
@@ -53,6 +53,7 @@ interface Received {
   readonly headersDistinct: { readonly authorization?: readonly string[] };
   readonly principal?: Principal;
   readonly refusal?: string;
+  readonly requireValidToken?: () => Promise<void>;
 }
 
 /** A request with these Authorization header fields, for a route. */
@@ -129,6 +130,26 @@ describe('the guard', () => {
     first.verify.mockReturnValue(READER);
     await refusalOf(request(['Bearer abc'], 'write').context);
     expect(await count()).toBe(before + 1);
+  });
+
+  it('verifies the token again, without counting what it then refuses', async () => {
+    first.verify.mockReturnValueOnce(READER).mockReturnValueOnce(READER);
+    const { context, received } = request(['Bearer abc']);
+    await guard.canActivate(context);
+    const again = received.requireValidToken!;
+    await again();
+    const before = await metrics.text();
+    const lost: Principal = { ...READER, scopes: new Set() };
+    first.verify.mockReturnValueOnce(lost);
+    await expect(again()).rejects.toBeInstanceOf(InsufficientScopeError);
+    expect(received.refusal).toBe('scope');
+    await expect(again()).rejects.toMatchObject({ refusal: 'unknown-token' });
+    expect(received.refusal).toBe('unknown-token');
+    const outage = new PlantStoreError(ERRORS.databaseUnavailable);
+    second.verify.mockRejectedValue(outage);
+    await expect(again()).rejects.toBe(outage);
+    const counts = (text: string) => text.match(/^plant_store_refused_credentials.*$/gm);
+    expect(counts(await metrics.text())).toEqual(counts(before));
   });
 
   it('passes on the failure of a verifier', async () => {

@@ -70,8 +70,6 @@ export class AuthGuard implements CanActivate {
     if (failure instanceof RefusedError) {
       request.refusal = failure.refusal;
       this.recordRefusal(failure.refusal);
-      // Only here, so that a valid token works whatever others send from the same address.
-      if (failure.isFailedAuthentication) this.limits.countFailure(request.ip);
     }
     throw failure;
   }

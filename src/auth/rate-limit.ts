@@ -1,19 +1,13 @@
 import { LRUCache } from 'lru-cache';
 
-/** What is limited. Clients and metrics see these names. */
-export const RATE_LIMITS = ['principal', 'failed-authentication'] as const;
-
-export type RateLimitName = (typeof RATE_LIMITS)[number];
-
 /** In seconds. */
 const WINDOW = 60;
 
-/** Most keys. Whoever floods the service from more addresses replaces the records of those that it used least recently. */
+/** Most keys. A flood of more replaces the records of those that came least recently. */
 const MAX_KEYS = 10_000;
 
 /** How much a key has used of its quota. */
 export interface RateUsage {
-  readonly limit: RateLimitName;
   /** Requests per window. */
   readonly quota: number;
   /** In seconds. */
@@ -27,7 +21,7 @@ export interface RateUsage {
 /**
  * Permits each key a number of requests per minute. The minute of a key begins with its first request.
  *
- * Libraries for Node.js keep every key until its window ends, so that a flood of addresses fills the memory.
+ * Libraries for Node.js keep every key until its window ends, so that a flood of keys fills the memory.
  */
 export class RateLimit {
   private readonly windows = new LRUCache<string, { readonly end: number; used: number }>({
@@ -36,7 +30,6 @@ export class RateLimit {
 
   /** @param now in milliseconds, from a clock that nobody adjusts */
   constructor(
-    private readonly name: RateLimitName,
     private readonly quota: number,
     private readonly now = () => performance.now(),
   ) {}
@@ -52,7 +45,6 @@ export class RateLimit {
     }
     window.used += 1;
     return {
-      limit: this.name,
       quota: this.quota,
       window: WINDOW,
       remaining: Math.max(0, this.quota - window.used),

@@ -24,9 +24,6 @@ export const REFUSALS = [
 
 export type Refusal = (typeof REFUSALS)[number];
 
-/** Refusals of requests that had no credentials, or valid ones. */
-const NOT_FAILED: ReadonlySet<Refusal> = new Set(['no-credentials', 'scope']);
-
 /** The credentials of a request do not permit it. */
 export class RefusedError extends PlantStoreError {
   constructor(
@@ -35,11 +32,6 @@ export class RefusedError extends PlantStoreError {
     message?: string,
   ) {
     super(kind, message);
-  }
-
-  /** Whether the request had credentials that are not valid. */
-  get isFailedAuthentication(): boolean {
-    return !NOT_FAILED.has(this.refusal);
   }
 }
 

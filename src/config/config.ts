@@ -81,7 +81,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
     /** What is read again while the service runs. The values above are those of the start. */
     secretFiles: secretFiles(value),
     /** Requests per minute. 0: no limit. */
-    rateLimits: { perPrincipal: value.RATE_LIMIT, failedPerAddress: value.AUTH_FAILURE_LIMIT },
+    rateLimits: { perPrincipal: value.RATE_LIMIT },
     /** The records of changes. */
     changes: {
       /** `undefined`: if the database can keep their order. */

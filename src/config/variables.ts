@@ -26,7 +26,6 @@ const LOG_FORMATS = ['json', 'text'] as const;
 
 const HOST = { parse: hostName, rule: 'a host name or an IP address', fallback: '127.0.0.1' };
 const PORT = { parse: integerWithin(0, 65_535), rule: 'a port number, 0 to 65535' };
-const PER_MINUTE = { parse: integerWithin(0, 1_000_000), rule: 'an integer, 0 to 1000000' };
 const FILE = { parse: text, rule: 'the path of a file' };
 const STATIC_TOKEN = {
   parse: staticToken,
@@ -77,8 +76,11 @@ export const VARIABLES = {
     parse: scopes,
     rule: 'scopes such as plants:read, separated by spaces, or none',
   },
-  RATE_LIMIT: { ...PER_MINUTE, fallback: '0' },
-  AUTH_FAILURE_LIMIT: { ...PER_MINUTE, fallback: '60' },
+  RATE_LIMIT: {
+    parse: integerWithin(0, 1_000_000),
+    rule: 'an integer, 0 to 1000000',
+    fallback: '0',
+  },
   CHANGES_ENABLED: { parse: boolean, rule: 'true or false' },
   CHANGES_RETENTION: {
     parse: days,

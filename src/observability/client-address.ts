@@ -1,6 +1,37 @@
+import { isIP, SocketAddress } from 'node:net';
 import type { Request } from 'express';
 
-/** The address of the client. A socket for both IP versions has IPv4 addresses in the form `::ffff:192.0.2.1`. */
+/** A node of RFC 7239, section 6, with or without a port: an IPv6 address in brackets, or anything without colons. */
+const NODE = /^(?:\[([^\]]+)\]|([^:]+))(?::(?:\d{1,5}|_[\w.-]+))?$/;
+
+/** An identifier that hides an address (RFC 7239, section 6.3). */
+const OBFUSCATED = /^_[\w.-]{1,64}$/;
+
+/** What RFC 7239, section 6.2 calls an address that nobody knows. */
+const UNKNOWN = 'unknown';
+
+/** The address that a request comes from, which proxies can have told. `undefined` after its connection has closed. */
 export function clientAddress({ ip }: Request): string | undefined {
-  return ip?.replace(/^::ffff:(?=\d+\.)/i, '');
+  return ip === undefined ? undefined : addressIn(ip);
+}
+
+/**
+ * The address in an entry of `X-Forwarded-For`, in its canonical form. No standard says what an entry is: some proxies add
+ * a port, brackets or quotes, as in the field `Forwarded`. What is no address and hides none is unknown.
+ */
+export function addressIn(entry: string | undefined = ''): string {
+  if (isIP(entry) === 4) return entry;
+  const text = entry.trim().replace(/^"(.*)"$/, '$1');
+  if (isIP(text) === 6) return canonical(text);
+  const [, inBrackets = '', plain = ''] = NODE.exec(text) ?? [];
+  if (isIP(inBrackets) === 6) return canonical(inBrackets);
+  return isIP(plain) === 4 || OBFUSCATED.test(plain) ? plain : UNKNOWN;
+}
+
+/** Without its zone, which has a meaning on one machine only. */
+function canonical(ipv6: string): string {
+  const { address } = new SocketAddress({ address: ipv6.replace(/%.*/, ''), family: 'ipv6' });
+  // An IPv4 client of a socket for both versions (RFC 4291, section 2.5.5.2).
+  const [, ipv4] = /^::ffff:([\d.]+)$/.exec(address) ?? [];
+  return ipv4 ?? address;
 }

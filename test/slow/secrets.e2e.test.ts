@@ -229,7 +229,6 @@ beforeAll(async () => {
     AUTH_TOKEN_PREVIOUS: previous,
     AUTH_JWT_ISSUER: issuer.url,
     AUTH_JWT_AUDIENCE: AUDIENCE,
-    AUTH_FAILURE_LIMIT: '0',
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${search.secret('OTEL_EXPORTER_OTLP_HEADERS')}`,
     OTEL_BSP_SCHEDULE_DELAY: '20',

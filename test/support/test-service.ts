@@ -66,8 +66,6 @@ export async function startTestService({
       MANAGEMENT_PORT: '0',
       DATABASE_URL: databaseUrl,
       AUTH_TOKEN: TOKEN,
-      // Many tests send wrong tokens, all from one address.
-      AUTH_FAILURE_LIMIT: '0',
       ...environment,
     }),
     databaseUrl,
