@@ -106,7 +106,7 @@ describe.each(WAYS)('%s, with all of these settings', (way) => {
       const old = await create();
       await issue(url, 'rotate', idOf(old), '--grace', '1h');
       expect(await call(plants, old)).toBe('200');
-      await issue(url, 'rotate', idOf(old), '--grace', '0s');
+      await issue(url, 'rotate', idOf(old), '--grace', '0s', '--end-grace');
       await refused(old, '401 40101');
     },
   );

@@ -30,6 +30,7 @@ interface CreateOptions {
 
 interface RotateOptions {
   readonly grace: number;
+  readonly endGrace?: boolean;
   readonly expires?: Lifetime;
 }
 
@@ -110,19 +111,23 @@ export function addTokenCommands(
         .argParser(grace)
         .default(86_400, '24h'),
     )
+    .option(
+      '--end-grace',
+      'refuse the secret before at once, if an earlier rotation still accepts it',
+    )
     .option('--expires <duration>', 'new lifetime, or never (default: as long as before)', lifetime)
     .addHelpText('after', CREATE_HELP.split('\n\nExamples')[0]!)
-    .action(async (id: string, { grace: seconds, expires }: RotateOptions) => {
+    .action(async (id: string, options: RotateOptions) => {
+      const { grace: seconds, endGrace: endsGrace = false, expires } = options;
       const { rotateToken } = await issuance();
       await requireId(id);
       await requireAcceptance(env);
       const rotated = await useDatabase(env, signal, (dataSource) =>
-        rotateToken(dataSource, id, { grace: seconds, lifetime: expires }),
+        rotateToken(dataSource, id, { grace: seconds, lifetime: expires, endsGrace }),
       );
       if (rotated === undefined) throw unknown(id);
       const { details } = rotated;
-      if (!('token' in rotated))
-        throw refused(`the token ${id} is ${details.status}: create another`);
+      if (!('token' in rotated)) throw refused(whyNotRotated(details));
       stdout.write(`${rotated.token}\n`);
       say(`rotated the token ${id} (${details.name}), ${untilOf(details)}`);
       say(`the old secret is accepted until ${written(details.previousExpiresAt)}`);
@@ -174,6 +179,12 @@ function written(time: Date | null): string {
   if (time === null)
     throw new CommandError(EXIT.incomplete, 'the database has not stored the time');
   return time.toISOString();
+}
+
+function whyNotRotated({ id, status, previousExpiresAt }: TokenDetails): string {
+  return status === 'active'
+    ? `the token ${id} has the grace of an earlier rotation until ${written(previousExpiresAt)}: wait, or end it with --end-grace`
+    : `the token ${id} is ${status}: create another`;
 }
 
 function untilOf({ expiresAt }: TokenDetails): string {

@@ -22,6 +22,9 @@ export const TOKEN_COLUMNS = `id, name, scopes, secret_hash AS "secretHash", pre
   extract(epoch FROM coalesce(expires_at, 'infinity'))::text AS expires,
   extract(epoch FROM coalesce(previous_expires_at, '-infinity'))::text AS "previousExpires"`;
 
+/** Of SHA-256. */
+const HASH_BYTES = 32;
+
 /** A secret, by the digest of the token with it. Expires at a time of `Date.now()`. */
 interface KnownSecret {
   readonly digest: Buffer;
@@ -36,17 +39,20 @@ export interface KnownToken {
   readonly secrets: readonly KnownSecret[];
 }
 
+/** Never fails, so that a row that was written by hand does not keep the others from being read. */
 export function knownToken(row: TokenRow): KnownToken {
   const { id, name, scopes, secretHash, expires, previousHash, previousExpires } = row;
-  const secrets = [{ digest: digestOf(secretHash), expires: milliseconds(expires) }];
-  if (previousHash !== null) {
-    secrets.push({ digest: digestOf(previousHash), expires: milliseconds(previousExpires) });
-  }
   return {
     principal: { kind: 'issued-token', id, name, scopes: new Set(scopes) },
     isRevoked: !row.isUnrevoked,
-    secrets,
+    secrets: [...knownSecret(secretHash, expires), ...knownSecret(previousHash, previousExpires)],
   };
+}
+
+/** None if the hash cannot be that of a token. */
+function knownSecret(hash: Buffer | null, expires: string): readonly KnownSecret[] {
+  if (hash?.length !== HASH_BYTES) return [];
+  return [{ digest: digestOf(hash), expires: milliseconds(expires) }];
 }
 
 /** Whether a secret is valid no longer. One whose expiry is not a number is not valid. */

@@ -25,6 +25,8 @@ export interface Rotation {
   readonly grace: number;
   /** `undefined`: as long as before. */
   readonly lifetime: Lifetime | undefined;
+  /** Whether the grace of an earlier rotation may end at once: a token has two secrets at most. */
+  readonly endsGrace: boolean;
 }
 
 export type TokenStatus = 'active' | 'expired' | 'revoked';
@@ -42,8 +44,13 @@ export interface IssuedToken {
 
 const IS_ENDED = '(revoked_at IS NOT NULL OR coalesce(expires_at <= now(), false))';
 
-const DETAILS = `id, name, scopes, previous_expires_at AS "previousExpiresAt", created_at AS "createdAt",
-  issued_at AS "issuedAt", nullif(expires_at, 'infinity') AS "expiresAt", revoked_at AS "revokedAt", last_used_at AS "lastUsedAt",
+/** A row that was written by hand can have infinity, or a year that no `Date` has. */
+const TIME = (column: string) =>
+  `CASE WHEN ${column} IS NOT NULL THEN least(greatest(${column}, '0001-01-01Z'), '9999-12-31Z') END`;
+
+const DETAILS = `id, name, scopes, ${TIME('previous_expires_at')} AS "previousExpiresAt",
+  ${TIME('created_at')} AS "createdAt", ${TIME('issued_at')} AS "issuedAt", ${TIME("nullif(expires_at, 'infinity')")} AS "expiresAt",
+  ${TIME('revoked_at')} AS "revokedAt", ${TIME('last_used_at')} AS "lastUsedAt",
   CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= now() THEN 'expired' ELSE 'active' END AS status`;
 
 /** NULL, which means never, if the number of seconds is NULL. */
@@ -64,14 +71,14 @@ const FIND = `SELECT ${DETAILS} FROM access_tokens WHERE id = $1`;
 /** A token that is revoked already keeps the time. */
 const REVOKE = `UPDATE access_tokens SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 RETURNING ${DETAILS}`;
 
-/** One statement, so that of two rotations at a time, the second replaces what the first has issued. */
+/** One statement, so that of two rotations at a time, the second sees the grace that the first has given. */
 const ROTATE = `UPDATE access_tokens SET
     previous_hash = secret_hash,
     previous_expires_at = least(${EXPIRY('$3')}, expires_at),
     secret_hash = $2,
     issued_at = now(),
     expires_at = CASE WHEN $4 THEN now() + (expires_at - issued_at) ELSE ${EXPIRY('$5')} END
-  WHERE id = $1 AND NOT ${IS_ENDED} RETURNING ${DETAILS}`;
+  WHERE id = $1 AND NOT ${IS_ENDED} AND ($6 OR coalesce(previous_expires_at <= now(), true)) RETURNING ${DETAILS}`;
 
 /**
  * Issues a token.
@@ -107,17 +114,19 @@ export function revokeToken(dataSource: DataSource, id: string): Promise<TokenDe
 /**
  * Gives a token a new secret.
  *
- * @returns only details if the token is revoked or expired; `undefined` if there is no such token
+ * @returns only details if the token is revoked or expired, or if its old secret is still accepted; `undefined` if there is no
+ * such token
  */
 export function rotateToken(
   dataSource: DataSource,
   id: string,
-  { grace, lifetime }: Rotation,
+  { grace, lifetime, endsGrace }: Rotation,
 ): Promise<IssuedToken | Pick<IssuedToken, 'details'> | undefined> {
   const token = newToken(id);
   return transaction(dataSource, async (manager) => {
     const keeps = lifetime === undefined;
-    const values = [id, hashOf(token), grace, keeps, keeps ? null : secondsOf(lifetime)];
+    const seconds = keeps ? null : secondsOf(lifetime);
+    const values = [id, hashOf(token), grace, keeps, seconds, endsGrace];
     const rotated = await change(manager, ROTATE, values);
     if (rotated !== undefined) return { token, details: rotated };
     const [details] = await manager.query<TokenDetails[]>(FIND, [id]);

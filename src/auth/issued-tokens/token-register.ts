@@ -7,6 +7,7 @@ import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import { knownToken, TOKEN_COLUMNS } from './known-token.js';
 import type { KnownToken, TokenRow } from './known-token.js';
+import { isTokenId } from './token-format.js';
 
 /** In milliseconds. */
 export const REGISTER_TIMES = {
@@ -142,7 +143,7 @@ export class TokenRegister implements OnModuleInit, OnModuleDestroy {
     const [first] = rows;
     if (first === undefined) throw new Error('the reading has no row');
     if (first.fingerprint === this.fingerprint) return;
-    const found = rows.filter((row): row is Row & TokenRow => row.id !== null);
+    const found = rows.filter((row): row is Row & TokenRow => row.id !== null && isTokenId(row.id));
     this.tokens = new Map(found.map((row) => [row.id, knownToken(row)]));
     this.fingerprint = first.fingerprint;
   }
