@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createParamDecorator } from '@nestjs/common';
 import type { ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
@@ -18,34 +17,30 @@ const REST = 10_000;
  */
 export const RequestSignal = createParamDecorator((_: unknown, context: ExecutionContext) => {
   const http = context.switchToHttp();
+  const request = http.getRequest<Request>();
   const response = http.getResponse<Response>();
   const controller = new AbortController();
-  // An import listens for each of the lines that it works on.
-  setMaxListeners(0, controller.signal);
-  if (response.closed) controller.abort();
-  else response.once('close', () => controller.abort());
-  void endWithToken(http.getRequest<Request>(), response, controller);
-  return controller.signal;
-});
-
-async function endWithToken(
-  request: Request,
-  response: Response,
-  controller: AbortController,
-): Promise<void> {
   const { signal } = controller;
-  try {
-    for (;;) {
-      await sleep(CHECK, undefined, { signal, ref: false });
-      // The guard has set it: no route is without.
-      await request.requireValidToken!();
-    }
-  } catch (failure) {
+  // An import listens for each of the lines that it works on.
+  setMaxListeners(0, signal);
+  if (response.closed) {
+    controller.abort();
+    return signal;
+  }
+  const goOn = (): void => void (signal.aborted || check.refresh());
+  const end = (failure: Error): void => {
     if (signal.aborted) return;
     controller.abort(failure);
-    request.failBody?.(failure as Error);
+    request.failBody?.(failure);
     // Work that waits for a client to read does not notice the signal.
     const rest = setTimeout(() => breakOff(response), REST).unref();
     response.once('close', () => clearTimeout(rest));
-  }
-}
+  };
+  // The guard has set it: no route is without. A `sleep` with a signal would take eight times as long, thousands of times.
+  const check = setTimeout(() => void request.requireValidToken!().then(goOn, end), CHECK).unref();
+  response.once('close', () => {
+    clearTimeout(check);
+    controller.abort();
+  });
+  return signal;
+});
