@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
 import { inspect } from 'node:util';
+import { withEnvFile } from './config/env-file.js';
 import { StartupError } from './errors/startup.error.js';
 import { onEndSignals } from './local/end-signals.js';
 
@@ -21,7 +21,7 @@ export async function runProgram(
   for (const stream of [process.stdout, process.stderr])
     stream.off('error', lose).on('error', lose);
   try {
-    if (existsSync('.env')) process.loadEnvFile('.env');
+    Object.assign(process.env, withEnvFile(process.env));
     return (await work(signal)) ?? 0;
   } catch (error) {
     if (signal.aborted && error instanceof Error && error.name === 'AbortError') return 0;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCommandConfig, readConfig, withDatabase } from '../src/config/config.js';
+import { TELEMETRY_VARIABLES } from '../src/config/telemetry-variables.js';
 import { VARIABLES } from '../src/config/variables.js';
 import { StartupError } from '../src/errors/startup.error.js';
 
@@ -46,10 +47,90 @@ describe('the configuration', () => {
     });
   });
 
-  it('treats an empty variable as unset', () => {
-    const empty = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, '']));
+  it.each(['', '  ', '\r\n'])('treats the variable %j as unset', (value) => {
+    const names = Object.keys(VARIABLES).filter((name) => name !== 'DATABASE_SERVICE_PASSWORD');
+    const empty = Object.fromEntries(names.map((name) => [name, value]));
     expect(readConfig(empty)).toEqual(readConfig({}));
   });
+
+  const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n', '\ufeff') });
+
+  it('leaves out what shells and editors leave around a value', () => {
+    const values: Readonly<Record<string, string>> = {
+      NODE_ENV: 'production',
+      HOST: '::1',
+      PORT: '80',
+      DATABASE_URL,
+      DATABASE_POOL_MAX: '3',
+      DATABASE_MIGRATE_ON_START: 'false',
+      DATABASE_SERVICE_ROLE: 'service',
+      AUTH_TOKEN: TOKEN,
+      AUTH_JWT_ISSUER: 'https://id.example',
+      AUTH_JWT_AUDIENCE: 'plants',
+      AUTH_JWT_JWKS_URI: 'https://id.example/keys',
+      AUTH_JWT_DEFAULT_SCOPES: 'plants:read',
+      CHANGES_RETENTION: '7d',
+      PUBLIC_BASE_URL: 'https://shop.example.com/api',
+      BODY_LIMIT: '2kb',
+      CORS_ORIGINS: 'https://a.example,https://b.example',
+      LOG_LEVEL: 'warn',
+      TRUST_PROXY: 'loopback',
+      SHUTDOWN_DELAY: '5',
+    };
+    const expected = readConfig(values);
+    fc.assert(
+      fc.property(space, space, (before, after) => {
+        const spaced = Object.entries(values).map(([name, text]) => [name, before + text + after]);
+        expect(readConfig(Object.fromEntries(spaced) as Record<string, string>)).toEqual(expected);
+      }),
+    );
+  });
+
+  it('has a database in production, also if a space follows the name', () => {
+    expect(mistakesOf({ NODE_ENV: 'production ', AUTH_TOKEN: TOKEN })).toEqual([
+      'DATABASE_URL must be set when NODE_ENV is production',
+    ]);
+  });
+
+  it('keeps the spaces of a password', () => {
+    const role = { DATABASE_SERVICE_ROLE: 'service', DATABASE_SERVICE_PASSWORD: ' secret ' };
+    expect(readCommandConfig(role).serviceRole?.password).toBe(' secret ');
+  });
+
+  it.each([
+    [
+      'ENDPOINT',
+      ['http://127.0.0.1:4318', 'https://otel.example/x/'],
+      [
+        '127.0.0.1:4318',
+        'localhost:4318',
+        'grpc://otel:4317',
+        'http://otel:4318 ',
+        'http://otel?x',
+      ],
+    ],
+    ['PROTOCOL', ['http/json', 'http/protobuf'], ['grpc', 'json']],
+    [
+      'HEADERS',
+      ['authorization=Bearer%20x', 'a=1, b=2'],
+      ['authorization', 'a=1,b', '=x', 'a=%zz'],
+    ],
+    ['TIMEOUT', ['10000'], ['10s', '0', '-1']],
+    ['COMPRESSION', ['gzip', 'none'], ['zstd']],
+  ] as const)(
+    'checks OTEL_EXPORTER_OTLP_%s, of which the exporter would tell nobody',
+    (part, good, bad) => {
+      for (const prefix of ['OTEL_EXPORTER_OTLP', 'OTEL_EXPORTER_OTLP_TRACES'] as const) {
+        const name = `${prefix}_${part}` as const;
+        for (const value of ['', ...good]) expect(mistakesOf({ [name]: value })).toEqual([]);
+        for (const value of bad) {
+          const { rule } = TELEMETRY_VARIABLES[name];
+          expect(mistakesOf({ [name]: value })).toEqual([`${name} must be ${rule}`]);
+          expect(mistakesOf({ [name]: value, OTEL_SDK_DISABLED: 'true' })).toEqual([]);
+        }
+      }
+    },
+  );
 
   it('is read partly by commands that do not start the service', () => {
     expect(readCommandConfig({ DATABASE_URL, AUTH_ISSUED_TOKENS: 'false', PORT: 'x' })).toEqual({
@@ -76,7 +157,7 @@ describe('the configuration', () => {
   it.each([
     ['HOST', ['::', '::1', '0.0.0.0', 'plants.internal'], ['a b', 'http://x', '-x', 'x-']],
     ['KEEP_ALIVE_TIMEOUT', ['1', '3660', '86400'], ['0', '86401', '60s', '1.5']],
-    ['PORT', ['0', '80', '65535'], ['65536', '-1', '3000.5', '0x10', 'http', ' 3000']],
+    ['PORT', ['0', '80', '65535'], ['65536', '-1', '3000.5', '0x10', 'http', '30 00']],
     ['MANAGEMENT_HOST', ['localhost'], ['*']],
     ['MANAGEMENT_PORT', ['9000'], ['99999']],
     [
@@ -95,11 +176,11 @@ describe('the configuration', () => {
     ],
     ['DATABASE_POOL_MAX', ['1', '1000'], ['0', '1001', 'ten']],
     ['DATABASE_MIGRATE_ON_START', ['true', 'false'], ['yes', '1', 'TRUE']],
-    ['DATABASE_SERVICE_ROLE', ['service', 'The "Service"', 'x'.repeat(63)], [' ', 'é'.repeat(32)]],
+    ['DATABASE_SERVICE_ROLE', ['service', 'The "Service"', 'x'.repeat(63)], ['é'.repeat(32)]],
     [
       'AUTH_TOKEN',
       [TOKEN, `${TOKEN}~+/.-_==`],
-      ['x'.repeat(31), `${TOKEN} `, `${TOKEN}=x`, `${TOKEN}é`],
+      ['x'.repeat(31), `${TOKEN} x`, `${TOKEN}=x`, `${TOKEN}é`],
     ],
     [
       'AUTH_JWT_ISSUER',
@@ -111,10 +192,12 @@ describe('the configuration', () => {
         'https://id.example#',
         'https://u:p@id.example',
         'ftp://id.example',
+        'https://id.exa\tmple',
+        'https:\\\\id.example',
       ],
     ],
     ['AUTH_ISSUED_TOKENS', ['true', 'false'], ['yes', '1']],
-    ['AUTH_JWT_AUDIENCE', ['plants'], ['  ']],
+    ['AUTH_JWT_AUDIENCE', ['plants'], []],
     [
       'AUTH_JWT_JWKS_URI',
       ['https://id.example/keys?v=1', 'http://127.9.9.9/keys'],
@@ -149,11 +232,7 @@ describe('the configuration', () => {
       ['*', 'a.example', 'https://a.example/', 'https://a.example/x'],
     ],
     ['DOCS_ENABLED', ['false'], ['off']],
-    [
-      'DOCS_OAUTH_CLIENT_ID',
-      ['plant-store-docs', '0oa1b2/c~d:{e}'],
-      ['plant store', ' plants', 'plants\t', 'pflänzchen'],
-    ],
+    ['DOCS_OAUTH_CLIENT_ID', ['plant-store-docs', '0oa1b2/c~d:{e}'], ['plant store', 'pflänzchen']],
     ['LOG_LEVEL', ['silent', 'trace'], ['verbose', 'INFO']],
     ['LOG_FORMAT', ['json', 'text'], ['pretty', 'JSON']],
     ['RATE_LIMIT', ['0', '600', '1000000'], ['-1', '1000001', '600/m', '0.5', '1e3']],
@@ -333,7 +412,10 @@ describe('a secret in a file', () => {
     await writeFile(join(folder, 'url'), `${DATABASE_URL}?sslmode=require`);
     await writeFile(join(folder, 'plain'), DATABASE_URL);
     await writeFile(join(folder, 'local'), `plant-store-local-${TOKEN}`);
-    await writeFile(join(folder, 'spaces'), `${TOKEN}\n\n`);
+    await writeFile(join(folder, 'two'), `${TOKEN}\n${PREVIOUS}\n`);
+    await writeFile(join(folder, 'marked'), `\ufeff${TOKEN}\r\n\r\n`);
+    await writeFile(join(folder, 'marked-url'), `\ufeff ${DATABASE_URL}\r\n`);
+    await writeFile(join(folder, 'marked-password'), '\ufeff secret \r\n');
     await writeFile(join(folder, 'parameter'), `${DATABASE_URL}?channel_binding=require`);
     await writeFile(join(folder, 'empty'), '\n');
     await writeFile(join(folder, 'large'), 'x'.repeat(65_537));
@@ -347,6 +429,17 @@ describe('a secret in a file', () => {
       Object.entries(names).map(([name, file]) => [`${name}_FILE`, join(folder, file)]),
     );
   }
+
+  it('is read without what editors put around it', () => {
+    const environment = files({ DATABASE_URL: 'marked-url', AUTH_TOKEN: 'marked' });
+    expect(readConfig(environment)).toMatchObject({
+      database: { url: DATABASE_URL },
+      auth: { token: TOKEN },
+    });
+    const password = files({ DATABASE_SERVICE_PASSWORD: 'marked-password' });
+    const { serviceRole } = readCommandConfig({ DATABASE_SERVICE_ROLE: 'service', ...password });
+    expect(serviceRole?.password).toBe(' secret ');
+  });
 
   it('is read without the newline at its end', () => {
     const environment = files({
@@ -395,7 +488,7 @@ describe('a secret in a file', () => {
     ['AUTH_TOKEN', '.', `AUTH_TOKEN_FILE ${READABLE}`],
     ['AUTH_TOKEN', 'large', `AUTH_TOKEN_FILE ${READABLE}`],
     ['AUTH_TOKEN', 'empty', `the content of AUTH_TOKEN_FILE ${TOKEN_RULE}`],
-    ['AUTH_TOKEN', 'spaces', `the content of AUTH_TOKEN_FILE ${TOKEN_RULE}`],
+    ['AUTH_TOKEN', 'two', `the content of AUTH_TOKEN_FILE ${TOKEN_RULE}`],
     ['DATABASE_URL', 'missing', `DATABASE_URL_FILE ${READABLE}`],
     ['DATABASE_URL', 'empty', /^the content of DATABASE_URL_FILE must be a URL such as postgres:/],
     ['DATABASE_URL', 'parameter', /^the content of DATABASE_URL_FILE must not have the parameter/],

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { databaseServers, databaseUrl, databaseUrlMistakes } from '../src/config/database-url.js';
+import {
+  databaseServers,
+  databaseUrl,
+  databaseUrlMistakes,
+  sslModeMistakes,
+} from '../src/config/database-url.js';
 import { hostOf } from '../src/database/connections/find-primary.js';
 
 /** What the driver makes of each URL. */
@@ -108,6 +113,127 @@ describe('a database URL with several hosts', () => {
     expect(databaseServers('postgres://user:secret@a:1,b:2/d').urls.map(hostOf).join()).toBe(
       'a:1,b:2',
     );
+  });
+});
+
+describe('a database URL without a host in front of the path', () => {
+  it('has its user, password and port, as in libpq', () => {
+    fc.assert(
+      fc.property(secret, secret, fc.option(port), (user, password, on) => {
+        const raw = `postgres://${user}:${password}@${on === null ? '' : `:${on}`}/plants?host=/run/postgresql`;
+        expect(isAccepted(raw)).toBe(true);
+        expect(driven(databaseUrl(raw)!)).toEqual([
+          {
+            host: '/run/postgresql',
+            port: on ?? 5432,
+            user: decodeURIComponent(user),
+            password: decodeURIComponent(password),
+            database: 'plants',
+          },
+        ]);
+      }),
+    );
+  });
+
+  it.each([
+    ['postgres://user@/db?host=/run/postgresql', '/run/postgresql:5432', 'user', 'db'],
+    ['postgresql:///db?host=/tmp&user=user', '/tmp:5432', 'user', 'db'],
+    ['postgresql://user@:5433/db?host=a.example', 'a.example:5433', 'user', 'db'],
+    ['postgresql://user@?host=a.example', 'a.example:5432', 'user', 'user'],
+    ['postgresql://:5433/db?host=::1&user=user', '[::1]:5433', 'user', 'db'],
+    ['postgresql://other@/db?host=a&user=user&port=1', 'a:1', 'user', 'db'],
+    ['postgresql://user@%2Frun%2Fpostgresql:5433/db', '/run/postgresql:5433', 'user', 'db'],
+  ])('is read as libpq does: %s', (raw, server, user, database) => {
+    expect(isAccepted(raw)).toBe(true);
+    const [url = ''] = databaseServers(databaseUrl(raw)!).urls;
+    expect(hostOf(url)).toBe(server);
+    expect(driven(url)).toMatchObject([{ user, database }]);
+  });
+
+  it('can have several hosts in a parameter', () => {
+    const raw = 'postgres://user@/db?host=/run/a,b.example&port=1,2';
+    expect(isAccepted(raw)).toBe(true);
+    expect(databaseServers(databaseUrl(raw)!).urls.map(hostOf)).toEqual([
+      '/run/a:1',
+      'b.example:2',
+    ]);
+  });
+});
+
+describe('a database URL that the driver would read differently', () => {
+  it.each([
+    'postgres://u:a b@h/d',
+    'postgres://u:a%2Fb@h/d?options=-c search_path=x',
+    'postgres://u:p@h\t/d',
+    'postgres://u:5/x@h/d',
+    'postgres://u:p@h/d#',
+    'postgres://u:p@h/d?host=[::1]',
+    'postgres://u:p@h/d?port=5432x',
+    'postgres://u:p@h/d?port=0',
+    'postgres://u:p@h/d?port=65536',
+    'postgres://u:p@h/d?sslmode=require&sslmode=prefer',
+  ])('is refused: %s', (raw) => {
+    expect(isAccepted(raw)).toBe(false);
+  });
+
+  it('has the last of several values of a parameter', () => {
+    const raw = 'postgres://h/d?uselibpqcompat=true&sslmode=require&uselibpqcompat=false';
+    expect(databaseUrl(raw)).toMatch(/[?&]sslmode=verify-full/);
+  });
+
+  it('keeps a dollar sign in its parameters', () => {
+    const raw = 'postgres://h/d?password=a$&sslmode=require';
+    expect(driven(databaseUrl(raw)!)).toMatchObject([{ password: 'a$' }]);
+  });
+});
+
+describe('sslrootcert=system', () => {
+  it.each([
+    '',
+    '&sslmode=require',
+    '&sslmode=verify-full',
+    '&sslmode=verify-full&uselibpqcompat=true',
+  ])('verifies certificates with the authorities of the machine: %s', (others) => {
+    const raw = `postgres://h/d?sslrootcert=system${others}`;
+    expect(isAccepted(raw)).toBe(true);
+    const { ssl } = new Client(databaseUrl(raw)!) as Client & { ssl: unknown };
+    expect(ssl).toEqual({});
+  });
+
+  it.each([
+    'sslmode=disable',
+    'sslmode=no-verify',
+    'sslmode=verify-ca&uselibpqcompat=true',
+    'ssl=0',
+  ])('is refused with %s, as in libpq', (others) => {
+    const raw = `postgres://h/d?sslrootcert=system&${others}`;
+    expect(databaseUrlMistakes(raw)).toEqual(['have sslmode=verify-full with sslrootcert=system']);
+  });
+
+  it('is a file if the path has a folder', () => {
+    expect(databaseUrl('postgres://h/d?sslrootcert=./system')).toContain('system');
+  });
+});
+
+describe('PGSSLMODE', () => {
+  it.each([
+    ['postgres://h/d', 'allow'],
+    ['postgres://h/d', 'prefer'],
+    ['postgres://h/d', 'secret'],
+  ])('for %s is refused if the driver cannot do it: %s', (url, mode) => {
+    expect(sslModeMistakes(url, mode)).toEqual([
+      expect.stringMatching(/^PGSSLMODE must be one of /),
+    ]);
+  });
+
+  it.each([
+    [undefined, 'prefer'],
+    ['postgres://h/d', ''],
+    ['postgres://h/d', 'verify-full'],
+    ['postgres://h/d?sslmode=disable', 'prefer'],
+    ['postgres://h/d?ssl=0', 'prefer'],
+  ])('for %s may be %s', (url, mode) => {
+    expect(sslModeMistakes(url, mode)).toEqual([]);
   });
 });
 

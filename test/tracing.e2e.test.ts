@@ -338,9 +338,19 @@ describe.concurrent('a process', () => {
     expect(loaded).not.toContainEqual(expect.stringContaining('BatchSpanProcessor'));
   });
 
-  it('creates no traces with OTEL_SDK_DISABLED', async () => {
+  it('has an address for traces alone', async () => {
+    const collector = await Collector.start();
+    const service = start({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces` });
+    const { traceId } = await get(service);
+    service.kill('SIGTERM');
+    expect(await service.exit()).toEqual({ code: 0, signal: null });
+    expect(collector.spans).toContainEqual(expect.objectContaining({ traceId }));
+    collector.stop();
+  });
+
+  it.each(['true', 'TRUE '])('creates no traces with OTEL_SDK_DISABLED=%s', async (disabled) => {
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:9');
-    vi.stubEnv('OTEL_SDK_DISABLED', 'true');
+    vi.stubEnv('OTEL_SDK_DISABLED', disabled);
     const { createTracer, NO_TRACER } = await loadProgram();
     expect(await createTracer(createLogger('silent'))).toBe(NO_TRACER);
     vi.unstubAllEnvs();

@@ -26,7 +26,8 @@ export async function readConnection(
   environment: NodeJS.ProcessEnv,
   { idle, firstContact }: Limits,
 ): Promise<Connection> {
-  const { PLANT_STORE_URL: rawUrl = '', PLANT_STORE_TOKEN_FILE: file = '' } = environment;
+  const text = (name: string) => environment[name]?.trim() ?? '';
+  const [rawUrl, file] = [text('PLANT_STORE_URL'), text('PLANT_STORE_TOKEN_FILE')];
   // Its token is not for another service.
   const own = rawUrl === '' ? ownService(environment) : undefined;
   if (rawUrl === '' && own === undefined) throw usageError('PLANT_STORE_URL is not set');
@@ -38,7 +39,7 @@ export async function readConnection(
   }
   const baseUrl = url.href.replace(/\/$/, '');
   const contact = new Contact(baseUrl, firstContact);
-  const given = environment['PLANT_STORE_TOKEN'] ?? '';
+  const given = text('PLANT_STORE_TOKEN');
   if (given !== '' && file !== '') {
     throw usageError('PLANT_STORE_TOKEN and PLANT_STORE_TOKEN_FILE are both set: unset one');
   }

@@ -1,11 +1,10 @@
 import 'reflect-metadata';
-import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parseEnv } from 'node:util';
 import { DatabaseError } from 'pg';
 import type { DataSource } from 'typeorm';
 import { ISSUED_TOKENS_SCHEMA } from '../auth/issued-tokens/schema.js';
 import { readCommandConfig } from '../config/config.js';
+import { withEnvFile } from '../config/env-file.js';
 import { constant } from '../config/secret-file.js';
 import { connect, STARTUP_LIMITS } from '../database/connect.js';
 import { UnreadableTimeError } from '../database/connections/value-types.js';
@@ -72,13 +71,6 @@ export async function withDatabase<Result>(
   } finally {
     if (dataSource.isInitialized) await dataSource.destroy();
   }
-}
-
-/** As the service reads them. */
-function withEnvFile(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return existsSync('.env')
-    ? { ...parseEnv(readFileSync('.env', 'utf8')), ...environment }
-    : environment;
 }
 
 function explained(error: unknown): unknown {

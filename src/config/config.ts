@@ -1,6 +1,8 @@
 import { StartupError } from '../errors/startup.error.js';
+import { sslModeMistakes } from './database-url.js';
 import { readVariable, SECRET_NAMES } from './read-variable.js';
 import type { SecretFiles, SecretName, Variable } from './read-variable.js';
+import { isTelemetryDisabled, TELEMETRY_VARIABLES } from './telemetry-variables.js';
 import { VARIABLES } from './variables.js';
 import type { Values, VariableName } from './variables.js';
 import { isLoopback } from './variable-parsers.js';
@@ -27,7 +29,11 @@ export function isLocalToken(token: string | undefined): boolean {
  */
 export function readConfig(environment: NodeJS.ProcessEnv) {
   const { values, mistakes } = readVariables(environment);
-  mistakes.push(...contradictions(environment, values));
+  mistakes.push(
+    ...contradictions(environment, values),
+    ...sslModeMistakes(values.DATABASE_URL, environment['PGSSLMODE']),
+    ...telemetryMistakes(environment),
+  );
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
 
   // Without mistakes, every value has its type.
@@ -113,6 +119,7 @@ export function readCommandConfig(environment: NodeJS.ProcessEnv) {
     AUTH_ISSUED_TOKENS: environment['AUTH_ISSUED_TOKENS'],
     LOG_FORMAT: environment['LOG_FORMAT'],
   });
+  mistakes.push(...sslModeMistakes(values.DATABASE_URL, environment['PGSSLMODE']));
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
   return {
     databaseUrl: values.DATABASE_URL,
@@ -157,8 +164,9 @@ function secretFiles(values: Partial<Values>): SecretFiles {
 
 /** Combinations of variables that are not valid together. */
 function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>): string[] {
-  const isSet = (name: VariableName) => Boolean(environment[name] || environment[`${name}_FILE`]);
-  const production = environment['NODE_ENV'] === 'production';
+  const isSet = (name: VariableName) =>
+    Boolean(environment[name]?.trim() || environment[`${name}_FILE`]?.trim());
+  const production = environment['NODE_ENV']?.trim() === 'production';
   const mistakes: string[] = [];
   if (production && !isSet('DATABASE_URL')) {
     mistakes.push('DATABASE_URL must be set when NODE_ENV is production');
@@ -206,6 +214,15 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
     mistakes.push(...localTokenMistakes(name, values[name], values.PUBLIC_BASE_URL));
   }
   return mistakes;
+}
+
+/** The exporter reads these variables by itself, as they are. */
+function telemetryMistakes(environment: NodeJS.ProcessEnv): readonly string[] {
+  if (isTelemetryDisabled(environment)) return [];
+  return Object.entries<Variable>(TELEMETRY_VARIABLES).flatMap(([name, { parse, rule }]) => {
+    const text = environment[name];
+    return !text || parse(text) !== undefined ? [] : [`${name} must be ${rule}`];
+  });
 }
 
 /** The mistake of a token that everybody knows, where others than this machine can reach the service. */

@@ -1,9 +1,22 @@
 import { isIP } from 'node:net';
+import { integerWithin, isEncoded } from './variable-parsers.js';
 
-/** Parameters with a fixed set of values. `sslmode` lacks `allow` and `prefer`: pg cannot fall back to no TLS. */
+/** `allow` and `prefer` are missing: pg cannot fall back to no TLS. */
+const SSL_MODES: readonly string[] = [
+  'disable',
+  'require',
+  'verify-ca',
+  'verify-full',
+  'no-verify',
+];
+
+/** As in libpq: the certificate authorities that the machine trusts by default. They issue certificates to anybody. */
+const SYSTEM = 'system';
+
+/** Parameters with a fixed set of values. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   ssl: ['true', '1', '0', 'no-verify'],
-  sslmode: ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify'],
+  sslmode: SSL_MODES,
   sslnegotiation: ['postgres', 'direct'],
   // The service needs a primary.
   target_session_attrs: ['read-write', 'primary'],
@@ -24,6 +37,9 @@ const PARAMETERS =
 /** What is before the hosts of a URL, the hosts, and what is behind them. */
 const PARTS = /^([^/?#]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
 
+/** A scheme with an empty host, perhaps with user, password and port, which libpq accepts and `URL` does not. */
+const NO_HOST = /^([^/?#]+:\/\/)(?:([^/?#@:]*)(?::([^/?#@]*))?@)?(?::(\d*))?(?=[/?#]|$)/;
+
 /** The servers of a database URL. */
 export interface DatabaseServers {
   /** One URL for each host. */
@@ -33,34 +49,44 @@ export interface DatabaseServers {
 }
 
 /**
- * Returns the URL with an explicit `sslmode`: unless `uselibpqcompat` is set, pg treats `require` and `verify-ca` as
- * `verify-full`, and prints a warning that this will change.
+ * Returns the URL as the driver reads it, with an explicit `sslmode`: unless `uselibpqcompat` is set, pg treats `require`
+ * and `verify-ca` as `verify-full`, and prints a warning that this will change.
  */
 export function databaseUrl(raw: string): string | undefined {
-  const urls = splitAuthority(raw);
-  if (!urls.every((url) => URL.canParse(url)) || !isEncoded(raw)) return undefined;
+  // As in libpq. The driver would encode all of it anew because of a space, and `URL` leave out tabs.
+  if (/\s/.test(raw) || !isEncoded(raw)) return undefined;
+  // Probably the rest of a password with an unencoded `?` or `#`. It must not appear in messages as a parameter.
+  if (/\?.*@|#/.test(raw)) return undefined;
+  const whole = withoutLogin(raw);
+  const urls = splitAuthority(whole);
+  if (!urls.every((url) => URL.canParse(url))) return undefined;
   const url = new URL(urls[0]);
   if (!['postgres:', 'postgresql:'].includes(url.protocol)) return undefined;
-  // Probably the rest of a password with an unencoded `?` or `#`. It must not appear in messages as a parameter.
-  if (url.search.includes('@') || url.hash !== '') return undefined;
   // Probably the rest of a password with an unencoded `/`, the first part of which would appear as hosts.
-  if (urls.length > 1 && url.pathname.includes('@')) return undefined;
-  const parameters = url.searchParams;
-  if (parameters.get('uselibpqcompat') === 'true') return raw;
-  if (!/^(require|verify-ca)$/.test(parameters.getAll('sslmode').at(-1) ?? '')) return raw;
-  parameters.set('sslmode', 'verify-full');
-  return raw.replace(/\?.*$/s, url.search);
+  if (url.pathname.includes('@')) return undefined;
+  const { sslmode = '', sslrootcert, uselibpqcompat } = lastValues(url);
+  if (sslrootcert === SYSTEM) url.searchParams.delete('sslrootcert');
+  else if (uselibpqcompat === 'true' || !/^(require|verify-ca)$/.test(sslmode)) return whole;
+  url.searchParams.set('sslmode', 'verify-full');
+  return whole.replace(/(\?.*)?$/, () => url.search);
 }
 
 /** Mistakes in the parts of a database URL. Each completes the sentence "DATABASE_URL must …". */
 export function databaseUrlMistakes(raw: string): string[] {
-  const { hosts, ports, urls } = partsOf(raw);
+  const { hosts, ports, urls, parameters } = partsOf(withoutLogin(raw));
   const mistakes: string[] = [];
   if (!hosts.every((host) => isHost(host) && (host !== '' || hosts.length === 1))) {
     mistakes.push('name a host such as db.example.com, or several hosts separated by commas');
   }
   if (![1, hosts.length].includes(ports.length) || ![1, hosts.length].includes(urls.length)) {
     mistakes.push('name one port, or a port for each host');
+  }
+  // The driver would take the digits at its beginning.
+  if (!ports.every((port) => port === '' || integerWithin(1, 65_535)(port) !== undefined)) {
+    mistakes.push('name ports from 1 to 65535');
+  }
+  if (parameters['sslrootcert'] === SYSTEM && !isVerified(parameters)) {
+    mistakes.push(`have sslmode=verify-full with sslrootcert=${SYSTEM}`);
   }
   for (const [name, value] of new URL(urls[0]).searchParams) {
     const values = VALUES[name];
@@ -72,6 +98,25 @@ export function databaseUrlMistakes(raw: string): string[] {
     }
   }
   return mistakes;
+}
+
+/**
+ * The mistake in `PGSSLMODE`, which the driver applies like libpq if the URL says nothing about TLS. The driver would take
+ * `prefer` for `verify-full`, and `allow` for `disable`.
+ */
+export function sslModeMistakes(url: string | undefined, mode: string | undefined): string[] {
+  if (!mode || url === undefined || SSL_MODES.includes(mode)) return [];
+  const { ssl, sslmode } = partsOf(url).parameters;
+  return ssl || sslmode ? [] : [`PGSSLMODE must be one of ${SSL_MODES.join(', ')}`];
+}
+
+/** Whether a certificate must name the host. */
+function isVerified({ ssl, sslmode, uselibpqcompat }: Partial<Record<string, string>>): boolean {
+  if (sslmode === undefined) return ssl === undefined || ssl === 'true' || ssl === '1';
+  return (
+    sslmode === 'verify-full' ||
+    (/^(require|verify-ca)$/.test(sslmode) && uselibpqcompat !== 'true')
+  );
 }
 
 /**
@@ -100,15 +145,29 @@ export function databaseServers(raw: string): DatabaseServers {
 /** The lists in a URL. `urls` has one URL for each host in front of the path, `ports` the values of the parameter. */
 function partsOf(raw: string) {
   const urls = splitAuthority(raw);
-  // As in pg, the last value of a parameter counts.
-  const parameters: Partial<Record<string, string>> = Object.fromEntries(
-    new URL(urls[0]).searchParams,
-  );
+  const parameters = lastValues(new URL(urls[0]));
   const { host, port = '' } = parameters;
   const hosts = host
     ? host.split(',')
-    : urls.map((url) => decodeURIComponent(new URL(url).hostname));
+    : urls.map((url) => decodeURIComponent(new URL(url).hostname).replace(/^\[(.*)\]$/, '$1'));
   return { hosts, ports: port.split(','), urls, parameters };
+}
+
+/** As in pg, the last value of a parameter counts. */
+function lastValues({ searchParams }: URL): Partial<Record<string, string>> {
+  return Object.fromEntries(searchParams);
+}
+
+/** Moves user, password and port of a URL with an empty host to its parameters, which override them anyway. */
+function withoutLogin(raw: string): string {
+  const [before, scheme, user = '', password = '', port = ''] = NO_HOST.exec(raw) ?? [];
+  if (before === undefined || before === scheme) return raw;
+  const url = new URL(`${scheme}${raw.slice(before.length)}`);
+  for (const [name, value] of Object.entries({ user, password, port })) {
+    if (value === '' || url.searchParams.get(name)) continue;
+    url.searchParams.set(name, decodeURIComponent(value));
+  }
+  return url.href;
 }
 
 /** One URL for each host in front of the path. */
@@ -118,17 +177,8 @@ function splitAuthority(raw: string): [string, ...string[]] {
   return hosts.split(',').map((host) => `${before}${host}${after}`) as [string, ...string[]];
 }
 
-function isEncoded(raw: string): boolean {
-  try {
-    decodeURIComponent(raw);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Whether the text can be a host. Without a host, the driver uses its default. */
 function isHost(host: string): boolean {
-  if (host === '' || host.startsWith('/') || isIP(host.replace(/^\[(.*)\]$/, '$1'))) return true;
+  if (host === '' || host.startsWith('/') || isIP(host)) return true;
   return /^[\p{L}\p{M}\p{N}_-]{1,63}(\.[\p{L}\p{M}\p{N}_-]{1,63})*\.?$/u.test(host);
 }

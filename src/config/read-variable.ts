@@ -23,6 +23,8 @@ export interface Variable {
   readonly mistakes?: (text: string) => string[];
   /** Parsed when the variable is unset or empty. */
   readonly fallback?: string;
+  /** Whether spaces around the text belong to the value. */
+  readonly isVerbatim?: boolean;
 }
 
 export interface Reading<Value> {
@@ -34,26 +36,34 @@ export interface Reading<Value> {
 /** Of a file, in bytes. */
 const MAX_SIZE = 65_536;
 
-/** Reads a variable, or the file that the variable with the suffix `_FILE` names. */
+/**
+ * Reads a variable, or the file that the variable with the suffix `_FILE` names. White space around the text is left out,
+ * because shells and editors leave it there: `set NODE_ENV=production && …` on Windows sets `production` with a space.
+ */
 export function readVariable(
   environment: Readonly<NodeJS.ProcessEnv>,
   name: string,
   variable: Variable,
 ): Reading<unknown> {
-  const path = isSecret(name) ? environment[`${name}_FILE`] : undefined;
-  if (!path) return parsed(variable, environment[name] || variable.fallback, name);
-  if (environment[name]) return refused(`${name} and ${name}_FILE must not both be set`);
+  const path = isSecret(name) ? environment[`${name}_FILE`]?.trim() : undefined;
+  const given = trimmed(variable, environment[name] ?? '');
+  if (!path) return parsed(variable, given || variable.fallback, name);
+  if (given) return refused(`${name} and ${name}_FILE must not both be set`);
   // Otherwise, the end of each rotation would need a change of the deployment.
   const isOptional = name === 'AUTH_TOKEN_PREVIOUS';
   const content = readSmallFile(path, isOptional);
   if (content === undefined) {
     return refused(`${name}_FILE must name a file that can be read and has at most 64 KB`);
   }
-  const { DATABASE_URL_PARAMETERS: parameters } = environment;
-  const whole =
-    name === 'DATABASE_URL' && parameters ? withParameters(content, parameters) : content;
+  const parameters = environment['DATABASE_URL_PARAMETERS']?.trim();
+  const value = trimmed(variable, content);
+  const whole = name === 'DATABASE_URL' && parameters ? withParameters(value, parameters) : value;
   const text = isOptional && whole === '' ? undefined : whole;
   return parsed(variable, text, `the content of ${name}_FILE`);
+}
+
+function trimmed({ isVerbatim = false }: Variable, text: string): string {
+  return isVerbatim ? text : text.trim();
 }
 
 function parsed(variable: Variable, text: string | undefined, subject: string): Reading<unknown> {
@@ -77,7 +87,7 @@ function isSecret(name: string): name is SecretName {
 }
 
 /**
- * The content of a file, without the newline at its end; `undefined` if it cannot be read. The read is synchronous,
+ * The content of a file, without a byte order mark and the newline at its end; `undefined` if it cannot be read. The read is synchronous,
  * because the file is small and read seldom.
  *
  * @param isOptional whether a file that does not exist counts as empty
@@ -86,7 +96,7 @@ function readSmallFile(path: string, isOptional: boolean): string | undefined {
   try {
     const file = statSync(path);
     if (!file.isFile() || file.size > MAX_SIZE) return undefined;
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    return readFileSync(path, 'utf8').replace(/^\ufeff|\r?\n$/g, '');
   } catch (error) {
     return isOptional && (error as NodeJS.ErrnoException).code === 'ENOENT' ? '' : undefined;
   }

@@ -71,7 +71,7 @@ export function clientId(raw: string): string | undefined {
 
 /** Scopes separated by spaces (RFC 6749, section 3.3). No scope can have the name `none`. */
 export function scopes(raw: string): readonly string[] | undefined {
-  const list = raw.split(' ').filter((scope) => scope !== '');
+  const list = raw.split(/\s+/).filter((scope) => scope !== '');
   if (list.length === 1 && list[0] === 'none') return [];
   return list.length > 0 && list.every((scope) => /^[a-z-]+:(read|write)$/.test(scope))
     ? list
@@ -92,8 +92,8 @@ export function secureUrl(raw: string): URL | undefined {
 
 /** The path becomes a route prefix, so it must not contain special characters of route patterns. */
 export function publicUrl(raw: string): URL | undefined {
-  const url = parseUrl(raw);
-  if (!url || !['http:', 'https:'].includes(url.protocol) || raw.includes('?')) return undefined;
+  const url = httpUrl(raw);
+  if (url === undefined) return undefined;
   return /^(\/[A-Za-z0-9._~-]+)*\/?$/.test(url.pathname) ? url : undefined;
 }
 
@@ -130,8 +130,34 @@ function listOf(raw: string): string[] {
     .filter((entry) => entry !== '');
 }
 
-/** A URL without user, password and fragment. */
+export function httpUrl(raw: string): URL | undefined {
+  const url = parseUrl(raw);
+  const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
+  return isHttp && !raw.includes('?') ? url : undefined;
+}
+
+/** Pairs of names and values, percent-encoded (OpenTelemetry, "Specifying headers via environment variables"). */
+export function keyValueList(raw: string): readonly string[] | undefined {
+  const list = listOf(raw);
+  return list.length > 0 && list.every((entry) => /^[^=\s]+\s*=/.test(entry) && isEncoded(entry))
+    ? list
+    : undefined;
+}
+
+export function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * A URL without user, password and fragment. `URL` leaves out tabs and line ends, and takes a backslash for a slash; who
+ * compares the text, or sends it on, would not.
+ */
 function parseUrl(raw: string): URL | undefined {
-  const url = URL.canParse(raw) ? new URL(raw) : undefined;
+  const url = URL.canParse(raw) && !/[\s\\]/.test(raw) ? new URL(raw) : undefined;
   return url?.username || url?.password || raw.includes('#') ? undefined : url;
 }

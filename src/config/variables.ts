@@ -55,7 +55,11 @@ export const VARIABLES = {
   },
   DATABASE_MIGRATE_ON_START: { parse: boolean, rule: 'true or false', fallback: 'true' },
   DATABASE_SERVICE_ROLE: { parse: roleName, rule: 'the name of a role, at most 63 bytes' },
-  DATABASE_SERVICE_PASSWORD: { parse: printable, rule: 'of printable ASCII characters' },
+  DATABASE_SERVICE_PASSWORD: {
+    parse: printable,
+    rule: 'of printable ASCII characters',
+    isVerbatim: true,
+  },
   DATABASE_SERVICE_PASSWORD_FILE: FILE,
   AUTH_TOKEN: STATIC_TOKEN,
   AUTH_TOKEN_FILE: FILE,

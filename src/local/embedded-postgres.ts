@@ -7,6 +7,7 @@ import { StartupError } from '../errors/startup.error.js';
 import { createCluster, removeDrafts } from './create-cluster.js';
 import type { Cluster } from './create-cluster.js';
 import { embeddedBinaries } from './embedded-binaries.js';
+import { forgetLibpqVariables } from './libpq-variables.js';
 import { launchServer, readyServer, stopServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
 import { sendSignal } from './processes.js';
@@ -48,6 +49,7 @@ export async function startEmbeddedPostgres(
     signal = new AbortController().signal,
   }: EmbeddedPostgresOptions = {},
 ) {
+  forgetLibpqVariables();
   const binaries = await embeddedBinaries();
   try {
     const path = join(folder, 'postgres');

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { forgetLibpqVariables } from './libpq-variables.js';
 import { readyServer } from './postgres-server.js';
 
 /** The URL of the embedded database that runs on a folder, for a second program. `undefined` if none runs. */
@@ -7,6 +8,7 @@ export async function runningDatabase(
   folder: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  forgetLibpqVariables();
   const path = join(folder, 'postgres');
   const password = await readFile(join(path, 'password'), 'utf8').catch(() => undefined);
   if (password === undefined) return undefined;

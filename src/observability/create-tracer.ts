@@ -1,11 +1,16 @@
 import type { Logger } from 'pino';
+import { isTelemetryDisabled } from '../config/telemetry-variables.js';
 import { NO_TRACER } from './tracer.js';
 import type { Tracer } from './tracer.js';
 
-/** Returns a tracer that sends spans to `OTEL_EXPORTER_OTLP_ENDPOINT`. Loads OpenTelemetry only if that is set. */
+/**
+ * Returns a tracer that sends spans to `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or `OTEL_EXPORTER_OTLP_ENDPOINT`. Loads
+ * OpenTelemetry only if one of them is set.
+ */
 export async function createTracer(log: Logger): Promise<Tracer> {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_SDK_DISABLED: disabled } = process.env;
-  if (!endpoint || disabled === 'true') return NO_TRACER;
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces } =
+    process.env;
+  if (!(all || traces) || isTelemetryDisabled(process.env)) return NO_TRACER;
   const { OpenTelemetryTracer } = await import('./open-telemetry-tracer.js');
   return new OpenTelemetryTracer(log);
 }

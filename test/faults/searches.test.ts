@@ -132,11 +132,18 @@ describe('the index of searches', () => {
     expect(steps).not.toMatch(/Rows Removed by .*: \d{3}/);
   });
 
-  it('is reported at the start where it has only letters of ASCII', async () => {
+  it.each([
+    ['', 'SELECT'],
+    [
+      ' also if its schema is not in the search path',
+      'CREATE SCHEMA apart; CREATE EXTENSION pg_trgm SCHEMA apart',
+    ],
+  ])('is reported at the start where it has only letters of ASCII%s', async (_, statements) => {
     expect(warnings(service)).toEqual([]);
     const database = await createTestDatabase(
       "LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0",
     );
+    await database.query(statements);
     const blind = await startTestService({ database });
     try {
       expect(warnings(blind)).toMatchObject([{ level: 40, lcCtype: 'C' }]);

@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { chown, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { chown, cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -247,6 +247,31 @@ describe.concurrent('the local instance', () => {
     expect(service.stdout).not.toContain(first.token);
   });
 
+  it('takes no variables of libpq, which are meant for another database', async ({ used }) => {
+    const service = used.start({
+      PGSSLMODE: 'require',
+      PGOPTIONS: '-c default_transaction_read_only=on',
+      PGHOST: 'missing.invalid',
+      PGUSER: 'nobody',
+      PGDATABASE: 'missing',
+      PGPORT: '1',
+      PGSSLNEGOTIATION: 'direct',
+      PGREPLICATION: 'true',
+    });
+    const { url } = await service.listening();
+    await create(url, first.token, '{"id":2,"name":"Ficus"}');
+    await expectCleanEnd(service, used);
+  });
+
+  it('reads a file .env that begins with a byte order mark', async ({ used }) => {
+    await writeFile(used.path('.env'), `\ufeffAUTH_TOKEN=${TOKEN}\r\n`);
+    const service = used.start();
+    const { url } = await service.listening();
+    expect(await read(url, TOKEN, '1')).toBe(PLANT);
+    await expectCleanEnd(service, used);
+    await rm(used.path('.env'));
+  });
+
   it('runs once when two are started at the same moment in an empty folder', async ({ fresh }) => {
     const pair = [fresh.start(), fresh.start()];
     await until(() => pair.some((service) => !service.running));
@@ -460,6 +485,7 @@ describe.concurrent('a start that cannot succeed', () => {
       'LOG_FORMAT',
       'TRUST_PROXY',
       'SHUTDOWN_DELAY',
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
     ];
     const service = fresh.start({
       ...Object.fromEntries(mistaken.map((name) => [name, '-a secret value-'])),
