@@ -145,7 +145,7 @@ describe('a database URL without a host in front of the path', () => {
     ['postgresql://user@%2Frun%2Fpostgresql:5433/db', '/run/postgresql:5433', 'user', 'db'],
   ])('is read as libpq does: %s', (raw, server, user, database) => {
     expect(isAccepted(raw)).toBe(true);
-    const [url = ''] = databaseServers(databaseUrl(raw)!).urls;
+    const [url] = databaseServers(databaseUrl(raw)!).urls;
     expect(hostOf(url)).toBe(server);
     expect(driven(url)).toMatchObject([{ user, database }]);
   });
@@ -196,7 +196,7 @@ describe('sslrootcert=system', () => {
   ])('verifies certificates with the authorities of the machine: %s', (others) => {
     const raw = `postgres://h/d?sslrootcert=system${others}`;
     expect(isAccepted(raw)).toBe(true);
-    const { ssl } = new Client(databaseUrl(raw)!) as Client & { ssl: unknown };
+    const { ssl } = new Client(databaseUrl(raw)) as Client & { ssl: unknown };
     expect(ssl).toEqual({});
   });
 

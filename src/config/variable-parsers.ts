@@ -144,9 +144,9 @@ export function keyValueList(raw: string): readonly string[] | undefined {
     : undefined;
 }
 
-export function isEncoded(text: string): boolean {
+export function isEncoded(raw: string): boolean {
   try {
-    decodeURIComponent(text);
+    decodeURIComponent(raw);
     return true;
   } catch {
     return false;

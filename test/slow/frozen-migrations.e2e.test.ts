@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
+import type { DataSource, MigrationInterface } from 'typeorm';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { connect } from '../../src/database/connect.js';
 import { applyMigrations, nameOf, revertMigration } from '../../src/database/migrations/migrate.js';
@@ -76,7 +76,7 @@ function recordStatements(): ReadonlyMap<string, string[]> {
       const run = prototype[direction].bind(migration);
       vi.spyOn(prototype, direction).mockImplementation(async (session) => {
         sent.push(`-- ${direction}`);
-        const query = session.query.bind(session) as QueryRunner['query'];
+        const query = session.query.bind(session);
         const spy = vi.spyOn(session, 'query').mockImplementation((text, ...values) => {
           sent.push(`${text};`);
           return query(text, ...values);

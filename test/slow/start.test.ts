@@ -550,6 +550,19 @@ describe.concurrent('a start that cannot succeed', () => {
 });
 
 describe.concurrent('a start with DATABASE_URL', () => {
+  it('connects with a URL whose host is a parameter, and with white space around it', async ({
+    fresh,
+    database,
+  }) => {
+    const { username, password, hostname, port, pathname } = new URL(database.url);
+    const url = `postgres://${username}:${password}@${pathname}?host=${hostname}&port=${port}`;
+    const service = fresh.start({ DATABASE_URL: ` ${url}\r\n`, AUTH_TOKEN: TOKEN });
+    await create((await service.listening()).url, TOKEN, PLANT);
+    expect(await database.query('SELECT FROM plants')).toHaveLength(1);
+    service.kill('SIGTERM');
+    expect(await service.exit()).toEqual({ code: 0, signal: null });
+  });
+
   it('writes a line of text for each step and each request with LOG_FORMAT=text', async ({
     fresh,
     database,
