@@ -429,6 +429,17 @@ describe('import', () => {
   });
 });
 
+describe('--help', () => {
+  it('has the variables and the exit codes of docs/command.md', async () => {
+    const { stdout } = await run(['import', '--help']);
+    const page = await readFile(join(PROJECT, 'docs', 'command.md'), 'utf8');
+    const allOf = (text: string, pattern: RegExp) =>
+      [...text.matchAll(pattern)].map(([, name]) => name);
+    expect(allOf(page, /^\| `([A-Z_]+)` /gm)).toEqual(allOf(stdout, /^ {2}([A-Z_]+) /gm));
+    expect(allOf(page, /^\| (\d+) /gm)).toEqual(allOf(stdout, /^ {2}(\d+) /gm));
+  });
+});
+
 describe('export', () => {
   it('writes a file only when it is complete', async () => {
     await service.post({ id: 1, name: 'a, "b"\n', tag: '' });

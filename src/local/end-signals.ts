@@ -12,7 +12,7 @@ export function onEndSignals(end: (name: NodeJS.Signals) => void): void {
   const hasTerminal = STANDARD_STREAMS.some((stream) => isatty(stream));
   process.on('SIGHUP', (name) => {
     if (!hasTerminal) return;
-    // Node.js aborts when it resets a terminal that is gone at the exit.
+    // At the exit, Node.js resets the terminal, and aborts if it is gone.
     process.once('exit', endAtOnce);
     end(name);
   });
