@@ -125,6 +125,13 @@ describe('a failure of the database', () => {
     expect(isOutage(databaseError(code))).toBe(false);
   });
 
+  it('that protects the numbers of transactions is an outage, unlike a row that is too large', () => {
+    const failure = (routine: string) => Object.assign(databaseError('54000'), { routine });
+    expect(isOutage(failure('GetNewTransactionId'))).toBe(true);
+    expect(isOutage(failure('GetNewMultiXactId'))).toBe(true);
+    expect(isOutage(failure('index_form_tuple'))).toBe(false);
+  });
+
   it('without a SQLSTATE is a failed connection, unless it is a bug', () => {
     expect(isOutage(new Error('timeout exceeded when trying to connect'))).toBe(true);
     expect(isOutage(new AggregateError([new Error('connect ECONNREFUSED')]))).toBe(true);
@@ -144,6 +151,11 @@ describe('a failure of the database', () => {
     expect(describeFailure(databaseError('42703'))).toBe('message text decides nothing');
     expect(describeFailure(new AggregateError([new Error('a'), new Error('b')]))).toBe('a, b');
     expect(describeFailure('text')).toBe('text');
+  });
+
+  it.each(['28P01', '53300'])('with SQLSTATE %s is described without the role', (code) => {
+    const failure = Object.assign(new DatabaseError('no room for "app"', 1, 'error'), { code });
+    expect(describeFailure(failure)).toBe(`no room for … (${code})`);
   });
 
   it('without the role that Citus names, in one line', () => {

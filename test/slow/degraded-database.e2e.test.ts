@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { PATIENCE } from '../support/patience.js';
 import { Workspace } from '../support/process.js';
@@ -87,6 +88,72 @@ describe('a start on a database that is read-only', () => {
       expect(service.stderr).toBe('');
     },
   );
+});
+
+describe('a database that is read-only', () => {
+  beforeEach(async () => {
+    database = await createMigratedDatabase();
+  });
+
+  afterEach(() => database.drop());
+
+  it('keeps the privileges of DATABASE_SERVICE_ROLE, and needs no migration', async () => {
+    const role = newRole();
+    const access = { role: { name: role, password: PASSWORD }, schema: SCHEMA };
+    await migrate(database, access);
+    await asOperator(MAKE_READ_ONLY);
+    const log: string[] = [];
+    await migrate(database, access, pino({}, { write: (line) => void log.push(line) }));
+    expect(log.join('')).toContain('DATABASE_SERVICE_ROLE keeps the privileges');
+    await asOperator(MAKE_WRITABLE);
+    await dropRole(role, database);
+  });
+
+  it('ends a start with one line if a migration is pending', async () => {
+    await database.query('DELETE FROM plant_store_migrations WHERE id = 1');
+    await asOperator(MAKE_READ_ONLY);
+    await expect(startTestService({ database })).rejects.toThrow(
+      /^DATABASE_URL: \S+: the migrations failed: .*read-only transaction$/,
+    );
+  });
+
+  it('is logged once, whatever is refused and whatever goes on', async () => {
+    const service = await startTestService({ database });
+    try {
+      expect((await service.post({ id: 1, name: 'Monstera' })).status).toBe(200);
+      await asOperator(MAKE_READ_ONLY);
+      await asOperator(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'OURS'",
+      );
+      const answers = new Map<number, number>();
+      // Longer than the log waits for the end of refusals.
+      const deadline = performance.now() + 8_000;
+      while (performance.now() < deadline) {
+        for (const send of [
+          () => service.request('GET', '/plants/1'),
+          () => service.post({ id: 1, name: 'Monstera' }),
+          () => service.request('DELETE', '/plants/1'),
+        ]) {
+          const { status } = await send();
+          answers.set(status, 1 + (answers.get(status) ?? 0));
+        }
+      }
+      const reports = service.log.filter(({ level }) => Number(level) > 30);
+      expect(reports.filter(({ msg }) => String(msg).includes('refuses'))).toEqual([
+        expect.objectContaining({ msg: 'the database refuses writes' }),
+      ]);
+      expect(answers.get(503)).toBeGreaterThan(0);
+      // Reads go on.
+      expect((await service.request('GET', '/plants/1')).status).toBe(200);
+      await asOperator(MAKE_WRITABLE);
+      await vi.waitFor(async () => {
+        expect((await service.post({ id: 2, name: 'Ficus' })).status).toBe(200);
+        expect(service.log.map(({ msg }) => msg)).toContain('the database accepts writes again');
+      }, PATIENCE);
+    } finally {
+      await service.stop();
+    }
+  });
 });
 
 describe('a server that allows fewer connections than the pool may have', () => {

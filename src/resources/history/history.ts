@@ -80,7 +80,7 @@ export class History {
   private isPending = false;
   private sql: PageStatements | undefined;
   private writer: ChangeWriter | undefined;
-  private reading = Promise.resolve();
+  private reading: Promise<unknown> = Promise.resolve();
   private nextHorizon: Promise<Horizon> | undefined;
 
   constructor(private readonly options: HistoryOptions) {}
@@ -109,31 +109,32 @@ export class History {
    */
   async begin(): Promise<boolean> {
     const { columns, logger } = this.options;
-    const table = columns().tableName;
+    const changes = `changes of ${columns().tableName}`;
     try {
       this.known = await this.findRecords();
+      if (this.isPending) logger.info(`${changes} are accepted again`);
+      this.isPending = false;
     } catch (error) {
       if (error instanceof StartupError || !isOutage(error)) throw error;
-      if (!this.isPending) {
-        const reason = describeFailure(error);
-        logger.error({ reason }, `changes of ${table} are refused until they can be recorded`);
-      }
+      const reason = describeFailure(error);
+      if (!this.isPending) logger.error({ reason }, `${changes} are refused for now`);
       this.isPending = true;
-      return false;
     }
-    if (this.isPending) logger.info(`changes of ${table} are accepted again`);
-    this.isPending = false;
-    return true;
+    return !this.isPending;
   }
 
   private async findRecords(): Promise<RecordStatements | undefined> {
-    const { columns, changes, isWanted, logger } = this.options;
+    const { columns, changes, statements, isWanted, logger } = this.options;
     const reason = await this.obstacle();
-    if (reason === undefined) await this.record(isWanted !== false);
-    if (isWanted === false) return undefined;
-    if (reason === undefined) return new RecordStatements(columns(), changes());
+    if (reason === undefined) {
+      const record = escapeIdentifier(`record_${changes().tableName}`);
+      // After a pause, readers of earlier positions get 41000.
+      await statements.rows({ text: `SELECT ${record}($1)`, values: [isWanted !== false] });
+      return isWanted === false ? undefined : new RecordStatements(columns(), changes());
+    }
     if (isWanted === true) throw new StartupError(`CHANGES_ENABLED must not be true: ${reason}`);
-    logger.warn({ reason }, `changes of ${columns().tableName} are not recorded`);
+    const { tableName } = columns();
+    if (isWanted !== false) logger.warn({ reason }, `changes of ${tableName} are not recorded`);
     return undefined;
   }
 
@@ -145,11 +146,10 @@ export class History {
    *   `too-many-lists`
    */
   async list<Query extends PageParameters>(query: Query, id?: bigint): Promise<Page<Query>> {
-    const { limit } = query;
     const { after, isFirst, horizon: until } = await this.startOf(query.after);
     if (after >= until) return new Page([], undefined, query);
     const { changes, isWhole } = await this.options.slots.run(() =>
-      this.read({ after, isFirst, until, id, limit, maxBytes: MAX_PAGE_BYTES }),
+      this.read({ after, isFirst, until, id, limit: query.limit, maxBytes: MAX_PAGE_BYTES }),
     );
     return new Page(
       changes.map(({ json }) => json),
@@ -185,7 +185,7 @@ export class History {
     this.nextHorizon ??= this.reading.then(() => {
       this.nextHorizon = undefined;
       const horizon = this.options.slots.run(() => this.horizon());
-      this.reading = horizon.then(noop, noop);
+      this.reading = Promise.allSettled([horizon]);
       return horizon;
     });
     return this.nextHorizon;
@@ -284,24 +284,12 @@ export class History {
     }
   }
 
-  /** Notes whether changes are recorded from now on. After a pause, readers of earlier positions get 41000. */
-  private async record(isRecorded: boolean): Promise<void> {
-    const { statements, changes } = this.options;
-    const record = escapeIdentifier(`record_${changes().tableName}`);
-    await statements.rows({ text: `SELECT ${record}($1)`, values: [isRecorded] });
-  }
-
-  /** Known when the database is connected. */
   private get statements(): PageStatements {
-    if (this.sql === undefined) {
-      const table = this.options.changes();
-      this.sql = new PageStatements(table, ChangeWriter.columns(table, this.options), 'change');
-    }
-    return this.sql;
+    const table = this.options.changes();
+    const columns = () => ChangeWriter.columns(table, this.options);
+    return (this.sql ??= new PageStatements(table, columns(), 'change'));
   }
 }
-
-function noop(): void {}
 
 function pruned({ prunedTo }: Horizon): PlantStoreError {
   return new PlantStoreError(
