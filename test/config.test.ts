@@ -107,6 +107,7 @@ describe('the configuration', () => {
         'grpc://otel:4317',
         'http://otel:4318 ',
         'http://otel?x',
+        'http://u:p@otel',
       ],
     ],
     ['PROTOCOL', ['http/json', 'http/protobuf'], ['grpc', 'json']],

@@ -3,7 +3,7 @@ import { httpUrl, integerWithin, keyValueList, oneOf } from './variable-parsers.
 
 const ENDPOINT = {
   parse: httpUrl,
-  rule: 'an http or https URL without query, such as http://127.0.0.1:4318',
+  rule: 'an http or https URL without user, password and query, such as http://127.0.0.1:4318',
 };
 const PROTOCOL = {
   // Every receiver of OTLP over HTTP takes both. The service sends JSON.
