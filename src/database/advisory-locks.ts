@@ -1,8 +1,8 @@
 /**
  * Keys of the advisory locks of a whole database (PostgreSQL manual, chapter 13.3.5). They are all here, because whoever
  * takes the key of another waits for it. Any other number works for a new lock; a key that a release has used keeps its
- * meaning, because instances of two releases run side by side. The functions of a history lock the object id of a table,
- * which is part of a key that no number here can equal.
+ * meaning, because instances of two releases run side by side. The functions of a history use keys whose upper 32 bits are
+ * the object id of a table, 16384 or more. Those of the keys here are 1.
  */
 export const ADVISORY_LOCKS = {
   /** Of the instance that migrates. */
