@@ -47,6 +47,7 @@ function start(environment: Readonly<Record<string, string>> = {}): StaticTokenV
   tokens = new StaticTokens(
     secretOf('AUTH_TOKEN', token!, config, log),
     secretOf('AUTH_TOKEN_PREVIOUS', previousToken, config, log),
+    log,
   );
   tokens.onModuleInit();
   return new StaticTokenVerifier(tokens);
@@ -92,11 +93,40 @@ describe('tokens in files', () => {
     expect(lines.join()).not.toMatch(/old-|new-/);
   });
 
+  it('are two at most: the log tells that a second rotation has ended the grace of the first', async () => {
+    const verifier = start();
+    await mount.replace({ token: NEW, 'previous-token': OLD });
+    vi.advanceTimersByTime(POLL_INTERVAL);
+    const warnings = () => entries().filter((entry) => (entry as { level: number }).level === 40);
+    expect(warnings()).toEqual([]);
+
+    const newest = `newest-${NEW}`;
+    await mount.replace({ token: newest, 'previous-token': NEW });
+    vi.advanceTimersByTime(POLL_INTERVAL);
+    expect(ids(verifier, OLD, NEW, newest)).toEqual([
+      undefined,
+      'AUTH_TOKEN_PREVIOUS',
+      'AUTH_TOKEN',
+    ]);
+    expect(warnings()).toEqual([
+      {
+        level: 40,
+        msg: 'AUTH_TOKEN_PREVIOUS has another token, so the one before is refused: a rotation began before the end of another',
+      },
+    ]);
+
+    // Taken back: the token that was current is the previous one.
+    await mount.replace({ token: NEW, 'previous-token': newest });
+    vi.advanceTimersByTime(POLL_INTERVAL);
+    expect(ids(verifier, NEW, newest)).toEqual(['AUTH_TOKEN', 'AUTH_TOKEN_PREVIOUS']);
+    expect(warnings()).toHaveLength(1);
+  });
+
   it('are read at once when the application is ready, because the start may have waited', async () => {
     const config = readConfig({ AUTH_TOKEN_FILE: mount.path('token') });
     const token = secretOf('AUTH_TOKEN', OLD, config, log);
     await mount.replace({ token: NEW });
-    tokens = new StaticTokens(token, secretOf('AUTH_TOKEN_PREVIOUS', undefined, config, log));
+    tokens = new StaticTokens(token, secretOf('AUTH_TOKEN_PREVIOUS', undefined, config, log), log);
     tokens.onModuleInit();
     expect(ids(new StaticTokenVerifier(tokens), NEW)).toEqual(['AUTH_TOKEN']);
   });

@@ -62,6 +62,7 @@ function staticTokens(config: Config, logger: Logger): StaticTokens | undefined 
   return new StaticTokens(
     secretOf('AUTH_TOKEN', token, config, logger),
     secretOf('AUTH_TOKEN_PREVIOUS', previousToken, config, logger),
+    logger,
   );
 }
 

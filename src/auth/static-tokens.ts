@@ -1,7 +1,11 @@
 import { hash } from 'node:crypto';
 import type { OnModuleDestroy, OnModuleInit } from '@nestjs/common';
+import type { Logger } from 'pino';
 import { POLL_INTERVAL } from '../config/secret-file.js';
 import type { Secret } from '../config/secret-file.js';
+
+const GRACE_ENDED =
+  'AUTH_TOKEN_PREVIOUS has another token, so the one before is refused: a rotation began before the end of another';
 
 /** `AUTH_TOKEN` and `AUTH_TOKEN_PREVIOUS`, which are both accepted, so that clients can change from one to the other. */
 export class StaticTokens implements OnModuleInit, OnModuleDestroy {
@@ -11,6 +15,7 @@ export class StaticTokens implements OnModuleInit, OnModuleDestroy {
   constructor(
     private readonly current: Secret<string>,
     private readonly previous: Secret<string | undefined>,
+    private readonly log: Logger,
   ) {
     this.accepted = this.digestBoth();
   }
@@ -31,11 +36,16 @@ export class StaticTokens implements OnModuleInit, OnModuleDestroy {
   }
 
   private refresh(): void {
+    const { value: before } = this.previous;
     // In this order: whoever rotates writes the previous token first. So whenever the new token is read, the previous
     // token is there, too.
     this.current.refresh();
     this.previous.refresh();
     this.accepted = this.digestBoth();
+    const { value: previous } = this.previous;
+    const isReplaced = before !== undefined && previous !== undefined && before !== previous;
+    // Not when the rotation is taken back.
+    if (isReplaced && before !== this.current.value) this.log.warn(GRACE_ENDED);
   }
 
   private digestBoth(): readonly [Buffer, Buffer] {
