@@ -2,7 +2,7 @@ import { DatabaseError } from 'pg';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Batcher } from '../src/database/batcher.js';
 import type { BatcherOptions } from '../src/database/batcher.js';
-import { RefusedStatementError } from '../src/database/database-failure.js';
+import { RefusedStatementError, RowLockedError } from '../src/database/database-failure.js';
 import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
@@ -200,7 +200,7 @@ describe('a group that fails', () => {
       perform: (items, isRetry) => {
         retries.push(isRetry);
         clock += isRetry ? 50 : 1_500;
-        if (items.includes('item 5')) return Promise.reject(new RefusedStatementError('55P03'));
+        if (items.includes('item 5')) return Promise.reject(new RowLockedError());
         return Promise.resolve(items);
       },
     });
@@ -209,24 +209,46 @@ describe('a group that fails', () => {
     expect(retries).toEqual([false, true, true, true, true, true, true]);
   });
 
-  it('refuses others at once while groups wait for a lock of the whole table', async () => {
+  it('because of a locked row is halved by rows, so that all items of a row are refused at once', async () => {
+    const { addAll, groups } = createBatcher({
+      keyOf: (item) => item[0],
+      perform: (items) =>
+        items.some((item) => item.startsWith('b'))
+          ? Promise.reject(new RowLockedError())
+          : Promise.resolve(items),
+    });
+    const items = ['b1', 'a1', 'b2', 'c1', 'b3', 'd1', 'b4'];
+    expect(outcomes(await addAll(items))).toEqual(
+      items.map((item) => (item.startsWith('b') ? 'row-locked' : item)),
+    );
+    expect(groups).toEqual([
+      items,
+      ['b1', 'a1', 'b2', 'b3', 'b4'],
+      ['b1', 'b2', 'b3', 'b4'],
+      ['a1'],
+      ['c1', 'd1'],
+    ]);
+  });
+
+  it('for the lock of the whole table is not halved, and refuses others at once', async () => {
     let isLocked = true;
     const gates = [createGate(), createGate()];
-    let held = 0;
-    const { addAll, batcher } = createBatcher({
-      perform: async (items, isRetry) => {
+    const { addAll, batcher, groups } = createBatcher({
+      perform: async (items) => {
         if (!isLocked) return items;
-        if (!isRetry && held > 0) await gates[held++ % 2]!.perform(items);
-        held ||= 1;
+        // The first group fails at once.
+        if (groups.length > 1) await gates[groups.length - 2]!.perform(items);
         throw new RefusedStatementError('55P03');
       },
     });
     expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set(['row-locked']));
+    expect(groups).toHaveLength(1);
+    const immediate = () => new Promise<void>((resolve) => setImmediate(resolve));
     const first = addAll(texts(2));
-    const second = new Promise<void>((resolve) => setImmediate(resolve)).then(() =>
-      addAll(texts(2)),
-    );
-    await new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
+    await immediate();
+    const second = addAll(texts(2));
+    await immediate();
+    expect(groups).toHaveLength(3);
     await expect(batcher.add('late')).rejects.toMatchObject({ kind: ERRORS.overloaded });
     isLocked = false;
     for (const gate of gates) gate.open();

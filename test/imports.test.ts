@@ -10,7 +10,8 @@ import type { Line } from '../src/http/body/body-lines.js';
 import { createLogger } from '../src/observability/logger.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
 import { StoredPlantDto } from '../src/plants/dto/plant.dto.js';
-import type { GroupCreate, Stored } from '../src/resources/group-create.js';
+import type { GroupCreate } from '../src/resources/group-create.js';
+import type { Stored } from '../src/resources/group-insert.js';
 import { Imports } from '../src/resources/imports.js';
 
 const store = vi.fn<(plant: StoredPlantDto) => Promise<Stored>>();

@@ -41,6 +41,8 @@ export interface BatcherOptions<Item, Result> {
   readonly lengthOf: (item: Item) => number;
   /** Most items of a group; 500 by default. */
   readonly maxRows?: number;
+  /** Items with the same key need the same row. By default, each item needs one of its own. */
+  readonly keyOf?: (item: Item) => unknown;
   /**
    * Performs a group, and returns one result for each item.
    *
@@ -53,6 +55,7 @@ export interface BatcherOptions<Item, Result> {
 interface Waiting<Item, Result> {
   readonly item: Item;
   readonly characters: number;
+  readonly begun: number;
   /** Refuses the item in time. */
   timer: NodeJS.Timeout;
   /** The span of the request, if tracing is on. */
@@ -74,7 +77,7 @@ export class Batcher<Item, Result> {
   private readonly mostRows: number;
   private maxRows: number;
   private nextSend: NodeJS.Immediate | undefined;
-  /** Items have timed out in the queue or on a lock of the table, and no group has succeeded since. */
+  /** Items have timed out in the queue or on a lock of the whole table, and no group has succeeded since. */
   private stuck = false;
 
   constructor(private readonly options: BatcherOptions<Item, Result>) {
@@ -94,9 +97,10 @@ export class Batcher<Item, Result> {
   /**
    * Resolves when the transaction of the item is committed.
    *
+   * @param begun when its time began, as of `performance.now()`
    * @throws PlantStoreError `overloaded`. As after any other failure, the item may have been performed
    */
-  add(item: Item): Promise<Result> {
+  add(item: Item, begun = performance.now()): Promise<Result> {
     return new Promise((resolve, reject) => {
       const characters = this.options.lengthOf(item);
       if (!this.hasRoom(characters)) {
@@ -106,6 +110,7 @@ export class Batcher<Item, Result> {
       const entry: Waiting<Item, Result> = {
         item,
         characters,
+        begun,
         timer: setTimeout(() => this.refuseWaiting(entry), MAX_WAIT).unref(),
         spans: this.options.tracer.served(),
         resolve,
@@ -144,8 +149,8 @@ export class Batcher<Item, Result> {
     const failure = await this.commit(group, halving);
     for (const { timer } of group) clearTimeout(timer);
     this.running -= 1;
-    // A lock that every row of a group waits for is one on the table: others would only wait for it as well.
-    if (halving.isLocked && !halving.hasPerformed && group.length > 1) this.stuck = true;
+    // Others would only wait for the lock of the table as well.
+    if (isTableLocked(failure)) this.stuck = true;
     else if (failure === undefined) this.stuck = false;
     if (halving.isPartial) this.maxRows = Math.min(this.maxRows, FIRST_ROWS);
     // The wait for a connection, or for other transactions, does not depend on the rows.
@@ -182,7 +187,7 @@ export class Batcher<Item, Result> {
     const index = this.waiting.indexOf(entry);
     if (index === -1) {
       const refuse = () => entry.reject(new PlantStoreError(ERRORS.databaseTooSlow));
-      entry.timer = setTimeout(refuse, MAX_TIME - MAX_WAIT).unref();
+      entry.timer = setTimeout(refuse, entry.begun + MAX_TIME - performance.now()).unref();
       return;
     }
     this.waiting.splice(index, 1);
@@ -208,22 +213,48 @@ export class Batcher<Item, Result> {
       const results = await tracer.serving(spans, () => perform(items, isRetry));
       for (const [index, entry] of group.entries()) entry.resolve(results[index]!);
       halving.failuresInARow = 0;
-      halving.hasPerformed = true;
       return undefined;
     } catch (failure) {
       const mayBeOfRow = isCausedByRow(failure) || canBePartial(failure, halving);
-      if (!mayBeOfRow || group.length === 1) {
+      const canHalve = group.length > 1 && (isCausedByRow(failure) || this.keysOf(group).size > 1);
+      if (!mayBeOfRow || !canHalve) {
         for (const entry of group) entry.reject(failure);
         return mayBeOfRow ? undefined : failure;
       }
     }
-    const middle = (group.length + 1) >> 1;
-    const failure = await this.commit(group.slice(0, middle), halving);
-    if (failure === undefined) return this.commit(group.slice(middle), halving);
+    const [first, second] = this.halves(group);
+    const failure = await this.commit(first, halving);
+    if (failure === undefined) return this.commit(second, halving);
     // The second half would only wait for the same failure.
-    for (const entry of group.slice(middle)) entry.reject(failure);
+    for (const entry of second) entry.reject(failure);
     return failure;
   }
+
+  /** Keeps items with the same key together, as far as there are others. */
+  private halves(group: Group<Item, Result>): readonly [Group<Item, Result>, Group<Item, Result>] {
+    const keys = [...this.keysOf(group)];
+    if (keys.length === 1) {
+      const middle = (group.length + 1) >> 1;
+      return [group.slice(0, middle), group.slice(middle)];
+    }
+    const first = new Set(keys.slice(0, (keys.length + 1) >> 1));
+    const isFirst = (entry: Waiting<Item, Result>) => first.has(this.keyOf(entry));
+    return [group.filter(isFirst), group.filter((entry) => !isFirst(entry))];
+  }
+
+  private keysOf(group: Group<Item, Result>): ReadonlySet<unknown> {
+    return new Set(group.map((entry) => this.keyOf(entry)));
+  }
+
+  private keyOf(entry: Waiting<Item, Result>): unknown {
+    return this.options.keyOf === undefined ? entry : this.options.keyOf(entry.item);
+  }
+}
+
+/** Whether all rows waited for the same lock. */
+function isTableLocked(failure: unknown): boolean {
+  const isLocked = failure instanceof PlantStoreError && failure.kind === ERRORS.rowLocked;
+  return isLocked && !(failure instanceof RefusedStatementError && failure.canBePartial);
 }
 
 function isPoolExhausted(failure: unknown): boolean {
@@ -240,8 +271,6 @@ function beginHalving() {
     failuresInARow: 0,
     /** Whether rows are locked by another transaction. */
     isLocked: false,
-    /** Whether some of the rows were performed. */
-    hasPerformed: false,
     /** Whether the database has refused rows and may store others. */
     isPartial: false,
   };

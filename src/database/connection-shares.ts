@@ -17,6 +17,8 @@ export class ConnectionShares {
   readonly searches: Slots;
   readonly exports: Slots;
   readonly changes: Slots;
+  /** For creates and changes that wait for rows which other transactions hold. */
+  readonly locked: Slots;
 
   constructor(@Inject(CONFIG) { database }: Config) {
     const { poolMax } = database;
@@ -26,5 +28,6 @@ export class ConnectionShares {
     this.searches = new Slots(share(0.2), ERRORS.tooManySearches, all);
     this.exports = new Slots(share(0.2), ERRORS.tooManyExports, all);
     this.changes = new Slots(share(0.3), ERRORS.tooManyChanges, all);
+    this.locked = new Slots(share(0.2), ERRORS.rowLocked, all);
   }
 }

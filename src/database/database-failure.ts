@@ -117,10 +117,9 @@ const ENDED_STATES: ReadonlyMap<unknown, ErrorKind> = new Map([
 
 /**
  * SQLSTATEs with which a server that works can refuse some rows and store others: it cannot reach the server that holds
- * them (a shard of Citus, a foreign table), or that server shuts down; it cannot read their page; another transaction
- * holds them.
+ * them (a shard of Citus, a foreign table), or that server shuts down; it cannot read their page.
  */
-const PARTIAL_STATES = /^(08|55P03|57P0[123]|58|XX)/;
+const PARTIAL_STATES = /^(08|57P0[123]|58|XX)/;
 
 /** The server refused the statement: `database-unavailable`, or a code of {@link ENDED_STATES}. */
 export class RefusedStatementError extends PlantStoreError {
@@ -131,6 +130,17 @@ export class RefusedStatementError extends PlantStoreError {
   /** Whether the statement can succeed for other rows. */
   get canBePartial(): boolean {
     return PARTIAL_STATES.test(String(this.state));
+  }
+}
+
+/** Another transaction holds some of the rows of a statement, as opposed to the table. */
+export class RowLockedError extends RefusedStatementError {
+  constructor() {
+    super('55P03');
+  }
+
+  override get canBePartial(): boolean {
+    return true;
   }
 }
 

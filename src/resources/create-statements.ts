@@ -1,12 +1,7 @@
+import { rowWait } from '../database/row-wait.js';
 import type { Statement } from '../database/statements.js';
-import type { EntityColumn, EntityColumns } from './entity-columns.js';
+import type { EntityColumn, EntityColumns, NeededRows } from './entity-columns.js';
 import type { RecordStatements } from './history/record-statements.js';
-
-/** In milliseconds, for the parts of a group of which another transaction holds a row. */
-const RETRY_LOCK_TIMEOUT = 50;
-
-/** Until the end of the transaction, which is the statement. */
-const SET_LOCK_TIMEOUT = `WHERE set_config('lock_timeout', '${RETRY_LOCK_TIMEOUT}', true) IS NOT NULL`;
 
 /** The parameters of a row, one for each given column. */
 export type RowParameters = readonly unknown[];
@@ -28,6 +23,7 @@ export class CreateStatements {
   private readonly into: string;
   private readonly unlessStored: string;
   private readonly one: string;
+  private readonly oneSoon: string;
 
   /** @param records `undefined`: creates are not recorded */
   constructor(
@@ -52,32 +48,50 @@ export class CreateStatements {
     const [one, origin] = [given, ORIGIN_COLUMNS].map((part) =>
       part.map((column) => `$${this.sent.indexOf(column) + 1}`),
     );
-    this.one = this.recorded(`${this.into} VALUES (${one!.join(', ')}) ${this.unlessStored}`, {
-      origin: origin!.map((number) => `${number}::text`),
-      from: 'stored',
-    });
+    const insertOne = (source: string) =>
+      this.recorded(`${this.into} ${source} ${this.unlessStored}`, {
+        origin: origin!.map((number) => `${number}::text`),
+        from: 'stored',
+      });
+    this.one = insertOne(`VALUES (${one!.join(', ')})`);
+    const typed = one!.map((number, at) => `${number}::${given[at]!.type}`);
+    this.oneSoon = insertOne(
+      `SELECT ${typed.join(', ')} WHERE ${rowWait(`$${this.sent.length + 1}`)}`,
+    );
   }
 
-  /** A faster statement for a single row. */
-  insertOne(row: RowParameters): Statement {
-    return { ...this.named('insert-one'), text: this.one, values: [...row] };
+  /**
+   * A faster statement for a single row.
+   *
+   * @param milliseconds how long it waits for the lock of a row; by default as long as for other locks
+   */
+  insertOne(row: RowParameters, milliseconds?: number): Statement {
+    return milliseconds === undefined
+      ? { ...this.named('insert-one'), text: this.one, values: [...row] }
+      : {
+          ...this.named('insert-one-soon'),
+          text: this.oneSoon,
+          values: [...row, String(milliseconds)],
+        };
   }
 
-  /** @param isRetry whether the statement waits only shortly for a lock, because a larger group has waited before */
-  insertMany(rows: readonly RowParameters[], isRetry: boolean): Statement {
+  /** @param milliseconds how long it waits for the lock of a row; by default as long as for other locks */
+  insertMany(rows: readonly RowParameters[], milliseconds?: number): Statement {
     const { text, values, isPreparable } = rowsOf(this.sent, rows, this.columns.hasArrays);
     const { key, given } = this.columns;
     const source = this.records === undefined ? text : 't';
-    const insert = `${this.into} SELECT ${namesOf(given, 't')} FROM ${source} ${isRetry ? SET_LOCK_TIMEOUT : ''} ${this.unlessStored}`;
+    const isSoon = milliseconds !== undefined;
+    const condition = isSoon ? `WHERE ${rowWait(`$${values.length + 1}`)}` : '';
+    const insert = `${this.into} SELECT ${namesOf(given, 't')} FROM ${source} ${condition} ${this.unlessStored}`;
     const recorded = this.recorded(insert, {
       rows: text,
       origin: namesOf(ORIGIN_COLUMNS, 't').split(', '),
       from: `stored JOIN t USING (${key.name})`,
     });
     return {
-      ...(isPreparable && this.named(isRetry ? 'retry-insert' : 'insert')),
+      ...(isPreparable && this.named(isSoon ? 'insert-soon' : 'insert')),
       text: recorded,
-      values,
+      values: isSoon ? [...values, String(milliseconds)] : values,
     };
   }
 
@@ -111,6 +125,15 @@ export class CreateStatements {
         JOIN (SELECT * FROM ${table} WHERE ${key.name} = ANY ($${values.length + 1}::bigint[])) AS stored USING (${key.name})
         WHERE ${differences.join(' OR ') || 'false'}`,
       values: [...values, ids],
+    };
+  }
+
+  /** Returns the keys of the rows that another transaction holds. It does not see rows that are not committed. */
+  findLocked({ table, key, type, lock }: NeededRows, keys: readonly unknown[]): Statement {
+    const wanted = `SELECT ${key} FROM ${table} WHERE ${key} = ANY ($1::${type}[])`;
+    return {
+      text: `${wanted} AND ${key} NOT IN (SELECT ${key} FROM (${wanted} FOR ${lock} SKIP LOCKED) AS free)`,
+      values: [keys],
     };
   }
 

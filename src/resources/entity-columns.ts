@@ -37,6 +37,17 @@ export interface EntityColumn {
   readonly toJson: (value: unknown) => string;
 }
 
+/** Rows that a create needs: the row of its id, and rows that it refers to. */
+export interface NeededRows {
+  /** The position among {@link EntityColumns.given} of the column with their key. */
+  readonly at: number;
+  readonly table: string;
+  readonly key: string;
+  readonly type: string;
+  /** The lock that a create takes. */
+  readonly lock: 'NO KEY UPDATE' | 'KEY SHARE';
+}
+
 /** Types of which a value can be as long as a body. */
 const TEXT_TYPES = new Set(['text', 'bytea']);
 
@@ -55,6 +66,8 @@ export class EntityColumns {
   readonly given: readonly EntityColumn[];
   /** The columns of {@link given} that a change may set. */
   readonly changeable: readonly EntityColumn[];
+  /** The first are those of the id. */
+  readonly needed: readonly NeededRows[];
   /** The number of bytes of a row, as far as it can be large: an expression of SQL. */
   readonly bytes: string;
   /** PostgreSQL has no arrays of arrays, so `unnest` cannot take such columns. */
@@ -80,9 +93,32 @@ export class EntityColumns {
       (column) =>
         column !== this.key && metadata.findColumnWithPropertyName(column.property)?.isUpdate,
     );
+    this.needed = this.neededRows(dataSource, metadata);
     const lengths = this.all.flatMap(({ bytes }) => bytes ?? []);
     this.bytes = lengths.length === 0 ? '0' : lengths.join(' + ');
     this.hasArrays = columns.some(({ isArray }) => isArray);
+  }
+
+  private neededRows(
+    dataSource: DataSource,
+    { foreignKeys }: EntityMetadata,
+  ): readonly NeededRows[] {
+    const { given, key, table } = this;
+    const own = { at: given.indexOf(key), table, key: key.name, type: key.type } as const;
+    const others = foreignKeys.flatMap(
+      ({ columnNames, referencedColumnNames, referencedEntityMetadata }) => {
+        const at = given.findIndex(({ databaseName }) => databaseName === columnNames[0]);
+        if (at === -1 || columnNames.length > 1) return [];
+        return {
+          at,
+          table: tableOf(dataSource, referencedEntityMetadata),
+          key: dataSource.driver.escape(referencedColumnNames[0]!),
+          type: given[at]!.type,
+          lock: 'KEY SHARE' as const,
+        };
+      },
+    );
+    return [{ ...own, lock: 'NO KEY UPDATE' }, ...others];
   }
 
   /** @throws TypeError if the entity has no such property */

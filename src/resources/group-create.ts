@@ -1,51 +1,41 @@
-import { isDeepStrictEqual } from 'node:util';
-import { DatabaseError } from 'pg';
 import { Batcher } from '../database/batcher.js';
-import type { Statements } from '../database/statements.js';
-import { ERRORS } from '../errors/common-errors.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
-import type { Metrics } from '../observability/metrics.js';
+import { RowLockedError } from '../database/database-failure.js';
+import { DATABASE_LIMITS } from '../database/limits.js';
+import type { Slots } from '../database/slots.js';
 import type { Tracer } from '../observability/tracer.js';
 import { withConstraintErrors } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
-import { CreateStatements } from './create-statements.js';
 import type { RowParameters } from './create-statements.js';
-import type { EntityColumns, Identified, IdFailure } from './entity-columns.js';
-import type { History } from './history/history.js';
+import type { Identified, IdFailure } from './entity-columns.js';
+import { GroupInsert, isSame } from './group-insert.js';
+import type { Creation, GroupInsertOptions, Row, Stored } from './group-insert.js';
 import { requireOrigin } from './history/origin.js';
 import type { Origin } from './history/origin.js';
 import { originParameters } from './history/record-statements.js';
+import { neededKeys } from './locked-rows.js';
+import type { LockedRows, RowKey } from './locked-rows.js';
 
-/** `unchanged`: it was stored before with the same content. */
-export type Stored = 'created' | 'unchanged';
+/**
+ * How long a statement of a group waits for a row that another transaction holds, in milliseconds: for a few commits, but at
+ * least this long, and shorter when a part of the group is performed again. A create that needs a row which is held longer
+ * leaves the group.
+ */
+const ROW_WAIT = { commits: 4, least: 50, again: 5 } as const;
 
-/** `taken`: the id belongs to something with other content. */
-type Creation = Stored | 'taken';
+/** The same where creates wait together for such rows. At first, they wait as long as others do for any lock. */
+const AGAIN_FOR_LOCKED = 50;
 
-/** How often other requests may change and remove what a group is compared with. */
-const MAX_ROUNDS = 8;
+/** `locked`: another transaction holds a row that it needs. */
+type Outcome = Creation | 'locked';
 
-interface Row<Content> {
-  readonly content: Content;
-  readonly parameters: RowParameters;
-  /** Empty if creates are not recorded. */
-  readonly origin: RowParameters;
-}
-
-export interface GroupCreateOptions<Content> {
-  /** Of the metrics. */
-  readonly resource: string;
-  /** Known when the database is connected. */
-  readonly columns: () => EntityColumns;
-  readonly statements: Statements;
-  /** Of the records of creates, if these are recorded. */
-  readonly history?: History | undefined;
+export interface GroupCreateOptions<Content> extends GroupInsertOptions<Content> {
   readonly constraints: ConstraintErrors;
   readonly idTaken: IdFailure;
-  readonly metrics: Metrics;
   readonly tracer: Tracer;
-  /** Called after a commit. */
-  readonly onCreated: (created: readonly Content[]) => void;
+  /** Of all resources. */
+  readonly locked: LockedRows;
+  /** For creates that need locked rows. */
+  readonly lockedSlots: Slots;
 }
 
 /**
@@ -54,18 +44,37 @@ export interface GroupCreateOptions<Content> {
  * (docs/decisions/group-commit.md, docs/decisions/replays-and-conflicts.md).
  */
 export class GroupCreate<Content extends Identified> {
-  private readonly batcher: Batcher<Row<Content>, Creation>;
-  private sql: CreateStatements | undefined;
+  private readonly inserts: GroupInsert<Content>;
+  private readonly groups: Batcher<Row<Content>, Outcome>;
+  /** Creates that need locked rows. */
+  private readonly waiting: Batcher<Row<Content>, Outcome>;
   private lastCreate = -Infinity;
 
   constructor(private readonly options: GroupCreateOptions<Content>) {
-    const { resource, metrics, tracer } = options;
-    this.batcher = new Batcher({
-      lengthOf: ({ parameters }) => options.columns().lengthOf(parameters),
-      perform: (group, isRetry) => this.perform(group, isRetry),
+    const { resource, metrics, tracer, locked, lockedSlots } = options;
+    this.inserts = new GroupInsert(options);
+    const items = {
+      lengthOf: ({ parameters }: Row<Content>) => options.columns().lengthOf(parameters),
+      keyOf: ({ content }: Row<Content>) => content.id,
       tracer,
+    };
+    this.groups = new Batcher({
+      ...items,
+      perform: (group, isRetry) =>
+        isRetry
+          ? this.performFree(group, locked, ROW_WAIT.again)
+          : this.perform(group, locked, this.rowWait),
     });
-    metrics.observeCreationQueue(resource, () => this.batcher.queue);
+    this.waiting = new Batcher({
+      ...items,
+      perform: (group, isRetry) =>
+        lockedSlots.run(() =>
+          isRetry
+            ? this.inserts.perform(group, AGAIN_FOR_LOCKED)
+            : this.perform(group, new Set<RowKey>()),
+        ),
+    });
+    metrics.observeCreationQueue(resource, () => this.groups.queue);
   }
 
   /**
@@ -88,9 +97,10 @@ export class GroupCreate<Content extends Identified> {
       parameters: this.parametersOf(content),
       origin: history?.records === undefined ? [] : originParameters(requireOrigin(origin)),
     };
-    const creation = await withConstraintErrors(constraints, () => this.batcher.add(row));
-    if (creation === 'taken') throw idTaken(content.id);
-    return creation;
+    const outcome = await withConstraintErrors(constraints, () => this.store(row));
+    if (outcome === 'taken') throw idTaken(content.id);
+    if (outcome === 'locked') throw new RowLockedError();
+    return outcome;
   }
 
   /** Milliseconds since {@link create} was called. */
@@ -107,109 +117,80 @@ export class GroupCreate<Content extends Identified> {
     return this.options.columns().parametersOf(content);
   }
 
+  private async store(row: Row<Content>): Promise<Outcome> {
+    const { locked } = this.options;
+    const begun = performance.now();
+    if (!this.needs(row, locked)) {
+      const outcome = await this.storeIn(this.groups, row, begun);
+      if (outcome !== 'locked') return outcome;
+    }
+    const outcome = await this.storeIn(this.waiting, row, begun);
+    if (outcome !== 'locked') for (const key of this.keysOf(row)) locked.delete(key);
+    return outcome;
+  }
+
+  private async storeIn(
+    groups: Batcher<Row<Content>, Outcome>,
+    row: Row<Content>,
+    begun: number,
+  ): Promise<Outcome> {
+    try {
+      return await groups.add(row, begun);
+    } catch (error) {
+      if (!(error instanceof RowLockedError)) throw error;
+      // Another transaction creates it: if it held another row, that would have been found.
+      this.options.locked.add(this.keysOf(row)[0]!);
+      return 'locked';
+    }
+  }
+
+  /**
+   * Performs a group. If another transaction holds rows, those that need them are left out.
+   *
+   * @param locked rows that are known to be locked. What is found is added
+   * @param rowWait how long a statement waits for the lock of a row, in milliseconds; by default as long as for others
+   */
   private async perform(
     group: readonly Row<Content>[],
-    isRetry: boolean,
-  ): Promise<readonly Creation[]> {
-    this.options.metrics.recordGroup(this.options.resource, group.length);
-    const creations = new Map<Row<Content>, Creation>();
-    let open = group;
-    for (let round = 0; open.length > 0; round += 1) {
-      if (round === MAX_ROUNDS) throw new PlantStoreError(ERRORS.overloaded);
-      // Of several rows with one id, only the first can be created in a statement.
-      const sent = new Map<bigint, Row<Content>>();
-      for (const row of round === 0 ? open : await this.creatable(open)) {
-        if (!sent.has(row.content.id)) sent.set(row.content.id, row);
+    locked: Pick<LockedRows, 'has' | 'size'> & { add(key: RowKey): unknown },
+    rowWait?: number,
+  ): Promise<readonly Outcome[]> {
+    try {
+      return await this.performFree(group, locked, rowWait);
+    } catch (error) {
+      if (!(error instanceof RowLockedError)) throw error;
+      const found = await this.inserts.findLocked(group);
+      if (found.length === 0) throw error;
+      for (const key of found) {
+        locked.add(key);
+        this.options.locked.add(key);
       }
-      const stored = await this.insert([...sent.values()], isRetry);
-      open = open.filter((row) => {
-        const { id } = row.content;
-        const creation = creationOf(row, sent.get(id), stored.get(id));
-        if (creation !== undefined) creations.set(row, creation);
-        return creation === undefined;
-      });
     }
-    return group.map((row) => creations.get(row)!);
+    return this.performFree(group, locked, ROW_WAIT.again);
   }
 
-  /**
-   * Stores the rows whose ids are free in one transaction. If concurrent transactions use the same id, the first wins.
-   *
-   * @param rows with different ids
-   * @param isRetry whether the statement waits only shortly for a lock, because a larger group has waited before
-   * @returns the ids that are stored with the content of these rows, now or before
-   */
-  private async insert(
-    rows: readonly Row<Content>[],
-    isRetry: boolean,
-  ): Promise<ReadonlyMap<bigint, Stored>> {
-    const stored = new Map<bigint, Stored>();
-    if (rows.length === 0) return stored;
-    const { statements, onCreated } = this.options;
-    // Sorted by id, so that concurrent transactions lock ids in the same order and cannot deadlock.
-    const sorted = rows
-      .toSorted((one, other) => (one.content.id < other.content.id ? -1 : 1))
-      .map(({ parameters, origin }) => parameters.concat(origin));
-    const insert = () =>
-      rows.length === 1 && !isRetry
-        ? statements.run<InsertedRow>(this.statements.insertOne(sorted[0]!))
-        : statements.run<InsertedRow>(this.statements.insertMany(sorted, isRetry), () =>
-            this.statements.insertValues(sorted),
-          );
-    const result = await insert().catch((error: unknown) => {
-      // When another transaction creates an equal row at once, ON CONFLICT (id) may not see its id yet, and the insert
-      // violates another unique key. By now, the other row is committed.
-      const isUniqueViolation = error instanceof DatabaseError && error.code === '23505';
-      if (rows.length === 1 && isUniqueViolation) return insert();
-      throw error;
-    });
-    for (const { id, created } of result.rows) {
-      stored.set(BigInt(id), created ? 'created' : 'unchanged');
-    }
-    const contents = rows.map(({ content }) => content);
-    onCreated(contents.filter(({ id }) => stored.get(id) === 'created'));
-    return stored;
+  private async performFree(
+    group: readonly Row<Content>[],
+    locked: Pick<LockedRows, 'has' | 'size'>,
+    rowWait?: number,
+  ): Promise<readonly Outcome[]> {
+    const free = group.filter((row) => !this.needs(row, locked));
+    const performed = await this.inserts.perform(free, rowWait);
+    let next = 0;
+    return group.map((row) => (row === free[next] ? performed[next++]! : 'locked'));
   }
 
-  /**
-   * Returns the rows that a create would find free or stored with the same content. They must be created again, which
-   * makes the commit as durable as the commit of the first create: Citus allows no `FOR KEY SHARE` on several shards.
-   */
-  private async creatable(rows: readonly Row<Content>[]): Promise<readonly Row<Content>[]> {
-    const different = await this.options.statements.rows(
-      this.statements.findDifferent(rows.map(({ parameters }) => parameters)),
-    );
-    const numbers = new Set(different.map(([n]) => Number(n)));
-    return rows.filter((_, index) => !numbers.has(index + 1));
+  /** Whether a create needs one of the rows. */
+  private needs(row: Row<Content>, rows: Pick<LockedRows, 'has' | 'size'>): boolean {
+    return rows.size > 0 && this.keysOf(row).some((key) => rows.has(key));
   }
 
-  private get statements(): CreateStatements {
-    const { columns, history } = this.options;
-    return (this.sql ??= new CreateStatements(columns(), history?.records));
+  private keysOf({ parameters }: Row<Content>): readonly RowKey[] {
+    return neededKeys(this.options.columns(), parameters);
   }
-}
 
-interface InsertedRow {
-  readonly id: string;
-  readonly created: boolean;
-}
-
-/**
- * @param sent the row with this id that was sent; `undefined` if the id belongs to a row with other content
- * @param stored what became of it; `undefined` if it was refused
- * @returns `undefined` if the row may equal the stored row that the sent row was refused for
- */
-function creationOf<Content>(
-  row: Row<Content>,
-  sent: Row<Content> | undefined,
-  stored: Stored | undefined,
-): Creation | undefined {
-  if (sent === undefined) return 'taken';
-  if (row === sent) return stored ?? 'taken';
-  if (isSame(row.parameters, sent.parameters)) return stored === undefined ? 'taken' : 'unchanged';
-  return stored === undefined ? undefined : 'taken';
-}
-
-function isSame(one: RowParameters, other: RowParameters): boolean {
-  return one.every((value, at) => value === other[at] || isDeepStrictEqual(value, other[at]));
+  private get rowWait(): number {
+    const commits = Math.round(ROW_WAIT.commits * this.inserts.usualTime);
+    return Math.min(DATABASE_LIMITS.lock, Math.max(ROW_WAIT.least, commits));
+  }
 }

@@ -33,6 +33,7 @@ import { History } from './history/history.js';
 import type { HistoryOptions } from './history/history.js';
 import { Pruner } from './history/pruner.js';
 import { Imports } from './imports.js';
+import { LockedRows } from './locked-rows.js';
 import { Pages } from './pages.js';
 import type { Filters } from './pages.js';
 
@@ -98,6 +99,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly pruners: Pruner[] = [];
   private readonly closing = new AbortController();
   private readonly followerSlots = new Slots(MAX_FOLLOWERS, ERRORS.tooManyFollowers);
+  private readonly lockedRows = new LockedRows();
   private readonly longSlots = new Slots(LONG_ROWS, ERRORS.tooManyAnswers);
 
   constructor(
@@ -233,7 +235,14 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     this.checks.push(() => requireSameOptions(columns(), dto));
     const parts = { columns, constraints, statements, shares, metrics, tracer, dataSource };
     const base = { ...parts, history };
-    const creates = new GroupCreate({ ...base, resource: name, idTaken, onCreated });
+    const creates = new GroupCreate({
+      ...base,
+      resource: name,
+      idTaken,
+      onCreated,
+      locked: this.lockedRows,
+      lockedSlots: shares.locked,
+    });
     const pages = new Pages<Query>({ ...base, dto, filters });
     return {
       creates,
