@@ -230,6 +230,29 @@ describe('a group that fails', () => {
     ]);
   });
 
+  it('because of locked rows does not keep the queue waiting while it is halved', async () => {
+    const gate = createGate();
+    const { addAll, batcher } = createBatcher({
+      perform: async (items, isRetry) => {
+        if (isRetry) await gate.perform(items);
+        if (items.some((item) => item.startsWith('locked'))) throw new RowLockedError();
+        return items;
+      },
+    });
+    const immediate = () => new Promise<void>((resolve) => setImmediate(resolve));
+    const halved: Promise<PromiseSettledResult<string>[]>[] = [];
+    for (const group of [1, 2]) {
+      halved.push(addAll([`locked ${group}`, `free ${group}`]));
+      await immediate();
+    }
+    expect(await batcher.add('next')).toBe('next');
+    gate.open();
+    expect((await Promise.all(halved)).map(outcomes)).toEqual([
+      ['row-locked', 'free 1'],
+      ['row-locked', 'free 2'],
+    ]);
+  });
+
   it('for the lock of the whole table is not halved, and refuses others at once', async () => {
     let isLocked = true;
     const gates = [createGate(), createGate()];

@@ -4,16 +4,18 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { QueueUse } from '../observability/metrics.js';
 import type { Tracer } from '../observability/tracer.js';
 import { isCausedByRow, isConflict, RefusedStatementError } from './database-failure.js';
+import { beginHalving, canBePartial, FIRST_ROWS } from './halving.js';
+import type { Halving } from './halving.js';
 import { DATABASE_LIMITS } from './limits.js';
 
 /** Concurrent groups. While PostgreSQL flushes a group to disk, the next group is sent. */
 const MAX_RUNNING = 2;
 
+/** Further groups that are halved because of locked rows. */
+const MAX_ASIDE = 2;
+
 /** Limits of a group. Characters are limited as well, because a row can be as long as a body. */
 const MAX_GROUP = { rows: 500, characters: 1_000_000 };
-
-/** Rows of the first groups. The number doubles while the database is fast. */
-const FIRST_ROWS = 32;
 
 /**
  * Groups grow if they take less than `fast` milliseconds, and shrink if they take more than `slow`, long before the
@@ -29,12 +31,6 @@ const MAX_WAIT = 2_000;
 
 /** Longest time of an item in total, in milliseconds. Its waits have timeouts of their own, which add up. */
 const MAX_TIME = DATABASE_LIMITS.reply;
-
-/**
- * Limits of halving a group that the database refuses, possibly because of only some of its rows. If it refuses all rows,
- * the failures in a row soon end the attempt. The statements are enough for each row of a group of `FIRST_ROWS`.
- */
-const MAX_HALVING = { statements: 2 * FIRST_ROWS, failuresInARow: 16, milliseconds: 1_000 };
 
 export interface BatcherOptions<Item, Result> {
   /** The number of characters of an item. */
@@ -74,6 +70,7 @@ export class Batcher<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
   private waitingCharacters = 0;
   private running = 0;
+  private aside = 0;
   private readonly mostRows: number;
   private maxRows: number;
   private nextSend: NodeJS.Immediate | undefined;
@@ -148,7 +145,8 @@ export class Batcher<Item, Result> {
     const halving = beginHalving();
     const failure = await this.commit(group, halving);
     for (const { timer } of group) clearTimeout(timer);
-    this.running -= 1;
+    if (halving.isAside) this.aside -= 1;
+    else this.running -= 1;
     // Others would only wait for the lock of the table as well.
     if (isTableLocked(failure)) this.stuck = true;
     else if (failure === undefined) this.stuck = false;
@@ -222,12 +220,22 @@ export class Batcher<Item, Result> {
         return mayBeOfRow ? undefined : failure;
       }
     }
+    this.stepAside(halving);
     const [first, second] = this.halves(group);
     const failure = await this.commit(first, halving);
     if (failure === undefined) return this.commit(second, halving);
     // The second half would only wait for the same failure.
     for (const entry of second) entry.reject(failure);
     return failure;
+  }
+
+  /** Its statements wait for one locked row after the other. The queue need not wait for all of them. */
+  private stepAside(halving: Halving): void {
+    if (!halving.isLocked || halving.isAside || this.aside === MAX_ASIDE) return;
+    halving.isAside = true;
+    this.aside += 1;
+    this.running -= 1;
+    this.sendNext();
   }
 
   /** Keeps items with the same key together, as far as there are others. */
@@ -259,36 +267,4 @@ function isTableLocked(failure: unknown): boolean {
 
 function isPoolExhausted(failure: unknown): boolean {
   return failure instanceof PlantStoreError && failure.kind === ERRORS.poolExhausted;
-}
-
-/** What a group has cost so far. */
-type Halving = ReturnType<typeof beginHalving>;
-
-function beginHalving() {
-  return {
-    since: performance.now(),
-    statements: 0,
-    failuresInARow: 0,
-    /** Whether rows are locked by another transaction. */
-    isLocked: false,
-    /** Whether the database has refused rows and may store others. */
-    isPartial: false,
-  };
-}
-
-/** Whether the database may store other rows of a group, and the group has not reached its limits. */
-function canBePartial(failure: unknown, halving: Halving): boolean {
-  if (!(failure instanceof RefusedStatementError && failure.canBePartial)) return false;
-  halving.failuresInARow += 1;
-  if (failure.kind === ERRORS.rowLocked) {
-    // The whole group has waited for the lock. Its parts wait only shortly.
-    if (!halving.isLocked) halving.since = performance.now();
-    halving.isLocked = true;
-  }
-  const isWithinLimits =
-    halving.statements < MAX_HALVING.statements &&
-    halving.failuresInARow < MAX_HALVING.failuresInARow &&
-    performance.now() - halving.since < MAX_HALVING.milliseconds;
-  halving.isPartial ||= isWithinLimits;
-  return isWithinLimits;
 }
