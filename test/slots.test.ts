@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Slots } from '../src/database/slots.js';
 import { ERRORS } from '../src/errors/common-errors.js';
-import { PlantStoreError } from '../src/errors/plant-store.error.js';
 
 const REFUSAL = ERRORS.tooManyLists;
 
@@ -24,16 +23,22 @@ describe('a task that finds no slot', () => {
     expect(new Set(await Promise.all(waiting))).toEqual(new Set([true]));
   });
 
-  it('is told apart from other failures', async () => {
-    const slots = new Slots(1, REFUSAL);
-    slots.take();
-    const refusal: unknown = await slots.run(() => Promise.resolve()).catch((error) => error);
-    const others = [new PlantStoreError(ERRORS.tooManyExports), new Error('no')];
-    expect([refusal, ...others].map((error) => slots.isRefusal(error))).toEqual([
-      true,
-      false,
-      false,
-    ]);
+  it('is refused for the slots that are taken, its own or the shared ones', async () => {
+    vi.useFakeTimers();
+    try {
+      const shared = new Slots(1, ERRORS.poolExhausted);
+      const slots = new Slots(1, REFUSAL, shared);
+      const refusalOf = async (giveBack: () => void) => {
+        const refusal = slots.run(() => Promise.resolve()).catch((error: unknown) => error);
+        await vi.advanceTimersByTimeAsync(2_000);
+        giveBack();
+        return refusal;
+      };
+      expect(await refusalOf(shared.take())).toMatchObject({ kind: ERRORS.poolExhausted });
+      expect(await refusalOf(slots.take())).toMatchObject({ kind: REFUSAL });
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('runs when another one ends, in the order of their arrival', async () => {

@@ -16,6 +16,8 @@ export class ConnectionShares {
   readonly lists: Slots;
   readonly searches: Slots;
   readonly exports: Slots;
+  /** For followers of changes that are far behind, of whom there can be thousands, and for those that miss a few. */
+  readonly followers: Readonly<Record<'far' | 'near', Slots>>;
   readonly changes: Slots;
   /** For creates and changes that wait for rows which other transactions hold. */
   readonly locked: Slots;
@@ -27,6 +29,10 @@ export class ConnectionShares {
     this.lists = new Slots(share(0.3), ERRORS.tooManyLists, all);
     this.searches = new Slots(share(0.2), ERRORS.tooManySearches, all);
     this.exports = new Slots(share(0.2), ERRORS.tooManyExports, all);
+    this.followers = {
+      far: new Slots(share(0.2), ERRORS.poolExhausted, all),
+      near: new Slots(share(0.1), ERRORS.poolExhausted, all),
+    };
     this.changes = new Slots(share(0.3), ERRORS.tooManyChanges, all);
     this.locked = new Slots(share(0.2), ERRORS.rowLocked, all);
   }

@@ -24,13 +24,13 @@ export class Slots {
   /**
    * Runs a task as soon as there is a slot. The wait is bounded.
    *
-   * @throws PlantStoreError of the kind of these slots
+   * @throws PlantStoreError of the kind of these slots, or of the shared slots if others have taken those
    */
-  async run<Result>(task: () => Promise<Result>, refusal = this.refusal): Promise<Result> {
+  async run<Result>(task: () => Promise<Result>): Promise<Result> {
     if (this.taken < this.count) this.taken += 1;
-    else await this.takeOver(refusal);
+    else await this.takeOver();
     try {
-      return await (this.shared === undefined ? task() : this.shared.run(task, refusal));
+      return await (this.shared === undefined ? task() : this.shared.run(task));
     } finally {
       this.giveBack();
     }
@@ -48,18 +48,13 @@ export class Slots {
     return () => this.giveBack();
   }
 
-  /** Whether a failure says that a task has found no slot in time. */
-  isRefusal(error: unknown): boolean {
-    return error instanceof PlantStoreError && error.kind === this.refusal;
-  }
-
   /** Resolves when another task has handed over its slot. */
-  private async takeOver(refusal: ErrorKind): Promise<void> {
-    if (this.waiting.size >= WAITING.tasks) throw new PlantStoreError(refusal);
+  private async takeOver(): Promise<void> {
+    if (this.waiting.size >= WAITING.tasks) throw new PlantStoreError(this.refusal);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.waiting.delete(start);
-        reject(new PlantStoreError(refusal));
+        reject(new PlantStoreError(this.refusal));
       }, WAITING.milliseconds);
       const start = (): void => {
         clearTimeout(timer);

@@ -203,7 +203,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     const followers = new Followers({
       history,
       slots: this.followerSlots,
-      reads: shares.exports,
+      reads: shares.followers,
       shutdown: shutdown.signal,
       logger,
     });

@@ -77,4 +77,26 @@ describe('a follower', () => {
     }
     for (const stream of streams) stream.close();
   });
+
+  it('that misses little waits for none that are far behind, nor does an export', async () => {
+    await service.database.query(`INSERT INTO plant_changes (kind, principal, request_id, id)
+      SELECT 'removed', 'jwt:a', 'r', n FROM generate_series(1, 2000) AS n`);
+    await service.database.query("INSERT INTO plants VALUES (1, 'a')");
+    const newest = Number((await service.request('GET', '/changes/latest')).json['position']);
+    await service.database.query(SLOW_READS);
+    const follow = (query: string) => followEvents(`${service.url}/changes${query}`, AUTHORIZATION);
+    const far = await Promise.all(Array.from({ length: 8 }, () => follow('')));
+    const allServed = Promise.all(far.map((stream) => stream.take(1))).then(() => 'far');
+    const near = await follow(`?after=${newest - 5}`);
+    const nearServed = near.take(5).then((events) => events.map(({ data }) => data['id']));
+    const exported = service.request('GET', '/plants/export').then(({ text }) => text);
+    // Two of those that are far behind read at once, for three seconds.
+    expect(await Promise.race([allServed, nearServed])).toEqual([
+      1_996, 1_997, 1_998, 1_999, 2_000,
+    ]);
+    expect(await Promise.race([allServed, exported])).toBe('{"id":1,"name":"a"}\n\n');
+    await allServed;
+    for (const stream of [...far, near]) stream.close();
+    await service.database.query(QUICK_READS);
+  }, 30_000);
 });

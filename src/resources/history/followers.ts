@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Slots } from '../../database/slots.js';
+import { ERRORS } from '../../errors/common-errors.js';
+import { PlantStoreError } from '../../errors/plant-store.error.js';
 import type { FollowerUse } from '../../observability/metrics.js';
 import type { ChangeQuery, History, Start } from './history.js';
 import { Tail, toEvent } from './tail.js';
@@ -15,6 +17,9 @@ const RETRY = 500;
 /** What a follower that is behind the tail reads at once. */
 const CATCH_UP = { limit: 64, maxBytes: 16 * 1024 } as const;
 
+/** A follower that misses more positions is far behind. */
+const FAR = 1_000n;
+
 /** What is not sent. */
 const BEGUN = '';
 
@@ -22,8 +27,8 @@ export interface FollowersOptions {
   readonly history: History;
   /** How many clients follow at once. */
   readonly slots: Slots;
-  /** How many of those that are behind read at once. */
-  readonly reads: Slots;
+  /** How many of those that are behind read at once. Those that miss little do not wait for those that are far behind. */
+  readonly reads: Readonly<Record<'far' | 'near', Slots>>;
   /** Ends all. */
   readonly shutdown: AbortSignal;
   readonly logger: Logger;
@@ -133,12 +138,13 @@ export class Followers {
     const { history, reads } = this.options;
     const until = this.tail.position;
     try {
-      const { changes, isWhole } = await reads.run(() =>
+      const slots = until - query.after > FAR ? reads.far : reads.near;
+      const { changes, isWhole } = await slots.run(() =>
         history.read({ ...query, until, ...CATCH_UP }),
       );
       return { events: changes.map(toEvent), position: isWhole ? until : changes.at(-1)!.position };
     } catch (error) {
-      if (reads.isRefusal(error)) return undefined;
+      if (isPoolExhausted(error)) return undefined;
       throw error;
     }
   }
@@ -155,4 +161,8 @@ export class Followers {
     signal.removeEventListener('abort', abort);
     clearTimeout(timer);
   }
+}
+
+function isPoolExhausted(error: unknown): boolean {
+  return error instanceof PlantStoreError && error.kind === ERRORS.poolExhausted;
 }
