@@ -51,7 +51,7 @@ export async function connect(
   for (;;) {
     try {
       if (!dataSource.isInitialized) await dataSource.initialize();
-      await requireUsable(dataSource, server);
+      await requireUtf8(dataSource, server);
       return;
     } catch (error) {
       if (error instanceof StartupError) throw error;
@@ -113,19 +113,28 @@ function isTransient(error: unknown): boolean {
   return /^E(?!RR|PROTO)/.test(code);
 }
 
-/** Other encodings cannot return every text byte for byte. Without a current schema, tables have no place. */
-async function requireUsable(dataSource: DataSource, server: string): Promise<void> {
-  const [row] = await dataSource.query<{ encoding: string; schema: string | null }[]>(
-    "SELECT current_setting('server_encoding') AS encoding, current_schema() AS schema",
+/** Other encodings cannot return every text byte for byte. */
+async function requireUtf8(dataSource: DataSource, server: string): Promise<void> {
+  const [row] = await dataSource.query<{ server_encoding: string }[]>('SHOW server_encoding');
+  if (row?.server_encoding !== 'UTF8') {
+    throw new StartupError(
+      `DATABASE_URL: the encoding of the database at ${server} must be UTF8, but is ${row?.server_encoding}`,
+    );
+  }
+}
+
+/**
+ * Checks that the tables have a place, in words that name a way out. Only for who creates them: a role of the service may
+ * get its privileges on the schema later, from who migrates.
+ *
+ * @throws StartupError
+ */
+export async function requireSchemaToCreateIn(dataSource: DataSource): Promise<void> {
+  const [row] = await dataSource.query<{ schema: string | null }[]>(
+    'SELECT current_schema() AS schema',
   );
-  if (row?.encoding !== 'UTF8') {
-    throw new StartupError(
-      `DATABASE_URL: the encoding of the database at ${server} must be UTF8, but is ${row?.encoding}`,
-    );
-  }
-  if (row.schema === null) {
-    throw new StartupError(
-      `DATABASE_URL: the search_path at ${server} names no schema that exists and that the role may use: set it with ALTER ROLE, or with ?options=-c%20search_path%3DSCHEMA`,
-    );
-  }
+  if (row?.schema !== null) return;
+  throw new StartupError(
+    `DATABASE_URL: the search_path at ${serverOf(dataSource)} names no schema that exists and that the role may use: set it with ALTER ROLE, or with ?options=-c%20search_path%3DSCHEMA`,
+  );
 }

@@ -232,6 +232,17 @@ describe('a database', () => {
 });
 
 describe('a service that must not migrate', () => {
+  it('waits for the privileges on the schema, which who migrates may grant', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    await database.query(`ALTER DATABASE ${name} SET search_path = later`);
+    const waiting = createDataSource(database.url);
+    await connect(waiting, { log, signal });
+    await expect(awaitMigrations(waiting, { log, signal, limits: HURRIED })).rejects.toThrow(
+      /migrations are pending/,
+    );
+    await waiting.destroy();
+  });
+
   const environment = { DATABASE_MIGRATE_ON_START: 'false' };
 
   it('starts when somebody else has', async () => {

@@ -7,7 +7,7 @@ import { StartupError } from '../../errors/startup.error.js';
 import { poolOf } from '../connections/bounded-pool.js';
 import { VALUE_TYPES } from '../connections/value-types.js';
 import { dataSourceOf } from '../data-source.js';
-import { serverOf, STARTUP_LIMITS } from '../connect.js';
+import { requireSchemaToCreateIn, serverOf, STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
 import { isOutage, isReadOnly } from '../database-failure.js';
 import { describeFailure } from '../../observability/describe-failure.js';
@@ -49,7 +49,10 @@ export async function applyMigrations(
     log.info('the database is up to date');
     return;
   }
-  if (isPending) log.info('applying the migrations');
+  if (isPending) {
+    await requireSchemaToCreateIn(dataSource);
+    log.info('applying the migrations');
+  }
   const applied = await migrate(dataSource, waiting, async (executor, perform, session) => {
     const pending = await executor.getPendingMigrations();
     for (const migration of pending) {
