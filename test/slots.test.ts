@@ -55,3 +55,45 @@ describe('a task that finds no slot', () => {
     expect(order).toEqual([1, 2, 3]);
   });
 });
+
+describe('a holder of slots', () => {
+  const take = (slots: Slots, holder: string): boolean => {
+    try {
+      slots.take(holder);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const takeAll = (slots: Slots, holder: string): number => {
+    let taken = 0;
+    while (take(slots, holder)) taken += 1;
+    return taken;
+  };
+
+  it('gets half of all, so that each other one gets some, however greedy those before were', () => {
+    const slots = new Slots(16, REFUSAL);
+    expect(['a', 'b', 'c', 'd', 'e', 'f'].map((holder) => takeAll(slots, holder))).toEqual([
+      8, 4, 2, 1, 1, 0,
+    ]);
+  });
+
+  it('gets as many as others that come at the same time', () => {
+    const slots = new Slots(15, REFUSAL);
+    const taken = { a: 0, b: 0 };
+    for (let n = 0; n < 15; n += 1) {
+      if (take(slots, 'a')) taken.a += 1;
+      if (take(slots, 'b')) taken.b += 1;
+    }
+    expect(taken).toEqual({ a: 5, b: 5 });
+  });
+
+  it('gets others for those that it gives back', () => {
+    const slots = new Slots(4, REFUSAL);
+    const giveBack = slots.take('a');
+    slots.take('a');
+    expect(take(slots, 'a')).toBe(false);
+    giveBack();
+    expect(take(slots, 'a')).toBe(true);
+  });
+});

@@ -9,6 +9,8 @@ export class Slots {
   private taken = 0;
   /** In the order of their arrival. Each takes over a slot. */
   private readonly waiting = new Set<() => void>();
+  /** How many slots each holder has. */
+  private readonly held = new Map<string, number>();
 
   /**
    * @param count of the tasks that run at once
@@ -39,13 +41,20 @@ export class Slots {
   /**
    * Takes a slot for a task that must not wait.
    *
+   * @param holder may have as many slots as are free: a single one half of all, two a third each, so that there is always
+   *   one for somebody else (the dynamic thresholds of Choudhury and Hahne, doi:10.1109/90.664262)
    * @returns gives the slot back
    * @throws PlantStoreError of the kind of these slots
    */
-  take(): () => void {
-    if (this.taken >= this.count) throw new PlantStoreError(this.refusal);
+  take(holder?: string): () => void {
+    const others = holder === undefined ? 0 : (this.held.get(holder) ?? 0);
+    if (this.taken + others >= this.count) throw new PlantStoreError(this.refusal);
     this.taken += 1;
-    return () => this.giveBack();
+    if (holder !== undefined) this.held.set(holder, others + 1);
+    return () => {
+      if (holder !== undefined) this.release(holder);
+      this.giveBack();
+    };
   }
 
   /** Resolves when another task has handed over its slot. */
@@ -62,6 +71,12 @@ export class Slots {
       };
       this.waiting.add(start);
     });
+  }
+
+  private release(holder: string): void {
+    const others = this.held.get(holder)! - 1;
+    if (others === 0) this.held.delete(holder);
+    else this.held.set(holder, others);
   }
 
   private giveBack(): void {

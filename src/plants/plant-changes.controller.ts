@@ -25,8 +25,9 @@ export class PlantChangesController {
   ): Promise<Page<ListPlantChangesDto> | EventStream> {
     // Also for pages: a header field that is not valid is refused, whatever the request is for.
     const last = lastEventId(request.headers);
+    // The guard has set the principal: no route is without.
     return acceptsEvents(request)
-      ? this.changes.follow(query, last, signal)
+      ? this.changes.follow(query, last, request.principal!, signal)
       : this.changes.list(query);
   }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Principal } from '../auth/principal.js';
 import { EventStream } from '../http/answers/event-stream.js';
 import type { Page } from '../http/answers/page.js';
 import type { Followers } from '../resources/history/followers.js';
@@ -37,9 +38,11 @@ export class PlantChangesService {
   async follow(
     { after, plant }: ListPlantChangesDto,
     last: bigint | undefined,
+    principal: Principal,
     signal: AbortSignal,
   ): Promise<EventStream> {
     const events = await this.followers.follow({
+      principal,
       after: last ?? after,
       id: plant,
       signal,

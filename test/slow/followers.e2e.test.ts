@@ -9,13 +9,18 @@ const HEARTBEAT = 15_000;
 
 /** Two read at once. */
 const SLOW_READS = `
-  ALTER FUNCTION plant_changes_pruned_to() RENAME TO quick;
-  CREATE FUNCTION plant_changes_pruned_to() RETURNS bigint LANGUAGE sql VOLATILE
+  DO $$ BEGIN
+    IF to_regprocedure('quick()') IS NULL THEN
+      ALTER FUNCTION plant_changes_pruned_to() RENAME TO quick;
+    END IF;
+  END $$;
+  CREATE OR REPLACE FUNCTION plant_changes_pruned_to() RETURNS bigint LANGUAGE sql VOLATILE
     AS 'SELECT pg_sleep(3); SELECT quick()'`;
 
+/** Reads that have begun before end well, too. */
 const QUICK_READS = `
-  DROP FUNCTION plant_changes_pruned_to();
-  ALTER FUNCTION quick() RENAME TO plant_changes_pruned_to`;
+  CREATE OR REPLACE FUNCTION plant_changes_pruned_to() RETURNS bigint LANGUAGE sql VOLATILE
+    AS 'SELECT quick()'`;
 
 let service: TestService;
 
@@ -79,9 +84,9 @@ describe('a follower', () => {
   });
 
   it('that misses little waits for none that are far behind, nor does an export', async () => {
+    await service.database.query("INSERT INTO plants VALUES (1, 'a')");
     await service.database.query(`INSERT INTO plant_changes (kind, principal, request_id, id)
       SELECT 'removed', 'jwt:a', 'r', n FROM generate_series(1, 2000) AS n`);
-    await service.database.query("INSERT INTO plants VALUES (1, 'a')");
     const newest = Number((await service.request('GET', '/changes/latest')).json['position']);
     await service.database.query(SLOW_READS);
     const follow = (query: string) => followEvents(`${service.url}/changes${query}`, AUTHORIZATION);
@@ -99,4 +104,33 @@ describe('a follower', () => {
     for (const stream of [...far, near]) stream.close();
     await service.database.query(QUICK_READS);
   }, 30_000);
+
+  it('has a share of the places, and leaves the others to other principals', async () => {
+    const previous = 'another-token-of-at-least-thirty-two-characters';
+    const other = await startTestService({ environment: { AUTH_TOKEN_PREVIOUS: previous } });
+    const follow = (headers: Readonly<Record<string, string>>) =>
+      followEvents(`${other.url}/changes`, headers);
+    const streams = await Promise.all(Array.from({ length: 1_000 }, () => follow(AUTHORIZATION)));
+    try {
+      expect(streams.filter(({ response }) => response.status !== 200)).toEqual([]);
+      const refused = await other.request('GET', '/changes', {
+        headers: { Accept: 'text/event-stream' },
+      });
+      expect(refused).toMatchObject({ status: 429, json: { error: 42905 } });
+      expect(refused.headers.get('Retry-After')).toBe('1');
+      streams.push(await follow({ Authorization: `Bearer ${previous}` }));
+      expect(streams.at(-1)!.response.status).toBe(200);
+      streams[0]!.close();
+      await expect
+        .poll(async () => {
+          const stream = await follow(AUTHORIZATION);
+          streams.push(stream);
+          return stream.response.status;
+        })
+        .toBe(200);
+    } finally {
+      for (const stream of streams) stream.close();
+      await other.stop();
+    }
+  });
 });

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Principal } from '../../auth/principal.js';
 import type { Slots } from '../../database/slots.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
@@ -35,6 +36,8 @@ export interface FollowersOptions {
 }
 
 export interface Following {
+  /** Has only a share of the places, so that others find one. */
+  readonly principal: Principal;
   /** The last position that the client knows; `undefined`: it begins with the oldest record. */
   readonly after: bigint | undefined;
   /** Only changes of this id. */
@@ -63,7 +66,8 @@ export class Followers {
    */
   async follow(following: Following): Promise<AsyncGenerator<string | Uint8Array>> {
     const { history, slots } = this.options;
-    const giveBack = slots.take();
+    const { kind, id } = following.principal;
+    const giveBack = slots.take(`${kind}:${id}`);
     try {
       const start = await history.startOf(following.after);
       const events = this.events(start, following, giveBack);
