@@ -6,6 +6,7 @@ import type { EventSourceClient } from './support/event-source.js';
 import { idOf, issue, tokenCommand } from './support/issued-tokens.js';
 import { PATIENCE } from './support/patience.js';
 import { RawSocket } from './support/raw-socket.js';
+import { PRUNE_ALL } from './support/prune.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 
@@ -92,7 +93,7 @@ describe('a follower', () => {
     expect((await following('', unknown)).response.status).toBe(400);
     expect((await following('', { 'Last-Event-ID': 'x' })).response.status).toBe(400);
     await service.post({ id: 1, name: 'a' });
-    await service.database.query(`SELECT prune_plant_changes(now() + interval '1 day', 1000)`);
+    await service.database.query(PRUNE_ALL);
     expect((await following('?after=0')).response.status).toBe(410);
   });
 
@@ -167,7 +168,7 @@ describe('a follower', () => {
     expect((await stream.take(1))[0]!.data['id']).toBe(2);
     // As after a restore: the table is another one.
     await service.database.query(
-      'DELETE FROM plant_changes WHERE id = 2; UPDATE plant_changes_state SET relation = 1',
+      "DELETE FROM plant_changes WHERE id = 2; SELECT setval('plant_changes_incarnation_seq', 1)",
     );
     expect(await latest()).toBe(after);
     const late = await following(`?after=${after}`);

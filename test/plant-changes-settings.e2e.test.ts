@@ -1,58 +1,101 @@
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { followEvents } from './support/event-source.js';
 import { PATIENCE } from './support/patience.js';
 import { dropRole, migrate, newRole, PASSWORD, quoted, SCHEMA, urlAs } from './support/roles.js';
 import { createMigratedDatabase, createTestDatabase, given } from './support/test-database.js';
-import { startTestService } from './support/test-service.js';
+import type { TestDatabase } from './support/test-database.js';
+import { startTestService, TOKEN } from './support/test-service.js';
+import type { TestService } from './support/test-service.js';
 
 describe('a copy of a database', () => {
   it('continues with other positions than the original', async () => {
     const database = await createMigratedDatabase();
     const name = new URL(database.url).pathname.slice(1);
-    const positions = [];
+    const positions: number[] = [];
     for (const one of [database, () => createTestDatabase(`TEMPLATE ${name}`), database]) {
       const other = await startTestService({
         database: typeof one === 'function' ? await one() : given(one.url),
       });
       await other.post({ id: positions.length, name: 'a' });
-      positions.push((await other.request('GET', '/changes/latest')).json['position']);
+      positions.push(Number((await other.request('GET', '/changes/latest')).json['position']));
       await other.stop();
     }
-    expect(positions).toEqual([1, expect.any(Number), 2]);
-    expect(positions[1]).toBeGreaterThan(1_700_000_000_000_000);
+    const [original, copy, later] = positions as [number, number, number];
+    expect(later).toBe(original + 1);
+    expect(copy).toBeGreaterThan(later + 1_000_000);
     await database.drop();
   });
 });
 
 describe('CHANGES_ENABLED=false', () => {
-  it('is told to readers of before when changes are recorded again', async () => {
-    const database = await createMigratedDatabase();
-    const serve = (enabled: string) =>
-      startTestService({
-        database: given(database.url),
-        environment: { CHANGES_ENABLED: enabled },
+  let database: TestDatabase;
+  const latest = async (service: TestService) =>
+    String((await service.request('GET', '/changes/latest')).json['position']);
+  const serve = (enabled: boolean) =>
+    startTestService({
+      database: given(database.url),
+      environment: { CHANGES_ENABLED: String(enabled) },
+    });
+
+  beforeEach(async () => {
+    database = await createMigratedDatabase();
+  });
+
+  afterEach(() => database.drop());
+
+  it('is told to readers of before, also to those who had read all', async () => {
+    const before = await serve(true);
+    await before.post({ id: 1, name: 'a' });
+    const position = await latest(before);
+    await before.stop();
+    const pause = await serve(false);
+    await pause.post({ id: 2, name: 'a' });
+    await pause.stop();
+    const after = await serve(true);
+    try {
+      expect((await after.request('GET', `/changes?after=${position}`)).json).toMatchObject({
+        error: 41000,
       });
-    const answers = [];
-    for (const [n, enabled] of ['true', 'true', 'false', 'true'].entries()) {
-      const other = await serve(enabled);
-      await other.post({ id: n, name: 'a' });
-      answers.push((await other.request('GET', '/changes?after=1')).json);
-      if (n === 3) answers.push((await other.request('GET', '/changes')).json);
-      await other.stop();
+      expect((await after.request('GET', '/changes')).json).toEqual([]);
+      const now = await latest(after);
+      await after.post({ id: 3, name: 'a' });
+      expect((await after.request('GET', `/changes?after=${now}`)).json).toMatchObject([{ id: 3 }]);
+    } finally {
+      await after.stop();
     }
-    expect(answers).toMatchObject([
-      [],
-      [{ id: 1 }],
-      { error: 40400 },
-      { error: 41000 },
-      [{ id: 3 }],
-    ]);
-    // The old ones go, although they are younger than the retention.
-    const other = await serve('true');
-    await vi.waitFor(async () => {
-      expect(await database.query('SELECT id FROM plant_changes')).toEqual([{ id: '3' }]);
-    }, PATIENCE);
-    await other.stop();
-    await database.drop();
+  });
+
+  it('of one replica among others is told to readers of these, each time', async () => {
+    const [on, off] = [await serve(true), await serve(false)];
+    try {
+      for (const id of [1, 3, 5]) {
+        await on.post({ id, name: 'a' });
+        const position = await latest(on);
+        const stream = await followEvents(`${on.url}/changes?after=${position}`, {
+          Authorization: `Bearer ${TOKEN}`,
+        });
+        await off.post({ id: id + 1, name: 'a' });
+        // The stream ends, and whoever comes back is told why.
+        await expect(stream.next()).rejects.toThrow('terminated');
+        expect((await on.request('GET', `/changes?after=${position}`)).status).toBe(410);
+      }
+    } finally {
+      await Promise.all([on.stop(), off.stop()]);
+    }
+  });
+
+  it('interrupts nothing if nothing is changed meanwhile', async () => {
+    const before = await serve(true);
+    await before.post({ id: 1, name: 'a' });
+    const position = await latest(before);
+    await before.stop();
+    await (await serve(false)).stop();
+    const after = await serve(true);
+    try {
+      expect((await after.request('GET', `/changes?after=${position}`)).json).toEqual([]);
+    } finally {
+      await after.stop();
+    }
   });
 
   it('records nothing, and has no such paths', async () => {
@@ -134,25 +177,69 @@ describe('records that cannot be removed', () => {
   });
 });
 
-describe('a role that may not add records', () => {
-  it('creates plants without them, which the start says', async () => {
-    const database = await createMigratedDatabase();
+describe('a start that cannot record changes', () => {
+  let database: TestDatabase;
+
+  beforeEach(async () => {
+    database = await createMigratedDatabase();
+  });
+
+  afterEach(() => database.drop());
+
+  const start = (environment = {}, url = database.url) =>
+    startTestService({ database: given(url), environment });
+
+  it.each([
+    ['REVOKE INSERT ON plant_changes FROM', 'the role may not insert into "plant_changes"'],
+    [
+      'REVOKE EXECUTE ON FUNCTION begin_plant_changes() FROM',
+      'permission denied for function begin_plant_changes',
+    ],
+  ])('is refused if the role of the service lacks a privilege: %s', async (revoke, reason) => {
     const name = newRole();
     await migrate(database, { role: { name, password: PASSWORD }, schema: SCHEMA });
-    await database.query(`REVOKE INSERT ON plant_changes FROM ${quoted(name)}`);
-    const other = await startTestService({
-      database: given(urlAs(name, database)),
-      environment: { DATABASE_MIGRATE_ON_START: 'false' },
-    });
+    await database.query(`${revoke} ${quoted(name)}`);
+    const environment = { DATABASE_MIGRATE_ON_START: 'false' };
     try {
-      expect((await other.post({ id: 1, name: 'a' })).status).toBe(200);
-      expect(other.log).toContainEqual(
-        expect.objectContaining({ reason: 'the role may not insert into plant_changes' }),
+      await expect(start(environment, urlAs(name, database))).rejects.toThrow(
+        `changes of plants cannot be recorded: ${reason}`,
       );
-    } finally {
+      const url = urlAs(name, database);
+      const other = await start({ ...environment, CHANGES_ENABLED: 'false' }, url);
+      expect((await other.post({ id: 1, name: 'a' })).status).toBe(200);
       await other.stop();
+    } finally {
       await dropRole(name, database);
-      await database.drop();
+    }
+  });
+
+  it.each([
+    ['ALTER SEQUENCE plant_changes_position_seq CACHE 20', 'must have CACHE 1'],
+    [
+      'ALTER TABLE plants DISABLE TRIGGER plant_changes_unrecorded',
+      'the trigger plant_changes_unrecorded is missing or disabled',
+    ],
+    [
+      `CREATE TABLE rooms (id bigint PRIMARY KEY);
+       ALTER TABLE plants ADD room bigint, ADD CONSTRAINT plants_room_fkey
+         FOREIGN KEY (room) REFERENCES rooms ON DELETE CASCADE`,
+      'the foreign key plants_room_fkey changes rows without a record',
+    ],
+  ])('is refused after %s', async (change, reason) => {
+    await database.query(change);
+    await expect(start()).rejects.toThrow(reason);
+  });
+
+  it('goes on to refuse writes, if positions can be given out of order', async () => {
+    const running = await start();
+    try {
+      expect((await running.post({ id: 1, name: 'a' })).status).toBe(200);
+      await database.query('ALTER SEQUENCE plant_changes_position_seq CACHE 20');
+      expect((await running.post({ id: 2, name: 'a' })).status).toBe(503);
+      await database.query('ALTER SEQUENCE plant_changes_position_seq CACHE 1');
+      expect((await running.post({ id: 2, name: 'a' })).status).toBe(200);
+    } finally {
+      await running.stop();
     }
   });
 });

@@ -8,6 +8,7 @@ import { FaultyLink } from './support/faulty-link.js';
 import { PATIENCE } from './support/patience.js';
 import { CommandProcess, IMPATIENT, Run } from './support/plant-store-command.js';
 import type { Result, RunOptions } from './support/plant-store-command.js';
+import { PRUNE_ALL } from './support/prune.js';
 import { startTestService } from './support/test-service.js';
 import type { TestService } from './support/test-service.js';
 import { UnsteadyProxy } from './support/unsteady-proxy.js';
@@ -148,7 +149,7 @@ describe('plant-store changes', () => {
 
   it('fails if changes after the position are no longer kept, and does not say to continue', async () => {
     await createPlants(1, 1);
-    await service.database.query(`SELECT prune_plant_changes(now() + interval '1 day', 1000)`);
+    await service.database.query(PRUNE_ALL);
     for (const mode of [[], ['--follow']]) {
       const { code, stderr } = await run([...mode, '--after', '0']);
       expect(code).toBe(3);

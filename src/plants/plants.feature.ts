@@ -6,6 +6,7 @@ import { IndexPlants1795309200000 } from './migrations/1795309200000-index-plant
 import { IndexNames1795392000000 } from './migrations/1795392000000-index-names.js';
 import { CleanNames1795482000000 } from './migrations/1795482000000-clean-names.js';
 import { CreatePlantChanges1795564800000 } from './migrations/1795564800000-create-plant-changes.js';
+import { UpgradePlantChanges1795636800000 } from './migrations/1795636800000-upgrade-plant-changes.js';
 import { PlantChange } from './plant-change.entity.js';
 import { PlantChangesModule } from './plant-changes.module.js';
 import { Plant } from './plant.entity.js';
@@ -21,6 +22,7 @@ export const PLANTS: Feature = {
     IndexNames1795392000000,
     CleanNames1795482000000,
     CreatePlantChanges1795564800000,
+    UpgradePlantChanges1795636800000,
   ],
   functions: ['clean_plants_name_search_idx()', ...historyFunctions('plant_changes')],
   // The records can only be added to. A function removes the old ones.

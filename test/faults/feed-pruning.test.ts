@@ -8,8 +8,10 @@ import { until, Workspace } from '../support/process.js';
 import { Replica } from '../support/replica.js';
 import { Rivals } from '../support/rivals.js';
 
-/** Milliseconds for which this test keeps records. */
+/** Milliseconds for which this test keeps records, beyond the shortest retention. */
 const RETENTION = 1_000;
+
+const A_DAY_OLD = `ALTER TABLE plant_changes ALTER time SET DEFAULT now() - interval '24 hours'`;
 
 /** Records as they were before they were removed, in the order of their positions. */
 const KEEP_PRUNED = `CREATE TABLE pruned AS SELECT * FROM plant_changes WITH NO DATA;
@@ -35,6 +37,7 @@ afterEach(async () => {
 it('readers beside pruning see all changes up to where they are told that some are gone', async () => {
   const { url } = await Replica.start(workspace, { DATABASE_URL: postgres.url });
   await postgres.query(KEEP_PRUNED);
+  await postgres.query(A_DAY_OLD);
   const rivals = new Rivals([url]);
   const open = new OpenWriters(() => postgres.url);
   let pruned = 0;
@@ -42,7 +45,7 @@ it('readers beside pruning see all changes up to where they are told that some a
   const pruning = (async () => {
     while (!end.signal.aborted) {
       const [row] = await postgres.query(
-        `SELECT prune_plant_changes(now() - interval '${RETENTION} ms', 100) AS count`,
+        `SELECT prune_plant_changes(now() - interval '24 hours ${RETENTION} ms', 100) AS count`,
       );
       pruned += Number(row?.['count']);
       await sleep(20);

@@ -30,6 +30,9 @@ column plant_store_migrations.timestamp bigint not null
 column plants.id bigint not null
 column plants.name text not null
 column plants.tag text
+sequence plant_changes_gap_seq increment 1 cache 1
+sequence plant_changes_incarnation_seq increment 1 cache 1
+sequence plant_changes_jump_seq increment 1 cache 1
 sequence plant_changes_position_seq increment 1 cache 1
 sequence plant_store_migrations_id_seq increment 1 cache 1
 constraint access_tokens.access_tokens_pkey PRIMARY KEY (id)
@@ -46,6 +49,7 @@ CREATE UNIQUE INDEX access_tokens_pkey ON public.access_tokens USING btree (id)
 CREATE UNIQUE INDEX plant_changes_pkey ON public.plant_changes USING btree ("position")
 CREATE UNIQUE INDEX plant_changes_state_pkey ON public.plant_changes_state USING btree ("only")
 CREATE UNIQUE INDEX plants_pkey ON public.plants USING btree (id)
+CREATE TRIGGER plant_changes_unrecorded AFTER INSERT OR DELETE OR UPDATE OR TRUNCATE ON public.plants FOR EACH STATEMENT EXECUTE FUNCTION plant_changes_unrecorded()
 CREATE OR REPLACE FUNCTION public.begin_plant_changes()
  RETURNS bigint
  LANGUAGE plpgsql
@@ -54,11 +58,15 @@ CREATE OR REPLACE FUNCTION public.begin_plant_changes()
 AS $function$ DECLARE
        bound bigint;
      BEGIN
-       -- A session stays with its server. A table that is restored is another one.
-       IF current_setting('plant_store.plant_changes', true) IS DISTINCT FROM 'public."plant_changes"'::regclass::oid::text THEN
+       IF current_setting('history.plant_changes_checked', true) IS DISTINCT FROM 'public."plant_changes"'::regclass::oid::text THEN
          PERFORM public."resume_plant_changes"();
-         PERFORM set_config('plant_store.plant_changes', 'public."plant_changes"'::regclass::oid::text, false);
+         PERFORM set_config('history.plant_changes_checked', 'public."plant_changes"'::regclass::oid::text, false);
        END IF;
+       IF (pg_sequence_parameters('public."plant_changes_position_seq"'::regclass)).cache_size <> 1 THEN
+         RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+           MESSAGE = 'the sequence plant_changes_position_seq must have CACHE 1';
+       END IF;
+       PERFORM set_config('history.plant_changes_recorded', statement_timestamp()::text, true);
        bound := coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0);
        PERFORM pg_advisory_xact_lock_shared('public."plant_changes"'::regclass::oid::integer, bound::bit(32)::integer);
        RETURN bound;
@@ -79,6 +87,7 @@ CREATE OR REPLACE FUNCTION public.plant_changes_horizon(OUT horizon bigint, OUT 
 AS $function$ DECLARE
        bounds bigint[];
        latest bigint;
+       gap bigint;
      BEGIN
        PERFORM public."resume_plant_changes"();
        newest := coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0);
@@ -91,10 +100,15 @@ AS $function$ DECLARE
        horizon := (SELECT min(latest - ((latest - bound) & 4294967295)) FROM unnest(bounds) AS bound);
        is_held := coalesce(horizon < newest, false);
        horizon := least(horizon, newest);
-       SELECT state.pruned_to, state.jumped_to INTO pruned_to, jumped_to FROM public."plant_changes_state" AS state;
+       gap := least(horizon, coalesce(pg_sequence_last_value('public."plant_changes_gap_seq"'::regclass), 0));
+       IF gap > (SELECT state.pruned_to FROM public."plant_changes_state" AS state) THEN
+         UPDATE public."plant_changes_state" AS state SET pruned_to = gap WHERE state.pruned_to < gap;
+       END IF;
+       SELECT state.pruned_to INTO pruned_to FROM public."plant_changes_state" AS state;
+       jumped_to := coalesce(pg_sequence_last_value('public."plant_changes_jump_seq"'::regclass), 0);
        horizon := least(
          horizon,
-         coalesce((SELECT max(position) FROM public."plant_changes" WHERE position <= horizon), pruned_to)
+         greatest((SELECT max(position) FROM public."plant_changes" WHERE position <= horizon), pruned_to)
        );
      END $function$
 
@@ -105,6 +119,26 @@ CREATE OR REPLACE FUNCTION public.plant_changes_pruned_to()
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$ BEGIN RETURN (SELECT pruned_to FROM public."plant_changes_state"); END $function$
 
+CREATE OR REPLACE FUNCTION public.plant_changes_unrecorded()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$ BEGIN
+       IF current_setting('history.plant_changes_recorded', true) IS DISTINCT FROM statement_timestamp()::text THEN
+         PERFORM public."begin_plant_changes"();
+         PERFORM pg_advisory_lock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
+     BEGIN
+       PERFORM setval('public."plant_changes_gap_seq"'::regclass, nextval('public."plant_changes_position_seq"'::regclass));
+     EXCEPTION WHEN QUERY_CANCELED OR OTHERS THEN
+       PERFORM pg_advisory_unlock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
+       RAISE;
+     END;
+     PERFORM pg_advisory_unlock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
+       END IF;
+       RETURN NULL;
+     END $function$
+
 CREATE OR REPLACE FUNCTION public.prune_plant_changes(before timestamp with time zone, most integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -114,10 +148,14 @@ AS $function$ DECLARE
        last bigint;
        pruned integer;
      BEGIN
+       IF (before <= now() - interval '24 hours' AND most BETWEEN 1 AND 10000) IS NOT TRUE THEN
+         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+           MESSAGE = 'records must be older than 24 hours, and at most 10000';
+       END IF;
        IF NOT pg_try_advisory_xact_lock('public."plant_changes"'::regclass::oid::bigint << 32) THEN RETURN 0; END IF;
        SELECT max(position) FILTER (WHERE is_old) INTO last FROM (
-         SELECT position, bool_and(time < before OR position <= pruned_to) OVER (ORDER BY position) AS is_old
-         FROM (SELECT position, time FROM public."plant_changes" ORDER BY position LIMIT most) AS oldest, public."plant_changes_state"
+         SELECT position, bool_and(time < before) OVER (ORDER BY position) AS is_old
+         FROM (SELECT position, time FROM public."plant_changes" ORDER BY position LIMIT most) AS oldest
        ) AS oldest;
        IF last IS NULL THEN RETURN 0; END IF;
        DELETE FROM public."plant_changes" WHERE position <= last;
@@ -131,13 +169,7 @@ CREATE OR REPLACE FUNCTION public.record_plant_changes(is_recorded boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$ BEGIN
-       IF NOT is_recorded THEN
-         UPDATE public."plant_changes_state" SET is_interrupted = true WHERE NOT is_interrupted;
-       ELSE
-         UPDATE public."plant_changes_state" SET is_interrupted = false, pruned_to = coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0) WHERE is_interrupted;
-       END IF;
-     END $function$
+AS $function$ BEGIN END $function$
 
 CREATE OR REPLACE FUNCTION public.resume_plant_changes()
  RETURNS void
@@ -145,34 +177,35 @@ CREATE OR REPLACE FUNCTION public.resume_plant_changes()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$ DECLARE
-       known public."plant_changes_state"%ROWTYPE;
-       started bigint := extract(epoch FROM pg_postmaster_start_time()) * 1000000;
-       is_other boolean;
+       incarnation bigint := hashtextextended(concat_ws(' ',
+    extract(epoch FROM pg_postmaster_start_time()),
+    (SELECT oid FROM pg_database WHERE datname = current_database()),
+    'public."plant_changes"'::regclass::oid
+  ), 0);
+       jump bigint;
      BEGIN
-       SELECT * INTO known FROM public."plant_changes_state";
-       IF known.started_at = pg_postmaster_start_time() AND known.relation = 'public."plant_changes"'::regclass::oid AND known.database = current_database() THEN RETURN; END IF;
-       is_other := known.relation <> 'public."plant_changes"'::regclass::oid OR known.database <> current_database();
-       IF is_other OR (known.started_at IS NOT NULL AND coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0) < started) THEN
+       IF pg_sequence_last_value('public."plant_changes_incarnation_seq"'::regclass) IS DISTINCT FROM incarnation THEN
          PERFORM pg_advisory_lock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
-         BEGIN
-           IF is_other OR coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0) < started THEN
-             PERFORM setval(
-               'public."plant_changes_position_seq"',
-               greatest(coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0), known.pruned_to, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
-             );
-           END IF;
-         EXCEPTION WHEN QUERY_CANCELED OR OTHERS THEN
-           PERFORM pg_advisory_unlock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
-           RAISE;
-         END;
-         PERFORM pg_advisory_unlock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
+     BEGIN
+       IF pg_sequence_last_value('public."plant_changes_incarnation_seq"'::regclass) IS DISTINCT FROM incarnation THEN
+           jump := greatest(
+             extract(epoch FROM clock_timestamp()) * 1000000,
+             1000000000 + greatest(
+               coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0),
+               (SELECT pruned_to FROM public."plant_changes_state"),
+               (SELECT max(position) FROM public."plant_changes")
+             )
+           );
+           PERFORM setval('public."plant_changes_position_seq"'::regclass, jump);
+           PERFORM setval('public."plant_changes_jump_seq"'::regclass, jump);
+           PERFORM setval('public."plant_changes_incarnation_seq"'::regclass, incarnation);
+         END IF;
+     EXCEPTION WHEN QUERY_CANCELED OR OTHERS THEN
+       PERFORM pg_advisory_unlock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
+       RAISE;
+     END;
+     PERFORM pg_advisory_unlock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
        END IF;
-       UPDATE public."plant_changes_state" SET
-         started_at = pg_postmaster_start_time(),
-         database = current_database(),
-         relation = 'public."plant_changes"'::regclass::oid,
-         jumped_to = coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0)
-       FROM (SELECT FROM public."plant_changes_state" FOR UPDATE SKIP LOCKED) AS unlocked;
      END $function$
 
 grant EXECUTE on function begin_plant_changes() to frozen_migrations_service

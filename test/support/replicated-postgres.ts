@@ -28,7 +28,8 @@ export class ReplicatedServer {
     await this.start(settings);
   }
 
-  async startAsStandbyOf(primary: ReplicatedServer): Promise<void> {
+  /** @param primary a server that takes part in the replication, or a link to one */
+  async startAsStandbyOf(primary: { readonly url: string }): Promise<void> {
     const { hostname, port, username, password } = new URL(primary.url);
     await writeFile(join(this.data, 'standby.signal'), '');
     await this.start({
@@ -70,6 +71,20 @@ export class ReplicatedServer {
     } finally {
       await client.end();
     }
+  }
+
+  /** Waits until this standby has all that the other server has written until now. */
+  async catchUpWith(other: ReplicatedServer): Promise<void> {
+    const lsn =
+      'CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END';
+    const [written] = await other.query(`SELECT ${lsn} AS lsn`);
+    await vi.waitFor(
+      async () => {
+        const [row] = await this.query(`SELECT ${lsn} >= '${String(written?.['lsn'])}' AS whole`);
+        if (row?.['whole'] !== true) throw new Error('the standby lacks something');
+      },
+      { timeout: 30_000, interval: 20 },
+    );
   }
 
   plants(): Promise<WantedPlant[]> {
@@ -121,10 +136,12 @@ export class ReplicatedServer {
   }
 }
 
-/** Two servers with the same data: a primary, and its standby. */
+/** Servers with the same data: a primary, and its standby. */
 export interface ReplicatedPostgres {
   readonly primary: ReplicatedServer;
   readonly standby: ReplicatedServer;
+  /** Can become another standby. It is not started. */
+  readonly spare: ReplicatedServer;
   stop(): Promise<void>;
 }
 
@@ -133,22 +150,31 @@ export async function startReplicatedPostgres(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<ReplicatedPostgres> {
   const folder = await mkdtemp(join(await realpath(tmpdir()), 'plant-store-replicated-'));
-  const folders = ['one', 'other'].map((name) => join(folder, name));
-  const [one, other] = folders as [string, string];
+  const [one, other, third] = ['one', 'other', 'third'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
   const maker = await startEmbeddedPostgres(one);
   await maker.stop();
   // With owners and modes.
-  await promisify(execFile)('cp', ['-a', one, other]);
-  const urlAt = (port: number): string => Object.assign(new URL(maker.url), { port }).href;
-  const primary = new ReplicatedServer(one, urlAt(await lastingPort()));
-  const standby = new ReplicatedServer(other, urlAt(await lastingPort()));
+  for (const copy of [other, third]) await promisify(execFile)('cp', ['-a', one, copy]);
+  const serverIn = async (data: string): Promise<ReplicatedServer> =>
+    new ReplicatedServer(
+      data,
+      Object.assign(new URL(maker.url), { port: await lastingPort() }).href,
+    );
+  const primary = await serverIn(one);
+  const standby = await serverIn(other);
+  const spare = await serverIn(third);
   await primary.startAsPrimary(settings);
   await standby.startAsStandbyOf(primary);
   return {
     primary,
     standby,
+    spare,
     async stop() {
-      for (const server of [primary, standby]) {
+      for (const server of [primary, standby, spare]) {
         server.signal('SIGCONT');
         server.signal('SIGQUIT');
       }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FaultyLink } from '../../../test/support/faulty-link.js';
 import { PATIENCE } from '../../../test/support/patience.js';
+import { PRUNE_ALL } from '../../../test/support/prune.js';
 import { startTestService, TOKEN } from '../../../test/support/test-service.js';
 import type { TestService } from '../../../test/support/test-service.js';
 import { ERRORS, PlantStore } from '../src/plant-store.js';
@@ -115,7 +116,7 @@ describe('the changes of a service', () => {
 
   it('that are no longer kept end the iteration', async () => {
     await store.create({ id: 1n, name: 'a' });
-    await service.database.query(`SELECT prune_plant_changes(now() + interval '1 day', 1000)`);
+    await service.database.query(PRUNE_ALL);
     await expect(store.followChanges({ after: 0n }).next()).rejects.toMatchObject({
       code: ERRORS.changesPruned,
     });

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { escapeIdentifier } from 'pg';
 import type { Logger } from 'pino';
-import { isOutage, stateOf } from '../../database/database-failure.js';
+import { isOutage } from '../../database/database-failure.js';
 import type { Slots } from '../../database/slots.js';
 import type { Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
@@ -16,6 +16,7 @@ import { PageStatements } from '../page-statement.js';
 import type { Filter, UsedFilter } from '../page-statement.js';
 import { ChangeWriter } from './change-writer.js';
 import type { WrittenChange } from './change-writer.js';
+import { findObstacles } from './obstacles.js';
 import { RecordStatements } from './record-statements.js';
 
 /** Most bytes of a page, unless its first item has more. */
@@ -124,18 +125,23 @@ export class History {
   }
 
   private async findRecords(): Promise<RecordStatements | undefined> {
-    const { columns, changes, statements, isWanted, logger } = this.options;
-    const reason = await this.obstacle();
-    if (reason === undefined) {
-      const record = escapeIdentifier(`record_${changes().tableName}`);
-      // After a pause, readers of earlier positions get 41000.
-      await statements.rows({ text: `SELECT ${record}($1)`, values: [isWanted !== false] });
-      return isWanted === false ? undefined : new RecordStatements(columns(), changes());
+    const { columns, changes, isWanted, logger, statements } = this.options;
+    if (isWanted === false) return undefined;
+    const table = columns().tableName;
+    if (statements.isDistributed) {
+      const reason =
+        'the database is distributed with Citus, where changes of several shards have no order';
+      if (isWanted === true) throw new StartupError(`CHANGES_ENABLED must not be true: ${reason}`);
+      logger.warn({ reason }, `changes of ${table} are not recorded`);
+      return undefined;
     }
-    if (isWanted === true) throw new StartupError(`CHANGES_ENABLED must not be true: ${reason}`);
-    const { tableName } = columns();
-    if (isWanted !== false) logger.warn({ reason }, `changes of ${tableName} are not recorded`);
-    return undefined;
+    const reasons = await findObstacles(statements, columns(), changes());
+    if (reasons.length > 0) {
+      throw new StartupError(
+        reasons.map((reason) => `changes of ${table} cannot be recorded: ${reason}`).join('\n'),
+      );
+    }
+    return new RecordStatements(columns(), changes());
   }
 
   /**
@@ -260,30 +266,7 @@ export class History {
     };
   }
 
-  /** Why changes cannot be recorded. */
-  private async obstacle(): Promise<string | undefined> {
-    const { statements, changes } = this.options;
-    if (statements.isDistributed) {
-      return 'the database is distributed with Citus, where changes of several shards have no order';
-    }
-    const begin = escapeIdentifier(`begin_${changes().tableName}`);
-    try {
-      const [[hasLock, mayInsert] = []] = await statements.rows<[boolean, boolean]>({
-        text: `SELECT EXISTS (
-            SELECT FROM pg_locks
-            WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND objsubid = 2
-          ), has_table_privilege($1, 'INSERT') FROM ${begin}()`,
-        values: [escapeIdentifier(changes().tableName)],
-      });
-      if (mayInsert !== true) return `the role may not insert into ${changes().tableName}`;
-      return hasLock === true ? undefined : 'the database does not show its advisory locks';
-    } catch (error) {
-      // The role lacks a privilege, or the database a function.
-      if (stateOf(error)?.startsWith('42')) return describeFailure(error);
-      throw error;
-    }
-  }
-
+  /** Known when the database is connected. */
   private get statements(): PageStatements {
     const table = this.options.changes();
     const columns = () => ChangeWriter.columns(table, this.options);

@@ -161,7 +161,7 @@ export class Tail {
     const { horizon, prunedTo, jumpedTo, isHeld } = await this.history.horizon();
     if (!isHeld || horizon > this.horizon) this.movedAt = performance.now();
     this.horizon = horizon;
-    // After a long outage, followers read what is left by themselves, or are told that something is gone.
+    // Followers before it read what is left by themselves, or are told that something is gone.
     if (this.end < prunedTo) this.startAt(prunedTo);
     this.forgetLost(horizon, jumpedTo);
     while (this.end < horizon) {
@@ -211,5 +211,6 @@ export class Tail {
     this.bytes = 0;
     this.begin = position;
     this.end = position;
+    for (const done of this.waiting) done();
   }
 }

@@ -1,0 +1,57 @@
+import { escapeIdentifier } from 'pg';
+import { stateOf } from '../../database/database-failure.js';
+import type { Statements } from '../../database/statements.js';
+import { describeFailure } from '../../observability/describe-failure.js';
+import type { EntityColumns } from '../entity-columns.js';
+
+/**
+ * What keeps changes of a table ($1) from being recorded in another one ($2), which has a trigger ($3).
+ *
+ * @param begin the name of the function
+ */
+const OBSTACLES = (begin: string): string => `WITH begun AS MATERIALIZED (
+    SELECT EXISTS (
+      SELECT FROM pg_locks
+      WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND objsubid = 2
+    ) AS has_lock FROM ${begin}()
+  )
+  SELECT reason FROM (
+    SELECT 'the database does not show its advisory locks' AS reason FROM begun WHERE NOT has_lock
+    UNION ALL
+    SELECT format('the role may not insert into %s', $2::text) WHERE NOT has_table_privilege($2, 'INSERT')
+    UNION ALL
+    SELECT format('the trigger %I is missing or disabled: call \`upgradeHistory\` in a migration', $3::text)
+    WHERE NOT EXISTS (
+      SELECT FROM pg_trigger
+      WHERE tgrelid = $1::regclass AND tgname = $3::text AND tgenabled IN ('O', 'A')
+    )
+    UNION ALL
+    SELECT format('the foreign key %I changes rows without a record: remove ON DELETE and ON UPDATE, and change the rows in a transaction', conname)
+    FROM pg_constraint
+    WHERE conrelid = $1::regclass AND contype = 'f'
+      AND (confdeltype IN ('c', 'n', 'd') OR confupdtype IN ('c', 'n', 'd'))
+  ) AS obstacles`;
+
+/**
+ * Why changes cannot be recorded.
+ *
+ * @param columns of what changes
+ * @param changes of the records
+ */
+export async function findObstacles(
+  statements: Statements,
+  { tableName: table }: EntityColumns,
+  { tableName: changes }: EntityColumns,
+): Promise<readonly string[]> {
+  try {
+    const found = await statements.rows<[string]>({
+      text: OBSTACLES(escapeIdentifier(`begin_${changes}`)),
+      values: [escapeIdentifier(table), escapeIdentifier(changes), `${changes}_unrecorded`],
+    });
+    return found.map(([reason]) => reason);
+  } catch (error) {
+    // The role lacks a privilege, the database a function, or its sequence is not as it must be.
+    if (/^42|^55000$/.test(stateOf(error) ?? '')) return [describeFailure(error)];
+    throw error;
+  }
+}
