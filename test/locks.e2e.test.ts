@@ -131,6 +131,37 @@ describe('a transaction of somebody else that stays open', () => {
     30_000,
   );
 
+  it.each([{}, { 'If-None-Match': '"other"' }])(
+    'and holds a row keeps changes of others with %j waiting once at most',
+    async (headers) => {
+      await other.query('BEGIN; SELECT FROM plants WHERE id = 1 FOR UPDATE');
+      const end = new AbortController();
+      const crowd = Array.from({ length: 15 }, async () => {
+        while (!end.signal.aborted) {
+          expect([50307, 50310]).toContain((await change('PATCH', headers)).json['error']);
+        }
+      });
+      try {
+        // From here on, the row is known to be locked.
+        expectUnavailable(await change('PATCH', headers), 50310);
+        const begin = performance.now();
+        for (let n = 0; n < 20; n += 1) {
+          const { status } = await service.request('PATCH', '/plants/2', {
+            headers: { 'Content-Type': 'application/json' },
+            body: `{"name":"${n}"}`,
+          });
+          expect(status).toBe(200);
+        }
+        // Behind the crowd, each of them would take more than a second.
+        expect(performance.now() - begin).toBeLessThan(15_000);
+      } finally {
+        end.abort();
+        await Promise.all(crowd);
+      }
+    },
+    30_000,
+  );
+
   it('and holds the table is answered as such, also to a search', async () => {
     await other.query('BEGIN; LOCK TABLE plants');
     for (const path of ['/plants?name=old', '/plants', '/plants?tag=x', '/plants/1']) {

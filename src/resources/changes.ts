@@ -9,6 +9,8 @@ import type {
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
 import type { ConnectionShares } from '../database/connection-shares.js';
+import { RowLockedError } from '../database/database-failure.js';
+import type { Slots } from '../database/slots.js';
 import type { Statement, Statements } from '../database/statements.js';
 import type { Transactions } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
@@ -22,6 +24,8 @@ import type { History } from './history/history.js';
 import { requireOrigin } from './history/origin.js';
 import type { Origin } from './history/origin.js';
 import type { RecordStatements } from './history/record-statements.js';
+import { rowKey } from './locked-rows.js';
+import type { LockedRows, RowKey } from './locked-rows.js';
 
 export interface ChangesOptions<Entity> {
   readonly entity: Type<Entity>;
@@ -33,6 +37,8 @@ export interface ChangesOptions<Entity> {
   readonly notFound: IdFailure;
   readonly dataSource: DataSource;
   readonly shares: ConnectionShares;
+  /** Of all resources. */
+  readonly locked: LockedRows;
   readonly transactions: Transactions;
   readonly statements: Statements;
   /** Of the records of changes, if these are recorded. */
@@ -143,33 +149,77 @@ export class Changes<Entity extends Identified> {
     const columns = this.options.columns();
     const rows = dataSource.getRepository(entity);
     const statement = statementFor(rows);
-    const changeIfSame = () =>
-      transactions.run(async (manager) => {
-        const where = { id } as FindOptionsWhere<Entity>;
-        const row = await manager
-          .withRepository(rows)
-          .findOne({ where, lock: { mode: 'pessimistic_write' } });
-        if (row === null) throw notFound(id);
-        if (precondition?.(contentOf(columns.of(dto), row)) === false) {
-          throw new PlantStoreError(ERRORS.preconditionFailed);
-        }
-        return statements.in(manager).run(statement);
-      }, outer);
-    const change = () =>
+    const key = rowKey(columns.needed[0]!, id);
+    const changeIfSame = (slots?: Slots) =>
+      transactions.run(
+        async (manager) => {
+          this.requireFree(key, slots);
+          const where = { id } as FindOptionsWhere<Entity>;
+          const row = await manager
+            .withRepository(rows)
+            .findOne({ where, lock: { mode: 'pessimistic_write' } });
+          if (row === null) throw notFound(id);
+          if (precondition?.(contentOf(columns.of(dto), row)) === false) {
+            throw new PlantStoreError(ERRORS.preconditionFailed);
+          }
+          return statements.in(manager).run(statement);
+        },
+        outer,
+        slots,
+      );
+    const change = (slots?: Slots) =>
       outer === undefined
-        ? shares.changes.run(() => statements.run(statement))
+        ? (slots ?? shares.changes).run(async () => {
+            this.requireFree(key, slots);
+            return statements.run(statement);
+          })
         : statements.in(outer).run(statement);
-    const result = await withConstraintErrors(
-      constraints,
-      precondition === undefined ? change : changeIfSame,
+    const work = precondition === undefined ? change : changeIfSame;
+    const result = await withConstraintErrors(constraints, () =>
+      outer === undefined ? this.apart(key, work) : work(),
     );
     const [row] = result.rows as readonly Readonly<Record<string, unknown>>[];
     if (row === undefined) throw notFound(id);
     return columns.entityOf(columns.all.map(({ databaseName }) => row[databaseName])) as Entity;
+  }
+
+  /** Performs work on a row. If another transaction holds the row, the work waits on a share of the connections of its own. */
+  private async apart<Result>(
+    key: RowKey,
+    work: (slots: Slots) => Promise<Result>,
+  ): Promise<Result> {
+    const { locked, shares } = this.options;
+    try {
+      if (!locked.has(key)) return await work(shares.changes);
+    } catch (error) {
+      // While it waited for a slot, another change has waited for the row.
+      if (!(error instanceof RowLockedError)) {
+        if (isRowLocked(error)) locked.add(key);
+        throw error;
+      }
+    }
+    try {
+      const result = await work(shares.locked);
+      locked.delete(key);
+      return result;
+    } catch (error) {
+      if (isRowLocked(error)) locked.add(key);
+      throw error;
+    }
+  }
+
+  /** @throws RowLockedError */
+  private requireFree(key: RowKey, slots?: Slots): void {
+    const { locked, shares } = this.options;
+    if (slots === shares.changes && locked.has(key)) throw new RowLockedError();
   }
 }
 
 function statementOf<Entity extends object>(query: ChangeQuery<Entity>): Statement {
   const [text, values] = query.getQueryAndParameters();
   return { text, values };
+}
+
+function isRowLocked(error: unknown): boolean {
+  return error instanceof PlantStoreError && error.kind === ERRORS.rowLocked;
 }

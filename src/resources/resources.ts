@@ -250,7 +250,14 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       represent: <Other>(row: object, dtoClass?: Type<Other>) =>
         contentOf(columns().of(dtoClass ?? dto), row) as Other,
       lookups: new GroupLookup<Entity>({ ...base, notFound, slots: this.longSlots }),
-      changes: new Changes({ ...base, entity, dto, notFound, transactions }),
+      changes: new Changes({
+        ...base,
+        entity,
+        dto,
+        notFound,
+        transactions,
+        locked: this.lockedRows,
+      }),
       imports: new Imports({ dto: imported, creates, tracer, logger, slots: this.importSlots }),
       exports: new Exports({ pages, shares, tracer, slots: this.exportSlots }),
     };
