@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '../src/config/config.js';
@@ -8,9 +9,16 @@ import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { StoredPlantDto } from '../src/plants/dto/plant.dto.js';
 import { Plant } from '../src/plants/plant.entity.js';
+import { PlantChange } from '../src/plants/plant-change.entity.js';
 import { PLANT_ERRORS } from '../src/plants/plants.errors.js';
 import { Changes } from '../src/resources/changes.js';
 import { EntityColumns } from '../src/resources/entity-columns.js';
+import { GroupCreate } from '../src/resources/group-create.js';
+import { History } from '../src/resources/history/history.js';
+import type { Origin } from '../src/resources/history/origin.js';
+import { Metrics } from '../src/observability/metrics.js';
+import { NO_TRACER } from '../src/observability/tracer.js';
+import { LockedRows } from '../src/resources/locked-rows.js';
 import { createDataSource } from './support/data-source.js';
 import { createMigratedDatabase } from './support/test-database.js';
 import type { TestDatabase } from './support/test-database.js';
@@ -19,6 +27,13 @@ let database: TestDatabase;
 let dataSource: DataSource;
 let transactions: Transactions;
 let changes: Changes<Plant>;
+let recorded: Changes<Plant>;
+let creates: GroupCreate<StoredPlantDto>;
+
+const ORIGIN: Origin = {
+  principal: { kind: 'jwt', id: 'alice', scopes: 'all' },
+  requestId: 'request',
+};
 
 beforeAll(async () => {
   database = await createMigratedDatabase();
@@ -26,16 +41,38 @@ beforeAll(async () => {
   const shares = new ConnectionShares({ database: { poolMax: 3 } } as Config);
   transactions = new Transactions(dataSource, shares);
   const columns = new EntityColumns(dataSource, Plant);
-  changes = new Changes<Plant>({
-    entity: Plant,
+  const parts = {
     columns: () => columns,
-    dto: StoredPlantDto,
+    statements: new Statements(dataSource),
     constraints: {},
+    entity: Plant,
+    dto: StoredPlantDto,
     notFound: () => new PlantStoreError(PLANT_ERRORS.noSuchPlant),
     dataSource,
     shares,
     transactions,
-    statements: new Statements(dataSource),
+  };
+  changes = new Changes<Plant>(parts);
+  const history = new History({
+    ...parts,
+    member: 'plant',
+    changes: () => new EntityColumns(dataSource, PlantChange, 'position'),
+    slots: shares.lists,
+    isWanted: true,
+    logger: pino({ level: 'silent' }),
+  });
+  await history.begin();
+  recorded = new Changes<Plant>({ ...parts, history });
+  creates = new GroupCreate<StoredPlantDto>({
+    ...parts,
+    history,
+    resource: 'plants',
+    idTaken: () => new PlantStoreError(PLANT_ERRORS.idTaken),
+    metrics: new Metrics(),
+    tracer: NO_TRACER,
+    onCreated: () => {},
+    locked: new LockedRows(),
+    lockedSlots: shares.locked,
   });
 });
 
@@ -81,6 +118,52 @@ describe('changes in a transaction', () => {
     const outer = dataSource.manager;
     const changed = changes.patch(1n, { name: 'A' }, precondition, { outer });
     await expect(changed).rejects.toThrow(/^the manager has no transaction/);
+    expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
+  });
+});
+
+describe('creates and changes in a transaction, if they are recorded', () => {
+  const records = () => database.query('SELECT kind, id FROM plant_changes ORDER BY position');
+
+  it('leave their records in it', async () => {
+    await transactions.run(async (outer) => {
+      expect(await creates.create({ id: 4n, name: 'd' }, ORIGIN, outer)).toBe('created');
+      await recorded.patch(4n, { name: 'D' }, undefined, { origin: ORIGIN, outer });
+      await recorded.remove(1n, undefined, { origin: ORIGIN, outer });
+      expect(await records()).toEqual([]);
+    });
+    expect(await records()).toEqual([
+      { kind: 'created', id: '4' },
+      { kind: 'replaced', id: '4' },
+      { kind: 'removed', id: '1' },
+    ]);
+  });
+
+  it('leave none if it is rolled back', async () => {
+    const failed = transactions.run(async (outer) => {
+      await creates.create({ id: 4n, name: 'd' }, ORIGIN, outer);
+      throw new Error('no');
+    });
+    await expect(failed).rejects.toThrow('no');
+    expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
+    expect(await records()).toEqual([]);
+  });
+
+  it('are the same when they are sent again, and leave the transaction usable when the id is taken', async () => {
+    await transactions.run(async (outer) => {
+      expect(await creates.create({ id: 1n, name: 'a' }, ORIGIN, outer)).toBe('unchanged');
+      const taken = creates.create({ id: 2n, name: 'other' }, ORIGIN, outer);
+      await expect(taken).rejects.toMatchObject({ kind: PLANT_ERRORS.idTaken });
+      await creates.create({ id: 4n, name: 'd' }, ORIGIN, outer);
+    });
+    expect(await records()).toEqual([{ kind: 'created', id: '4' }]);
+  });
+
+  it('are refused without an origin, and for a manager without a transaction', async () => {
+    const create = (origin?: Origin) =>
+      creates.create({ id: 4n, name: 'd' }, origin, dataSource.manager);
+    await expect(create()).rejects.toThrow('a change that is recorded needs an origin');
+    await expect(create(ORIGIN)).rejects.toThrow(/^the manager has no transaction/);
     expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
   });
 });

@@ -1,7 +1,9 @@
+import type { EntityManager } from 'typeorm';
 import { Batcher } from '../database/batcher.js';
 import { RowLockedError } from '../database/database-failure.js';
 import { DATABASE_LIMITS } from '../database/limits.js';
 import type { Slots } from '../database/slots.js';
+import type { Statements } from '../database/statements.js';
 import type { Tracer } from '../observability/tracer.js';
 import { withConstraintErrors } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
@@ -29,6 +31,7 @@ const AGAIN_FOR_LOCKED = 50;
 type Outcome = Creation | 'locked';
 
 export interface GroupCreateOptions<Content> extends GroupInsertOptions<Content> {
+  readonly statements: Statements;
   readonly constraints: ConstraintErrors;
   readonly idTaken: IdFailure;
   readonly tracer: Tracer;
@@ -81,23 +84,37 @@ export class GroupCreate<Content extends Identified> {
    * Resolves when the row is committed.
    *
    * @param origin required if creates are recorded
+   * @param outer the create becomes part of this transaction, resolves before its commit, shares no statement with others,
+   *   and is not told to `onCreated` (docs/framework/transactions.md)
    * @throws PlantStoreError `idTaken` when a row with other content is committed, or as after any failure of the
    *   database. The row may have been stored then
    */
-  create(content: Content, origin?: Origin): Promise<Stored> {
+  create(content: Content, origin?: Origin, outer?: EntityManager): Promise<Stored> {
     this.lastCreate = performance.now();
-    return this.createOneOfMany(content, origin);
+    return this.createBy(
+      outer === undefined ? (row) => this.store(row) : (row) => this.storeInOuter(outer, row),
+      content,
+      origin,
+    );
   }
 
   /** Like {@link create}, for a request with many rows, which leaves priority to requests with a single row. */
-  async createOneOfMany(content: Content, origin?: Origin): Promise<Stored> {
+  createOneOfMany(content: Content, origin?: Origin): Promise<Stored> {
+    return this.createBy((row) => this.store(row), content, origin);
+  }
+
+  private async createBy(
+    store: (row: Row<Content>) => Promise<Outcome>,
+    content: Content,
+    origin: Origin | undefined,
+  ): Promise<Stored> {
     const { constraints, idTaken, history } = this.options;
     const row = {
       content,
       parameters: this.parametersOf(content),
       origin: history?.records === undefined ? [] : originParameters(requireOrigin(origin)),
     };
-    const outcome = await withConstraintErrors(constraints, () => this.store(row));
+    const outcome = await withConstraintErrors(constraints, () => store(row));
     if (outcome === 'taken') throw idTaken(content.id);
     if (outcome === 'locked') throw new RowLockedError();
     return outcome;
@@ -115,6 +132,13 @@ export class GroupCreate<Content extends Identified> {
 
   private parametersOf(content: Content): RowParameters {
     return this.options.columns().parametersOf(content);
+  }
+
+  private async storeInOuter(outer: EntityManager, row: Row<Content>): Promise<Outcome> {
+    const statements = this.options.statements.in(outer);
+    const inserts = new GroupInsert({ ...this.options, statements, onCreated: () => {} });
+    const [outcome] = await inserts.perform([row]);
+    return outcome!;
   }
 
   private async store(row: Row<Content>): Promise<Outcome> {

@@ -34,7 +34,8 @@ export interface GroupInsertOptions<Content> {
   readonly resource: string;
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
-  readonly statements: Statements;
+  /** In a transaction of somebody else, a statement that fails ends the transaction. */
+  readonly statements: Statements | Pick<Statements, 'run' | 'rows'>;
   /** Of the records of creates, if these are recorded. */
   readonly history?: History | undefined;
   readonly metrics: Metrics;
@@ -119,7 +120,8 @@ export class GroupInsert<Content extends Identified> {
       // When another transaction creates an equal row at once, ON CONFLICT (id) may not see its id yet, and the insert
       // violates another unique key. By now, the other row is committed.
       const isUniqueViolation = error instanceof DatabaseError && error.code === '23505';
-      if (rows.length === 1 && isUniqueViolation) return insert();
+      const isWhole = 'isDistributed' in statements;
+      if (isWhole && rows.length === 1 && isUniqueViolation) return insert();
       throw error;
     });
     // A statement that has waited for a row says little about others.
@@ -149,7 +151,7 @@ export class GroupInsert<Content extends Identified> {
     const { statements, columns } = this.options;
     const found: RowKey[] = [];
     // Citus cannot skip locked rows of several shards.
-    if (statements.isDistributed) return found;
+    if (!('isDistributed' in statements) || statements.isDistributed) return found;
     for (const needed of columns().needed) {
       const keys = new Set(group.map(({ parameters }) => parameters[needed.at]));
       keys.delete(null);
