@@ -93,7 +93,7 @@ export class Pages<Query extends PageParameters> {
     const query = { start, limit, filters, maxBytes };
     const found = filters.some(([{ isSearch }]) => isSearch)
       ? await this.options.shares.searches.run(() => this.search(query))
-      : ((await this.findInGroup(query)) ?? (await slots.run(() => this.find(query))));
+      : await this.findWithoutSearch(query, slots);
     return this.pageOf(found, parameters, maxBytes);
   }
 
@@ -121,13 +121,16 @@ export class Pages<Query extends PageParameters> {
     return new Page(items, next, parameters);
   }
 
-  /** A page together with other pages; `undefined` if it has a filter, a rare size or long rows. */
-  private async findInGroup(query: PageQuery): Promise<FoundRows | undefined> {
+  private async findWithoutSearch(query: PageQuery, slots: Slots): Promise<FoundRows> {
     const { start, limit, filters } = query;
     const group = filters.length === 0 ? this.groups.get(limit) : undefined;
     // Citus does not join a distributed table in this way.
-    if (group === undefined || this.options.statements.isDistributed) return undefined;
-    return shortPage(await group.add(start), limit);
+    if (group === undefined || this.options.statements.isDistributed) {
+      return slots.run(() => this.find(query));
+    }
+    const page = shortPage(await group.add(start), limit);
+    // It is known to have long rows: to look again would keep a slot from others for twice as long.
+    return page ?? slots.run(() => this.findBounded(query));
   }
 
   private async readGroup(
@@ -144,8 +147,11 @@ export class Pages<Query extends PageParameters> {
   private async find(query: PageQuery): Promise<FoundRows> {
     const { statements } = this.options;
     const page = shortPage(await statements.rows(this.statements.short(query)), query.limit);
-    if (page !== undefined) return page;
-    const rows = await statements.rows(this.statements.bounded(query));
+    return page ?? this.findBounded(query);
+  }
+
+  private async findBounded(query: PageQuery): Promise<FoundRows> {
+    const rows = await this.options.statements.rows(this.statements.bounded(query));
     return { rows, isWhole: rows.length === Number(rows[0]?.[0] ?? 0) };
   }
 
