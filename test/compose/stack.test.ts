@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SHUTDOWN_LIMITS } from '../../src/service.js';
@@ -27,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => withMonitoring('down', '--volumes', '--timeout', '30'));
 
 async function compose(...command: readonly string[]): Promise<string> {
-  const { PATH, HOME, DOCKER_HOST, DOCKER_CONTEXT, DOCKER_CONFIG } = process.env;
+  const { PATH, HOME, DOCKER_HOST, DOCKER_CONTEXT, DOCKER_CONFIG, COMPOSE_FILE } = process.env;
   const { stdout } = await run(
     'docker',
     // As without a file .env.
@@ -39,6 +40,7 @@ async function compose(...command: readonly string[]): Promise<string> {
         DOCKER_HOST,
         DOCKER_CONTEXT,
         DOCKER_CONFIG,
+        COMPOSE_FILE,
         PORT: String(port),
         PROMETHEUS_PORT: String(prometheusPort),
         // Random ports do not work here, because Prometheus has a fixed target.
@@ -111,6 +113,48 @@ describe('docker compose up', () => {
     expect(await compose('exec', '-T', 'api', 'plant-store', 'export')).toBe(
       '{"id":1,"name":"Monstera","tag":"indoor"}\n',
     );
+  });
+
+  it('exports with an issued token where the service has no static token', async () => {
+    const create = 'exec -T api plant-store token create --name export --expires 30m'.split(' ');
+    const token = (await compose(...create)).trim();
+    const variables = `--env AUTH_TOKEN= --env AUTH_ISSUED_TOKENS=true --env PLANT_STORE_TOKEN=${token}`;
+    expect(await compose(...`exec -T ${variables} api plant-store export`.split(' '))).toBe(
+      '{"id":1,"name":"Monstera","tag":"indoor"}\n',
+    );
+  });
+
+  it('says in the words of docs/troubleshooting.md that the port is taken', async () => {
+    const words = await readFile('docs/troubleshooting.md', 'utf8');
+    const row =
+      words.split('\n').find((line) => line.includes('PORT=8080 docker compose up')) ?? '';
+    const [cell = ''] = row.split(' | ');
+    const listed = [...cell.matchAll(/`([^`]+)`/g)].map(([, phrase = '']) => phrase);
+    const other = ['--project-name', `${PROJECT}-other`] as const;
+    const { stderr } = await compose(...other, 'run', '--no-deps', '--service-ports', 'api').then(
+      () => ({ stderr: '' }),
+      (error: unknown) => error as { readonly stderr: string },
+    );
+    await compose(...other, 'down', '--volumes');
+    expect(stderr).toContain(String(port));
+    expect(listed.filter((phrase) => stderr.includes(phrase))).not.toEqual([]);
+  });
+
+  it.each(['api', 'postgres'])('starts %s again after kill -9', async (service) => {
+    const pid = await inspect(service, '{{.State.Pid}}');
+    const kill = `process.kill(${pid}, 'SIGKILL')`;
+    await run('docker', [
+      'run',
+      '--rm',
+      '--pid=host',
+      '--user=0',
+      'plant-store',
+      'node',
+      '-e',
+      kill,
+    ]);
+    await vi.waitFor(async () => expect((await get('/plants/1')).status).toBe(200), PATIENCE);
+    expect(await inspect(service, '{{.RestartCount}}')).toBe('1');
   });
 
   it('keeps the plants after down and up', async () => {
