@@ -131,8 +131,6 @@ SELECT setval('public."plant_changes_gap_seq"'::regclass, nextval('public."plant
 CREATE TRIGGER "plant_changes_unrecorded"
        AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON public."plants" EXECUTE FUNCTION public."plant_changes_unrecorded"();
 -- down
-DROP TRIGGER IF EXISTS "plant_changes_unrecorded" ON "plants";
-DROP FUNCTION IF EXISTS "plant_changes_unrecorded"();
 SELECT pruned_to FROM "plant_changes_state";
 DROP TABLE "plant_changes_state";
 SELECT quote_ident(current_schema()) AS schema;
@@ -242,3 +240,5 @@ UPDATE "plant_changes_state" SET pruned_to = 0;
 DROP SEQUENCE IF EXISTS "plant_changes_incarnation_seq";
 DROP SEQUENCE IF EXISTS "plant_changes_jump_seq";
 DROP SEQUENCE IF EXISTS "plant_changes_gap_seq";
+DROP TRIGGER IF EXISTS "plant_changes_unrecorded" ON "plants";
+DROP FUNCTION IF EXISTS "plant_changes_unrecorded"();

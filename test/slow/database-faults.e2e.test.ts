@@ -242,7 +242,9 @@ describe('a database that no longer accepts the service', () => {
     url.username = 'guest_of_one_test';
     url.password = 'guest';
     await database.query(`CREATE ROLE guest_of_one_test LOGIN PASSWORD 'guest'`);
-    await database.query('GRANT ALL ON ALL TABLES IN SCHEMA public TO guest_of_one_test');
+    for (const kind of ['TABLES', 'FUNCTIONS', 'SEQUENCES']) {
+      await database.query(`GRANT ALL ON ALL ${kind} IN SCHEMA public TO guest_of_one_test`);
+    }
     const guest = await startTestService({ database: { ...database, url: url.href } });
     try {
       expect((await guest.request('GET', '/plants/1')).status).toBe(200);

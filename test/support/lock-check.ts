@@ -143,7 +143,8 @@ async function workOf(session: QueryRunner, tables: readonly string[]): Promise<
           FROM pg_class WHERE oid = ANY ($1::oid[])) AS files,
        ARRAY(SELECT DISTINCT relation::regclass::text FROM pg_locks
                WHERE pid = pg_backend_pid() AND granted AND mode IN ${STRONG}
-                 AND relation = ANY ($1::oid[])) AS locked`,
+                 -- Not one that the transaction has dropped.
+                 AND relation = ANY ($1::oid[]) AND relation IN (SELECT oid FROM pg_class)) AS locked`,
     [tables],
   )) as readonly Work[];
   return work!;

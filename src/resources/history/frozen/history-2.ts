@@ -228,8 +228,6 @@ export async function downgradeHistory(
   { table, changes }: HistoryTables,
 ): Promise<void> {
   const [state, unrecorded] = [`${changes}_state`, `${changes}_unrecorded`].map(escapeIdentifier);
-  await queryRunner.query(`DROP TRIGGER IF EXISTS ${unrecorded} ON ${escapeIdentifier(table)}`);
-  await queryRunner.query(`DROP FUNCTION IF EXISTS ${unrecorded}()`);
   const [row] = (await queryRunner.query(`SELECT pruned_to FROM ${state}`)) as readonly {
     readonly pruned_to: string;
   }[];
@@ -242,6 +240,9 @@ export async function downgradeHistory(
       `DROP SEQUENCE IF EXISTS ${escapeIdentifier(`${changes}_${kind}_seq`)}`,
     );
   }
+  // Last, because it locks the table until the end of the transaction.
+  await queryRunner.query(`DROP TRIGGER IF EXISTS ${unrecorded} ON ${escapeIdentifier(table)}`);
+  await queryRunner.query(`DROP FUNCTION IF EXISTS ${unrecorded}()`);
 }
 
 async function hasCitus(queryRunner: QueryRunner): Promise<boolean> {
