@@ -2,11 +2,10 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { PATIENCE } from '../support/patience.js';
-import { Workspace } from '../support/process.js';
 import { dropRole, migrate, newRole, PASSWORD, quoted, SCHEMA, urlAs } from '../support/roles.js';
 import { createMigratedDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
-import { startTestService, TOKEN } from '../support/test-service.js';
+import { startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 import { expectUnavailable } from '../support/unavailable.js';
 
@@ -28,64 +27,53 @@ const MAKE_READ_ONLY = 'ALTER DATABASE OURS SET default_transaction_read_only = 
 const MAKE_WRITABLE = 'ALTER DATABASE OURS RESET default_transaction_read_only';
 
 describe('a start on a database that is read-only', () => {
-  let workspace: Workspace;
-
   beforeEach(async () => {
-    [workspace, database] = await Promise.all([Workspace.create(), createMigratedDatabase()]);
+    database = await createMigratedDatabase();
     const before = await startTestService({ database });
     expect((await before.post({ id: 1, name: 'Monstera' })).status).toBe(200);
     await before.stop();
     await asOperator(MAKE_READ_ONLY);
   });
 
-  afterEach(async () => {
-    await workspace.remove();
-    await database.drop();
-  });
+  afterEach(() => database.drop());
 
   it.each([{}, { CHANGES_ENABLED: 'true' }, { CHANGES_ENABLED: 'false' }])(
     'serves reads, refuses changes with 503, and accepts them as soon as it is not: %o',
     async (environment) => {
-      const service = workspace.start({
-        ...environment,
-        AUTH_TOKEN: TOKEN,
-        DATABASE_URL: database.url,
-      });
-      const { url, managementUrl } = await service.listening();
+      const service = await startTestService({ database, environment });
       const send = (method: string, path: string, body?: object) =>
-        fetch(`${url}${path}`, {
-          method,
-          headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+        service.request(method, path, {
+          headers: { 'Content-Type': 'application/json' },
           ...(body !== undefined && { body: JSON.stringify(body) }),
         });
-      expect((await fetch(`${managementUrl}/health/ready`)).status).toBe(200);
-      expect(await (await send('GET', '/plants/1')).json()).toMatchObject({ name: 'Monstera' });
-      expect((await send('GET', '/plants?limit=2')).status).toBe(200);
-      const recorded = environment.CHANGES_ENABLED !== 'false';
-      expect((await send('GET', '/changes')).status).toBe(recorded ? 200 : 404);
-      for (const [method, path, body] of [
-        ['POST', '/plants', { id: 2, name: 'Ficus' }],
-        ['PUT', '/plants/1', { name: 'Ficus' }],
-        ['PATCH', '/plants/1', { name: 'Ficus' }],
-        ['DELETE', '/plants/1'],
-      ] as const) {
-        const answer = await send(method, path, body);
-        expect(await answer.json()).toEqual({ error: 50300, message: expect.any(String) });
-        expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+      try {
+        expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+        expect((await send('GET', '/plants/1')).json).toMatchObject({ name: 'Monstera' });
+        expect((await send('GET', '/plants?limit=2')).status).toBe(200);
+        const recorded = environment.CHANGES_ENABLED !== 'false';
+        expect((await send('GET', '/changes')).status).toBe(recorded ? 200 : 404);
+        for (const [method, path, body] of [
+          ['POST', '/plants', { id: 2, name: 'Ficus' }],
+          ['PUT', '/plants/1', { name: 'Ficus' }],
+          ['PATCH', '/plants/1', { name: 'Ficus' }],
+          ['DELETE', '/plants/1'],
+        ] as const) {
+          const answer = await send(method, path, body);
+          expect(answer.json).toEqual({ error: 50300, message: expect.any(String) });
+          expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+        }
+        await asOperator(MAKE_WRITABLE);
+        await vi.waitFor(
+          async () =>
+            expect((await send('POST', '/plants', { id: 2, name: 'Ficus' })).status).toBe(200),
+          PATIENCE,
+        );
+        if (recorded) {
+          expect((await send('GET', '/changes')).json).toMatchObject([{ id: 1 }, { id: 2 }]);
+        }
+      } finally {
+        await service.stop();
       }
-      await asOperator(MAKE_WRITABLE);
-      await vi.waitFor(
-        async () =>
-          expect((await send('POST', '/plants', { id: 2, name: 'Ficus' })).status).toBe(200),
-        PATIENCE,
-      );
-      const changes = await send('GET', '/changes');
-      if (recorded) {
-        expect(await changes.json()).toMatchObject([{ id: 1 }, { id: 2 }]);
-      }
-      service.kill('SIGTERM');
-      expect(await service.exit()).toEqual({ code: 0, signal: null });
-      expect(service.stderr).toBe('');
     },
   );
 });
