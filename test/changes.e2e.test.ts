@@ -51,6 +51,7 @@ beforeAll(async () => {
     dataSource,
     shares,
     transactions,
+    locked: new LockedRows(),
   };
   changes = new Changes<Plant>(parts);
   const history = new History({
@@ -71,7 +72,6 @@ beforeAll(async () => {
     metrics: new Metrics(),
     tracer: NO_TRACER,
     onCreated: () => {},
-    locked: new LockedRows(),
     lockedSlots: shares.locked,
   });
 });
