@@ -65,8 +65,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'faults',
-          // Each file loads the machine, but waits most of the time.
-          maxWorkers: 2,
+          maxWorkers: 1,
           ...withDatabase,
           include: ['test/faults/*.test.ts'],
         },
