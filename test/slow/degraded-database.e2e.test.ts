@@ -198,21 +198,24 @@ describe('a server that allows fewer connections than the pool may have', () => 
   it.each([
     [3, 1],
     [8, 2],
-  ])('serves with %i connections nearly all that %i replicas are asked for', async (most, count) => {
-    await limit(most);
-    const services = await startReplicas(count);
-    try {
-      const { served = 0, ...refused } = await load(services, 600);
-      const refusals = Object.values(refused).reduce((sum, count) => sum + count, 0);
-      // Without a wait for connections that exist, it was up to a third. A busy machine exceeds a timeout now and then.
-      expect(refusals / (served + refusals)).toBeLessThan(0.05);
-      expect(services.flatMap(messages)).toContain('the database refuses new connections');
-      // The log names no role.
-      expect(JSON.stringify(services.map(({ log }) => log))).not.toContain(role.slice(-8));
-    } finally {
-      await Promise.all(services.map((service) => service.stop()));
-    }
-  });
+  ])(
+    'serves with %i connections nearly all that %i replicas are asked for',
+    async (most, count) => {
+      await limit(most);
+      const services = await startReplicas(count);
+      try {
+        const { served = 0, ...refused } = await load(services, 600);
+        const refusals = Object.values(refused).reduce((sum, count) => sum + count, 0);
+        // Without a wait for connections that exist, it was up to a third. A busy machine exceeds a timeout now and then.
+        expect(refusals / (served + refusals)).toBeLessThan(0.05);
+        expect(services.flatMap(messages)).toContain('the database refuses new connections');
+        // The log names no role.
+        expect(JSON.stringify(services.map(({ log }) => log))).not.toContain(role.slice(-8));
+      } finally {
+        await Promise.all(services.map((service) => service.stop()));
+      }
+    },
+  );
 
   it('gets more connections when there is room again', async () => {
     await limit(2);
