@@ -205,7 +205,7 @@ describe('a server that allows fewer connections than the pool may have', () => 
       const services = await startReplicas(count);
       try {
         const { served = 0, ...refused } = await load(services, 600);
-        const refusals = Object.values(refused).reduce((sum, count) => sum + count, 0);
+        const refusals = Object.values(refused).reduce((sum, each) => sum + each, 0);
         // Without a wait for connections that exist, it was up to a third. A busy machine exceeds a timeout now and then.
         expect(refusals / (served + refusals)).toBeLessThan(0.05);
         expect(services.flatMap(messages)).toContain('the database refuses new connections');
