@@ -41,7 +41,7 @@ describe('a first connection', () => {
       limits: { ...IMPATIENT, firstContact: 300 },
     }).result;
     expect(stderr).toContain(
-      `plant-store: no connection to 127.0.0.1:${port}: none within 0.3 seconds; gave up after `,
+      `plant-store: no connection to 127.0.0.1:${port}: none within 0.3 seconds; gave up after 0.`,
     );
     expect(code).toBe(3);
     server.close();

@@ -558,7 +558,7 @@ describe.each(CHANGES)('%s with a precondition', (method, headers, body) => {
 
   it('holds for a plant that keeps changing, if it does not name its tags', async () => {
     await store([1, 'old', 'x']);
-    const others = Array.from({ length: 12 }, (_, index) =>
+    const others = Array.from({ length: 40 }, (_, index) =>
       service.request('PATCH', '/plants/1', {
         headers: { ...JSON_TYPE, 'If-None-Match': '"other"' },
         body: `{"tag":"${index}"}`,

@@ -199,15 +199,12 @@ describe('a server that allows fewer connections than the pool may have', () => 
     [3, 1],
     [8, 2],
   ])(
-    'serves with %i connections nearly all that %i replicas are asked for',
+    'serves with %i connections what %i replicas are asked for',
     async (most, count) => {
       await limit(most);
       const services = await startReplicas(count);
       try {
-        const { served = 0, ...refused } = await load(services, 600);
-        const refusals = Object.values(refused).reduce((sum, each) => sum + each, 0);
-        // Without a wait for connections that exist, it was up to a third. A busy machine exceeds a timeout now and then.
-        expect(refusals / (served + refusals)).toBeLessThan(0.05);
+        expect(await load(services, 600)).toEqual({ served: expect.any(Number) });
         expect(services.flatMap(messages)).toContain('the database refuses new connections');
         // The log names no role.
         expect(JSON.stringify(services.map(({ log }) => log))).not.toContain(role.slice(-8));
