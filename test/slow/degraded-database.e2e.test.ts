@@ -198,21 +198,18 @@ describe('a server that allows fewer connections than the pool may have', () => 
   it.each([
     [3, 1],
     [8, 2],
-  ])(
-    'serves with %i connections what %i replicas are asked for',
-    async (most, count) => {
-      await limit(most);
-      const services = await startReplicas(count);
-      try {
-        expect(await load(services, 600)).toEqual({ served: expect.any(Number) });
-        expect(services.flatMap(messages)).toContain('the database refuses new connections');
-        // The log names no role.
-        expect(JSON.stringify(services.map(({ log }) => log))).not.toContain(role.slice(-8));
-      } finally {
-        await Promise.all(services.map((service) => service.stop()));
-      }
-    },
-  );
+  ])('serves with %i connections what %i replicas are asked for', async (most, count) => {
+    await limit(most);
+    const services = await startReplicas(count);
+    try {
+      expect(await load(services, 600)).toEqual({ served: expect.any(Number) });
+      expect(services.flatMap(messages)).toContain('the database refuses new connections');
+      // The log names no role.
+      expect(JSON.stringify(services.map(({ log }) => log))).not.toContain(role.slice(-8));
+    } finally {
+      await Promise.all(services.map((service) => service.stop()));
+    }
+  });
 
   it('gets more connections when there is room again', async () => {
     await limit(2);
