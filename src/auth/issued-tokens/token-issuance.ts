@@ -71,7 +71,7 @@ const FIND = `SELECT ${DETAILS} FROM access_tokens WHERE id = $1`;
 /** A token that is revoked already keeps the time. */
 const REVOKE = `UPDATE access_tokens SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 RETURNING ${DETAILS}`;
 
-/** One statement, so that of two rotations at a time, the second sees the grace that the first has given. */
+/** One statement: the second of two concurrent rotations sees the grace that the first has stored. */
 const ROTATE = `UPDATE access_tokens SET
     previous_hash = secret_hash,
     previous_expires_at = least(${EXPIRY('$3')}, expires_at),
