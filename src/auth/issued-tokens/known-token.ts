@@ -49,7 +49,7 @@ export function knownToken(row: TokenRow): KnownToken {
   };
 }
 
-/** `undefined` if the hash does not have the 32 bytes of SHA-256. */
+/** Empty if the hash does not have the 32 bytes of SHA-256. */
 function knownSecret(hash: Buffer | null, expires: string): readonly KnownSecret[] {
   if (hash?.length !== HASH_BYTES) return [];
   return [{ digest: digestOf(hash), expires: milliseconds(expires) }];
