@@ -2,7 +2,11 @@ import { DatabaseError } from 'pg';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Batcher } from '../src/database/batcher.js';
 import type { BatcherOptions } from '../src/database/batcher.js';
-import { RefusedStatementError, RowLockedError } from '../src/database/database-failure.js';
+import {
+  RefusedStatementError,
+  RowLockedError,
+  GroupLockedError,
+} from '../src/database/database-failure.js';
 import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
@@ -228,6 +232,20 @@ describe('a group that fails', () => {
       ['a1'],
       ['c1', 'd1'],
     ]);
+  });
+
+  it('because of locked rows tells the items that have not been performed alone when there are too many', async () => {
+    const { addAll } = createBatcher({
+      perform: (items) =>
+        items.some((item) => item !== 'item 32')
+          ? Promise.reject(new RowLockedError())
+          : Promise.resolve(items),
+    });
+    const failures = (await addAll(texts(32))).map((result) =>
+      result.status === 'rejected' ? (result.reason as Error).constructor : undefined,
+    );
+    expect(failures[0]).toBe(RowLockedError);
+    expect(failures.at(-1)).toBe(GroupLockedError);
   });
 
   it('because of locked rows does not keep the queue waiting while it is halved', async () => {

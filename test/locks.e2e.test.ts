@@ -101,7 +101,7 @@ describe('a transaction of somebody else that stays open', () => {
       /** @returns how long the other creates take, in milliseconds */
       const createBeside = async (contested: number): Promise<number> => {
         const end = new AbortController();
-        const crowd = Array.from({ length: 15 }, async (_client, first) => {
+        const crowd = Array.from({ length: 30 }, async (_client, first) => {
           for (let n = first; !end.signal.aborted; n += 1) {
             const answer = await service.post({ id: contested + (n % rows), name: 'old' });
             if (answer.status !== 200) expect([50301, 50310]).toContain(answer.json['error']);

@@ -3,7 +3,13 @@ import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { QueueUse } from '../observability/metrics.js';
 import type { Tracer } from '../observability/tracer.js';
-import { isCausedByRow, isConflict, RefusedStatementError } from './database-failure.js';
+import {
+  GroupLockedError,
+  isCausedByRow,
+  isConflict,
+  RefusedStatementError,
+  RowLockedError,
+} from './database-failure.js';
 import { beginHalving, canBePartial, FIRST_ROWS } from './halving.js';
 import type { Halving } from './halving.js';
 import { DATABASE_LIMITS } from './limits.js';
@@ -96,6 +102,7 @@ export class Batcher<Item, Result> {
    *
    * @param begun when its time began, as of `performance.now()`
    * @throws PlantStoreError `overloaded`. As after any other failure, the item may have been performed
+   * @throws GroupLockedError
    */
   add(item: Item, begun = performance.now()): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -108,7 +115,10 @@ export class Batcher<Item, Result> {
         item,
         characters,
         begun,
-        timer: setTimeout(() => this.refuseWaiting(entry), MAX_WAIT).unref(),
+        timer: setTimeout(
+          () => this.refuseWaiting(entry),
+          Math.min(MAX_WAIT, begun + MAX_TIME - performance.now()),
+        ).unref(),
         spans: this.options.tracer.served(),
         resolve,
         reject,
@@ -216,7 +226,7 @@ export class Batcher<Item, Result> {
       const mayBeOfRow = isCausedByRow(failure) || canBePartial(failure, halving);
       const canHalve = group.length > 1 && (isCausedByRow(failure) || this.keysOf(group).size > 1);
       if (!mayBeOfRow || !canHalve) {
-        for (const entry of group) entry.reject(failure);
+        refuse(group, canHalve ? failureOfGroup(failure) : failure);
         return mayBeOfRow ? undefined : failure;
       }
     }
@@ -225,7 +235,7 @@ export class Batcher<Item, Result> {
     const failure = await this.commit(first, halving);
     if (failure === undefined) return this.commit(second, halving);
     // The second half would only wait for the same failure.
-    for (const entry of second) entry.reject(failure);
+    refuse(second, failureOfGroup(failure));
     return failure;
   }
 
@@ -257,6 +267,15 @@ export class Batcher<Item, Result> {
   private keyOf(entry: Waiting<Item, Result>): unknown {
     return this.options.keyOf === undefined ? entry : this.options.keyOf(entry.item);
   }
+}
+
+function refuse(group: Group<unknown, never>, failure: unknown): void {
+  for (const entry of group) entry.reject(failure);
+}
+
+/** The failure of items that have not been performed without others. */
+function failureOfGroup(failure: unknown): unknown {
+  return failure instanceof RowLockedError ? new GroupLockedError() : failure;
 }
 
 /** Whether all rows waited for the same lock. */

@@ -144,6 +144,9 @@ export class RowLockedError extends RefusedStatementError {
   }
 }
 
+/** Another transaction holds some of the rows of a group. Not all of its items have been performed without the others. */
+export class GroupLockedError extends RowLockedError {}
+
 /** Whether the server ended a statement for its time or for other transactions, and goes on with others. */
 export function isEndedByServer(error: unknown): boolean {
   return error instanceof DatabaseError && ENDED_STATES.has(error.code);

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { Batcher } from '../database/batcher.js';
-import { RowLockedError } from '../database/database-failure.js';
+import { GroupLockedError, RowLockedError } from '../database/database-failure.js';
 import { DATABASE_LIMITS } from '../database/limits.js';
 import type { Slots } from '../database/slots.js';
 import type { Statements } from '../database/statements.js';
@@ -144,7 +144,7 @@ export class GroupCreate<Content extends Identified> {
   private async store(row: Row<Content>): Promise<Outcome> {
     const { locked } = this.options;
     const begun = performance.now();
-    if (!this.needs(row, locked)) {
+    while (!this.needs(row, locked)) {
       const outcome = await this.storeIn(this.groups, row, begun);
       if (outcome !== 'locked') return outcome;
     }
@@ -163,7 +163,7 @@ export class GroupCreate<Content extends Identified> {
     } catch (error) {
       if (!(error instanceof RowLockedError)) throw error;
       // Another transaction creates it: if it held another row, that would have been found.
-      this.options.locked.add(this.keysOf(row)[0]!);
+      if (!(error instanceof GroupLockedError)) this.options.locked.add(this.keysOf(row)[0]!);
       return 'locked';
     }
   }
