@@ -226,7 +226,7 @@ export class Batcher<Item, Result> {
       const mayBeOfRow = isCausedByRow(failure) || canBePartial(failure, halving);
       const canHalve = group.length > 1 && (isCausedByRow(failure) || this.keysOf(group).size > 1);
       if (!mayBeOfRow || !canHalve) {
-        refuse(group, canHalve ? failureOfGroup(failure) : failure);
+        refuseAll(group, canHalve ? failureOfGroup(failure) : failure);
         return mayBeOfRow ? undefined : failure;
       }
     }
@@ -235,7 +235,7 @@ export class Batcher<Item, Result> {
     const failure = await this.commit(first, halving);
     if (failure === undefined) return this.commit(second, halving);
     // The second half would only wait for the same failure.
-    refuse(second, failureOfGroup(failure));
+    refuseAll(second, failureOfGroup(failure));
     return failure;
   }
 
@@ -269,7 +269,7 @@ export class Batcher<Item, Result> {
   }
 }
 
-function refuse(group: Group<unknown, never>, failure: unknown): void {
+function refuseAll(group: Group<unknown, never>, failure: unknown): void {
   for (const entry of group) entry.reject(failure);
 }
 
