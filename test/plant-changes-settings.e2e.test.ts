@@ -84,6 +84,27 @@ describe('CHANGES_ENABLED=false', () => {
     }
   });
 
+  it('is passed by no reader of a database that is read-only, and told when it is not', async () => {
+    const before = await serve(true);
+    await before.post({ id: 1, name: 'a' });
+    const position = await latest(before);
+    await before.stop();
+    const pause = await serve(false);
+    await pause.post({ id: 2, name: 'a' });
+    await pause.stop();
+    const readOnly = await startTestService({
+      database: given(database.url),
+      parameters: 'options=-c%20default_transaction_read_only%3Don',
+    });
+    const page = await readOnly.request('GET', `/changes?after=${position}`);
+    expect([page.status, page.json]).toEqual([200, []]);
+    expect(await latest(readOnly)).toBe(position);
+    await readOnly.stop();
+    const after = await serve(true);
+    expect((await after.request('GET', `/changes?after=${position}`)).status).toBe(410);
+    await after.stop();
+  });
+
   it('interrupts nothing if nothing is changed meanwhile', async () => {
     const before = await serve(true);
     await before.post({ id: 1, name: 'a' });

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Crowd } from '../support/crowd.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Crowd, TOKEN } from '../support/crowd.js';
 import { OwnPostgres } from '../support/own-postgres.js';
+import { PATIENCE } from '../support/patience.js';
 import { Workspace } from '../support/process.js';
 import { Replica } from '../support/replica.js';
 import { expectQuickRefusals, expectRecovery, expectReckoning } from '../support/verdicts.js';
@@ -65,5 +66,35 @@ describe('a database that is lost under load', () => {
     expect(postgres.pid).not.toBe(pid);
     await expectRecovery(crowd);
     await expectReckoning(crowd, postgres, replica);
+  });
+
+  it('serves reads, also of changes, after a restart while it is read-only, and then creates', async () => {
+    await crowd.stop();
+    const read = async (url: string) => {
+      const response = await fetch(url, { headers: { Authorization: `Bearer ${TOKEN}` } });
+      expect(response.status).toBe(200);
+      return (await response.json()) as unknown;
+    };
+    const create = async () => {
+      const body = JSON.stringify({ id: 1, name: 'Monstera' });
+      const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+      return (await fetch(replica.url, { method: 'POST', headers, body })).status;
+    };
+    const changes = replica.url.replace(/plants$/, 'changes');
+    const before = await read(changes);
+    const { position } = (await read(`${changes}/latest`)) as { position: number };
+    await postgres.query('ALTER SYSTEM SET default_transaction_read_only = on');
+    await postgres.restart();
+    await vi.waitFor(async () => expect(await read(changes)).toEqual(before), PATIENCE);
+    await read(replica.url);
+    expect(await create()).toBe(503);
+
+    await postgres.query('ALTER SYSTEM RESET default_transaction_read_only');
+    await postgres.query('SELECT pg_reload_conf()');
+    await vi.waitFor(async () => expect(await create()).toBe(200), PATIENCE);
+    await vi.waitFor(
+      async () => expect(await read(`${changes}?after=${position}`)).toMatchObject([{ id: 1 }]),
+      PATIENCE,
+    );
   });
 });

@@ -72,8 +72,11 @@ CREATE OR REPLACE FUNCTION public."plant_changes_horizon"(OUT horizon bigint, OU
        bounds bigint[];
        latest bigint;
        gap bigint;
+       is_writable boolean := current_setting('transaction_read_only') = 'off';
      BEGIN
-       PERFORM public."resume_plant_changes"();
+       IF is_writable THEN
+         PERFORM public."resume_plant_changes"();
+       END IF;
        newest := coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0);
        bounds := ARRAY (
          SELECT objid::bigint FROM pg_locks
@@ -86,7 +89,11 @@ CREATE OR REPLACE FUNCTION public."plant_changes_horizon"(OUT horizon bigint, OU
        horizon := least(horizon, newest);
        gap := least(horizon, coalesce(pg_sequence_last_value('public."plant_changes_gap_seq"'::regclass), 0));
        IF gap > (SELECT state.pruned_to FROM public."plant_changes_state" AS state) THEN
-         UPDATE public."plant_changes_state" AS state SET pruned_to = gap WHERE state.pruned_to < gap;
+         IF is_writable THEN
+           UPDATE public."plant_changes_state" AS state SET pruned_to = gap WHERE state.pruned_to < gap;
+         ELSE
+           horizon := gap - 1;
+         END IF;
        END IF;
        SELECT state.pruned_to INTO pruned_to FROM public."plant_changes_state" AS state;
        jumped_to := coalesce(pg_sequence_last_value('public."plant_changes_jump_seq"'::regclass), 0);

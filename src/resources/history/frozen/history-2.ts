@@ -143,7 +143,8 @@ export async function upgradeHistory(
   // In this order: whoever takes the lock later than it is looked for gets greater positions than the newest of before. And
   // whoever has released it by then is committed, and seen by the next statement. Of several changes without a record, only
   // the last is known. If readers cannot pass it yet, there may be another one before, so they begin anew where they are.
-  // The horizon is the position of a record, or one that is stored here: a crash can take back others.
+  // The horizon is the position of a record, or one that is stored here: a crash can take back others. In a session that is
+  // read-only, readers stop before a change without a record, because they cannot be told of it yet.
   await create(
     `${named(`${name}_horizon`)}(OUT horizon bigint, OUT newest bigint, OUT pruned_to bigint, OUT jumped_to bigint, OUT is_held boolean)`,
     'record',
@@ -151,8 +152,11 @@ export async function upgradeHistory(
        bounds bigint[];
        latest bigint;
        gap bigint;
+       is_writable boolean := current_setting('transaction_read_only') = 'off';
      BEGIN
-       PERFORM ${resume}();
+       IF is_writable THEN
+         PERFORM ${resume}();
+       END IF;
        newest := ${newest};
        bounds := ARRAY (
          SELECT objid::bigint FROM pg_locks
@@ -165,7 +169,11 @@ export async function upgradeHistory(
        horizon := least(horizon, newest);
        gap := least(horizon, coalesce(${last('gap')}, 0));
        IF gap > (SELECT state.pruned_to FROM ${state} AS state) THEN
-         UPDATE ${state} AS state SET pruned_to = gap WHERE state.pruned_to < gap;
+         IF is_writable THEN
+           UPDATE ${state} AS state SET pruned_to = gap WHERE state.pruned_to < gap;
+         ELSE
+           horizon := gap - 1;
+         END IF;
        END IF;
        SELECT state.pruned_to INTO pruned_to FROM ${state} AS state;
        jumped_to := coalesce(${last('jump')}, 0);
