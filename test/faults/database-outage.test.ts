@@ -73,7 +73,7 @@ describe('a database that is lost under load', () => {
     const read = async (url: string) => {
       const response = await fetch(url, { headers: { Authorization: `Bearer ${TOKEN}` } });
       expect(response.status).toBe(200);
-      return (await response.json()) as unknown;
+      return response.json();
     };
     const create = async () => {
       const body = JSON.stringify({ id: 1, name: 'Monstera' });
