@@ -63,7 +63,7 @@ export class Crowd {
     rivalry = 4n,
     ca,
     readsBack = false,
-    pause = 20,
+    pause = 50,
     token = () => TOKEN,
     firstId = FIRST_ID,
   }: CrowdOptions) {
