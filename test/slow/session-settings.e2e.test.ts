@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import { createDataSource } from './support/data-source.js';
-import { followEvents } from './support/event-source.js';
-import { call, idOf, issue, tokenCommand } from './support/issued-tokens.js';
-import { PATIENCE } from './support/patience.js';
-import { lockPlants, WAIT_FOR_LOCKS } from './support/plants-lock.js';
-import { startPooler } from './support/pooler.js';
-import type { Pooler } from './support/pooler.js';
-import { dropRole, migrate, newRole, PASSWORD, quoted, SCHEMA, urlAs } from './support/roles.js';
-import { EXPECTED, SETTINGS, valuesAt } from './support/session-settings.js';
-import { createMigratedDatabase, createTestDatabase, given } from './support/test-database.js';
-import type { TestDatabase } from './support/test-database.js';
-import { startTestService, TOKEN } from './support/test-service.js';
-import type { TestService } from './support/test-service.js';
+import { createDataSource } from '../support/data-source.js';
+import { followEvents } from '../support/event-source.js';
+import { call, idOf, issue, tokenCommand } from '../support/issued-tokens.js';
+import { PATIENCE } from '../support/patience.js';
+import { lockPlants, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
+import { startPooler } from '../support/pooler.js';
+import type { Pooler } from '../support/pooler.js';
+import { dropRole, migrate, newRole, PASSWORD, quoted, SCHEMA, urlAs } from '../support/roles.js';
+import { EXPECTED, SETTINGS, valuesAt } from '../support/session-settings.js';
+import { createMigratedDatabase, createTestDatabase, given } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+import { startTestService, TOKEN } from '../support/test-service.js';
+import type { TestService } from '../support/test-service.js';
 
 const WAYS = ['in sessions of its own', 'behind a pooler'] as const;
 

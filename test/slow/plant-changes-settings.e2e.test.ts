@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { followEvents } from './support/event-source.js';
-import { PATIENCE } from './support/patience.js';
-import { dropRole, migrate, newRole, PASSWORD, quoted, SCHEMA, urlAs } from './support/roles.js';
-import { createMigratedDatabase, createTestDatabase, given } from './support/test-database.js';
-import type { TestDatabase } from './support/test-database.js';
-import { startTestService, TOKEN } from './support/test-service.js';
-import type { TestService } from './support/test-service.js';
+import { followEvents } from '../support/event-source.js';
+import { PATIENCE } from '../support/patience.js';
+import { dropRole, migrate, newRole, PASSWORD, quoted, SCHEMA, urlAs } from '../support/roles.js';
+import { createMigratedDatabase, createTestDatabase, given } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+import { startTestService, TOKEN } from '../support/test-service.js';
+import type { TestService } from '../support/test-service.js';
 
 describe('a copy of a database', () => {
   it('continues with other positions than the original', async () => {

@@ -18,11 +18,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createCluster } from '../src/local/create-cluster.js';
-import { startEmbeddedPostgres } from '../src/local/embedded-postgres.js';
-import { serverAccount, spawnAs } from '../src/local/server-account.js';
-import { NOT_DURABLE } from './support/global-setup.js';
-import { PATIENCE } from './support/patience.js';
+import { createCluster } from '../../src/local/create-cluster.js';
+import { startEmbeddedPostgres } from '../../src/local/embedded-postgres.js';
+import { serverAccount, spawnAs } from '../../src/local/server-account.js';
+import { NOT_DURABLE } from '../support/global-setup.js';
+import { PATIENCE } from '../support/patience.js';
 
 const OTHER_INSTANCES_GO =
   "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store instance'";

@@ -3,12 +3,12 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { NO_TRACER } from '../src/observability/tracer.js';
-import { Workspace } from './support/process.js';
-import type { ServiceProcess } from './support/process.js';
-import { createTestDatabase } from './support/test-database.js';
-import type { TestDatabase } from './support/test-database.js';
-import { startTestService, TOKEN } from './support/test-service.js';
+import { NO_TRACER } from '../../src/observability/tracer.js';
+import { Workspace } from '../support/process.js';
+import type { ServiceProcess } from '../support/process.js';
+import { createTestDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+import { startTestService, TOKEN } from '../support/test-service.js';
 
 const HEADERS = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
 

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { startTestService } from './support/test-service.js';
-import type { TestService } from './support/test-service.js';
-import { expectUnavailable } from './support/unavailable.js';
+import { startTestService } from '../support/test-service.js';
+import type { TestService } from '../support/test-service.js';
+import { expectUnavailable } from '../support/unavailable.js';
 
 describe('a transaction of somebody else that stays open', () => {
   let service: TestService;
