@@ -189,12 +189,7 @@ describe('operations', () => {
 
   it('have one winner for each id that clients of two replicas create at once', async () => {
     const replicas = await Promise.all([1, 2].map(() => startReplica(coordinator)));
-    const crowd = new Crowd({
-      urls: replicas.map(({ url }) => url),
-      clients: 32,
-      rivalry: 2n,
-      pause: 0,
-    });
+    const crowd = new Crowd({ urls: replicas.map(({ url }) => url), clients: 32, rivalry: 2n });
     await crowd.served(10_000, 60_000);
     await expectReckoning(crowd, coordinator, ...replicas);
     expect(Object.keys(tally(crowd.attempts)).toSorted()).toEqual(['200', '40003', '40009']);
@@ -231,7 +226,7 @@ describe('a machine that is lost under load', () => {
   ])('loses no acknowledged plant: %s, three times', async (_, serverOf) => {
     const server = serverOf();
     const replica = await startReplica(coordinator);
-    const crowd = new Crowd({ urls: [replica.url], clients: 32, pause: 0 });
+    const crowd = new Crowd({ urls: [replica.url], clients: 32 });
     await crowd.served(300);
     for (let round = 1; round <= 3; round += 1) {
       await server.kill();

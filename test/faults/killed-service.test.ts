@@ -21,7 +21,7 @@ afterEach(async () => {
 
 it('keeps acknowledged plants after kill -9 in the middle of batches, twenty times', async () => {
   const replica = await Replica.start(workspace, { DATABASE_URL: postgres.url });
-  const crowd = new Crowd({ urls: [replica.url], clients: 32, pause: 0 });
+  const crowd = new Crowd({ urls: [replica.url], clients: 32 });
   for (let kill = 1; kill <= 20; kill += 1) {
     await crowd.served(100);
     // At a random moment, not always right after answers.

@@ -11,7 +11,7 @@ import { Replica } from '../support/replica.js';
 import { Rivals } from '../support/rivals.js';
 
 /** Requests that are answered, at least. */
-const REQUESTS = 40_000;
+const REQUESTS = 100_000;
 
 /** How often each replica, PostgreSQL and a backend of it are killed. */
 const ROUNDS = 4;

@@ -9,10 +9,10 @@ import { isServed } from '../support/reckoning.js';
 import { Replica } from '../support/replica.js';
 
 /** A million takes some twenty minutes: `MALFORMED_REQUESTS=1000000 npm run test:faults -- malformed`. */
-const COUNT = Number(process.env['MALFORMED_REQUESTS'] ?? 30_000);
+const COUNT = Number(process.env['MALFORMED_REQUESTS'] ?? 100_000);
 
 /** Requests that are generated at once. */
-const PORTION = 1_500;
+const PORTION = 5_000;
 
 /** Connections at a time. */
 const CONNECTIONS = 32;

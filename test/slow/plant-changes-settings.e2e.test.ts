@@ -27,6 +27,38 @@ describe('a copy of a database', () => {
   });
 });
 
+describe('a server that is read-only', () => {
+  it('refuses unknown positions, and cannot know them when it has just taken over', async () => {
+    const database = await createMigratedDatabase();
+    const before = await startTestService({ database: given(database.url) });
+    await before.post({ id: 1, name: 'a' });
+    const { position } = (await before.request('GET', '/changes/latest')).json;
+    await before.stop();
+    // A copy is another server for readers.
+    const copy = await createTestDatabase(`TEMPLATE ${new URL(database.url).pathname.slice(1)}`);
+    const answers = [];
+    for (const { url } of [database, copy]) {
+      const service = await startTestService({
+        database: given(url),
+        parameters: 'options=-c%20default_transaction_read_only%3Don',
+      });
+      for (const after of [position, Number(position) + 1]) {
+        const { status, json } = await service.request('GET', `/changes?after=${Number(after)}`);
+        answers.push([status, json['error']]);
+      }
+      await service.stop();
+    }
+    expect(answers).toEqual([
+      [200, undefined],
+      [400, 40006],
+      [200, undefined],
+      [503, 50300],
+    ]);
+    await copy.drop();
+    await database.drop();
+  });
+});
+
 describe('CHANGES_ENABLED=false', () => {
   let database: TestDatabase;
   const latest = async (service: TestService) =>

@@ -35,7 +35,7 @@ export interface CrowdOptions {
   readonly token?: () => string;
   /** Where ids begin, if other clients were here before. */
   readonly firstId?: bigint;
-  /** Milliseconds between two plants of a client. With 0, the clients keep the processors busy. */
+  /** Milliseconds between two plants of a client. */
   readonly pause?: number;
 }
 
@@ -63,7 +63,7 @@ export class Crowd {
     rivalry = 4n,
     ca,
     readsBack = false,
-    pause = 50,
+    pause = 0,
     token = () => TOKEN,
     firstId = FIRST_ID,
   }: CrowdOptions) {

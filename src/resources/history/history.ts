@@ -176,6 +176,8 @@ export class History {
     if (!isRecorded) throw new PlantStoreError(ERRORS.noSuchPath);
     const state = await this.sharedHorizon();
     if (after === undefined) return { ...state, after: state.prunedTo, isFirst: true };
+    // A read-only server that has just taken over may lack positions that the former one has given.
+    if (after > state.newest) await this.requireKnownServer();
     if (after < 0n || after > state.newest) {
       throw new PlantStoreError(
         ERRORS.positionUnknown,
@@ -184,6 +186,13 @@ export class History {
     }
     if (after < state.prunedTo) throw pruned(state);
     return { ...state, after, isFirst: false };
+  }
+
+  /** @throws PlantStoreError `database-unavailable` if the server is another one, and could not note it yet */
+  private async requireKnownServer(): Promise<void> {
+    const { statements, changes } = this.options;
+    const begin = escapeIdentifier(`begin_${changes().tableName}`);
+    await statements.rows({ text: `SELECT ${begin}()`, values: [] });
   }
 
   /** All callers share a reading that begins after their calls: thousands of followers can come at once. */
