@@ -16,7 +16,7 @@ const STALLED = 200;
 const LATEST = 1_000;
 
 /** How late they may be if `control` is how late something comparable was on this machine, in milliseconds. */
-const latestBeside = (control: number): number => Math.max(LATEST, 3 * control);
+const latestBeside = (control: number): number => Math.max(LATEST, 2 * control);
 
 let workspace: Workspace;
 let postgres: OwnPostgres;
@@ -107,11 +107,11 @@ it('a follower gets changes soon, at rest and beside as many creates as there ca
   };
   const atRest = await delays();
   expect(percentile(atRest.followed, 0.5)).toBeLessThan(
-    Math.max(100, 3 * percentile(atRest.polled, 0.5)),
+    Math.max(100, 2 * percentile(atRest.polled, 0.5)),
   );
   expect(Math.max(...atRest.followed)).toBeLessThan(latestBeside(Math.max(...atRest.polled)));
 
-  const crowd = new Crowd({ urls: [replica.url], clients: 64, rivalry: 1_000_000n, pause: 0 });
+  const crowd = new Crowd({ urls: [replica.url], clients: 64, rivalry: 1_000_000n });
   await sleep(5_000);
   for (const { plant, sentAt, took } of (await crowd.stop()).filter(isAcknowledged)) {
     acknowledgedAt.set(String(plant.id), sentAt + took);
@@ -143,11 +143,11 @@ async function poll(onChange: (plant: string) => void, signal: AbortSignal): Pro
 
 it('a thousand followers that come back far behind, all at once, get everything on their streams', async () => {
   await postgres.query(
-    "INSERT INTO plant_changes (kind, principal, request_id, id) SELECT 'removed', 'jwt:a', 'r', n FROM generate_series(1, 300) AS n",
+    "INSERT INTO plant_changes (kind, principal, request_id, id) SELECT 'removed', 'jwt:a', 'r', n FROM generate_series(1, 1000) AS n",
   );
   for (let n = 0; n < 1_000; n += 1) follow(0);
-  const hasAll = ({ position }: LightFollower) => position === 300;
-  await until(() => followers.every((one) => one.isClosed || hasAll(one)), 4 * PATIENCE);
+  const hasAll = ({ position }: LightFollower) => position === 1_000;
+  await until(() => followers.every((one) => one.isClosed || hasAll(one)), 120_000);
   expect(
     followers
       .filter((one) => one.isClosed || !hasAll(one))
@@ -157,14 +157,14 @@ it('a thousand followers that come back far behind, all at once, get everything 
 
 it('a thousand followers of which half do not read cost little, and delay nobody', async () => {
   for (let id = 1; id <= 100; id += 1) await create(id);
+  const before = memory();
+  let most = before;
   const control = await Readers.start();
   const beginning = performance.now();
   for (let id = 501; performance.now() - beginning < 5_000; id += 1) await control.create(id);
   await control.haveAll();
   control.leave();
 
-  const before = memory();
-  let most = before;
   const stalled = Array.from({ length: STALLED }, () => follow(0));
   await haveFollowers(STALLED);
   await until(() => stalled.every(({ position }) => position > 0), PATIENCE);

@@ -2,10 +2,11 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { PATIENCE } from '../support/patience.js';
+import { Workspace } from '../support/process.js';
 import { dropRole, migrate, newRole, PASSWORD, quoted, SCHEMA, urlAs } from '../support/roles.js';
 import { createMigratedDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
-import { startTestService } from '../support/test-service.js';
+import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 import { expectUnavailable } from '../support/unavailable.js';
 
@@ -76,6 +77,19 @@ describe('a start on a database that is read-only', () => {
       }
     },
   );
+
+  it('lets the program serve reads, and end without a complaint', async () => {
+    const workspace = await Workspace.create();
+    const program = workspace.start({ AUTH_TOKEN: TOKEN, DATABASE_URL: database.url });
+    const { url } = await program.listening();
+    const headers = { Authorization: `Bearer ${TOKEN}` };
+    const found = await fetch(`${url}/plants/1`, { headers });
+    expect(await found.json()).toMatchObject({ name: 'Monstera' });
+    program.kill('SIGTERM');
+    expect(await program.exit()).toEqual({ code: 0, signal: null });
+    expect(program.stderr).toBe('');
+    await workspace.remove();
+  });
 });
 
 describe('a database that is read-only', () => {

@@ -13,8 +13,8 @@ import {
 } from './reckoning.js';
 import type { Attempt } from './reckoning.js';
 
-/** Timeout for the recovery of the service, in milliseconds, and in waits for an answer of a busy machine. */
-const RECOVERY = { least: 2_000, waits: 20 };
+/** Timeout for the recovery of the service, in milliseconds. */
+const RECOVERY = 2_000;
 
 /**
  * Milliseconds within which everything is answered, whatever happens: a statement that is given up (6 s),
@@ -46,12 +46,9 @@ export async function expectQuickRefusals(crowd: Crowd): Promise<void> {
 /** After an outage: the service soon serves again, and keeps serving. */
 export async function expectRecovery(crowd: Crowd): Promise<void> {
   const back = performance.now();
-  const waits = crowd.attempts.filter(isAcknowledged).map(({ took }) => took);
-  const usual = waits.toSorted((one, other) => one - other)[Math.floor(0.9 * waits.length)] ?? 0;
-  const recovery = Math.max(RECOVERY.least, RECOVERY.waits * usual);
-  await sleep(recovery);
+  await sleep(RECOVERY);
   await crowd.served(300);
-  const failed = sentSince(crowd, back + recovery).filter((attempt) => !isServed(attempt));
+  const failed = sentSince(crowd, back + RECOVERY).filter((attempt) => !isServed(attempt));
   expect(failed.map(inWords)).toEqual([]);
 }
 
