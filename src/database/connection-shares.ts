@@ -31,7 +31,7 @@ export class ConnectionShares {
     this.exports = new Slots(share(0.2), ERRORS.tooManyExports, all);
     this.followers = {
       far: new Slots(share(0.2), ERRORS.poolExhausted, all),
-      near: new Slots(share(0.1), ERRORS.poolExhausted, all),
+      near: new Slots(share(0.2), ERRORS.poolExhausted, all),
     };
     this.changes = new Slots(share(0.3), ERRORS.tooManyChanges, all);
     this.locked = new Slots(share(0.2), ERRORS.rowLocked, all);

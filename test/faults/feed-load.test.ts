@@ -35,15 +35,19 @@ afterEach(async () => {
   await postgres.stop();
 });
 
-function follow(after: number, onEvent?: (plant: string) => void): LightFollower {
-  const follower = new LightFollower(replica.port, after, onEvent);
+function follow(
+  after: number,
+  onEvent?: (plant: string) => void,
+  { port } = replica,
+): LightFollower {
+  const follower = new LightFollower(port, after, onEvent);
   followers.push(follower);
   return follower;
 }
 
 /** When the plant was acknowledged, as of `performance.now()`. */
-async function create(id: number, name = 'created'): Promise<number> {
-  const response = await fetch(replica.url, {
+async function create(id: number, name = 'created', { url } = replica): Promise<number> {
+  const response = await fetch(url, {
     method: 'POST',
     headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ id, name }),
@@ -59,15 +63,15 @@ async function latest(): Promise<number> {
   return ((await response.json()) as { position: number }).position;
 }
 
-/** Waits until the replica counts this many followers. */
-async function haveFollowers(count: number, timeout = PATIENCE): Promise<void> {
+/** Waits until a replica counts this many followers. */
+async function haveFollowers(count: number, { managementUrl } = replica): Promise<void> {
   await vi.waitFor(
     async () => {
-      const metrics = await (await fetch(`${replica.managementUrl}/metrics`)).text();
+      const metrics = await (await fetch(`${managementUrl}/metrics`)).text();
       const [, found] = /^plant_store_change_followers\{.*\} (\d+)$/m.exec(metrics) ?? [];
       expect(Number(found)).toBe(count);
     },
-    { timeout, interval: 200 },
+    { timeout: PATIENCE, interval: 200 },
   );
 }
 
@@ -156,15 +160,19 @@ it('a thousand followers that come back far behind, all at once, get everything 
 });
 
 it('a thousand followers of which half do not read cost little, and delay nobody', async () => {
+  // The control has a process of its own, so that it leaves no memory behind.
+  const other = await Replica.start(workspace, { DATABASE_URL: postgres.url });
+  const control = await Readers.start(other);
+  await haveFollowers(500, other);
+  const beginning = performance.now();
+  for (let id = 5_001; performance.now() - beginning < 5_000; id += 1) await control.create(id);
+  await control.haveAll();
+  control.leave();
+  await other.terminate();
+
   for (let id = 1; id <= 100; id += 1) await create(id);
   const before = memory();
   let most = before;
-  const control = await Readers.start();
-  const beginning = performance.now();
-  for (let id = 501; performance.now() - beginning < 5_000; id += 1) await control.create(id);
-  await control.haveAll();
-  control.leave();
-
   const stalled = Array.from({ length: STALLED }, () => follow(0));
   await haveFollowers(STALLED);
   await until(() => stalled.every(({ position }) => position > 0), PATIENCE);
@@ -179,7 +187,7 @@ it('a thousand followers of which half do not read cost little, and delay nobody
   const start = await latest();
   const slow = Array.from({ length: 500 - STALLED }, () => follow(start));
   for (const follower of slow) follower.pause();
-  const readers = await Readers.start();
+  const readers = await Readers.start(replica);
   await haveFollowers(1_000);
   for (let id = 1_001; performance.now() - stalledSince < 62_000; id += 1) {
     await readers.create(id);
@@ -187,11 +195,11 @@ it('a thousand followers of which half do not read cost little, and delay nobody
   }
   const newest = await latest();
   await readers.haveAll();
-  expect(Math.max(...readers.delays)).toBeLessThan(latestBeside(Math.max(...control.delays)));
+  expect(readers.slowest).toBeLessThan(latestBeside(control.slowest));
   expect(most - before).toBeLessThan(150);
 
   // Those that have not read for 60 s are gone, and come back where they were.
-  await haveFollowers(1_000 - STALLED, PATIENCE);
+  await haveFollowers(1_000 - STALLED);
   for (const follower of [...stalled, ...slow]) follower.resume();
   await until(() => stalled.every(({ isClosed }) => isClosed), PATIENCE);
   const others = [...slow, ...readers.followers];
@@ -203,29 +211,31 @@ it('a thousand followers of which half do not read cost little, and delay nobody
 
 /** Five hundred followers of the creates of this class. */
 class Readers {
-  /** Milliseconds until each create was answered, and until each follower got it. */
-  readonly delays: number[] = [];
+  /** Most milliseconds until a create was answered, and until a follower got it. */
+  slowest = 0;
   private received = 0;
   private readonly createdAt = new Map<string, number>();
   readonly followers: readonly LightFollower[];
 
-  private constructor(start: number) {
-    this.followers = Array.from({ length: 500 }, () =>
-      follow(start, (plant) => {
-        this.received += 1;
-        this.delays.push(performance.now() - this.createdAt.get(plant)!);
-      }),
-    );
+  private constructor(
+    start: number,
+    private readonly at: Replica,
+  ) {
+    const onEvent = (plant: string) => {
+      this.received += 1;
+      this.note(performance.now() - this.createdAt.get(plant)!);
+    };
+    this.followers = Array.from({ length: 500 }, () => follow(start, onEvent, at));
   }
 
-  static async start(): Promise<Readers> {
-    return new Readers(await latest());
+  static async start(at: Replica): Promise<Readers> {
+    return new Readers(await latest(), at);
   }
 
   async create(id: number): Promise<void> {
     const begin = performance.now();
     this.createdAt.set(String(id), begin);
-    this.delays.push((await create(id)) - begin);
+    this.note((await create(id, undefined, this.at)) - begin);
     await sleep(200);
   }
 
@@ -236,6 +246,10 @@ class Readers {
 
   leave(): void {
     for (const follower of this.followers) follower.leave();
+  }
+
+  private note(delay: number): void {
+    this.slowest = Math.max(this.slowest, delay);
   }
 }
 

@@ -115,11 +115,15 @@ it('in statement mode of PgBouncer, the start fails, because no plant could be c
 it('a start waits while PgBouncer cannot log in to PostgreSQL', async () => {
   process.kill(postgres.pid, 'SIGKILL');
   await vi.waitFor(async () => {
-    const client = new Client({ connectionString: pgBouncer.url });
+    // Whoever comes before the first login has failed waits for two minutes.
+    const client = new Client({ connectionString: pgBouncer.url, query_timeout: 1_000 });
     client.on('error', () => {});
-    const login = client.connect().then(() => client.query('SELECT 1'));
-    await expect(login).rejects.toThrow('server_login_retry');
-    await client.end();
+    try {
+      const login = client.connect().then(() => client.query('SELECT 1'));
+      await expect(login).rejects.toThrow('server_login_retry');
+    } finally {
+      await client.end();
+    }
   }, PATIENCE);
   const service = workspace.start({ AUTH_TOKEN: TOKEN, DATABASE_URL: pgBouncer.url });
   await service.printed(/waiting up to 30 s for the database/);
