@@ -5,6 +5,9 @@ import type { Answer, TestService } from './support/test-service.js';
 
 const MAX = 2n ** 63n - 1n;
 
+/** As long a page waits for its turn (docs/operations.md), in milliseconds. */
+const WAIT = 2_000;
+
 describe('pages that arrive together', () => {
   let service: TestService;
   const statements: string[] = [];
@@ -30,6 +33,14 @@ describe('pages that arrive together', () => {
 
   function page(query: string): Promise<Answer> {
     return service.request('GET', `/plants?${query}`);
+  }
+
+  /** Asks again if a busy machine has let the page wait for too long. */
+  async function patientPage(query: string): Promise<Answer> {
+    const begin = performance.now();
+    const answer = await page(query);
+    const hasWaited = performance.now() - begin > WAIT;
+    return answer.status === 503 && hasWaited ? patientPage(query) : answer;
   }
 
   function plant(id: number): object {
@@ -72,7 +83,7 @@ describe('pages that arrive together', () => {
     const name = 'a'.repeat(500_000);
     await service.post({ id: 2_000, name });
     const afters = Array.from({ length: 20 }, (_, n) => 950 + 5 * n);
-    const answers = await Promise.all(afters.map((after) => page(`after=${after}`)));
+    const answers = await Promise.all(afters.map((after) => patientPage(`after=${after}`)));
     expect(answers.map(({ status }) => status)).toEqual(afters.map(() => 200));
     for (const [index, after] of afters.entries()) {
       const ids = [...answers[index]!.text.matchAll(/"id":(\d+)/g)].map(([, id]) => String(id));

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { PATIENCE } from './support/patience.js';
 import { lockPlants } from './support/plants-lock.js';
 import { RawSocket } from './support/raw-socket.js';
+import { nothingRuns } from './support/test-database.js';
 import { startTestService, TOKEN } from './support/test-service.js';
 import type { Answer, RequestOptions, TestService } from './support/test-service.js';
 
@@ -16,7 +17,7 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService({
     environment: { BODY_LIMIT: '4kb' },
-    limits: { bodyIdle: 2_000, body: 4_000, socketIdle: 5_000 },
+    limits: { bodyIdle: 2_000, body: 4_000 },
   });
 });
 
@@ -56,13 +57,6 @@ async function fill(count: number, tagLength = 0): Promise<void> {
   );
 }
 
-/** Fills the store with 40 MB, more than the buffers of a connection hold. */
-async function fillMuch(): Promise<number> {
-  const count = 10_000;
-  await fill(count, 4_000);
-  return count;
-}
-
 /** Opens a connection and sends the header fields of an import whose body comes in chunks. */
 async function openImport(): Promise<RawSocket> {
   const socket = await RawSocket.open(service.port);
@@ -74,14 +68,6 @@ async function openImport(): Promise<RawSocket> {
 
 function chunk(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
-}
-
-async function openExport(query = ''): Promise<RawSocket> {
-  const socket = await RawSocket.open(service.port);
-  socket.send(
-    `GET /plants/export${query} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`,
-  );
-  return socket;
 }
 
 /** Waits until the text has arrived. */
@@ -322,16 +308,6 @@ describe('POST /plants/import', () => {
     expect(linesOf(await running).at(-1)).toEqual({ created: 0, unchanged: 0, refused: 20_000 });
   });
 
-  it('takes no lines from a client that does not read the answer, and cuts it off', async () => {
-    const socket = await openImport();
-    socket.stopReading();
-    const refused = Buffer.from(chunk('x\n'.repeat(10_000)));
-    const much = 2_000 * refused.length;
-    expect(await socket.flood(much, refused)).toBeLessThan(much);
-    await socket.end();
-    socket.destroy();
-  });
-
   it('stops when the client goes away', async () => {
     const release = await lockPlants(service.database);
     const socket = await openImport();
@@ -351,7 +327,7 @@ describe('POST /plants/import', () => {
       await release();
     }
     // The lines of the window may be stored, the others are not.
-    await nothingRuns();
+    await nothingRuns(service.database);
     expect((await stored()).length).toBeLessThan(100);
   });
 
@@ -497,75 +473,6 @@ describe('GET /plants/export', () => {
     );
   });
 
-  it('has the plants that stay, each once, while others come, change and go', async () => {
-    const stays = (id: number) => id % 3 === 0;
-    // More than the buffers of a connection hold.
-    await fill(3_000, 5_000);
-    const socket = await openExport();
-    socket.stopReading();
-    await haveBegun([socket]);
-    await nothingRuns();
-    await service.database.query('DELETE FROM plants WHERE id % 3 = 1');
-    await service.database.query("UPDATE plants SET name = 'Rose' WHERE id % 3 = 2");
-    await service.database.query('INSERT INTO plants SELECT -n, $1 FROM generate_series(1, 9) n', [
-      'a',
-    ]);
-    socket.startReading();
-    await arrived(socket, '\r\n0\r\n\r\n');
-    const ids = [...socket.rest.matchAll(/"id":(-?\d+)/g)].map(([, id]) => Number(id));
-    expect(new Set(ids).size).toBe(ids.length);
-    expect(ids.filter((id) => id > 0 && stays(id)).length).toBe(1_000);
-    // It had begun before, and was not over.
-    expect(ids).toContain(1);
-    expect(ids).not.toContain(2_998);
-    expect(socket.rest).toContain('"name":"Rose"');
-    socket.destroy();
-  });
-
-  it('ends in the middle of a body that cannot be completed', async () => {
-    const count = await fillMuch();
-    const socket = await openExport();
-    socket.stopReading();
-    await haveBegun([socket]);
-    await nothingRuns();
-    await service.database.query('ALTER TABLE plants RENAME TO moved');
-    try {
-      socket.startReading();
-      await socket.end();
-      expect(socket.rest).not.toMatch(/0\r\n\r\n$/);
-      expect(socket.rest).not.toContain(`"id":${count},`);
-      await vi.waitFor(
-        () =>
-          expect(service.log).toContainEqual(
-            expect.objectContaining({ msg: 'answer broken off', status: 500, error: 50000 }),
-          ),
-        PATIENCE,
-      );
-    } finally {
-      await service.database.query('ALTER TABLE moved RENAME TO plants');
-    }
-  });
-
-  it('holds no connection to the database for a reader that stops, and cuts it off', async () => {
-    const count = await fillMuch();
-    const sockets = await Promise.all(Array.from({ length: 32 }, () => openExport()));
-    for (const socket of sockets) socket.stopReading();
-    await haveBegun(sockets);
-    // Readers that stop keep their place among the open exports, until they are cut off.
-    expect(await exporting(`?after=${count}`)).toMatchObject({
-      status: 429,
-      text: expect.stringContaining('42902'),
-    });
-    await nothingRuns();
-    expect((await service.request('GET', '/plants?limit=1')).status).toBe(200);
-    await vi.waitFor(
-      () => expect(sockets.map(({ peer }) => peer?.destroyed)).toEqual(sockets.map(() => true)),
-      PATIENCE,
-    );
-    expect((await exporting(`?after=${count - 10}`)).status).toBe(200);
-    for (const socket of sockets) socket.destroy();
-  });
-
   it('answers HEAD without a body', async () => {
     await fill(5);
     expect(await service.request('HEAD', '/plants/export')).toMatchObject({
@@ -576,25 +483,6 @@ describe('GET /plants/export', () => {
 
   it('needs a token', async () => {
     expect((await service.request('GET', '/plants/export', { anonymous: true })).status).toBe(401);
-  });
-});
-
-describe('a shutdown', () => {
-  it('breaks off an export, which the log tells apart from a client that left', async () => {
-    const other = await startTestService();
-    await other.database.query(
-      "INSERT INTO plants SELECT n, 'a', repeat('x', 4000) FROM generate_series(1, 10000) AS n",
-    );
-    const socket = await RawSocket.open(other.port);
-    socket.stopReading();
-    socket.send(`GET /plants/export HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`);
-    // The buffers of the connection are full.
-    await vi.waitFor(() => expect(socket.peer?.writableLength).toBeGreaterThan(0), PATIENCE);
-    await other.stop({ drain: 100, close: 5_000 });
-    expect(other.log).toContainEqual(
-      expect.objectContaining({ route: '/plants/export', msg: 'answer broken off' }),
-    );
-    socket.destroy();
   });
 });
 
@@ -623,19 +511,3 @@ describe('the paths of import and export', () => {
     });
   });
 });
-
-/** Waits until the service has sent something on each connection. */
-async function haveBegun(sockets: readonly RawSocket[]): Promise<void> {
-  const wait = ({ peer }: RawSocket) => (peer?.bytesWritten ?? 0) === 0;
-  await vi.waitFor(() => expect(sockets.filter(wait)).toEqual([]), PATIENCE);
-}
-
-/** Waits until no statement runs for the service. */
-async function nothingRuns(): Promise<void> {
-  await vi.waitFor(async () => {
-    const running = await service.database.query(
-      "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'plant-store' AND state <> 'idle'",
-    );
-    expect(running).toEqual([]);
-  }, PATIENCE);
-}

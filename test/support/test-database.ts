@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { inject } from 'vitest';
+import { expect, inject, vi } from 'vitest';
+import { PATIENCE } from './patience.js';
 
 /**
  * In one statement, at whose end no row may refer to one that is gone. For a few rows, this takes a tenth of the time of
@@ -51,6 +52,16 @@ export async function createTestDatabase(options = ''): Promise<TestDatabase> {
       await query(server, `DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
+}
+
+/** Waits until no statement of the service runs. */
+export async function nothingRuns(database: TestDatabase): Promise<void> {
+  await vi.waitFor(async () => {
+    const running = await database.query(
+      "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'plant-store' AND state <> 'idle'",
+    );
+    expect(running).toEqual([]);
+  }, PATIENCE);
 }
 
 async function query(
