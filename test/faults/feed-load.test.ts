@@ -116,7 +116,7 @@ it('a follower gets changes soon, at rest and beside as many creates as there ca
   expect(Math.max(...atRest.followed)).toBeLessThan(latestBeside(Math.max(...atRest.polled)));
 
   const crowd = new Crowd({ urls: [replica.url], clients: 64, rivalry: 1_000_000n });
-  await sleep(5_000);
+  await Promise.all([sleep(5_000), crowd.served(501)]);
   for (const { plant, sentAt, took } of (await crowd.stop()).filter(isAcknowledged)) {
     acknowledgedAt.set(String(plant.id), sentAt + took);
   }
