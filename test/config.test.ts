@@ -114,7 +114,15 @@ describe('the configuration', () => {
     [
       'HEADERS',
       ['authorization=Bearer%20x', 'a=1, b=2'],
-      ['authorization', 'a=1,b', '=x', 'a=%zz'],
+      [
+        'authorization',
+        'a=1,b',
+        '=x',
+        'a=%zz',
+        'Authorization:Basic%20dXNlcjpwYXNz==',
+        'na(me)=v',
+        'x-a=b%0Ac',
+      ],
     ],
     ['TIMEOUT', ['10000'], ['10s', '0', '-1']],
     ['COMPRESSION', ['gzip', 'none'], ['zstd']],
@@ -132,6 +140,21 @@ describe('the configuration', () => {
       }
     },
   );
+
+  it.each([
+    ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', ['1', '512'], ['0', '-5', 'many']],
+    ['OTEL_BSP_MAX_QUEUE_SIZE', ['2048'], ['0', '1e9']],
+    ['OTEL_BSP_SCHEDULE_DELAY', ['500'], ['0', '5s']],
+    ['OTEL_BSP_EXPORT_TIMEOUT', ['30000'], ['0', '30s']],
+    ['OTEL_TRACES_SAMPLER', ['always_off', 'parentbased_traceidratio'], ['bogus', 'ALWAYS_ON']],
+    ['OTEL_TRACES_SAMPLER_ARG', ['0', '1', '1.0', '.25', '0.25'], ['2', '-0.1', '25%', '.']],
+  ] as const)('checks %s, of which the SDK would tell nobody', (name, good, bad) => {
+    for (const value of ['', ...good]) expect(mistakesOf({ [name]: value })).toEqual([]);
+    for (const value of bad) {
+      const { rule } = TELEMETRY_VARIABLES[name];
+      expect(mistakesOf({ [name]: value })).toEqual([`${name} must be ${rule}`]);
+    }
+  });
 
   it('is read partly by commands that do not start the service', () => {
     expect(readCommandConfig({ DATABASE_URL, AUTH_ISSUED_TOKENS: 'false', PORT: 'x' })).toEqual({
@@ -339,6 +362,10 @@ describe('the configuration', () => {
     [{ DATABASE_URL_PARAMETERS: 'ssl=true' }, /^DATABASE_URL_PARAMETERS needs DATABASE_URL_FILE$/],
     [{ AUTH_TOKEN_PREVIOUS: TOKEN }, /^AUTH_TOKEN_PREVIOUS needs AUTH_TOKEN$/],
     [{ PORT: '3001' }, /^MANAGEMENT_PORT and PORT must be different$/],
+    [
+      { PORT: '3001', HOST: '::', MANAGEMENT_HOST: '127.0.0.1' },
+      /^MANAGEMENT_PORT and PORT must be different$/,
+    ],
     [
       { DATABASE_SERVICE_PASSWORD: 'a secret' },
       /^DATABASE_SERVICE_PASSWORD needs DATABASE_SERVICE_ROLE$/,

@@ -5,7 +5,7 @@ import {
   databaseServers,
   databaseUrl,
   databaseUrlMistakes,
-  sslModeMistakes,
+  libpqMistakes,
 } from '../src/config/database-url.js';
 import { hostOf } from '../src/database/connections/find-primary.js';
 
@@ -221,7 +221,7 @@ describe('PGSSLMODE', () => {
     ['postgres://h/d', 'prefer'],
     ['postgres://h/d', 'secret'],
   ])('for %s is refused if the driver cannot do it: %s', (url, mode) => {
-    expect(sslModeMistakes(url, mode)).toEqual([
+    expect(libpqMistakes(url, { PGSSLMODE: mode })).toEqual([
       expect.stringMatching(/^PGSSLMODE must be one of /),
     ]);
   });
@@ -233,8 +233,51 @@ describe('PGSSLMODE', () => {
     ['postgres://h/d?sslmode=disable', 'prefer'],
     ['postgres://h/d?ssl=0', 'prefer'],
   ])('for %s may be %s', (url, mode) => {
-    expect(sslModeMistakes(url, mode)).toEqual([]);
+    expect(libpqMistakes(url, { PGSSLMODE: mode })).toEqual([]);
   });
+});
+
+describe('PGHOST and PGPORT', () => {
+  const ONE_HOST = 'PGHOST must be one host: several belong in DATABASE_URL';
+  const PORT = 'PGPORT must be a port from 1 to 65535';
+
+  it.each([
+    ['postgres:///d', { PGHOST: 'a,b' }, [ONE_HOST]],
+    ['postgres:///d', { PGHOST: 'a b', PGPORT: '1,2' }, [ONE_HOST, PORT]],
+    ['postgres://h/d', { PGPORT: 'abc' }, [PORT]],
+    ['postgres://h/d', { PGPORT: '5432x' }, [PORT]],
+    ['postgres://h:1,i/d', { PGPORT: '0' }, [PORT]],
+    ['postgres://h/d', { PGREPLICATION: 'database' }, ['PGREPLICATION must not be set']],
+  ])(
+    'of which the driver would take a part are refused: %s with %j',
+    (url, variables, mistakes) => {
+      expect(libpqMistakes(url, variables)).toEqual(mistakes);
+    },
+  );
+
+  it.each([
+    [undefined, { PGHOST: 'a,b', PGPORT: 'abc' }],
+    ['postgres:///d', { PGHOST: '/run/postgresql', PGPORT: '5433' }],
+    ['postgres:///d', { PGHOST: '', PGPORT: '' }],
+    ['postgres:///d?host=/run/postgresql&port=1', { PGHOST: 'a,b', PGPORT: 'abc' }],
+    ['postgres://h:1/d', { PGHOST: 'a,b', PGPORT: 'abc' }],
+  ])('that do not count may be anything: %s with %j', (url, variables) => {
+    expect(libpqMistakes(url, variables)).toEqual([]);
+  });
+});
+
+describe('timeouts', () => {
+  it.each(['lock_timeout', 'idle_in_transaction_session_timeout'])(
+    '%s is a number of milliseconds: the driver would take the digits at its beginning',
+    (timeout) => {
+      for (const value of ['5s', '1min', 'abc', '-1', '1.5', '2147483648', '']) {
+        expect(databaseUrlMistakes(`postgres://h/d?${timeout}=${value}`)).toEqual([
+          `have a number of milliseconds as its ${timeout}`,
+        ]);
+      }
+      expect(databaseUrlMistakes(`postgres://h/d?${timeout}=5000`)).toEqual([]);
+    },
+  );
 });
 
 describe('target_session_attrs', () => {

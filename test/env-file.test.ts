@@ -24,6 +24,8 @@ it.each([
   ['LF', 'A=1\nB="2"\n'],
   ['CRLF', 'A=1\r\nB="2"\r\n'],
   ['a byte order mark', '\ufeffA=1\nB="2"\n'],
+  ['a second byte order mark, as of joined files', 'A=1\n\ufeffB="2"\n'],
+  ['two byte order marks', '\ufeff\ufeffA=1\nB="2"\n'],
   ['a byte order mark, a comment and CRLF', '\ufeff# Local\r\nA=1\r\nB = 2\r\n'],
 ])('a file with %s has all its variables', async (_, text) => {
   await writeFile('.env', text);
@@ -43,6 +45,16 @@ it('a file in UTF-16 is an error, because its variables would be lost', async ()
     expect(() => withEnvFile({})).toThrow(new StartupError('.env must be in UTF-8'));
   }
 });
+
+it.each(['\u00a0', '\u200b', ' \u2060'])(
+  'a name behind a character that is not visible is an error: %j',
+  async (before) => {
+    await writeFile('.env', `A=1\n${before}B=2\n`);
+    expect(() => withEnvFile({})).toThrow(
+      new StartupError('.env: line 2 begins with a character that is not visible'),
+    );
+  },
+);
 
 it('a file that cannot be read is an error', async () => {
   await mkdir('.env');

@@ -308,6 +308,24 @@ describe('the order of changes', () => {
   });
 });
 
+describe('a position of a server that took over and was given up again', () => {
+  it('is refused, because that server lacked changes of this one', async () => {
+    await service.post({ id: 1, name: 'a' });
+    const own = await latest();
+    await service.database.query("SELECT setval('plant_changes_incarnation_seq', 1)");
+    await service.post({ id: 2, name: 'b' });
+    const newest = await latest();
+    // Positions begin at the time in microseconds.
+    for (const foreign of [own + 1_000_000_000, newest - 1_000_000]) {
+      const answer = await service.request('GET', `/changes?after=${foreign}`);
+      expect(answer).toMatchObject({ status: 410, json: { error: 41000 } });
+    }
+    for (const known of [own, newest]) {
+      expect((await service.request('GET', `/changes?after=${known}`)).status).toBe(200);
+    }
+  });
+});
+
 describe('GET /changes and GET /changes/latest', () => {
   it('leave connections to others while they wait for a lock', async () => {
     await service.post({ id: 1, name: 'a' });

@@ -525,6 +525,7 @@ describe.each(CHANGES)('%s with a precondition', (method, headers, body) => {
     ['weak, as nginx does', (tag: string) => `W/${tag}`, true],
     ['another, as Apache does', (tag: string) => tag.replace(/"$/, '-gzip"'), true],
     ['another among others', (tag: string) => `"other", ${tag.replace(/"$/, '-br"')}`, true],
+    ['weak, and the plant has changed', () => 'W/"other"', true],
     ['unknown', (tag: string) => tag.replace(/"$/, '-2"'), false],
   ])('says whether a proxy has made the tag %s', async (_, changed, isByProxy) => {
     await store([1, 'old', 'x']);

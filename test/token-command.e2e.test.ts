@@ -259,6 +259,16 @@ describe('a token whose expiry was set to infinity by hand', () => {
     const { stdout } = await tokenCommand(database.url, 'list');
     expect(stdout).toMatch(new RegExp(`^${idOf(token)} .* never +.*active$`, 'm'));
   });
+
+  it('is rotated, and never expires then', async () => {
+    const token = await create();
+    await database.query("UPDATE access_tokens SET expires_at = 'infinity' WHERE id = $1", [
+      idOf(token),
+    ]);
+    expect(await call(plants, await issue(database.url, 'rotate', idOf(token)))).toBe('200');
+    const { stdout } = await tokenCommand(database.url, 'list');
+    expect(stdout).toMatch(new RegExp(`^${idOf(token)} .* never .*active, old secret until `, 'm'));
+  });
 });
 
 describe('plant-store token revoke', () => {

@@ -1,5 +1,5 @@
 import { StartupError } from '../errors/startup.error.js';
-import { sslModeMistakes } from './database-url.js';
+import { libpqMistakes } from './database-url.js';
 import { readVariable, SECRET_NAMES } from './read-variable.js';
 import type { SecretFiles, SecretName, Variable } from './read-variable.js';
 import { isTelemetryDisabled, TELEMETRY_VARIABLES } from './telemetry-variables.js';
@@ -31,7 +31,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
   const { values, mistakes } = readVariables(environment);
   mistakes.push(
     ...contradictions(environment, values),
-    ...sslModeMistakes(values.DATABASE_URL, environment['PGSSLMODE']),
+    ...libpqMistakes(values.DATABASE_URL, environment),
     ...telemetryMistakes(environment),
   );
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
@@ -119,7 +119,7 @@ export function readCommandConfig(environment: NodeJS.ProcessEnv) {
     AUTH_ISSUED_TOKENS: environment['AUTH_ISSUED_TOKENS'],
     LOG_FORMAT: environment['LOG_FORMAT'],
   });
-  mistakes.push(...sslModeMistakes(values.DATABASE_URL, environment['PGSSLMODE']));
+  mistakes.push(...libpqMistakes(values.DATABASE_URL, environment));
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
   return {
     databaseUrl: values.DATABASE_URL,
@@ -183,7 +183,8 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
     // 0 selects any free port.
     values.PORT &&
     values.PORT === values.MANAGEMENT_PORT &&
-    values.HOST === values.MANAGEMENT_HOST
+    (values.HOST === values.MANAGEMENT_HOST ||
+      [values.HOST, values.MANAGEMENT_HOST].some((host) => ['::', '0.0.0.0'].includes(host ?? '')))
   ) {
     mistakes.push('MANAGEMENT_PORT and PORT must be different');
   }

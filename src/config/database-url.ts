@@ -23,6 +23,12 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   uselibpqcompat: ['true', 'false'],
 };
 
+/** In milliseconds. The driver would take the digits at their beginning: 5 of `5s`. */
+const TIMEOUTS = new Set(['idle_in_transaction_session_timeout', 'lock_timeout']);
+
+/** The greatest of PostgreSQL. */
+const MAX_TIMEOUT = 2 ** 31 - 1;
+
 /**
  * The parameters that pg honours (`pg-connection-string`, pg's `ConnectionParameters`), and `target_session_attrs`, which
  * the service itself applies. Others would be ignored. Timeouts such as `statement_timeout` are missing on purpose,
@@ -95,19 +101,38 @@ export function databaseUrlMistakes(raw: string): string[] {
       mistakes.push(`not have the parameter ${JSON.stringify(name)}, only ${known}`);
     } else if (values !== undefined && !values.includes(value)) {
       mistakes.push(`have one of ${values.join(', ')} as its ${name}`);
+    } else if (TIMEOUTS.has(name) && integerWithin(0, MAX_TIMEOUT)(value) === undefined) {
+      mistakes.push(`have a number of milliseconds as its ${name}`);
     }
   }
   return mistakes;
 }
 
 /**
- * The mistake in `PGSSLMODE`, which the driver applies like libpq if the URL says nothing about TLS. The driver would take
- * `prefer` for `verify-full`, and `allow` for `disable`.
+ * The mistakes in variables of libpq, which the driver applies if the URL says nothing, but reads in another way. It would
+ * take the `PGSSLMODE` `prefer` for `verify-full` and `allow` for `disable`, several hosts for one, and the digits at the
+ * beginning of a port for all of it. `PGREPLICATION` is no variable of libpq.
  */
-export function sslModeMistakes(url: string | undefined, mode: string | undefined): string[] {
-  if (!mode || url === undefined || SSL_MODES.includes(mode)) return [];
-  const { ssl, sslmode } = partsOf(url).parameters;
-  return ssl || sslmode ? [] : [`PGSSLMODE must be one of ${SSL_MODES.join(', ')}`];
+export function libpqMistakes(
+  url: string | undefined,
+  { PGSSLMODE, PGHOST, PGPORT, PGREPLICATION }: Readonly<NodeJS.ProcessEnv>,
+): string[] {
+  if (url === undefined) return [];
+  const { hosts, urls, parameters } = partsOf(url);
+  const { ssl, sslmode, port } = parameters;
+  const mistakes: string[] = [];
+  if (PGSSLMODE && !ssl && !sslmode && !SSL_MODES.includes(PGSSLMODE)) {
+    mistakes.push(`PGSSLMODE must be one of ${SSL_MODES.join(', ')}`);
+  }
+  if (PGHOST && hosts.every((host) => host === '') && !isHost(PGHOST)) {
+    mistakes.push('PGHOST must be one host: several belong in DATABASE_URL');
+  }
+  const hasPort = port || urls.every((each) => new URL(each).port !== '');
+  if (PGPORT && !hasPort && integerWithin(1, 65_535)(PGPORT) === undefined) {
+    mistakes.push('PGPORT must be a port from 1 to 65535');
+  }
+  if (PGREPLICATION) mistakes.push('PGREPLICATION must not be set');
+  return mistakes;
 }
 
 /** Whether a certificate must name the host. */

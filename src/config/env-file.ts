@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { StartupError } from '../errors/startup.error.js';
 
-/** A byte order mark, which would be part of the first name, is left out. Any other encoding is an error. */
+/** Any other encoding is an error. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -26,9 +26,21 @@ export function withEnvFile(environment: Readonly<NodeJS.ProcessEnv>): NodeJS.Pr
 function textOf(bytes: Buffer): string {
   try {
     // UTF-16 without a mark is valid UTF-8, in which every other character is NUL.
-    if (!bytes.includes(0)) return utf8.decode(bytes);
-  } catch {
-    // Below.
+    if (!bytes.includes(0)) return withoutMarks(utf8.decode(bytes));
+  } catch (error) {
+    if (error instanceof StartupError) throw error;
   }
   throw new StartupError('.env must be in UTF-8');
+}
+
+/**
+ * Leaves out byte order marks, which would be part of names. Files that were joined have them in the middle as well.
+ *
+ * @throws StartupError for another character that nobody sees in front of a name: the variable would not count
+ */
+function withoutMarks(text: string): string {
+  const plain = text.replaceAll(/^\uFEFF+/gm, '');
+  const line = plain.split('\n').findIndex((each) => /^[ \t]*(?:[^\P{Z} ]|\p{Cf})/u.test(each));
+  if (line === -1) return plain;
+  throw new StartupError(`.env: line ${line + 1} begins with a character that is not visible`);
 }

@@ -1,3 +1,4 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 
 /* Each parser returns the value of a variable, or `undefined` if the text breaks the rule. */
@@ -136,12 +137,30 @@ export function httpUrl(raw: string): URL | undefined {
   return isHttp && !raw.includes('?') ? url : undefined;
 }
 
-/** Pairs of names and values, percent-encoded (OpenTelemetry, "Specifying headers via environment variables"). */
-export function keyValueList(raw: string): readonly string[] | undefined {
+/**
+ * Header fields as pairs of names and values, percent-encoded (OpenTelemetry, "Specifying headers via environment
+ * variables").
+ */
+export function headerList(raw: string): readonly string[] | undefined {
   const list = listOf(raw);
-  return list.length > 0 && list.every((entry) => /^[^=\s]+\s*=/.test(entry) && isEncoded(entry))
-    ? list
-    : undefined;
+  return list.length > 0 && list.every((entry) => isHeader(entry)) ? list : undefined;
+}
+
+function isHeader(entry: string): boolean {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(entry) ?? [];
+  if (name === undefined || value === undefined) return false;
+  try {
+    validateHeaderName(decodeURIComponent(name.trim()));
+    validateHeaderValue('a', decodeURIComponent(value.trim()));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A share of a whole, from 0 to 1. */
+export function ratio(raw: string): number | undefined {
+  return /^(0?\.\d+|[01](\.0*)?)$/.test(raw) ? Number(raw) : undefined;
 }
 
 export function isEncoded(raw: string): boolean {

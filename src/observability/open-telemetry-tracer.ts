@@ -41,7 +41,7 @@ export class OpenTelemetryTracer implements Tracer {
   private readonly spans;
 
   constructor(log: Logger) {
-    const error = (reason: string) => log.warn({ reason }, 'traces were lost');
+    const error = (text: string) => log.warn({ reason: reasonOf(text) }, 'traces were lost');
     diag.setLogger(
       { error, warn: ignore, info: ignore, debug: ignore, verbose: ignore },
       { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true },
@@ -165,6 +165,16 @@ function fail(span: Span, type: string): void {
 function errorTypeOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   return 'code' in error ? String(error.code) : error.name;
+}
+
+/** The message of what OpenTelemetry reports: an error as JSON, with its stack, or a sentence. */
+function reasonOf(text: string): string {
+  try {
+    const { message } = JSON.parse(text) as { readonly message?: string };
+    return message ? message : text;
+  } catch {
+    return text;
+  }
 }
 
 function ignore(): void {}

@@ -219,6 +219,33 @@ describe.concurrent('the end of the token', () => {
   });
 
   it.each([REVOKED, EXPIRED_JWT])(
+    'refuses a plant whose body is still arriving: $name',
+    async ({ token, end, error }) => {
+      const secret = await token();
+      const id = nextId++;
+      const fields = 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n';
+      const socket = await open('POST /plants', secret, fields);
+      const body = `{"id":${id},"name":"a"}`;
+      socket.send(chunk(body.slice(0, 5)));
+      await end?.(secret);
+      await vi.waitFor(async () => {
+        const { status } = await service.request('GET', '/plants?limit=1', {
+          headers: { Authorization: `Bearer ${secret}` },
+        });
+        expect(status).toBe(401);
+      }, PATIENCE);
+      socket.send(`${chunk(body.slice(5))}0\r\n\r\n`);
+      const answer = await socket.answer();
+      expect([answer.status, JSON.parse(answer.body)]).toEqual([
+        401,
+        { error, message: expect.any(String) },
+      ]);
+      expect(await stored([id])).toBe(0);
+      socket.destroy();
+    },
+  );
+
+  it.each([REVOKED, EXPIRED_JWT])(
     'breaks off an export: $name',
     async ({ token, end, error, refusal }) => {
       const secret = await token();

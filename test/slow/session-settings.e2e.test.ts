@@ -220,3 +220,23 @@ describe('a time in a form that the driver cannot read', () => {
     await dataSource.destroy();
   });
 });
+
+describe('a session of its own', () => {
+  it('keeps its values when the server reads its configuration again', async () => {
+    const database = await createMigratedDatabase();
+    const dataSource = createDataSource(database.url);
+    await dataSource.initialize();
+    try {
+      const values = await dataSource.query<unknown[]>(
+        `SELECT name, source FROM pg_settings WHERE name IN
+           ('synchronous_commit', 'lock_timeout', 'idle_in_transaction_session_timeout')`,
+      );
+      // The value of a session has priority over those of the server (PostgreSQL manual, chapter 19.1.2).
+      expect(values).toHaveLength(3);
+      for (const value of values) expect(value).toMatchObject({ source: 'session' });
+    } finally {
+      await dataSource.destroy();
+      await database.drop();
+    }
+  });
+});

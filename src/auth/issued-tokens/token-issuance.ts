@@ -77,7 +77,12 @@ const ROTATE = `UPDATE access_tokens SET
     previous_expires_at = least(${EXPIRY('$3')}, expires_at),
     secret_hash = $2,
     issued_at = now(),
-    expires_at = CASE WHEN $4 THEN now() + (expires_at - issued_at) ELSE ${EXPIRY('$5')} END
+    expires_at = CASE
+      WHEN NOT $4 THEN ${EXPIRY('$5')}
+      -- PostgreSQL before 17 cannot subtract infinity.
+      WHEN isfinite(expires_at) AND isfinite(issued_at) THEN now() + (expires_at - issued_at)
+      ELSE expires_at
+    END
   WHERE id = $1 AND NOT ${IS_ENDED} AND ($6 OR coalesce(previous_expires_at <= now(), true)) RETURNING ${DETAILS}`;
 
 /**

@@ -33,12 +33,15 @@ const TIMEOUTS: Replacements = {
   idle_in_transaction_session_timeout: [DATABASE_LIMITS.idleInTransaction, 0],
 };
 
+/** Without it, a create would not survive a crash. */
+const DURABILITY: Replacements = { synchronous_commit: ['on', 'off'] };
+
 /**
  * Values that would break what an answer promises: that a create survives a crash, and that constraints and triggers hold. A
  * role that may not replace the last one is refused by PostgreSQL.
  */
 const PROMISES: Replacements = {
-  synchronous_commit: ['on', 'off'],
+  ...DURABILITY,
   session_replication_role: ['origin', 'replica'],
 };
 
@@ -55,10 +58,19 @@ function replacing(
 
 const set = (name: string, value: string | number) => `set_config('${name}', '${value}', false)`;
 
-/** An expression that sets up a session that nobody else uses. */
+/** Also sets what is not replaced, so that the session keeps it when the server reads its configuration again. */
+function keeping(settings: Replacements): readonly string[] {
+  return Object.entries(settings).map(
+    ([name, [value, replaced]]) =>
+      `set_config('${name}', coalesce(nullif(current_setting('${name}'), '${replaced}'), '${value}'), false)`,
+  );
+}
+
+/** An expression that sets up a session that nobody else uses. Every role may set these, except for the last one. */
 export const SET_UP_SESSION = `ARRAY[${[
   ...Object.entries(OWN_SESSION).map(([name, value]) => set(name, value)),
-  ...replacing({ ...TIMEOUTS, ...PROMISES }, set),
+  ...keeping({ ...TIMEOUTS, ...DURABILITY }),
+  ...replacing(PROMISES, set),
 ].join()}]`;
 
 /** An expression for what is to be added to {@link BEGIN_SHARED}. */

@@ -72,10 +72,10 @@ export function isNotModified(headers: IncomingHttpHeaders, tag: string): boolea
  */
 function matchesStrongly(list: '*' | readonly string[], tag: string): boolean {
   if (list === '*' || list.includes(tag)) return true;
-  if (!matchesWeakly(list, tag)) return false;
+  if (!list.some((each) => each.startsWith('W/') || CODING_SUFFIX.test(each))) return false;
   throw new PlantStoreError(
     ERRORS.preconditionFailed,
-    'If-Match has the current entity tag in a form that never matches: nginx makes it weak (W/) and Apache appends -gzip when they compress an answer. Configure the proxy to pass ETag on unchanged',
+    'If-Match has an entity tag in a form that never matches: nginx makes it weak (W/) and Apache appends -gzip when they compress an answer. Configure the proxy to pass ETag on unchanged',
   );
 }
 

@@ -22,6 +22,9 @@ const MAX_UNANSWERED = 32 * 1024 * 1024;
 /** Bodies up to this size do not count, so that long bodies cannot block short ones. */
 const FREE = 16 * 1024;
 
+/** After a body that has taken longer, the token is verified once more, in milliseconds. */
+const SLOW = 1_000;
+
 /** The media types that a body may have. */
 export type MediaTypes = readonly string[];
 
@@ -95,7 +98,10 @@ export class UnreadBody {
       if (refusal !== undefined) throw refusal;
     }
     sendContinue(request);
+    const begin = performance.now();
     const body = await this.collect(accepted);
+    // Meanwhile the token can have expired, or been revoked.
+    if (performance.now() - begin > SLOW) await request.requireValidToken?.();
     if (body.length === 0) throw new PlantStoreError(ERRORS.bodyMissing);
     return body;
   }

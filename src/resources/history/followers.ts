@@ -143,9 +143,12 @@ export class Followers {
     const until = this.tail.position;
     try {
       const slots = until - query.after > FAR ? reads.far : reads.near;
-      const { changes, isWhole } = await slots.run(() =>
-        history.read({ ...query, until, ...CATCH_UP }),
-      );
+      const { changes, isWhole } = await slots.run(async () => {
+        // The server can have changed since the stream began.
+        const isBefore = !query.isFirst && query.after < this.tail.jumpedTo;
+        if (isBefore) await history.requireOwn(query.after);
+        return history.read({ ...query, until, ...CATCH_UP });
+      });
       return { events: changes.map(toEvent), position: isWhole ? until : changes.at(-1)!.position };
     } catch (error) {
       if (isPoolExhausted(error)) return undefined;

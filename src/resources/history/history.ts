@@ -19,6 +19,9 @@ import type { WrittenChange } from './change-writer.js';
 import { findObstacles } from './obstacles.js';
 import { RecordStatements } from './record-statements.js';
 
+/** A position that is as far from the last record before it was given by another server: half of the least jump. */
+const FOREIGN = 500_000_000n;
+
 /** Most bytes of a page, unless its first item has more. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
@@ -185,7 +188,32 @@ export class History {
       );
     }
     if (after < state.prunedTo) throw pruned(state);
+    if (after < state.jumpedTo) await this.options.slots.run(() => this.requireOwn(after));
     return { ...state, after, isFirst: false };
+  }
+
+  /**
+   * A reader can come from a server that took over and was given up again. That one lacked changes that this one has, whose
+   * positions are lower than those that the reader got there.
+   *
+   * @param after a position before the last jump
+   * @throws PlantStoreError `changes-pruned` if it was given by another server than this and those before
+   */
+  async requireOwn(after: bigint): Promise<void> {
+    const { statements, changes } = this.options;
+    const { table, tableName, key } = changes();
+    const [[last] = []] = await statements.rows<[string]>({
+      text: `SELECT greatest(
+          (SELECT max(${key.name}) FROM ${table} WHERE ${key.name} <= $1),
+          ${escapeIdentifier(`${tableName}_pruned_to`)}()
+        )`,
+      values: [String(after)],
+    });
+    if (after - BigInt(last ?? 0) < FOREIGN) return;
+    throw new PlantStoreError(
+      ERRORS.changesPruned,
+      `position ${after} is of a server that lacked changes of this one`,
+    );
   }
 
   /** @throws PlantStoreError `database-unavailable` if the server is another one, and could not note it yet */

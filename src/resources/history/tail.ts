@@ -54,7 +54,7 @@ export class Tail {
   /** When there was nothing to wait for, or readers could go further, as of `performance.now()`. */
   private movedAt = 0;
   private horizon = 0n;
-  private jumpedTo = 0n;
+  private lastJump = 0n;
   private running: Promise<void> | undefined;
   private readonly waiting = new Set<() => void>();
 
@@ -68,6 +68,11 @@ export class Tail {
     return this.end;
   }
 
+  /** The last jump of the positions. */
+  get jumpedTo(): bigint {
+    return this.lastJump;
+  }
+
   /**
    * Keeps the tail up to date until the returned function is called.
    *
@@ -76,7 +81,7 @@ export class Tail {
   attend({ horizon, jumpedTo }: Start): () => void {
     this.followers += 1;
     if (this.running === undefined) {
-      this.jumpedTo = jumpedTo;
+      this.lastJump = jumpedTo;
       this.startAt(horizon);
       this.movedAt = performance.now();
       this.lastLag = 0;
@@ -173,7 +178,7 @@ export class Tail {
         maxBytes: READ.bytes,
       });
       // Meanwhile, a follower may have seen that the database is another one.
-      if (this.jumpedTo !== jumpedTo) return;
+      if (this.lastJump !== jumpedTo) return;
       this.add(changes, isWhole ? horizon : changes.at(-1)!.position);
     }
   }
@@ -201,8 +206,8 @@ export class Tail {
 
   /** Begins anew if the database is another one than before: it may lack what was read. */
   private forgetLost(horizon: bigint, jumpedTo: bigint): void {
-    if (jumpedTo <= this.jumpedTo) return;
-    this.jumpedTo = jumpedTo;
+    if (jumpedTo <= this.lastJump) return;
+    this.lastJump = jumpedTo;
     this.startAt(horizon);
   }
 
