@@ -46,12 +46,12 @@ it('a file in UTF-16 is an error, because its variables would be lost', async ()
   }
 });
 
-it.each(['\u00a0', '\u200b', ' \u2060'])(
+it.each(['\u00a0', '\u200b', ' \u2060', 'export \u00a0'])(
   'a name behind a character that is not visible is an error: %j',
   async (before) => {
     await writeFile('.env', `A=1\n${before}B=2\n`);
     expect(() => withEnvFile({})).toThrow(
-      new StartupError('.env: line 2 begins with a character that is not visible'),
+      new StartupError('.env: the name of a variable has a character other than visible ASCII'),
     );
   },
 );

@@ -179,6 +179,20 @@ describe('a follower', () => {
     }
   });
 
+  it('breaks off when a server comes back that has changes which its reader has not got', async () => {
+    await service.post({ id: 1, name: 'only on the first server' });
+    await service.database.query("SELECT setval('plant_changes_incarnation_seq', 1)");
+    const stream = await following(`?after=${await latest()}`);
+    await service.post({ id: 2, name: 'on the second server' });
+    const [{ id }] = (await stream.take(1)) as [{ id: string }];
+    await service.database.query(
+      "DELETE FROM plant_changes WHERE id = 2; SELECT setval('plant_changes_incarnation_seq', 2)",
+    );
+    // Undici reports a response that is broken off as an error.
+    await expect(stream.next()).rejects.toThrow('terminated');
+    expect((await service.request('GET', `/changes?after=${id}`)).status).toBe(410);
+  });
+
   it('waits while changes cannot be read, which the log tells once, and then receives them', async () => {
     const stream = await following();
     await service.database.query('ALTER FUNCTION plant_changes_horizon() RENAME TO elsewhere');

@@ -1,8 +1,9 @@
+import { isIPv6 } from 'node:net';
 import { StartupError } from '../errors/startup.error.js';
 import { libpqMistakes } from './database-url.js';
 import { readVariable, SECRET_NAMES } from './read-variable.js';
 import type { SecretFiles, SecretName, Variable } from './read-variable.js';
-import { isTelemetryDisabled, TELEMETRY_VARIABLES } from './telemetry-variables.js';
+import { isTelemetryDisabled, telemetryVariables } from './telemetry-variables.js';
 import { VARIABLES } from './variables.js';
 import type { Values, VariableName } from './variables.js';
 import { isLoopback } from './variable-parsers.js';
@@ -183,8 +184,7 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
     // 0 selects any free port.
     values.PORT &&
     values.PORT === values.MANAGEMENT_PORT &&
-    (values.HOST === values.MANAGEMENT_HOST ||
-      [values.HOST, values.MANAGEMENT_HOST].some((host) => ['::', '0.0.0.0'].includes(host ?? '')))
+    isSameAddress(values.HOST, values.MANAGEMENT_HOST)
   ) {
     mistakes.push('MANAGEMENT_PORT and PORT must be different');
   }
@@ -217,13 +217,22 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
   return mistakes;
 }
 
-/** The exporter reads these variables by itself, as they are. */
+/** Whether two listeners on one port would conflict. `::` is every address, `0.0.0.0` every one of IPv4. */
+function isSameAddress(host = '', other = ''): boolean {
+  const hosts = [host, other];
+  if (host === other || hosts.includes('::')) return true;
+  return hosts.includes('0.0.0.0') && !hosts.some((each) => isIPv6(each));
+}
+
+/** The SDK reads these variables by itself, as they are. */
 function telemetryMistakes(environment: NodeJS.ProcessEnv): readonly string[] {
   if (isTelemetryDisabled(environment)) return [];
-  return Object.entries<Variable>(TELEMETRY_VARIABLES).flatMap(([name, { parse, rule }]) => {
-    const text = environment[name];
-    return !text || parse(text) !== undefined ? [] : [`${name} must be ${rule}`];
-  });
+  return Object.entries<Variable>(telemetryVariables(environment)).flatMap(
+    ([name, { parse, rule }]) => {
+      const text = environment[name];
+      return !text || parse(text) !== undefined ? [] : [`${name} must be ${rule}`];
+    },
+  );
 }
 
 /** The mistake of a token that everybody knows, where others than this machine can reach the service. */

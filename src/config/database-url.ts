@@ -101,7 +101,7 @@ export function databaseUrlMistakes(raw: string): string[] {
       mistakes.push(`not have the parameter ${JSON.stringify(name)}, only ${known}`);
     } else if (values !== undefined && !values.includes(value)) {
       mistakes.push(`have one of ${values.join(', ')} as its ${name}`);
-    } else if (TIMEOUTS.has(name) && integerWithin(0, MAX_TIMEOUT)(value) === undefined) {
+    } else if (TIMEOUTS.has(name) && !(/^\d{1,10}$/.test(value) && Number(value) <= MAX_TIMEOUT)) {
       mistakes.push(`have a number of milliseconds as its ${name}`);
     }
   }

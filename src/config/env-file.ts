@@ -20,27 +20,30 @@ export function withEnvFile(environment: Readonly<NodeJS.ProcessEnv>): NodeJS.Pr
     if (code === 'ENOENT') return { ...environment };
     throw new StartupError(`.env cannot be read: ${code}`, { cause: error });
   }
-  return { ...parseEnv(textOf(bytes)), ...environment };
+  return { ...variablesOf(textOf(bytes)), ...environment };
+}
+
+/**
+ * The variables without byte order marks, which would be part of names. Files that were joined have them in the middle, too.
+ *
+ * @throws StartupError for another character that nobody sees in a name: the variable would not count
+ */
+function variablesOf(text: string): NodeJS.ProcessEnv {
+  const variables = Object.entries(parseEnv(text)).map(
+    ([name, value]) => [name.replaceAll('\uFEFF', ''), value] as const,
+  );
+  if (variables.some(([name]) => /[^\x21-\x7E]/.test(name))) {
+    throw new StartupError('.env: the name of a variable has a character other than visible ASCII');
+  }
+  return Object.fromEntries(variables);
 }
 
 function textOf(bytes: Buffer): string {
   try {
     // UTF-16 without a mark is valid UTF-8, in which every other character is NUL.
-    if (!bytes.includes(0)) return withoutMarks(utf8.decode(bytes));
-  } catch (error) {
-    if (error instanceof StartupError) throw error;
+    if (!bytes.includes(0)) return utf8.decode(bytes);
+  } catch {
+    // Below.
   }
   throw new StartupError('.env must be in UTF-8');
-}
-
-/**
- * Leaves out byte order marks, which would be part of names. Files that were joined have them in the middle as well.
- *
- * @throws StartupError for another character that nobody sees in front of a name: the variable would not count
- */
-function withoutMarks(text: string): string {
-  const plain = text.replaceAll(/^\uFEFF+/gm, '');
-  const line = plain.split('\n').findIndex((each) => /^[ \t]*(?:[^\P{Z} ]|\p{Cf})/u.test(each));
-  if (line === -1) return plain;
-  throw new StartupError(`.env: line ${line + 1} begins with a character that is not visible`);
 }

@@ -1,5 +1,5 @@
 import type { Variable } from './read-variable.js';
-import { headerList, httpUrl, integerWithin, oneOf, ratio } from './variable-parsers.js';
+import { headerList, httpUrl, integerWithin, oneOf } from './variable-parsers.js';
 
 const ENDPOINT = {
   parse: httpUrl,
@@ -18,15 +18,6 @@ const TIMEOUT = {
   parse: integerWithin(1, 600_000),
   rule: 'a number of milliseconds, 1 to 600000',
 };
-const SPANS = { parse: integerWithin(1, 1_000_000), rule: 'a number of spans, 1 to 1000000' };
-const SAMPLERS = [
-  'always_on',
-  'always_off',
-  'traceidratio',
-  'parentbased_always_on',
-  'parentbased_always_off',
-  'parentbased_traceidratio',
-] as const;
 const COMPRESSION = { parse: oneOf(['gzip', 'none']), rule: 'gzip or none' };
 
 /** A boolean of OpenTelemetry's specification: anything but `true` is false. */
@@ -34,11 +25,8 @@ export function isTelemetryDisabled(environment: Readonly<NodeJS.ProcessEnv>): b
   return environment['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true';
 }
 
-/**
- * The variables of OpenTelemetry on which it depends whether traces arrive. The SDK reads them by itself, and takes its
- * defaults in place of what it cannot read, without a word. With batches of 0 spans, it would send empty ones without end.
- */
-export const TELEMETRY_VARIABLES = {
+/** The exporter takes its defaults in place of what it cannot read, without a word. */
+export const EXPORTER_VARIABLES = {
   OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT,
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ENDPOINT,
   OTEL_EXPORTER_OTLP_PROTOCOL: PROTOCOL,
@@ -49,10 +37,30 @@ export const TELEMETRY_VARIABLES = {
   OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: TIMEOUT,
   OTEL_EXPORTER_OTLP_COMPRESSION: COMPRESSION,
   OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: COMPRESSION,
+} as const satisfies Record<string, Variable>;
+
+const SPANS = { parse: integerWithin(1, 1_000_000), rule: 'a number of spans, 1 to 1000000' };
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+
+/** With batches of 0 spans, the SDK would send empty ones without end. An unknown sampler, it would report as an error. */
+export const SDK_VARIABLES = {
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: SPANS,
   OTEL_BSP_MAX_QUEUE_SIZE: SPANS,
-  OTEL_BSP_SCHEDULE_DELAY: TIMEOUT,
-  OTEL_BSP_EXPORT_TIMEOUT: TIMEOUT,
   OTEL_TRACES_SAMPLER: { parse: oneOf(SAMPLERS), rule: `one of ${SAMPLERS.join(', ')}` },
-  OTEL_TRACES_SAMPLER_ARG: { parse: ratio, rule: 'a number from 0 to 1' },
 } as const satisfies Record<string, Variable>;
+
+/** The variables on which it depends whether traces arrive. Those of the SDK count only if there is somewhere to send them. */
+export function telemetryVariables(
+  environment: Readonly<NodeJS.ProcessEnv>,
+): Readonly<Record<string, Variable>> {
+  const isSent =
+    environment['OTEL_EXPORTER_OTLP_ENDPOINT'] || environment['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
+  return { ...EXPORTER_VARIABLES, ...(isSent && SDK_VARIABLES) };
+}

@@ -147,7 +147,8 @@ export function headerList(raw: string): readonly string[] | undefined {
 }
 
 function isHeader(entry: string): boolean {
-  const [, name, value] = /^([^=]+)=(.*)$/s.exec(entry) ?? [];
+  // What follows a semicolon is metadata.
+  const [, name, value] = /^([^=;]+)=([^;]*)/.exec(entry) ?? [];
   if (name === undefined || value === undefined) return false;
   try {
     validateHeaderName(decodeURIComponent(name.trim()));
@@ -156,11 +157,6 @@ function isHeader(entry: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** A share of a whole, from 0 to 1. */
-export function ratio(raw: string): number | undefined {
-  return /^(0?\.\d+|[01](\.0*)?)$/.test(raw) ? Number(raw) : undefined;
 }
 
 export function isEncoded(raw: string): boolean {

@@ -170,8 +170,9 @@ function errorTypeOf(error: unknown): string {
 /** The message of what OpenTelemetry reports: an error as JSON, with its stack, or a sentence. */
 function reasonOf(text: string): string {
   try {
-    const { message } = JSON.parse(text) as { readonly message?: string };
-    return message ? message : text;
+    const { message, errors, code, name } = JSON.parse(text) as Readonly<Record<string, string>>;
+    // An AggregateError, as of a host with two addresses, has no message.
+    return message || errors || code || name || 'unknown';
   } catch {
     return text;
   }

@@ -36,14 +36,8 @@ const TIMEOUTS: Replacements = {
 /** Without it, a create would not survive a crash. */
 const DURABILITY: Replacements = { synchronous_commit: ['on', 'off'] };
 
-/**
- * Values that would break what an answer promises: that a create survives a crash, and that constraints and triggers hold. A
- * role that may not replace the last one is refused by PostgreSQL.
- */
-const PROMISES: Replacements = {
-  ...DURABILITY,
-  session_replication_role: ['origin', 'replica'],
-};
+/** Without it, constraints and triggers would not hold. A role that may not set it is refused by PostgreSQL if it must. */
+const INTEGRITY: Replacements = { session_replication_role: ['origin', 'replica'] };
 
 /** An expression for each value that is to be replaced. */
 function replacing(
@@ -66,15 +60,15 @@ function keeping(settings: Replacements): readonly string[] {
   );
 }
 
-/** An expression that sets up a session that nobody else uses. Every role may set these, except for the last one. */
+/** An expression that sets up a session that nobody else uses. */
 export const SET_UP_SESSION = `ARRAY[${[
   ...Object.entries(OWN_SESSION).map(([name, value]) => set(name, value)),
   ...keeping({ ...TIMEOUTS, ...DURABILITY }),
-  ...replacing(PROMISES, set),
+  ...replacing(INTEGRITY, set),
 ].join()}]`;
 
 /** An expression for what is to be added to {@link BEGIN_SHARED}. */
-export const ADD_TO_BEGIN = `concat(${replacing(PROMISES, (name, value) => `'; SET LOCAL ${name} = ${value}'`).join()})`;
+export const ADD_TO_BEGIN = `concat(${replacing({ ...DURABILITY, ...INTEGRITY }, (name, value) => `'; SET LOCAL ${name} = ${value}'`).join()})`;
 
 /**
  * Begins a transaction that tells whether the server is a standby. No statement of it takes a snapshot, so TypeORM can still

@@ -96,12 +96,17 @@ export class Followers {
     const leave = this.tail.attend(start);
     this.count += 1;
     let { after: position, isFirst } = start;
+    /** The jump that the position was compared with. */
+    let verified = start.jumpedTo;
     let told = position;
     let toldAt = performance.now();
     try {
       yield BEGUN;
       while (!signal.aborted) {
-        const found = await this.eventsAfter({ after: position, isFirst, id });
+        const { jumpedTo } = this.tail;
+        const isOtherServer = jumpedTo !== verified;
+        const found = await this.eventsAfter({ after: position, isFirst, id }, isOtherServer);
+        if (found !== undefined) verified = jumpedTo;
         const { events, position: next } = found ?? { events: [], position };
         const wanted = id === undefined ? events : events.filter((event) => event.id === id);
         if (wanted.length > 0) {
@@ -136,22 +141,21 @@ export class Followers {
   /** @returns `undefined` if too many read */
   private async eventsAfter(
     query: Pick<ChangeQuery, 'after' | 'isFirst' | 'id'>,
+    isOtherServer: boolean,
   ): Promise<NextEvents | undefined> {
-    const recent = this.tail.after(query.after);
-    if (recent !== undefined) return recent;
     const { history, reads } = this.options;
-    const until = this.tail.position;
     try {
+      if (isOtherServer && !query.isFirst) await history.startOf(query.after);
+      const recent = this.tail.after(query.after);
+      if (recent !== undefined) return recent;
+      const until = this.tail.position;
       const slots = until - query.after > FAR ? reads.far : reads.near;
-      const { changes, isWhole } = await slots.run(async () => {
-        // The server can have changed since the stream began.
-        const isBefore = !query.isFirst && query.after < this.tail.jumpedTo;
-        if (isBefore) await history.requireOwn(query.after);
-        return history.read({ ...query, until, ...CATCH_UP });
-      });
+      const { changes, isWhole } = await slots.run(() =>
+        history.read({ ...query, until, ...CATCH_UP }),
+      );
       return { events: changes.map(toEvent), position: isWhole ? until : changes.at(-1)!.position };
     } catch (error) {
-      if (isPoolExhausted(error)) return undefined;
+      if (isWithoutPlace(error)) return undefined;
       throw error;
     }
   }
@@ -170,6 +174,7 @@ export class Followers {
   }
 }
 
-function isPoolExhausted(error: unknown): boolean {
-  return error instanceof PlantStoreError && error.kind === ERRORS.poolExhausted;
+function isWithoutPlace(error: unknown): boolean {
+  if (!(error instanceof PlantStoreError)) return false;
+  return error.kind === ERRORS.poolExhausted || error.kind === ERRORS.tooManyLists;
 }
