@@ -184,13 +184,13 @@ describe('a follower', () => {
     await service.database.query("SELECT setval('plant_changes_incarnation_seq', 1)");
     const stream = await following(`?after=${await latest()}`);
     await service.post({ id: 2, name: 'on the second server' });
-    const [{ id }] = (await stream.take(1)) as [{ id: string }];
+    const [event] = await stream.take(1);
     await service.database.query(
       "DELETE FROM plant_changes WHERE id = 2; SELECT setval('plant_changes_incarnation_seq', 2)",
     );
     // Undici reports a response that is broken off as an error.
     await expect(stream.next()).rejects.toThrow('terminated');
-    expect((await service.request('GET', `/changes?after=${id}`)).status).toBe(410);
+    expect((await service.request('GET', `/changes?after=${event!.id}`)).status).toBe(410);
   });
 
   it('waits while changes cannot be read, which the log tells once, and then receives them', async () => {
