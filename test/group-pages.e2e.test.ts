@@ -5,7 +5,7 @@ import type { Answer, TestService } from './support/test-service.js';
 
 const MAX = 2n ** 63n - 1n;
 
-/** As long a page waits for its turn (docs/operations.md), in milliseconds. */
+/** How long a page waits for a connection (docs/operations.md), in milliseconds. */
 const WAIT = 2_000;
 
 describe('pages that arrive together', () => {

@@ -49,14 +49,14 @@ const SAMPLERS = [
   'parentbased_traceidratio',
 ] as const;
 
-/** With batches of 0 spans, the SDK would send empty ones without end. An unknown sampler, it would report as an error. */
+/** The SDK would export empty batches without end if a batch has 0 spans, and log that traces are lost if it does not know the sampler. */
 export const SDK_VARIABLES = {
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: SPANS,
   OTEL_BSP_MAX_QUEUE_SIZE: SPANS,
   OTEL_TRACES_SAMPLER: { parse: oneOf(SAMPLERS), rule: `one of ${SAMPLERS.join(', ')}` },
 } as const satisfies Record<string, Variable>;
 
-/** The variables on which it depends whether traces arrive. Those of the SDK count only if there is somewhere to send them. */
+/** The variables of OpenTelemetry that the start checks: without an endpoint, nothing is traced, and the SDK reads none of its own. */
 export function telemetryVariables(
   environment: Readonly<NodeJS.ProcessEnv>,
 ): Readonly<Record<string, Variable>> {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -182,4 +183,30 @@ it('the tests of the service run the bundle, unless they measure coverage', asyn
   await tested.stop();
   const folder = fileURLToPath(new URL('.', inject('program')));
   expect(stack.split('\n').filter((line) => line.includes(folder))).not.toEqual([]);
+});
+
+describe('npm start', () => {
+  it('builds first, also if npm may not run the scripts before it (ignore-scripts)', async () => {
+    const project = await Workspace.create();
+    const sources = ['src', 'clients', 'public', 'bundle.js', 'sbom.js', 'openapi.json'];
+    const settings = ['package.json', 'package-lock.json', 'tsconfig.json'];
+    const filter = (path: string) => basename(path) !== 'node_modules';
+    for (const name of [...sources, ...settings]) {
+      await cp(name, project.path(name), { recursive: true, filter });
+    }
+    await symlink(resolve('node_modules'), project.path('node_modules'));
+    const service = project.start(
+      { npm_config_ignore_scripts: 'true', HOME: project.folder },
+      { through: ['sh', '-c', 'exec npm start'], ownGroup: true },
+    );
+    try {
+      const { url } = await service.listening();
+      expect((await fetch(`${url}/plants`)).status).toBe(401);
+      service.killGroup('SIGINT');
+      expect(await service.exit()).toMatchObject({ code: 0 });
+      expect(await project.leftovers()).toEqual([]);
+    } finally {
+      await project.remove();
+    }
+  });
 });

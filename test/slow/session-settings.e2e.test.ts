@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { createDataSource } from '../support/data-source.js';
 import { followEvents } from '../support/event-source.js';
 import { call, idOf, issue, tokenCommand } from '../support/issued-tokens.js';
+import { OwnPostgres } from '../support/own-postgres.js';
 import { PATIENCE } from '../support/patience.js';
 import { lockPlants, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
 import { startPooler } from '../support/pooler.js';
@@ -222,21 +223,33 @@ describe('a time in a form that the driver cannot read', () => {
 });
 
 describe('a session of its own', () => {
-  it('keeps its values when the server reads its configuration again', async () => {
-    const database = await createMigratedDatabase();
-    const dataSource = createDataSource(database.url);
+  it('keeps its values when the server reloads its configuration', async () => {
+    const postgres = await OwnPostgres.start();
+    const dataSource = createDataSource(postgres.url);
     await dataSource.initialize();
-    try {
-      const values = await dataSource.query<unknown[]>(
-        `SELECT name, source FROM pg_settings WHERE name IN
-           ('synchronous_commit', 'lock_timeout', 'idle_in_transaction_session_timeout')`,
+    const values = (query: (sql: string) => Promise<unknown>) =>
+      query(
+        `SELECT current_setting('synchronous_commit') AS commit, current_setting('lock_timeout') AS lock,
+           current_setting('idle_in_transaction_session_timeout') AS idle`,
       );
-      // The value of a session has priority over those of the server (PostgreSQL manual, chapter 19.1.2).
-      expect(values).toHaveLength(3);
-      for (const value of values) expect(value).toMatchObject({ source: 'session' });
+    try {
+      const before = await values((sql) => dataSource.query(sql));
+      const changed = { commit: 'off', lock: '7s', idle: '9s' };
+      expect(before).not.toEqual([changed]);
+      await postgres.query('ALTER SYSTEM SET synchronous_commit = off');
+      await postgres.query("ALTER SYSTEM SET lock_timeout = '7s'");
+      await postgres.query("ALTER SYSTEM SET idle_in_transaction_session_timeout = '9s'");
+      await postgres.query('SELECT pg_reload_conf()');
+      await vi.waitFor(
+        async () => expect(await values((sql) => postgres.query(sql))).toEqual([changed]),
+        PATIENCE,
+      );
+      // A session reloads before its next statement.
+      await dataSource.query('SELECT 1');
+      expect(await values((sql) => dataSource.query(sql))).toEqual(before);
     } finally {
       await dataSource.destroy();
-      await database.drop();
+      await postgres.stop();
     }
   });
 });

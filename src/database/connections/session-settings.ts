@@ -33,10 +33,10 @@ const TIMEOUTS: Replacements = {
   idle_in_transaction_session_timeout: [DATABASE_LIMITS.idleInTransaction, 0],
 };
 
-/** Without it, a create would not survive a crash. */
+/** With `off`, a crash loses creates that were answered. */
 const DURABILITY: Replacements = { synchronous_commit: ['on', 'off'] };
 
-/** Without it, constraints and triggers would not hold. A role that may not set it is refused by PostgreSQL if it must. */
+/** With `replica`, PostgreSQL checks no foreign keys and fires no triggers. It lets only superusers change this setting. */
 const INTEGRITY: Replacements = { session_replication_role: ['origin', 'replica'] };
 
 /** An expression for each value that is to be replaced. */
@@ -52,7 +52,10 @@ function replacing(
 
 const set = (name: string, value: string | number) => `set_config('${name}', '${value}', false)`;
 
-/** Also sets what is not replaced, so that the session keeps it when the server reads its configuration again. */
+/**
+ * An expression for each setting, which the session keeps when the server reloads its configuration: a value of the session has
+ * priority (PostgreSQL manual, chapter 19.1.3).
+ */
 function keeping(settings: Replacements): readonly string[] {
   return Object.entries(settings).map(
     ([name, [value, replaced]]) =>

@@ -96,7 +96,7 @@ export class Followers {
     const leave = this.tail.attend(start);
     this.count += 1;
     let { after: position, isFirst } = start;
-    /** The jump that the position was compared with. */
+    // The last jump when the position was checked.
     let verified = start.jumpedTo;
     let told = position;
     let toldAt = performance.now();
@@ -155,7 +155,7 @@ export class Followers {
       );
       return { events: changes.map(toEvent), position: isWhole ? until : changes.at(-1)!.position };
     } catch (error) {
-      if (isWithoutPlace(error)) return undefined;
+      if (isOverload(error)) return undefined;
       throw error;
     }
   }
@@ -174,7 +174,7 @@ export class Followers {
   }
 }
 
-function isWithoutPlace(error: unknown): boolean {
+function isOverload(error: unknown): boolean {
   if (!(error instanceof PlantStoreError)) return false;
   return error.kind === ERRORS.poolExhausted || error.kind === ERRORS.tooManyLists;
 }

@@ -19,7 +19,7 @@ import type { WrittenChange } from './change-writer.js';
 import { findObstacles } from './obstacles.js';
 import { RecordStatements } from './record-statements.js';
 
-/** A position that is as far from the last record before it was given by another server: half of the least jump. */
+/** Another server has given a position that is this far above the nearest record below it. Half of the smallest jump. */
 const FOREIGN = 500_000_000n;
 
 /** Most bytes of a page, unless its first item has more. */
@@ -188,7 +188,7 @@ export class History {
       );
     }
     if (after < state.prunedTo) throw pruned(state);
-    // A horizon is a position of this server: whoever has read everything asks for nothing.
+    // The horizon is a position of this server, so a reader that has read everything needs no check.
     if (after < state.jumpedTo && after !== state.horizon) {
       await this.options.slots.run(() => this.requireOwn(after));
     }
@@ -196,11 +196,11 @@ export class History {
   }
 
   /**
-   * A reader can come from a server that took over and was given up again. That one lacked changes that this one has, whose
-   * positions are lower than those that the reader got there.
+   * Refuses a position that another server has given. After a failback, this server has changes with lower positions that the
+   * other server lacked, so the reader has never got them.
    *
    * @param after a position before the last jump
-   * @throws PlantStoreError `changes-pruned` if it was given by another server than this and those before
+   * @throws PlantStoreError `changes-pruned`
    */
   private async requireOwn(after: bigint): Promise<void> {
     const { statements, changes } = this.options;
