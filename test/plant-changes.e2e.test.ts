@@ -324,6 +324,19 @@ describe('a position of a server that took over and was given up again', () => {
       expect((await service.request('GET', `/changes?after=${known}`)).status).toBe(200);
     }
   });
+
+  it('is accepted if this server has no change that is older, so the reader gets all', async () => {
+    const fresh = await startTestService();
+    try {
+      await fresh.post({ id: 1, name: 'a' });
+      const { json } = await fresh.request('GET', '/changes/latest');
+      const foreign = Number(json['position']) - 1_000_000_000;
+      const answer = await fresh.request('GET', `/changes?after=${foreign}`);
+      expect(answer).toMatchObject({ status: 200, json: [{ kind: 'created', id: 1 }] });
+    } finally {
+      await fresh.stop();
+    }
+  });
 });
 
 describe('GET /changes and GET /changes/latest', () => {

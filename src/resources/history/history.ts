@@ -197,7 +197,7 @@ export class History {
 
   /**
    * Refuses a position that another server has given. After a failback, this server has changes with lower positions that the
-   * other server lacked, so the reader has never got them.
+   * other server lacked, so the reader has never got them. Without any lower one, the reader gets all.
    *
    * @param after a position before the last jump
    * @throws PlantStoreError `changes-pruned`
@@ -212,7 +212,8 @@ export class History {
         )`,
       values: [String(after)],
     });
-    if (after - BigInt(last ?? 0) < FOREIGN) return;
+    const nearest = BigInt(last ?? 0);
+    if (nearest === 0n || after - nearest < FOREIGN) return;
     throw new PlantStoreError(
       ERRORS.changesPruned,
       `position ${after} is of another server, which may have lacked changes of this one`,
