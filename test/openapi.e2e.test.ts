@@ -38,8 +38,14 @@ interface Operation {
   readonly summary: string;
   readonly security?: unknown;
   readonly requestBody?: Pick<Response, 'content'>;
-  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  readonly parameters: readonly Parameter[];
   readonly responses: Record<string, Response>;
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: { readonly type: string; readonly pattern?: string };
 }
 
 interface Document {
@@ -116,6 +122,20 @@ describe('the document', () => {
     const limits =
       /"format": "int64",\s+"maximum": 9223372036854775807,\s+"minimum": -9223372036854775808,/g;
     expect(text.match(limits)).toHaveLength(text.match(/"int64"/g)?.length ?? NaN);
+  });
+
+  it('has the characters that a text of the query must not contain', async () => {
+    for (const [name, { parameters }] of operations()) {
+      const texts = parameters.filter(
+        ({ in: place, schema }) => place === 'query' && schema.type === 'string',
+      );
+      for (const { name: parameter, schema } of texts) {
+        const [method = '', path = ''] = name.split(' ');
+        const answer = await service.request(method.toUpperCase(), `${path}?${parameter}=a%00bc`);
+        expect(answer.json, name).toMatchObject({ error: 40004 });
+        expect('a\0bc', `${parameter} of ${name}`).not.toMatch(new RegExp(schema.pattern ?? ''));
+      }
+    }
   });
 
   it('lists every error number with its meaning', () => {

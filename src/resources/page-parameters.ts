@@ -5,7 +5,7 @@ import { Max, ValidateBy } from 'class-validator';
 import { filterQuery, isFilter } from '../http/answers/page.js';
 import { INT64_SCHEMA, int64ParameterRule, IsInt64, parseInt64 } from './int64.js';
 import { IfPresent } from './member.js';
-import { IsText } from './text.js';
+import { IsText, TEXT_SCHEMA } from './text.js';
 import type { TextMember } from './text.js';
 
 const MAX_LIMIT = 1_000;
@@ -51,7 +51,7 @@ export function Int64Parameter(description: string): PropertyDecorator {
  */
 export function TextParameter(parameter: Omit<TextMember, 'isOptional'>): PropertyDecorator {
   return applyDecorators(
-    ApiPropertyOptional({ type: 'string', ...parameter }),
+    ApiPropertyOptional({ ...TEXT_SCHEMA, ...parameter }),
     IfPresent(),
     IsText(parameter),
     AreFiltersShort(),

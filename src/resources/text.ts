@@ -8,7 +8,7 @@ import type { Member } from './member.js';
  * Any text without U+0000. The pattern works in ECMAScript, Java, Python and Go, whose RE2 has no `\u0000`. It leaves
  * out unpaired surrogates, which RE2 cannot match.
  */
-const TEXT_SCHEMA = { type: 'string', pattern: String.raw`^[^\x00]*$` } as const;
+export const TEXT_SCHEMA = { type: 'string', pattern: String.raw`^[^\x00]*$` } as const;
 
 /** In characters: Unicode code points, as JSON Schema counts them. */
 interface Lengths {
