@@ -1,5 +1,5 @@
 import { Html, html } from './html.js';
-import { inlineMarkdown, markdown } from './markdown.js';
+import { markdown } from './markdown.js';
 import { answersOf, failuresOf, mainContent } from './reference-document.js';
 import type { Answer, Endpoint, Failure, Schema } from './reference-document.js';
 import { samplesSection } from './reference-samples.js';
@@ -125,9 +125,11 @@ function failuresSection(endpoint: Endpoint, { common, remedies }: Surroundings)
   const own = failures.filter((failure) => !isCommon(failure));
   return html`<h4>Failures</h4>
     ${failuresTable(endpoint.operationId, own, remedies)}
-    <p class="note">
-      ${common.length > 0 ? html`And <a href="#common-failures">those of every operation</a>. ` : html``}${inlineMarkdown('[All errors](docs/docs/errors.md)')}
-    </p>`;
+    ${
+      common.length > 0
+        ? html`<p class="note">And <a href="#common-failures">those of every operation</a>.</p>`
+        : html``
+    }`;
 }
 
 /** Content below a title that opens it, or nothing if there is none. */

@@ -40,7 +40,7 @@ export function referenceSidebar({ sections, groups, failures, definitions }: Co
         ${groups.map(
           ({ name, title, endpoints }) =>
             html`<a class="title" href="#tag-${name}">${title}</a>
-              <ul class="operations">
+              <ul>
                 ${endpoints.map(
                   ({ operationId, method, summary }) =>
                     html`<li>
