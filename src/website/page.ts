@@ -33,7 +33,7 @@ export function renderPage({ title, root, main, style, scripts }: WebPage): stri
           >
           <nav aria-label="Documentation">
             <a href="${root}docs" aria-current="page">API</a>
-            ${HOMEPAGE === undefined ? html`` : html`<a href="${HOMEPAGE}">Docs</a>`}
+            ${HOMEPAGE && html`<a href="${HOMEPAGE}">Docs</a>`}
             <a href="${root}openapi.json">OpenAPI<span class="wide"> JSON</span></a>
             <a class="wide" href="${root}openapi.yaml">YAML</a>
           </nav>

@@ -26,15 +26,13 @@ export function languageChoice(): Html {
             name="language"
             id="language-${language}"
             value="${language}"
-            ${index === 0 ? CHECKED : html``}
+            ${index === 0 && html`checked`}
           />
           <span>${language}</span>
         </label> `,
     )}
   </fieldset>`;
 }
-
-const CHECKED = html`checked`;
 
 /** An example of an operation: the request in several languages, and two answers. */
 export function samplesSection(endpoint: Endpoint, endpoints: readonly Endpoint[]): Html {
@@ -65,8 +63,7 @@ function answerSample(title: string, kind: string, status = '', body?: string): 
 
 /** Code, of which a script can put in the address of the service and the token. It gets a button that copies it. */
 function codeBlock(code: string, language = ''): Html {
-  const name = language === '' ? html`` : html`data-sample="${language}"`;
-  return html`<div class="code" ${name}>
+  return html`<div class="code" ${language && html`data-sample="${language}"`}>
     <pre><code>${withPlaceholders(code)}</code></pre>
   </div>`;
 }

@@ -52,7 +52,7 @@ export function referenceSidebar({ sections, groups, failures, definitions }: Co
               </ul> `,
         )}
         ${linksTo(failures)}
-        ${definitions.length === 0 ? html`` : html`<a class="title" href="#schemas">Schemas</a>`}
+        ${definitions.length > 0 && html`<a class="title" href="#schemas">Schemas</a>`}
         ${linksTo(definitions)}
       </nav>
     </div>
