@@ -20,10 +20,9 @@ RUN npm prune --omit=dev --ignore-scripts \
     -o -name package.json -o -iname 'licen[cs]e*' -o -iname 'notice*' -o -iname 'copying*' \) -delete \
   && find node_modules \( -type l -not -exec test -e {} \; -o -type d -empty \) -delete
 COPY public public
-COPY docs docs
-COPY README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md LICENSE ./
+COPY LICENSE ./
 # Files of a clone made under a strict umask are readable only by their owner.
-RUN chmod -R a+rX package.json public docs *.md LICENSE
+RUN chmod -R a+rX package.json public LICENSE
 ARG REVISION=unknown
 # npm publishes the revision under the same name. The service reads it for its metrics.
 RUN npm pkg set gitHead="${REVISION}"
@@ -36,9 +35,8 @@ ENV MALLOC_ARENA_MAX=1 \
   MANAGEMENT_HOST=:: \
   PATH=/app/bin:$PATH
 WORKDIR /app
-COPY --from=build /app/*.md /app/LICENSE ./
+COPY --from=build /app/LICENSE ./
 COPY --from=build /app/public public
-COPY --from=build /app/docs docs
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist

@@ -1,4 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { parse } from 'lossless-json';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -22,7 +21,7 @@ const read = (from: TestService, path: string) => from.request('GET', path, { an
 
 /** The URLs in a page. */
 function references(html: string): string[] {
-  return [...html.matchAll(/(?:src|href|srcset)="([^"]+)"/g)].map(([, url]) => url ?? '');
+  return [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url ?? '');
 }
 
 describe.each([
@@ -63,36 +62,11 @@ describe.each([
     }
   });
 
-  it('leads to every document of the project, by links that work', async () => {
-    const base = served().url;
-    const pages = new Map<string, string>();
-    const found = ['/docs'];
-    for (const path of found) {
-      if (pages.has(path)) continue;
-      const answer = await read(served(), path);
-      expect(`${path} ${answer.status}`).toBe(`${path} 200`);
-      const isPage = answer.headers.get('content-type')?.startsWith('text/html');
-      pages.set(path, isPage ? answer.text : '');
-      for (const url of isPage ? references(answer.text) : []) {
-        const { href, hash } = new URL(url, base + path);
-        if (href.startsWith(`${base}/`)) found.push(href.slice(base.length).replace(hash, ''));
-      }
-    }
-    for (const [path, text] of pages) {
-      for (const url of references(text)) {
-        const { href, hash } = new URL(url, base + path);
-        const target = pages.get(href.slice(base.length).replace(hash, ''));
-        if (hash !== '' && target) expect(target).toContain(`id="${hash.slice(1)}"`);
-      }
-    }
-    const documents = await readdir('docs', { recursive: true });
-    expect([...pages.keys()]).toEqual(
-      expect.arrayContaining([
-        '/docs/README.md',
-        '/docs/LICENSE',
-        ...documents.filter((name) => name.endsWith('.md')).map((name) => `/docs/docs/${name}`),
-      ]),
-    );
+  it('leads within itself only to what is there', async () => {
+    const { text } = await read(served(), '/docs');
+    const anchors = references(text).filter((url) => url.startsWith('#'));
+    expect(anchors.length).toBeGreaterThan(40);
+    for (const anchor of anchors) expect(text).toContain(`id="${anchor.slice(1)}"`);
   });
 
   it('allows only files of the service', async () => {
@@ -123,14 +97,6 @@ describe('the document', () => {
 });
 
 describe('the docs', () => {
-  it('render Markdown, with anchors, and with text instead of links to what is not served', async () => {
-    const { text } = await read(service, '/docs/README.md');
-    expect(text).toMatch(/<h2 id="\w+">/);
-    expect(text).toMatch(/<a href="docs\/\w+\.md">/);
-    expect(text).not.toMatch(/href="(?:examples|contract|src|\.env)/);
-    expect((await read(service, '/docs/LICENSE')).text).toBe(await readFile('LICENSE', 'utf8'));
-  });
-
   it.each([
     '/docs',
     '/docs/swagger-ui-bundle.js',
@@ -157,12 +123,6 @@ describe('the docs', () => {
     }
     const length = (answer?: Answer) => Number(answer?.headers.get('content-length'));
     expect(length(gzipped)).toBeLessThan(length(plain) / 2.5);
-  });
-
-  it('send pictures as they are', async () => {
-    const picture = await read(service, '/docs/docs/docs-page.png');
-    expect(picture.headers.get('content-type')).toBe('image/png');
-    expect(picture.headers.get('content-encoding')).toBeNull();
   });
 
   it('are sent again only when they have changed', async () => {

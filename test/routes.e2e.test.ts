@@ -110,6 +110,7 @@ describe('paths', () => {
     '/metrics',
     '/docs/../plantsx',
     '/docs/nothing.js',
+    '/docs/README.md',
     '/favicon.ico',
     '/.env',
     '/%2e%2e/%2e%2e/etc/passwd',

@@ -1,7 +1,6 @@
 import { addCopyButtons } from './copy.js';
 import { curlOf } from './curl.js';
 import { indentedJson } from './indented-json.js';
-import { usableCode } from './token.js';
 
 /** What the page shows at first, at most on request, and keeps for the download. In lines and bytes. */
 const LINES = 100;
@@ -116,7 +115,7 @@ function newView(form, request) {
   if (link?.href) URL.revokeObjectURL(link.href);
   before?.remove();
   view.querySelector('.curl-command code').replaceChildren(curlOf(request));
-  addCopyButtons(view, usableCode);
+  addCopyButtons(view);
   form.append(view);
   return view;
 }

@@ -1,12 +1,17 @@
-/** Gives each block of code a button, which copies the code as `textOf` has it. Only secure pages have a clipboard. */
-export function addCopyButtons(root, textOf = (code) => code.textContent) {
+import { currentToken } from './kept-token.js';
+import { codeWithToken } from './samples.js';
+
+/** Gives each block of code a button, which copies the code with the token. Only secure pages have a clipboard. */
+export function addCopyButtons(root) {
   if (!navigator.clipboard) return;
   for (const block of root.querySelectorAll('.code')) {
     const button = document.createElement('button');
     button.type = 'button';
     button.className = 'copy';
     button.textContent = 'Copy';
-    button.addEventListener('click', () => void copy(textOf(block.querySelector('code')), button));
+    button.addEventListener('click', () => {
+      void copy(codeWithToken(block.querySelector('code'), currentToken()), button);
+    });
     block.append(button);
   }
 }

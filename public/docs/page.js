@@ -4,12 +4,12 @@ import { followReader } from './contents.js';
 import { addCopyButtons } from './copy.js';
 import { fillInAddress } from './samples.js';
 import { addSearch } from './search.js';
-import { askForToken, usableCode } from './token.js';
+import { askForToken } from './token.js';
 import { addForms } from './try-it.js';
 
 fillInAddress();
 askForToken();
-addCopyButtons(document, usableCode);
+addCopyButtons(document);
 addForms();
 addSearch();
 followReader();

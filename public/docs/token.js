@@ -1,14 +1,9 @@
 import { currentToken, followToken, forgetToken, keepToken, problemOf } from './kept-token.js';
-import { BASE, codeWithToken, fillInToken } from './samples.js';
+import { BASE, fillInToken } from './samples.js';
 
 const dialog = document.querySelector('#token-dialog');
 const form = dialog.querySelector('form');
 const { token: field, shown } = form.elements;
-
-/** Code as it can be used: with the token itself. */
-export function usableCode(code) {
-  return codeWithToken(code, currentToken());
-}
 
 /** Shows whether there is a token, and lets the reader enter, see and forget it. */
 export function askForToken() {

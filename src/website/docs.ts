@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
@@ -16,44 +16,26 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 import { BUILD } from '../observability/build.js';
 import { LOGGER } from '../observability/logger.js';
 import { openApiText, toYaml } from '../openapi/openapi.js';
-import { ICON, renderPage } from './page.js';
+import { renderPage } from './page.js';
 import { signInPage } from './sign-in.js';
-import { renderSwaggerUi } from './swagger-ui-page.js';
 
-const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
-const PAGE = join(PROJECT, 'public/docs');
+const PAGE = fileURLToPath(new URL('../../public/docs', import.meta.url));
 /** What the docs page has if it can sign in. */
 const SIGN_IN = join(PAGE, 'sign-in');
 const { resolve } = createRequire(import.meta.url);
 const SWAGGER_UI = dirname(resolve('swagger-ui-dist/package.json'));
 
-const SWAGGER_UI_ASSETS = ['swagger-ui.css', 'swagger-ui-bundle.js'];
-
-/** The types of style sheets and scripts, by extension. */
-const ASSET_TYPES: Readonly<Record<string, string>> = {
-  '.css': 'text/css',
-  '.js': 'text/javascript',
-};
-
-/** The types of documentation files, by extension. Markdown is served as HTML. */
+/** The types of the files that are served, by extension. */
 const TYPES: Readonly<Record<string, string>> = {
-  '.md': 'text/html',
-  '.png': 'image/png',
+  '.css': 'text/css',
+  '.html': 'text/html',
+  '.js': 'text/javascript',
   '.svg': 'image/svg+xml',
 };
 
-/** Lists the pages of the documentation in their order. */
-const INDEX = 'docs/README.md';
-
-/** A picture that is opened by itself is drawn with its own style sheet. It loads nothing. */
-const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
-
-/** By name, because a checkout can have private notes beside them. */
-const ROOT_FILES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'];
-
 /**
- * Serves the documentation: the only routes of the public port that need no token. They are plain Express routes,
- * because every route of a controller needs a token.
+ * Serves the docs page and the OpenAPI document: the only routes of the public port that need no token. They are plain
+ * Express routes, because every route of a controller needs a token.
  */
 export function serveDocs(app: NestExpressApplication, { http, auth }: Config): void {
   const { basePath, publicBaseUrl } = http;
@@ -63,28 +45,30 @@ export function serveDocs(app: NestExpressApplication, { http, auth }: Config): 
   const policy = pagePolicy(publicBaseUrl);
   const pages = new Map<string, (request: Request, response: Response) => Promise<void>>();
   const serve = (path: string, type: string, load: () => Promise<string | Buffer>): void => {
-    const isText = type !== 'image/png';
-    const contentType = isText ? `${type}; charset=utf-8` : type;
     const prepare = once(async () => {
       const content = Buffer.from(await load());
-      const plain = tagged(content);
       // It contains no secrets, so its compressed length reveals nothing (BREACH).
-      return { plain, gzipped: isText ? tagged(await promisify(gzip)(content)) : undefined };
+      return { plain: tagged(content), gzipped: tagged(await promisify(gzip)(content)) };
     });
     pages.set(basePath + path, async (request, response) => {
       const { plain, gzipped } = await prepare();
-      const isGzipped = gzipped !== undefined && request.acceptsEncodings('gzip') === 'gzip';
+      const isGzipped = request.acceptsEncodings('gzip') === 'gzip';
       const { body, tag } = isGzipped ? gzipped : plain;
-      if (gzipped !== undefined) response.vary('Accept-Encoding');
+      response.vary('Accept-Encoding');
       if (isGzipped) response.setHeader('Content-Encoding', 'gzip');
-      response.setHeader(
-        'Content-Security-Policy',
-        type === TYPES['.svg'] ? PICTURE_POLICY : policy,
-      );
+      response.setHeader('Content-Security-Policy', policy);
       response.setHeader('Cache-Control', 'no-cache');
       response.setHeader('ETag', tag);
-      response.type(contentType).send(body);
+      response.type(`${type}; charset=utf-8`).send(body);
     });
+  };
+  /** A page has an address without its extension. Other files of a folder, such as folders, are not served. */
+  const serveFiles = (path: string, folder: string, names = readdirSync(folder)): void => {
+    for (const name of names) {
+      const type = TYPES[extname(name)];
+      if (type === undefined) continue;
+      serve(`${path}/${basename(name, '.html')}`, type, () => readFile(join(folder, name)));
+    }
   };
 
   const document = once(async () => openApiText(app, http));
@@ -96,26 +80,18 @@ export function serveDocs(app: NestExpressApplication, { http, auth }: Config): 
     return renderPage({
       title: 'Plant Store',
       root: '',
-      current: 'api',
       main: renderReference({
         document: await document(),
         version: BUILD.version,
         errors: allErrors(),
         issuer: signIn?.issuer,
       }),
-      styles: ['reference.css'],
+      style: 'reference.css',
       scripts: ['page.js', ...(signIn ? ['sign-in/offer.js'] : [])],
     });
   });
-  serve('/docs/swagger-ui', 'text/html', () => Promise.resolve(renderSwaggerUi()));
-  serve('/docs/icon.svg', 'image/svg+xml', () => Promise.resolve(ICON));
-  for (const path of [
-    ...readdirSync(PAGE).map((name) => join(PAGE, name)),
-    ...SWAGGER_UI_ASSETS.map((name) => join(SWAGGER_UI, name)),
-  ]) {
-    const type = ASSET_TYPES[extname(path)];
-    if (type !== undefined) serve(`/docs/${basename(path)}`, type, () => readFile(path));
-  }
+  serveFiles('/docs', PAGE);
+  serveFiles('/docs', SWAGGER_UI, ['swagger-ui.css', 'swagger-ui-bundle.js']);
   if (signIn) {
     const endpoints = once(async () => {
       const { readDocument } = await import('./reference-document.js');
@@ -130,34 +106,10 @@ export function serveDocs(app: NestExpressApplication, { http, auth }: Config): 
         .type('text/html')
         .send(text);
     });
-    for (const name of readdirSync(SIGN_IN)) {
-      const type = ASSET_TYPES[extname(name)];
-      if (type !== undefined)
-        serve(`/docs/sign-in/${name}`, type, () => readFile(join(SIGN_IN, name)));
-    }
+    serveFiles('/docs/sign-in', SIGN_IN);
     serve('/docs/sign-in/oauth4webapi.js', 'text/javascript', () =>
       readFile(resolve('oauth4webapi')),
     );
-  }
-  const files = projectFiles();
-  const read = (path: string) => readFile(join(PROJECT, path), 'utf8');
-  const surroundings = once(async () => {
-    const [{ chaptersOf }, { sizesOf }] = await Promise.all([
-      import('./chapters.js'),
-      import('./picture-sizes.js'),
-    ]);
-    const [chapters, sizes] = await Promise.all([
-      files.has(INDEX) ? chaptersOf(INDEX, read) : [],
-      sizesOf([...files.keys()], read),
-    ]);
-    return { served: files, chapters: chapters.filter(({ path }) => files.has(path)), sizes };
-  });
-  for (const [path, type] of files) {
-    serve(`/docs/${path}`, type, async () => {
-      if (type !== 'text/html') return readFile(join(PROJECT, path));
-      const { renderMarkdown } = await import('./markdown-page.js');
-      return renderMarkdown(path, await read(path), await surroundings());
-    });
   }
   const send = (request: Request, response: Response) => {
     const page = pages.get(request.path);
@@ -173,23 +125,6 @@ export function serveDocs(app: NestExpressApplication, { http, auth }: Config): 
       response.redirect(`${basePath}/docs`);
     });
   }
-}
-
-/** The documentation of the project: paths relative to its folder, with the media types for the responses. */
-function projectFiles(): ReadonlyMap<string, string> {
-  const folder = join(PROJECT, 'docs');
-  const docs = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
-  // As text, so that browsers show it.
-  const files = new Map([['LICENSE', 'text/plain']]);
-  for (const path of [
-    ...ROOT_FILES.filter((name) => existsSync(join(PROJECT, name))),
-    ...docs.map((name) => `docs/${name.replaceAll('\\', '/')}`),
-  ]) {
-    const type = TYPES[extname(path)];
-    // Other characters would have to be encoded in the address.
-    if (type !== undefined && /^[\w./-]+$/.test(path)) files.set(path, type);
-  }
-  return files;
 }
 
 /** Keeps the first result. After a failure, the next call tries again. */

@@ -3,14 +3,15 @@ export class Html {
   constructor(readonly source: string) {}
 }
 
-type Part = string | Html | readonly Html[];
+type Part = string | Html | readonly Html[] | false | undefined;
 
-/** Writes HTML; the texts in it are escaped. */
+/** Writes HTML; the texts in it are escaped, and `false` and `undefined` are nothing. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  return new Html(strings.map((string, index) => string + sourceOf(parts[index] ?? '')).join(''));
+  return new Html(strings.map((string, index) => string + sourceOf(parts[index])).join(''));
 }
 
 function sourceOf(part: Part): string {
+  if (part === undefined || part === false) return '';
   if (part instanceof Html) return part.source;
   if (typeof part === 'string') return escape(part);
   return part.map(({ source }) => source).join('');

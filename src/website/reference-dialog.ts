@@ -13,7 +13,7 @@ export function tokenDialog(endpoints: readonly Endpoint[], issuer?: string): Ht
     <form data-tries="${trialOf(endpoints)}">
       <h2 id="token-title">Authorize</h2>
       <div class="without-token">
-        ${signInOffer(issuer)}
+        ${issuer && signInOffer(issuer)}
         <p>
           Every request needs a token. <code>npm start</code> prints it; with
           <code>docker compose up</code>, it is in the log. Elsewhere, ask the operator of the
@@ -40,7 +40,7 @@ export function tokenDialog(endpoints: readonly Endpoint[], issuer?: string): Ht
         <p>Code samples show dots in its place; what you copy has the token.</p>
         <label><input type="checkbox" name="shown" /> Show it in the code samples</label>
         <div class="dialog-buttons">
-          ${issuer === undefined ? html`` : html`<button type="button" data-signs-in>Sign in again</button> `}
+          ${issuer && html`<button type="button" data-signs-in>Sign in again</button> `}
           <button type="button" name="forget">Forget</button>
           <button type="button" class="primary" data-closes="token">Close</button>
         </div>
@@ -49,8 +49,7 @@ export function tokenDialog(endpoints: readonly Endpoint[], issuer?: string): Ht
   </dialog>`;
 }
 
-function signInOffer(issuer: string | undefined): Html {
-  if (issuer === undefined) return html``;
+function signInOffer(issuer: string): Html {
   return html`<div class="buttons">
       <button type="button" class="primary" data-signs-in>
         Sign in at ${new URL(issuer).host}

@@ -1,5 +1,5 @@
 import { Html, html } from './html.js';
-import { inlineMarkdown, markdown } from './markdown.js';
+import { markdown } from './markdown.js';
 import { answersOf, failuresOf, mainContent } from './reference-document.js';
 import type { Answer, Endpoint, Failure, Schema } from './reference-document.js';
 import { samplesSection } from './reference-samples.js';
@@ -18,12 +18,13 @@ export interface Surroundings {
 
 export function operationSection(endpoint: Endpoint, around: Surroundings): Html {
   const { operationId, method, path, summary, description = '' } = endpoint;
+  const scope = endpoint['x-required-scope'];
   const linked = (text: string) => withSchemaLinks(markdown(text), around.schemas);
   return html`<article class="operation">
     <h3 id="${operationId}"><a href="#${operationId}">${summary}</a></h3>
     <p class="endpoint">
       <span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code>
-      ${scopeOf(endpoint)}
+      ${scope && html`<span class="scope">Scope <code>${scope}</code></span>`}
     </p>
     ${tryForm(endpoint)}
     <div class="reference">
@@ -39,11 +40,6 @@ export function operationSection(endpoint: Endpoint, around: Surroundings): Html
       ${samplesSection(endpoint, around.endpoints)}
     </div>
   </article>`;
-}
-
-function scopeOf({ 'x-required-scope': scope }: Endpoint): Html {
-  if (scope === undefined) return html``;
-  return html`<span class="scope">Scope <code>${scope}</code></span>`;
 }
 
 function parametersSection(
@@ -125,9 +121,10 @@ function failuresSection(endpoint: Endpoint, { common, remedies }: Surroundings)
   const own = failures.filter((failure) => !isCommon(failure));
   return html`<h4>Failures</h4>
     ${failuresTable(endpoint.operationId, own, remedies)}
-    <p class="note">
-      ${common.length > 0 ? html`And <a href="#common-failures">those of every operation</a>. ` : html``}${inlineMarkdown('[All errors](docs/docs/errors.md)')}
-    </p>`;
+    ${
+      common.length > 0 &&
+      html`<p class="note">And <a href="#common-failures">those of every operation</a>.</p>`
+    }`;
 }
 
 /** Content below a title that opens it, or nothing if there is none. */

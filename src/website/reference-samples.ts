@@ -1,8 +1,6 @@
 import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
-import { codeBlock } from './code-block.js';
 import { codeSamples, LANGUAGES } from './code-samples.js';
-import { html } from './html.js';
-import type { Html } from './html.js';
+import { Html, html } from './html.js';
 import {
   answersOf,
   exampleText,
@@ -13,7 +11,7 @@ import {
   parameterExample,
 } from './reference-document.js';
 import type { Endpoint } from './reference-document.js';
-import { isJson } from './sample-request.js';
+import { isJson, PLACEHOLDERS } from './sample-request.js';
 import type { SampleBody, SampleRequest } from './sample-request.js';
 
 /** The choice of the language of all code samples. */
@@ -28,15 +26,13 @@ export function languageChoice(): Html {
             name="language"
             id="language-${language}"
             value="${language}"
-            ${index === 0 ? CHECKED : html``}
+            ${index === 0 && html`checked`}
           />
           <span>${language}</span>
         </label> `,
     )}
   </fieldset>`;
 }
-
-const CHECKED = html`checked`;
 
 /** An example of an operation: the request in several languages, and two answers. */
 export function samplesSection(endpoint: Endpoint, endpoints: readonly Endpoint[]): Html {
@@ -63,6 +59,24 @@ function answerSample(title: string, kind: string, status = '', body?: string): 
   if (body === undefined) return html``;
   return html`<p class="code-title">${title} <span class="status ${kind}">${status}</span></p>
     ${codeBlock(body)}`;
+}
+
+/** Code, of which a script can put in the address of the service and the token. It gets a button that copies it. */
+function codeBlock(code: string, language = ''): Html {
+  return html`<div class="code" ${language && html`data-sample="${language}"`}>
+    <pre><code>${withPlaceholders(code)}</code></pre>
+  </div>`;
+}
+
+function withPlaceholders(code: string): Html {
+  const { source } = html`${code}`;
+  return new Html(
+    Object.entries(PLACEHOLDERS).reduce(
+      (filled, [name, value]) =>
+        filled.replaceAll(value, `<span data-fill="${name}">${value}</span>`),
+      source,
+    ),
+  );
 }
 
 function sampleRequest(endpoint: Endpoint, endpoints: readonly Endpoint[]): SampleRequest {

@@ -40,7 +40,7 @@ export function referenceSidebar({ sections, groups, failures, definitions }: Co
         ${groups.map(
           ({ name, title, endpoints }) =>
             html`<a class="title" href="#tag-${name}">${title}</a>
-              <ul class="operations">
+              <ul>
                 ${endpoints.map(
                   ({ operationId, method, summary }) =>
                     html`<li>
@@ -52,7 +52,7 @@ export function referenceSidebar({ sections, groups, failures, definitions }: Co
               </ul> `,
         )}
         ${linksTo(failures)}
-        ${definitions.length === 0 ? html`` : html`<a class="title" href="#schemas">Schemas</a>`}
+        ${definitions.length > 0 && html`<a class="title" href="#schemas">Schemas</a>`}
         ${linksTo(definitions)}
       </nav>
     </div>

@@ -101,15 +101,8 @@ function resourceOf(audience: string): string | undefined {
 }
 
 function page(main: Html, scripts: readonly string[] = []): string {
-  const styles = ['sign-in/sign-in.css'];
-  return renderPage({
-    title: 'Sign in · Plant Store',
-    root: '../',
-    current: 'api',
-    main,
-    styles,
-    scripts,
-  });
+  const title = 'Sign in · Plant Store';
+  return renderPage({ title, root: '../', main, style: 'sign-in/sign-in.css', scripts });
 }
 
 function leading(issuer: string, settings: string): Html {

@@ -1,4 +1,5 @@
-import { Html, html } from './html.js';
+import { html } from './html.js';
+import type { Html } from './html.js';
 import {
   answersOf,
   exampleText,
@@ -17,7 +18,7 @@ export function tryForm(endpoint: Endpoint): Html {
       <div class="inputs">
         ${parameters.map((parameter) => parameterInput(parameter))}${acceptSelect(endpoint)}
       </div>
-      ${requestBody === undefined ? html`` : bodyInput(requestBody)}
+      ${requestBody && bodyInput(requestBody)}
       <div class="buttons">
         <button type="submit" class="primary">Send</button>
         <button type="button" name="cancel" hidden>Cancel</button>
@@ -39,7 +40,7 @@ function parameterInput(parameter: Parameter): Html {
         autocomplete="off"
         autocapitalize="off"
         spellcheck="false"
-        ${new Html(required ? 'required' : '')}
+        ${required && html`required`}
       />
     </label>
     ${exampleSelect(name, examples, valueText)}`;
@@ -70,12 +71,12 @@ function bodyInput(requestBody: NonNullable<Endpoint['requestBody']>): Html {
           : html`<label>
               <span><code>Content-Type</code></span>
               <select name="content-type">
-                ${types.map((name) => html`<option ${new Html(name === type ? 'selected' : '')}>${name}</option> `)}
+                ${types.map((name) => html`<option ${name === type && html`selected`}>${name}</option> `)}
               </select>
             </label>`
       }
       ${exampleSelect('body', examples, textOf)}
-      ${type.endsWith('ndjson') ? html`<label><span>File instead of the body</span> <input type="file" name="file" /></label>` : html``}
+      ${type.endsWith('ndjson') && html`<label><span>File instead of the body</span> <input type="file" name="file" /></label>`}
     </div>
     <label class="body">
       <span>Body</span>
@@ -103,15 +104,14 @@ function exampleSelect(name: string, examples: Examples, textOf: (value: unknown
 
 /** What a script fills in with an answer. */
 export function answerTemplate(canSignIn: boolean): Html {
-  const expired = new Html('data-expired="Your token has expired."');
   return html`<template id="answer">
     <section class="live-response">
       <p class="code-title" role="status">
         Response <span class="status"></span> <span class="progress" aria-live="off"></span>
       </p>
       <p class="hint" hidden>
-        <span class="problem" ${canSignIn ? expired : html``}></span>
-        ${canSignIn ? html`<button type="button" class="primary" data-signs-in hidden>Sign in</button> ` : html``}
+        <span class="problem" ${canSignIn && html`data-expired="Your token has expired."`}></span>
+        ${canSignIn && html`<button type="button" class="primary" data-signs-in hidden>Sign in</button> `}
         <button type="button" data-opens="token" hidden>Enter a token</button>
       </p>
       <div class="code answer-body" hidden>

@@ -1,14 +1,10 @@
-import { mkdir } from 'node:fs/promises';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { authorize, launchBrowser } from '../support/browser.js';
 import { OPERATIONS } from '../support/operations.js';
 import { AUDIENCE, CLIENT_ID, READER, SignInProvider } from '../support/sign-in-provider.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
-
-/** Build output. */
-const SCREENSHOTS = 'screenshots';
 
 /** Where the docs page is published: behind a proxy, and below a path. */
 const PUBLIC_BASE_URL = 'https://shop.example.com/store/api';
@@ -31,7 +27,6 @@ beforeAll(async () => {
     launchBrowser(),
     startTestService({ environment }),
     startTestService({ environment: { ...environment, PUBLIC_BASE_URL } }),
-    mkdir(SCREENSHOTS, { recursive: true }),
   ]);
   provider.register(`${service.url}/docs/sign-in`, `${below.url}/docs/sign-in`);
 });
@@ -41,8 +36,8 @@ afterAll(() => Promise.all([browser.close(), service.stop(), below.stop(), provi
 beforeEach(() => provider.reset());
 
 /** Opens the docs page in a profile of its own, in which nobody is signed in. */
-async function open(url = service.url, options: BrowserContextOptions = {}): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+async function open(url = service.url): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   // The pages of the provider load a font.
   await context.route(/^https:\/\/fonts\./, (route) => route.abort());
   const page = await context.newPage();
@@ -102,61 +97,59 @@ const stored = (page: Page) =>
     session: Object.fromEntries(Object.entries(sessionStorage)),
   }));
 
+const closeAll = () => Promise.all(browser.contexts().map((context) => context.close()));
+
 describe('signing in', () => {
+  afterEach(closeAll);
+
   it.each([
     ['at the root', () => service],
     ['below a path, behind a proxy', () => below],
-  ])('%s gives a token that the service accepts', async (_name, served) => {
-    const page = await open(served().url);
-    const faults: string[] = [];
-    page.on('console', (message) => {
-      if (message.text().includes('Content Security Policy')) faults.push(message.text());
-    });
-    await signIn(page);
-    expect(page.url()).toMatch(new RegExp(`^${served().url}/docs(#\\w+)?$`));
-    const { status, body } = await create(page);
-    expect(status).toBe('200');
-    expect(JSON.parse(body)).toEqual({ name: 'Monstera' });
-    expect(faults).toEqual([]);
-    await page.context().close();
-  });
+  ])(
+    '%s asks for all scopes and the audience, with PKCE, state and nonce, and keeps a valid token alone',
+    async (_name, served) => {
+      const page = await open(served().url);
+      const faults: string[] = [];
+      page.on('console', (message) => {
+        if (message.text().includes('Content Security Policy')) faults.push(message.text());
+      });
+      await signIn(page);
+      expect(page.url()).toMatch(new RegExp(`^${served().url}/docs(#\\w+)?$`));
 
-  it('asks for all scopes and the audience, with PKCE, state and nonce', async () => {
-    const page = await open();
-    await signIn(page);
-    const asked = provider.requests.find((request) => request.startsWith('GET /auth?'))!;
-    const { searchParams } = new URL(asked.slice('GET '.length), provider.url);
-    const scopes = [...new Set(OPERATIONS.map(({ scope }) => scope))].toSorted();
-    expect(Object.fromEntries(searchParams)).toEqual({
-      response_type: 'code',
-      client_id: CLIENT_ID,
-      redirect_uri: `${service.url}/docs/sign-in`,
-      scope: ['openid', ...scopes].join(' '),
-      audience: AUDIENCE,
-      resource: AUDIENCE,
-      state: expect.stringMatching(/^[\w-]{43}$/),
-      nonce: expect.stringMatching(/^[\w-]{43}$/),
-      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
-      code_challenge_method: 'S256',
-    });
-    await page.context().close();
-  });
+      const asked = provider.requests.find((request) => request.startsWith('GET /auth?'))!;
+      const { searchParams } = new URL(asked.slice('GET '.length), provider.url);
+      const scopes = [...new Set(OPERATIONS.map(({ scope }) => scope))].toSorted();
+      expect(Object.fromEntries(searchParams)).toEqual({
+        response_type: 'code',
+        client_id: CLIENT_ID,
+        redirect_uri: `${served().url}/docs/sign-in`,
+        scope: ['openid', ...scopes].join(' '),
+        audience: AUDIENCE,
+        resource: AUDIENCE,
+        state: expect.stringMatching(/^[\w-]{43}$/),
+        nonce: expect.stringMatching(/^[\w-]{43}$/),
+        code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+        code_challenge_method: 'S256',
+      });
 
-  it('keeps the access token where a pasted one is, and nothing else', async () => {
-    const page = await open();
-    await signIn(page);
-    const { local, session } = await stored(page);
-    expect(session).toEqual({});
-    expect(Object.keys(local)).toEqual(['authorized']);
-    expect(JSON.parse(local['authorized']!)).toEqual({
-      bearerAuth: {
-        name: 'bearerAuth',
-        schema: { type: 'http', scheme: 'bearer' },
-        value: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
-      },
-    });
-    await page.context().close();
-  });
+      // Where a pasted one is.
+      const { local, session } = await stored(page);
+      expect(session).toEqual({});
+      expect(Object.keys(local)).toEqual(['authorized']);
+      expect(JSON.parse(local['authorized']!)).toEqual({
+        bearerAuth: {
+          name: 'bearerAuth',
+          schema: { type: 'http', scheme: 'bearer' },
+          value: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
+        },
+      });
+
+      const { status, body } = await create(page);
+      expect(status).toBe('200');
+      expect(JSON.parse(body)).toEqual({ name: 'Monstera' });
+      expect(faults).toEqual([]);
+    },
+  );
 
   it('shows a 403 to a person without the scope', async () => {
     const page = await open();
@@ -167,10 +160,9 @@ describe('signing in', () => {
       error: 40300,
       message: expect.stringContaining('plants:write'),
     });
-    await page.context().close();
   });
 
-  it('leads back to what the reader has typed', async () => {
+  it('leads back to what the reader has typed, also when the token has expired', async () => {
     const page = await open();
     const { form } = await create(page);
     expect(await form.locator('.problem').innerText()).toBe(
@@ -186,25 +178,18 @@ describe('signing in', () => {
       .toBeLessThan(100);
     await form.getByRole('button', { name: 'Send' }).click();
     await form.getByText('200 OK').waitFor();
-    await page.context().close();
-  });
 
-  it('is offered again when the token has expired', async () => {
-    const page = await open();
-    await signIn(page);
     const { local } = await stored(page);
     const token = /[\w-]+\.[\w-]+\.[\w-]+/;
-    const authorized = local['authorized']!.replace(token, await provider.expiredToken());
-    await page.evaluate((value) => localStorage.setItem('authorized', value), authorized);
-    const { form, status } = await create(page);
-    expect(status).toBe('401');
+    const expired = local['authorized']!.replace(token, await provider.expiredToken());
+    await page.evaluate((value) => localStorage.setItem('authorized', value), expired);
+    expect((await create(page)).status).toBe('401');
     expect(await form.locator('.problem').innerText()).toBe('Your token has expired.');
-    await page.screenshot({ path: `${SCREENSHOTS}/sign-in-expired.png` });
     // The provider knows the person, so it asks nothing.
     await form.getByRole('button', { name: 'Sign in' }).click();
+    await expect.poll(async () => (await stored(page)).local['authorized']).not.toBe(expired);
     await page.waitForURL(`${service.url}/docs#createPlant`);
     expect((await create(page)).status).toBe('200');
-    await page.context().close();
   });
 
   it('can be repeated, and forgotten', async () => {
@@ -218,28 +203,69 @@ describe('signing in', () => {
     await dialog(page).getByRole('button', { name: 'Forget' }).click();
     expect((await stored(page)).local).toEqual({});
     expect((await create(page)).status).toBe('401');
-    await page.context().close();
   });
-});
 
-describe('a sign-in that fails', () => {
-  it('says that it was canceled', async () => {
+  it('is not needed for a token that is pasted', async () => {
     const page = await open();
-    await leave(page);
+    await authorize(page, TOKEN);
+    expect((await create(page)).status).toBe('200');
+    expect(provider.requests).toEqual([]);
+  });
+
+  it('says that it was canceled, on any screen', async () => {
+    const page = await open();
+    const isWithin = async () => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        for (const width of [1280, 390]) {
+          await page.setViewportSize({ width, height: 800 });
+          expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+        }
+      }
+    };
+    await page.locator('.token-button').click();
+    await isWithin();
+    await dialog(page)
+      .getByRole('button', { name: /^Sign in/ })
+      .click();
     await page.getByRole('link', { name: 'Cancel' }).click();
     const { host } = new URL(provider.url);
     expect(await problemOf(page)).toBe(`The sign-in was canceled, or ${host} denied it.`);
+    await isWithin();
     expect(page.url()).toBe(`${service.url}/docs/sign-in#authentication`);
     expect(await stored(page)).toEqual({ local: {}, session: {} });
-    await page.screenshot({ path: `${SCREENSHOTS}/sign-in-canceled.png` });
     await page.getByRole('link', { name: 'Try again' }).click();
     await page.getByRole('link', { name: 'Cancel' }).click();
     await problemOf(page);
     await page.getByRole('link', { name: 'Back' }).click();
     await page.waitForURL(`${service.url}/docs#authentication`);
     await signIn(page);
-    await page.context().close();
   });
+});
+
+describe('a sign-in that fails', () => {
+  /** The provider knows the person, so it leads back at once. */
+  let page: Page;
+
+  beforeAll(async () => {
+    page = await open();
+    await signIn(page);
+  });
+
+  beforeEach(() => page.evaluate(() => localStorage.clear()));
+
+  afterEach(async () => {
+    await page.unrouteAll();
+    expect(await stored(page)).toEqual({ local: {}, session: {} });
+  });
+
+  afterAll(closeAll);
+
+  /** Signs in, or follows a link with an answer of somebody else. */
+  async function problemAt(query = ''): Promise<string> {
+    await page.goto(`${service.url}/docs/sign-in${query}`);
+    return problemOf(page);
+  }
 
   it.each([
     ['another state', (url: URL) => url.searchParams.set('state', 'another')],
@@ -247,25 +273,19 @@ describe('a sign-in that fails', () => {
     ['another issuer', (url: URL) => url.searchParams.set('iss', 'https://other.example.com')],
   ])('ignores an answer with %s', async (_name, change) => {
     provider.behaviour.change = change;
-    const page = await open();
-    await leave(page);
-    await enterAs(page, 'gardener');
-    expect(await problemOf(page)).toContain('belongs to no sign-in of this tab');
+    expect(await problemAt()).toContain('belongs to no sign-in of this tab');
+    expect(provider.requests.filter((request) => request.startsWith('GET /auth?'))).toHaveLength(1);
     expect(provider.requests.filter((request) => request.startsWith('POST /token'))).toEqual([]);
-    expect(await stored(page)).toEqual({ local: {}, session: {} });
-    await page.context().close();
   });
 
   it('ignores an answer that nobody in this tab has asked for', async () => {
-    const page = await open();
-    await page.goto(`${service.url}/docs/sign-in?code=stolen&state=stolen`);
-    expect(await problemOf(page)).toContain('belongs to no sign-in of this tab');
+    expect(await problemAt('?code=stolen&state=stolen')).toContain(
+      'belongs to no sign-in of this tab',
+    );
     expect(provider.requests.filter((request) => request.startsWith('POST /token'))).toEqual([]);
-    await page.context().close();
   });
 
   it('refuses an ID token with another nonce', async () => {
-    const page = await open();
     await page.route(`${provider.url}/auth?*`, async (route) => {
       const url = new URL(route.request().url());
       if (url.searchParams.get('nonce') === 'another') await route.continue();
@@ -274,76 +294,25 @@ describe('a sign-in that fails', () => {
         await route.fulfill({ status: 302, headers: { Location: url.href } });
       }
     });
-    await leave(page);
-    await enterAs(page, 'gardener');
-    expect(await problemOf(page)).toMatch(/^The answer of 127\.0\.0\.1:\d+ is not valid: .*nonce/);
-    expect(await stored(page)).toEqual({ local: {}, session: {} });
-    await page.context().close();
+    expect(await problemAt()).toMatch(/^The answer of 127\.0\.0\.1:\d+ is not valid: .*nonce/);
   });
 
   it('says when the issuer does not permit the page to ask for a token', async () => {
     provider.behaviour.allowsOrigin = false;
-    const page = await open();
-    await leave(page);
-    await enterAs(page, 'gardener');
-    expect(await problemOf(page)).toContain('does not permit requests of http://127.0.0.1');
-    await page.context().close();
+    expect(await problemAt()).toContain('does not permit requests of http://127.0.0.1');
   });
 
   it('says when the issuer refuses the code', async () => {
-    const page = await open();
     await page.route(`${provider.url}/token`, (route) =>
       route.continue({ postData: `${route.request().postData()}&code_verifier=${'x'.repeat(43)}` }),
     );
-    await leave(page);
-    await enterAs(page, 'gardener');
-    expect(await problemOf(page)).toMatch(/^127\.0\.0\.1:\d+ issued no token: invalid_\w+/);
-    await page.context().close();
+    expect(await problemAt()).toMatch(/^127\.0\.0\.1:\d+ issued no token: invalid_\w+/);
   });
 
   it('does not keep a token that the service refuses', async () => {
     provider.behaviour.audience = 'another';
-    const page = await open();
-    await leave(page);
-    await enterAs(page, 'gardener');
-    expect(await problemOf(page)).toContain(
+    expect(await problemAt()).toContain(
       'its token does not work here. Wrong token: the bearer token is not valid.',
     );
-    expect(await stored(page)).toEqual({ local: {}, session: {} });
-    await page.context().close();
-  });
-});
-
-describe('a token that is pasted', () => {
-  it('works as before', async () => {
-    const page = await open();
-    await authorize(page, TOKEN);
-    expect((await create(page)).status).toBe('200');
-    expect(provider.requests).toEqual([]);
-    await page.context().close();
-  });
-});
-
-describe('the pages', () => {
-  it.each([
-    [390, 'light'],
-    [390, 'dark'],
-    [1280, 'light'],
-    [1280, 'dark'],
-  ] as const)('fit %i pixels in the %s scheme', async (width, colorScheme) => {
-    const page = await open(service.url, { viewport: { width, height: 800 }, colorScheme });
-    const isWithin = async () =>
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
-    await page.locator('.token-button').click();
-    await isWithin();
-    await page.screenshot({ path: `${SCREENSHOTS}/sign-in-${width}-${colorScheme}.png` });
-    await dialog(page)
-      .getByRole('button', { name: /^Sign in/ })
-      .click();
-    await page.getByRole('link', { name: 'Cancel' }).click();
-    await problemOf(page);
-    await isWithin();
-    await page.screenshot({ path: `${SCREENSHOTS}/sign-in-page-${width}-${colorScheme}.png` });
-    await page.context().close();
   });
 });

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -13,6 +13,8 @@ import { startTestService, TOKEN } from '../support/test-service.js';
 
 const HEADERS = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
 
+const DOCUMENTS = 'https://example.com/plant-store/docs';
+
 describe('the bundle', () => {
   let database: TestDatabase;
   let image: Workspace;
@@ -20,9 +22,14 @@ describe('the bundle', () => {
 
   beforeAll(async () => {
     [database, image] = await Promise.all([createTestDatabase(), Workspace.create()]);
-    for (const name of ['dist', 'package.json', 'public', 'docs', 'README.md']) {
+    for (const name of ['dist', 'public']) {
       await cp(name, image.path(name), { recursive: true });
     }
+    const settings = JSON.parse(await readFile('package.json', 'utf8')) as object;
+    await writeFile(
+      image.path('package.json'),
+      JSON.stringify({ ...settings, homepage: DOCUMENTS }),
+    );
     const assets = image.path('node_modules', 'swagger-ui-dist');
     await mkdir(assets, { recursive: true });
     for (const name of ['package.json', 'swagger-ui.css', 'swagger-ui-bundle.js']) {
@@ -57,11 +64,15 @@ describe('the bundle', () => {
       'docs',
       'docs/swagger-ui-bundle.js',
       'docs/sign-in/oauth4webapi.js',
-      'docs/README.md',
       'openapi.yaml',
     ]) {
       expect(await fetch(`${url}/${path}`)).toMatchObject({ status: 200 });
     }
+  });
+
+  it('links to the documents where package.json says that they are', async () => {
+    const { url } = await service.listening();
+    expect(await (await fetch(`${url}/docs`)).text()).toContain(`<a href="${DOCUMENTS}">Docs</a>`);
   });
 
   it('contains the command plant-store, which needs no package either', async () => {

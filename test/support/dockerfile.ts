@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { copyFileSync, cpSync, linkSync, mkdirSync, readdirSync } from 'node:fs';
-import { cp, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { cp, mkdir, readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -143,13 +143,6 @@ function inside({ root, workdir }: Stage, path: string): string {
 /** The contents of a folder go into the target, and a file goes to the target or, if that ends with a slash, into it. */
 async function copy(source: string, to: string, stage: Stage): Promise<void> {
   const target = inside(stage, to);
-  const [folder, pattern] = [join(source, '..'), basename(source)];
-  if (pattern.startsWith('*')) {
-    const matching = (await readdir(folder)).filter((name) => name.endsWith(pattern.slice(1)));
-    if (matching.length === 0) throw new Error(`nothing matches ${source}`);
-    for (const name of matching) await copy(join(folder, name), to, stage);
-    return;
-  }
   const isFile = (await stat(source)).isFile();
   await cp(source, isFile && to.endsWith('/') ? join(target, basename(source)) : target, {
     recursive: true,
