@@ -3,13 +3,15 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import express from 'express';
-import type { Request, Response } from 'express';
+import type { Express, NextFunction, Request, Response } from 'express';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { answerFailure } from '../src/http/errors/answer-failure.js';
+import { toAnswer } from '../src/http/errors/to-answer.js';
 import { LAST_CALL } from '../src/http/server/drain.js';
-import { HttpServer } from '../src/http/server/http-server.js';
+import type { HttpServer } from '../src/http/server/http-server.js';
 import { HTTP_LIMITS } from '../src/http/server/limits.js';
 import { addressText, listen } from '../src/http/server/listen.js';
+import { PlantStoreAdapter } from '../src/http/server/plant-store.adapter.js';
 import { requestId } from '../src/http/server/request-id.js';
 import { createLogger } from '../src/observability/logger.js';
 import { Metrics } from '../src/observability/metrics.js';
@@ -28,19 +30,21 @@ let responses: Response[];
 
 beforeEach(async () => {
   responses = [];
-  const app = express().use((request: Request, response: Response) => {
-    requestId(request);
-    responses.push(response);
-    server.emit('held');
-  });
-  server = new HttpServer(
-    app,
+  const metrics = new Metrics();
+  const adapter = new PlantStoreAdapter(
     { ...HTTP_LIMITS, keepAlive: 5_000 },
-    {
-      logger: createLogger('silent'),
-      metrics: new Metrics(),
-      tracer: NO_TRACER,
+    { logger: createLogger('silent'), metrics, tracer: NO_TRACER },
+  );
+  adapter.initHttpServer();
+  server = adapter.getHttpServer() as HttpServer;
+  adapter.getInstance<Express>().use(
+    (request: Request, response: Response) => {
+      requestId(request);
+      responses.push(response);
+      server.emit('held');
     },
+    (failure: unknown, _request: Request, response: Response, _next: NextFunction) =>
+      answerFailure(response, toAnswer(failure), metrics),
   );
   ({ port } = await listen(server, {
     host: '127.0.0.1',
