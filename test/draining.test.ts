@@ -3,10 +3,10 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { answerFailure } from '../src/http/errors/answer-failure.js';
-import { toAnswer } from '../src/http/errors/to-answer.js';
+import { ErrorFilter } from '../src/http/errors/error.filter.js';
 import { LAST_CALL } from '../src/http/server/drain.js';
 import type { HttpServer } from '../src/http/server/http-server.js';
 import { HTTP_LIMITS } from '../src/http/server/limits.js';
@@ -30,10 +30,12 @@ let responses: Response[];
 
 beforeEach(async () => {
   responses = [];
+  const logger = createLogger('silent');
   const metrics = new Metrics();
+  const filter = new ErrorFilter(logger, metrics);
   const adapter = new PlantStoreAdapter(
     { ...HTTP_LIMITS, keepAlive: 5_000 },
-    { logger: createLogger('silent'), metrics, tracer: NO_TRACER },
+    { logger, metrics, tracer: NO_TRACER },
   );
   adapter.initHttpServer();
   server = adapter.getHttpServer() as HttpServer;
@@ -43,8 +45,9 @@ beforeEach(async () => {
       responses.push(response);
       server.emit('held');
     },
-    (failure: unknown, _request: Request, response: Response, _next: NextFunction) =>
-      answerFailure(response, toAnswer(failure), metrics),
+    (failure: unknown, request: Request, response: Response, _next: NextFunction) =>
+      // oxlint-disable-next-line promise/valid-params -- The method of a filter, not of a promise.
+      filter.catch(failure, new ExecutionContextHost([request, response])),
   );
   ({ port } = await listen(server, {
     host: '127.0.0.1',

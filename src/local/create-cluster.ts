@@ -30,21 +30,8 @@ const DRAFT = 'postgres-new-';
  */
 const CHARACTER_TYPES = ['C.UTF-8', 'en_US.UTF-8', 'C'] as const;
 
-/** What to do for some failures of `initdb`. */
-const REMEDIES = [
-  // The program exists, but not what loads it.
-  [
-    /spawn .* ENOENT|failed to execute/,
-    'use a system with glibc, such as Debian (Alpine has musl)',
-  ],
-  [/file descriptors|open files/, 'raise the limit of open files: `ulimit -n 1024`'],
-  [/could not extend|No space left/, 'free some space'],
-  // It runs other programs through a shell, with their paths in double quotes.
-  [
-    /^sh: |is needed by "?initdb/,
-    'move the project to a path without double quotes, dollar signs and backquotes',
-  ],
-] as const;
+/** Why programs exist, but cannot be run: what loads them is missing. */
+const OTHER_LIBC = /spawn .* ENOENT|failed to execute/;
 
 /**
  * Creates a cluster, unless a concurrent start does.
@@ -69,7 +56,9 @@ export async function createCluster(cluster: Cluster, signal: AbortSignal): Prom
     }
     signal.throwIfAborted();
     if (existsSync(cluster.path)) return;
-    const [, remedy] = REMEDIES.find(([reason]) => reason.test(failure ?? '')) ?? ['', 'fix that'];
+    const remedy = OTHER_LIBC.test(failure ?? '')
+      ? 'use a system with glibc, such as Debian (Alpine has musl)'
+      : 'fix that';
     throw new StartupError(
       `cannot create the database in ${folder} (${failure}): ${remedy}, or set DATABASE_URL`,
     );

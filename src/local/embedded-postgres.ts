@@ -49,12 +49,6 @@ export async function startEmbeddedPostgres(
     signal = new AbortController().signal,
   }: EmbeddedPostgresOptions = {},
 ) {
-  // PostgreSQL's own files have a path in each line.
-  if (/[\r\n]/.test(folder)) {
-    throw new StartupError(
-      'the local database needs a path without line breaks: move the project, or set DATABASE_URL',
-    );
-  }
   forgetLibpqVariables();
   const binaries = await embeddedBinaries();
   try {
