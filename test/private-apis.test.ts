@@ -11,9 +11,7 @@ import { QueryRunnerAlreadyReleasedError } from 'typeorm';
 import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import { PoolClient } from '../src/database/connections/pool-client.js';
 import { stopParsing } from '../src/http/body/unread-body.js';
-import { closeStalled } from '../src/http/server/close-stalled.js';
-import type { Connection } from '../src/http/server/connection.js';
-import { HTTP_LIMITS } from '../src/http/server/limits.js';
+import { unsentBytes } from '../src/http/server/connection.js';
 import { Plant } from '../src/plants/plant.entity.js';
 import { EntityColumns, requireSameOptions } from '../src/resources/entity-columns.js';
 import type { Identified } from '../src/resources/entity-columns.js';
@@ -48,12 +46,7 @@ it("a socket's handle tells how much of a long write has left", async () => {
   sockets.push(socket);
   const length = 64 * 1024 * 1024;
   socket.write(Buffer.alloc(length));
-  const connection = { current: {}, unsent: 0, movedAt: 0 };
-  const connections = new Map([[socket, connection as unknown as Connection]]);
-  const unsent = () => {
-    closeStalled(connections, { ...HTTP_LIMITS, keepAlive: 5_000 });
-    return connection.unsent - socket.writableLength;
-  };
+  const unsent = () => unsentBytes(socket) - socket.writableLength;
   // The kernel has taken the first bytes. The stream counts the write until all of it has left.
   await vi.waitUntil(() => unsent() < length, PATIENCE);
   const before = unsent();

@@ -79,9 +79,15 @@ async function open({ port }: TestService = service): Promise<RawSocket> {
   return socket;
 }
 
-async function answerTo(bytes: string | Uint8Array): Promise<RawAnswer> {
-  const socket = await open();
+/** Opens a connection, and sends something. */
+async function sending(bytes: string | Uint8Array, to?: TestService): Promise<RawSocket> {
+  const socket = await open(to);
   socket.send(bytes);
+  return socket;
+}
+
+async function answerTo(bytes: string | Uint8Array): Promise<RawAnswer> {
+  const socket = await sending(bytes);
   const answer = await socket.answer();
   socket.destroy();
   return answer;
@@ -89,21 +95,40 @@ async function answerTo(bytes: string | Uint8Array): Promise<RawAnswer> {
 
 /** Sends a request that must be refused, and expects the end of the connection after the refusal. */
 async function refusalOf(bytes: string | Uint8Array, error: number): Promise<RawAnswer> {
-  const socket = await open();
-  socket.send(bytes);
-  const answer = await socket.answer();
+  const socket = await sending(bytes);
+  const answer = await expectRefusal(socket, error);
+  await expectEnd(socket);
+  return answer;
+}
+
+/** Expects an Error that announces the end of the connection. */
+async function expectRefusal(
+  socket: RawSocket,
+  error: number,
+  within = PATIENCE,
+): Promise<RawAnswer> {
+  const answer = await socket.answer({ within });
   expectError(answer, error);
   expect(answer.headers['connection']).toBe('close');
-  await socket.end(AT_ONCE);
-  expect(socket.rest).toBe('');
   return answer;
+}
+
+/** Expects the end of the connection, and no other answer. */
+async function expectEnd(socket: RawSocket, within = AT_ONCE): Promise<void> {
+  await socket.end(within);
+  expect(socket.rest).toBe('');
 }
 
 /** Expects nothing after the last answer, also after a half-close. */
 async function expectLast(socket: RawSocket): Promise<void> {
   socket.sendEnd();
-  await socket.end(AT_ONCE);
-  expect(socket.rest).toBe('');
+  await expectEnd(socket);
+}
+
+/** Expects that the service does not read what is sent without end. */
+async function expectReadLimit(socket: RawSocket): Promise<void> {
+  expect(await socket.flood(FLOOD)).toBeLessThan(FLOOD);
+  expect(socket.peer?.bytesRead).toBeLessThan(READ_AT_MOST);
 }
 
 function expectError({ status, headers, body }: RawAnswer, error: number): void {
@@ -198,11 +223,9 @@ describe('malformed HTTP is refused with an Error, and the connection closed', (
   });
 
   it('and further bytes are read only up to a limit', async () => {
-    const socket = await open();
-    socket.send('How do you do?\r\n\r\n');
+    const socket = await sending('How do you do?\r\n\r\n');
     expectError(await socket.answer(), 40000);
-    expect(await socket.flood(FLOOD)).toBeLessThan(FLOOD);
-    expect(socket.peer?.bytesRead).toBeLessThan(READ_AT_MOST);
+    await expectReadLimit(socket);
   });
 });
 
@@ -342,17 +365,12 @@ describe('methods and targets', () => {
   });
 
   it('CONNECT is answered after the request before it', async () => {
-    const socket = await open();
-    socket.send(creating(newPlant()) + head('CONNECT plants.example:443 HTTP/1.1', HOST));
+    const socket = await sending(
+      creating(newPlant()) + head('CONNECT plants.example:443 HTTP/1.1', HOST),
+    );
     expect(await socket.answer()).toMatchObject({ status: 200 });
     expectError(await socket.answer(), 40500);
     await socket.end(AT_ONCE);
-  });
-
-  it('OPTIONS returns the methods of a path without a token', async () => {
-    const answer = await answerTo(head('OPTIONS /plants HTTP/1.1', HOST));
-    const allow = allowOf('/plants');
-    expect(answer).toMatchObject({ status: 204, headers: { allow }, body: '' });
   });
 
   it('OPTIONS names the media types of PATCH, where a plant can be patched', async () => {
@@ -396,12 +414,10 @@ describe('methods and targets', () => {
     ['GET /plants/%zz', 40000],
     ['GET /plants/%E0%A4%A', 40000],
     ['GET /plants/%FF', 40000],
+    ['GET /plants/%c0%af', 40000],
     ['POST /plants/%zz', 40000],
     ['OPTIONS /plants/%zz', 40000],
     ['GET /%zz', 40400],
-    ['GET //plants/1', 40400],
-    ['GET /PLANTS/1', 40400],
-    ['GET /plants/1/', 40400],
     ['GET /plants/../plants/1', 40400],
     ['GET /plants%2F1', 40400],
     ['GET /plants/%00', 40004],
@@ -430,8 +446,7 @@ describe('Expect: 100-continue', () => {
     ['a chunked body', (plant: string) => [CHUNKED, chunk(plant) + LAST_CHUNK]],
   ])('gets 100 Continue for %s when the body will be read', async (_, of) => {
     const [field = '', body = ''] = of(newPlant());
-    const socket = await open();
-    socket.send(creatingHead(field, EXPECT_CONTINUE.toUpperCase()));
+    const socket = await sending(creatingHead(field, EXPECT_CONTINUE.toUpperCase()));
     expect(await socket.answer()).toStrictEqual({ status: 100, headers: {}, body: '' });
     socket.send(body);
     expect(await socket.answer()).toMatchObject({ status: 200 });
@@ -440,8 +455,7 @@ describe('Expect: 100-continue', () => {
   });
 
   it('gets the final answer when the body has already arrived', async () => {
-    const socket = await open();
-    socket.send(creating(newPlant(), EXPECT_CONTINUE));
+    const socket = await sending(creating(newPlant(), EXPECT_CONTINUE));
     let answer = await socket.answer();
     if (answer.status === 100) answer = await socket.answer();
     expect(answer.status).toBe(200);
@@ -460,8 +474,7 @@ describe('Expect: 100-continue', () => {
     ['that is empty', 40002, [...friend, JSON_TYPE, 'Content-Length: 0']],
     ['together with something unknown', 41700, [...friend, 'Content-Length: 10', 'Expect: more']],
   ])('gets no 100 Continue for a body %s', async (_, error, lines) => {
-    const socket = await open();
-    socket.send(head(...lines, EXPECT_CONTINUE));
+    const socket = await sending(head(...lines, EXPECT_CONTINUE));
     expectError(await socket.answer({ within: AT_ONCE }), error);
     await expectLast(socket);
   });
@@ -503,17 +516,13 @@ describe('a refused body', () => {
   ];
 
   it.each(REFUSALS)('%s is refused before it arrives (%i)', async (_, error, bytes) => {
-    const socket = await open();
-    socket.send(bytes);
-    const answer = await socket.answer({ within: AT_ONCE });
-    expectError(answer, error);
-    expect(answer.headers['connection']).toBe('close');
+    const socket = await sending(bytes);
+    await expectRefusal(socket, error, AT_ONCE);
     await expectLast(socket);
   });
 
   it('is refused before it arrives with HEAD, too', async () => {
-    const socket = await open();
-    socket.send(head('HEAD /plants/1 HTTP/1.1', HOST, announced));
+    const socket = await sending(head('HEAD /plants/1 HTTP/1.1', HOST, announced));
     const answer = await socket.answer({ toHead: true, within: AT_ONCE });
     expect(answer).toMatchObject({ status: 401, headers: { connection: 'close' } });
     await expectLast(socket);
@@ -525,8 +534,7 @@ describe('a refused body', () => {
   ])('is not awaited while a client keeps sending %s', async (_, piece) => {
     const refused = await Promise.all(
       REFUSALS.map(async ([, error, bytes]) => {
-        const socket = await open();
-        socket.send(bytes);
+        const socket = await sending(bytes);
         expectError(await socket.answer(), error);
         return { socket, piece: piece && (bytes.includes(CHUNKED) ? chunk(piece) : piece) };
       }),
@@ -549,21 +557,17 @@ describe('a refused body', () => {
     ['that the docs are sent', 200, head('GET /openapi.json HTTP/1.1', HOST, announced)],
     ['that the redirection to the docs is sent', 302, head('GET / HTTP/1.1', HOST, announced)],
   ])('%s is read only up to a limit (%i)', async (_, error, bytes) => {
-    const socket = await open();
-    socket.send(bytes);
+    const socket = await sending(bytes);
     const { status } = await socket.answer({ toHead: bytes.startsWith('HEAD') });
     expect(status).toBe(error < 1_000 ? error : Math.floor(error / 100));
-    expect(await socket.flood(FLOOD)).toBeLessThan(FLOOD);
-    expect(socket.peer?.bytesRead).toBeLessThan(READ_AT_MOST);
+    await expectReadLimit(socket);
   });
 
   it('is read only up to a limit after many header fields', async () => {
     const many = repeated('a:', 1_500);
-    const socket = await open();
-    socket.send(head('POST /plants HTTP/1.1', HOST, ...many, announced));
+    const socket = await sending(head('POST /plants HTTP/1.1', HOST, ...many, announced));
     expectError(await socket.answer(), 40100);
-    expect(await socket.flood(FLOOD)).toBeLessThan(FLOOD);
-    expect(socket.peer?.bytesRead).toBeLessThan(READ_AT_MOST);
+    await expectReadLimit(socket);
   });
 
   it.each([
@@ -576,8 +580,7 @@ describe('a refused body', () => {
       const start = head('POST /plants HTTP/1.1', HOST, JSON_TYPE, `Content-Length: ${length}`);
       socket.send(start + 'x'.repeat(length));
       expectError(await socket.answer(), 40100);
-      await socket.end(within);
-      expect(socket.rest).toBe('');
+      await expectEnd(socket, within);
     },
   );
 
@@ -588,8 +591,7 @@ describe('a refused body', () => {
   ])(
     'that is %s does not prevent an authenticated client from reading the answer',
     async (_, bytes) => {
-      const socket = await open();
-      socket.send(bytes);
+      const socket = await sending(bytes);
       const sent = 20 * 1024 * 1024;
       expect(await socket.flood(sent)).toBe(sent);
       expect(await socket.answer()).toMatchObject({ headers: { connection: 'close' } });
@@ -599,8 +601,7 @@ describe('a refused body', () => {
   );
 
   it('is discarded for a limited time, for an authenticated client', async () => {
-    const socket = await open(hasty);
-    socket.send(creatingHead('Content-Length: 100000000000'));
+    const socket = await sending(creatingHead('Content-Length: 100000000000'), hasty);
     expect(await socket.answer()).toMatchObject({ status: 413 });
     const start = performance.now();
     await socket.flood(Infinity);
@@ -610,12 +611,10 @@ describe('a refused body', () => {
   });
 
   it('that is malformed does not change the answer', async () => {
-    const socket = await open();
-    socket.send(head('POST /plants HTTP/1.1', HOST, JSON_TYPE, CHUNKED));
+    const socket = await sending(head('POST /plants HTTP/1.1', HOST, JSON_TYPE, CHUNKED));
     expectError(await socket.answer(), 40100);
     socket.send('zz\r\n');
-    await socket.end(AT_ONCE);
-    expect(socket.rest).toBe('');
+    await expectEnd(socket);
   });
 });
 
@@ -636,11 +635,8 @@ describe('the length of a body', () => {
     ['one byte more in a second chunk', inOne(plantOf(LIMIT)) + chunk(' ')],
     ['one byte more in single bytes', creatingHead(CHUNKED) + chunk(' ').repeat(LIMIT + 1)],
   ])('must not be %s', async (_, bytes) => {
-    const socket = await open();
-    socket.send(bytes);
-    const answer = await socket.answer({ within: AT_ONCE });
-    expectError(answer, 41300);
-    expect(answer.headers['connection']).toBe('close');
+    const socket = await sending(bytes);
+    await expectRefusal(socket, 41300, AT_ONCE);
     socket.destroy();
   });
 
@@ -660,8 +656,9 @@ describe('the length of a body', () => {
   });
 
   it('may be unknown: a wrong type is refused after the first byte', async () => {
-    const socket = await open();
-    socket.send(`${creatingHead(CHUNKED).replace(JSON_TYPE, 'Content-Type: a/b')}5\r\n{`);
+    const socket = await sending(
+      `${creatingHead(CHUNKED).replace(JSON_TYPE, 'Content-Type: a/b')}5\r\n{`,
+    );
     expectError(await socket.answer({ within: AT_ONCE }), 41500);
     await expectLast(socket);
   });
@@ -676,29 +673,23 @@ describe.concurrent('timeouts', () => {
     ['half a request line', 'POST /pla'],
     ['half a header', creatingHead().slice(0, -2)],
   ])('for a client that sends %s: 408', async (_, bytes) => {
-    const socket = await open(hasty);
-    socket.send(bytes);
+    const socket = await sending(bytes, hasty);
     await expectLate(socket);
   });
 
   it('for a client that sends incomplete header fields after a complete request: 408', async () => {
-    const socket = await open(hasty);
-    socket.send(creating(newPlant()) + creatingHead().slice(0, -2));
+    const socket = await sending(creating(newPlant()) + creatingHead().slice(0, -2), hasty);
     expect(await socket.answer()).toMatchObject({ status: 200 });
     await expectLate(socket);
   });
 
   async function expectLate(socket: RawSocket): Promise<void> {
-    const answer = await socket.answer({ within: LATE });
-    expectError(answer, 40800);
-    expect(answer.headers['connection']).toBe('close');
-    await socket.end(AT_ONCE);
-    expect(socket.rest).toBe('');
+    await expectRefusal(socket, 40800, LATE);
+    await expectEnd(socket);
   }
 
   it('for header fields that trickle: 408', async () => {
-    const socket = await open(hasty);
-    socket.send(creatingHead().slice(0, -2));
+    const socket = await sending(creatingHead().slice(0, -2), hasty);
     const trickle = setInterval(() => socket.send('Colour: green\r\n'), 100);
     expectError(await socket.answer({ within: LATE }), 40800);
     await socket.end(OPEN_AT_MOST).finally(() => clearInterval(trickle));
@@ -711,11 +702,8 @@ describe.concurrent('timeouts', () => {
     ['stops within a chunk', `${creatingHead(CHUNKED)}5\r\n{"i`],
     ['lacks its last chunk', creatingHead(CHUNKED) + chunk(newPlant())],
   ])('for a body that %s: 408', async (_, bytes) => {
-    const socket = await open(hasty);
-    socket.send(bytes);
-    const answer = await socket.answer({ within: HASTY_LIMITS.bodyIdle + 1_000 });
-    expectError(answer, 40800);
-    expect(answer.headers['connection']).toBe('close');
+    const socket = await sending(bytes, hasty);
+    await expectRefusal(socket, 40800, HASTY_LIMITS.bodyIdle + 1_000);
     await expectLast(socket);
   });
 
@@ -745,8 +733,7 @@ describe.concurrent('timeouts', () => {
   });
 
   it('close an idle connection after KEEP_ALIVE_TIMEOUT, without an answer', async () => {
-    const socket = await open(hasty);
-    socket.send(creating(newPlant()));
+    const socket = await sending(creating(newPlant()), hasty);
     // The field tells the client how long it may use the connection.
     const headers = { 'keep-alive': `timeout=${KEEP_ALIVE}` };
     expect(await socket.answer()).toMatchObject({ status: 200, headers });
@@ -757,8 +744,7 @@ describe.concurrent('timeouts', () => {
   });
 
   it('close an idle connection even while blank lines arrive', async () => {
-    const socket = await open(hasty);
-    socket.send(creating(newPlant()));
+    const socket = await sending(creating(newPlant()), hasty);
     expect(await socket.answer()).toMatchObject({ status: 200 });
     const start = performance.now();
     const trickle = setInterval(() => socket.send('\r\n'), 100);
@@ -772,8 +758,7 @@ describe.concurrent('timeouts', () => {
       limits: { headers: 3_000 },
       environment: { KEEP_ALIVE_TIMEOUT: '2' },
     });
-    const socket = await open(patient);
-    socket.send(creating(newPlant()));
+    const socket = await sending(creating(newPlant()), patient);
     expect(await socket.answer()).toMatchObject({ status: 200 });
     socket.send(creatingHead().slice(0, -2));
     const trickle = setInterval(() => socket.send('Colour: green\r\n'), 100);
@@ -863,8 +848,7 @@ describe('a connection is kept alive', () => {
   });
 
   it('with blank lines between the requests', async () => {
-    const socket = await open();
-    socket.send(`\r\n\r\n${creating(newPlant())}\r\n${creating(newPlant())}`);
+    const socket = await sending(`\r\n\r\n${creating(newPlant())}\r\n${creating(newPlant())}`);
     expect(await socket.answer()).toMatchObject({ status: 200 });
     expect(await socket.answer()).toMatchObject({ status: 200 });
   });
@@ -902,8 +886,7 @@ describe('a connection is kept alive', () => {
   });
 
   it('unless the client asks to close it', async () => {
-    const socket = await open();
-    socket.send(creating(newPlant(), 'Connection: close'));
+    const socket = await sending(creating(newPlant(), 'Connection: close'));
     expect(await socket.answer()).toMatchObject({ status: 200, headers: { connection: 'close' } });
     await socket.end(AT_ONCE);
   });
@@ -972,13 +955,11 @@ describe('pipelined requests', () => {
     ['a head that is too long', getting(`/${'a'.repeat(20_000)}`), 43100],
     ['a malformed body', `${creatingHead(CHUNKED)}zz\r\n`, 40000],
   ])('are answered before %s that follows them', async (_, bytes, error) => {
-    const socket = await open();
-    socket.send(creating(newPlant('Fern')) + creating(newPlant('Moss')) + bytes);
+    const socket = await sending(creating(newPlant('Fern')) + creating(newPlant('Moss')) + bytes);
     expect(await socket.answer()).toMatchObject({ status: 200, body: '{"name":"Fern"}' });
     expect(await socket.answer()).toMatchObject({ status: 200, body: '{"name":"Moss"}' });
     expectError(await socket.answer(), error);
-    await socket.end(OPEN_AT_MOST);
-    expect(socket.rest).toBe('');
+    await expectEnd(socket, OPEN_AT_MOST);
   });
 
   it('are not handled after the last answer of a connection', async () => {
@@ -997,39 +978,28 @@ describe('pipelined requests', () => {
     });
   });
 
-  it('are limited to a hundred', async () => {
-    const socket = await open();
-    socket.send(getting('/plants/1').repeat(1_000));
-    const statuses: number[] = [];
-    while (statuses.at(-1) !== 429) statuses.push((await socket.answer()).status);
-    expect(statuses.length).toBeGreaterThan(100);
-    // A place becomes free with each answer.
-    expect(statuses.length).toBeLessThan(200);
-    await socket.end(OPEN_AT_MOST);
-    expect(socket.rest).toBe('');
-  });
-
-  it('are all answered up to the limit', async () => {
+  it('are limited to a hundred, and all answered up to the limit', async () => {
     const socket = await open();
     const name = `One of a thousand ${++plants}`;
     socket.send(Array.from({ length: 1_000 }, () => creating(newPlant(name))).join(''));
     const statuses: number[] = [];
     while (statuses.at(-1) !== 429) statuses.push((await socket.answer()).status);
-    await socket.end(OPEN_AT_MOST);
-    expect(socket.rest).toBe('');
+    await expectEnd(socket, OPEN_AT_MOST);
     const created = statuses.filter((status) => status === 200).length;
     expect(created).toBe(statuses.length - 1);
     expect(created).toBeGreaterThanOrEqual(100);
+    // A place becomes free with each answer.
+    expect(statuses.length).toBeLessThan(200);
     const stored = await service.database.query(`SELECT FROM plants WHERE name = '${name}'`);
     expect(stored).toHaveLength(created);
   });
 
   it('are answered before malformed bytes that follow them', async () => {
-    const socket = await open();
-    socket.send(`${creating(newPlant(), 'Connection: close')}How do you do?\r\n\r\n`);
+    const socket = await sending(
+      `${creating(newPlant(), 'Connection: close')}How do you do?\r\n\r\n`,
+    );
     expect(await socket.answer()).toMatchObject({ status: 200 });
-    await socket.end(AT_ONCE);
-    expect(socket.rest).toBe('');
+    await expectEnd(socket);
   });
 });
 
@@ -1074,8 +1044,7 @@ describe('a client that disconnects', () => {
   });
 
   it('counts as abandoned in log and metrics', async () => {
-    const socket = await open();
-    socket.send(creatingHead('Content-Length: 50', 'X-Request-Id: leaving'));
+    const socket = await sending(creatingHead('Content-Length: 50', 'X-Request-Id: leaving'));
     await vi.waitUntil(() => socket.peer?.bytesRead, { interval: 5, timeout: PATIENCE });
     socket.reset();
     const line = await vi.waitUntil(
@@ -1107,8 +1076,7 @@ describe('a client that disconnects', () => {
         status,
         headers: { 'x-request-id': id, connection: 'close' },
       });
-      await socket.end(OPEN_AT_MOST);
-      expect(socket.rest).toBe('');
+      await expectEnd(socket, OPEN_AT_MOST);
       const lines = () => service.log.filter(({ requestId }) => requestId === id);
       await vi.waitUntil(() => lines().length > 0, PATIENCE);
       expect(lines()).toMatchObject([{ msg: 'request', status, client: '127.0.0.1' }]);
@@ -1134,8 +1102,7 @@ describe('a client that half-closes its connection', () => {
     expect(await socket.answer()).toMatchObject({ status: 200 });
     expect(await socket.answer()).toMatchObject({ status: 200 });
     expectError(await socket.answer(), 40100);
-    await socket.end(AT_ONCE);
-    expect(socket.rest).toBe('');
+    await expectEnd(socket);
   });
 
   it.each([
@@ -1147,25 +1114,23 @@ describe('a client that half-closes its connection', () => {
     ['in the middle of a header', () => creatingHead().slice(0, -9), 400],
     ['in the middle of a body', () => `${creatingHead('Content-Length: 50')}{"id":`, 400],
   ])('%s still gets its answer', async (_, bytes, status) => {
-    const socket = await open();
-    socket.send(bytes());
+    const socket = await sending(bytes());
     socket.sendEnd();
     expect(await socket.answer()).toMatchObject({ status });
-    await socket.end(AT_ONCE);
-    expect(socket.rest).toBe('');
+    await expectEnd(socket);
   });
 
   it('and sent nothing is disconnected', async () => {
     const socket = await open();
     socket.sendEnd();
-    await socket.end(AT_ONCE);
-    expect(socket.rest).toBe('');
+    await expectEnd(socket);
   });
 });
 
 describe('X-Request-Id', () => {
   it.each([
     ['a UUID', '0b7d1a52-5c3e-4f0a-9d4e-8a5e6f7a8b9c'],
+    ['a ULID with other characters', '01J-abc.DEF:1+2/3=4@5'],
     ['a trace id', '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'],
     ['base64', 'cGxhbnQ/c3RvcmU+==/+=='.replace('?', '').replace('>', '')],
     ['one character', 'x'],

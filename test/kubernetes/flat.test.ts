@@ -5,7 +5,7 @@ import type { Manifests } from './manifests.js';
 import { environmentOf, removeMounts } from './mounts.js';
 import { mistakesIn } from './schemas.js';
 
-/* Needs kubectl, which brings Kustomize, but no cluster. */
+/* Needs Kustomize, but no cluster. */
 
 describe('the flat example', () => {
   let flat: Manifests;

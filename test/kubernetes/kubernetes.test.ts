@@ -17,7 +17,7 @@ import type { Labels, Manifests } from './manifests.js';
 import { environmentOf, removeMounts } from './mounts.js';
 import { mistakesIn } from './schemas.js';
 
-/* Needs kubectl, which brings Kustomize, but no cluster. */
+/* Needs Kustomize, but no cluster. */
 
 const COMPONENTS = '../../components';
 

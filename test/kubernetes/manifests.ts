@@ -114,13 +114,11 @@ export async function render(
 
 async function kustomize(folder: string): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)('kubectl', ['kustomize', folder]);
+    const { stdout } = await promisify(execFile)('kustomize', ['build', folder]);
     return stdout;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new Error('these tests need kubectl: https://kubernetes.io/docs/tasks/tools/', {
-      cause: error,
-    });
+    throw new Error('these tests need kustomize: CONTRIBUTING.md, "Commands"', { cause: error });
   }
 }
 

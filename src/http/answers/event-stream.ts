@@ -32,36 +32,23 @@ export class EventStream {
     const { socket } = response.req;
     const leave = (): void => void response.destroy();
     socket.once('end', leave);
-    response.once('close', () => socket.off('end', leave));
+    const closed = new AbortController();
+    response.once('close', () => {
+      socket.off('end', leave);
+      closed.abort();
+    });
     try {
       for await (const part of this.parts) {
         if (response.closed) break;
-        await write(response, part);
+        // A failure is better than to wait, because the part is in memory already. The client comes back.
+        const shared = typeof part === 'string' ? response : part;
+        const release = answerMemory.hold(response, Buffer.byteLength(part), shared);
+        if (!response.write(part)) await once(response, 'drain', { signal: closed.signal });
+        release();
       }
       if (!response.closed) response.end();
     } catch (error) {
-      response.req.next?.(error);
+      if (!response.closed) response.req.next?.(error);
     }
   }
-}
-
-/**
- * Resolves when the client has room for more.
- *
- * @throws PlantStoreError `too-many-answers`
- */
-async function write(response: Response, part: string | Uint8Array): Promise<void> {
-  // A failure is better than to wait, because the part is in memory already. The client comes back.
-  const release = answerMemory.hold(
-    response,
-    Buffer.byteLength(part),
-    typeof part === 'string' ? response : part,
-  );
-  if (!response.write(part)) {
-    const end = new AbortController();
-    const { signal } = end;
-    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
-    end.abort();
-  }
-  release();
 }

@@ -3,7 +3,6 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import type { Request } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
-import { sendContinue } from './unread-body.js';
 
 /**
  * The chunks of a body, read only as fast as they are taken. The connection stays open if the loop ends early.
@@ -12,9 +11,10 @@ import { sendContinue } from './unread-body.js';
  * @throws PlantStoreError `request-timeout`
  */
 export async function* chunksOf(request: Request, timeout: number): AsyncGenerator<Buffer> {
-  sendContinue(request);
-  // While the database is slow, nothing may be read and written for a long time.
-  request.socket.setTimeout(0);
+  // The server leaves 100 Continue to readers of bodies. HTTP/1.0 has none (RFC 9110, section 10.1.1).
+  if (request.headers.expect !== undefined && request.httpVersion === '1.1') {
+    request.res?.writeContinue();
+  }
   const chunks = new PassThrough();
   request.failBody = (failure) => chunks.destroy(failure);
   // A pipe does not pass on errors.

@@ -11,7 +11,7 @@ import { withoutByteOrderMark } from '../../json/byte-order-mark.js';
 import { parseExactJson } from '../../json/exact-json.js';
 import type { JsonSource } from '../../json/exact-json.js';
 import { quote } from '../../json/quote.js';
-import { declaresBody, sendContinue } from './unread-body.js';
+import { declaresBody } from './unread-body.js';
 
 /**
  * Most bytes of all bodies that arrive in chunks, until their requests are answered. Each body may be in memory four
@@ -81,8 +81,9 @@ export class UnreadBody {
     this.take();
     const { request } = this;
     const { limits } = this.memory;
-    const refusal = declaresBody(request) ? refusalOfType(request, accepted) : undefined;
-    if (refusal !== undefined) throw refusal;
+    if (declaresBody(request)) requireType(request, accepted);
+    // While the database is slow, nothing may be read and written for a long time.
+    request.socket.setTimeout(0);
     const chunks = withoutByteOrderMark(chunksOf(request, limits.idleMilliseconds));
     return splitLines(chunks, limits);
   }
@@ -94,55 +95,36 @@ export class UnreadBody {
     const length = request.headers['content-length'];
     if (length !== undefined) {
       if (Number(length) > limits.bytes) throw tooLarge(limits);
-      const refusal = refusalOfType(request, accepted);
-      if (refusal !== undefined) throw refusal;
+      requireType(request, accepted);
     }
-    sendContinue(request);
-    const begin = performance.now();
-    const body = await this.collect(accepted);
-    // Meanwhile the token can have expired, or been revoked.
-    if (performance.now() - begin > SLOW) await request.requireValidToken?.();
+    // Most bodies arrive together with the header fields.
+    const hasArrived = Number(length) === request.readableLength;
+    if (hasArrived) request.bodyIsRead = true;
+    const body = hasArrived ? (request.read() as Buffer) : await this.collect(accepted);
     if (body.length === 0) throw new PlantStoreError(ERRORS.bodyMissing);
     return body;
   }
 
-  private collect(accepted: MediaTypes): Promise<Buffer> | Buffer {
+  private async collect(accepted: MediaTypes): Promise<Buffer> {
     const { request, memory } = this;
-    // Most bodies arrive together with the header fields.
-    if (Number(request.headers['content-length']) === request.readableLength) {
-      request.bodyIsRead = true;
-      return request.read() as Buffer;
-    }
     const { limits } = memory;
     const response = request.res as Response;
     const share = memory.share();
     response.once('close', () => share.giveBack());
-    return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      let isKept = true;
-      const stop = () => {
-        clearTimeout(idle);
-        clearTimeout(whole);
-        request.failBody = undefined;
-        request.off('data', onData).off('end', onEnd).off('error', fail).pause();
-        // An aborted request emits another error, which needs a listener.
-        request.on('error', () => {});
-      };
-      const fail = (failure: Error) => {
-        stop();
-        reject(failure);
-      };
-      const onTimeout = () => fail(new PlantStoreError(ERRORS.requestTimeout));
-      const idle = setTimeout(onTimeout, limits.idleMilliseconds);
-      const whole = setTimeout(onTimeout, limits.milliseconds);
-      const onData = (chunk: Buffer) => {
-        idle.refresh();
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let isKept = true;
+    const begin = performance.now();
+    const whole = setTimeout(
+      () => request.failBody?.(new PlantStoreError(ERRORS.requestTimeout)),
+      limits.milliseconds,
+    );
+    try {
+      for await (const chunk of chunksOf(request, limits.idleMilliseconds)) {
         // Whether a chunked body is empty is known only after its first chunk.
-        const refusal = size === 0 ? refusalOfType(request, accepted) : undefined;
-        if (refusal !== undefined) return fail(refusal);
+        if (size === 0) requireType(request, accepted);
         size += chunk.length;
-        if (size > limits.bytes) return fail(tooLarge(limits));
+        if (size > limits.bytes) throw tooLarge(limits);
         // If there is no room, the rest is read and discarded: a client that is still sending would not see the answer.
         // A closed response has returned its share already.
         isKept &&= !response.closed && share.take(chunk.length);
@@ -152,15 +134,14 @@ export class UnreadBody {
           chunks.length = 0;
           share.giveBack();
         }
-      };
-      const onEnd = () => {
-        if (!isKept) return fail(new PlantStoreError(ERRORS.tooManyBodies));
-        stop();
-        resolve(Buffer.concat(chunks, size));
-      };
-      request.failBody = fail;
-      request.on('data', onData).on('end', onEnd).on('error', fail);
-    });
+      }
+    } finally {
+      clearTimeout(whole);
+    }
+    if (!isKept) throw new PlantStoreError(ERRORS.tooManyBodies);
+    // Meanwhile the token can have expired, or been revoked.
+    if (performance.now() - begin > SLOW) await request.requireValidToken?.();
+    return Buffer.concat(chunks, size);
   }
 
   private take(): void {
@@ -184,19 +165,16 @@ function tooLarge({ bytes }: BodyLimits): PlantStoreError {
   );
 }
 
-/** The failure of a request whose header fields announce anything other than JSON in UTF-8 of an accepted type. */
-function refusalOfType(
-  { headers, method }: Request,
-  accepted: MediaTypes,
-): PlantStoreError | undefined {
+/** @throws PlantStoreError if the header fields announce anything other than JSON in UTF-8 of an accepted type */
+function requireType({ headers, method }: Request, accepted: MediaTypes): void {
   const { 'content-type': type, 'content-encoding': coding } = headers;
   let found: string;
   if (coding !== undefined) found = `Content-Encoding ${quote(coding)}`;
   else if (type === undefined) found = 'no Content-Type';
-  else if (isUtf8(type, accepted)) return undefined;
+  else if (isUtf8(type, accepted)) return;
   else found = `Content-Type ${quote(type)}`;
   const message = `the body must be ${accepted.join(' or ')} in UTF-8, without Content-Encoding; the request has ${found}`;
-  return new UnsupportedMediaTypeError(message, accepted, method);
+  throw new UnsupportedMediaTypeError(message, accepted, method);
 }
 
 function isUtf8(contentType: string, accepted: MediaTypes): boolean {

@@ -12,13 +12,6 @@ export function declaresBody({ headers }: IncomingMessage): boolean {
   );
 }
 
-/** The server leaves 100 Continue to readers of bodies. HTTP/1.0 has none (RFC 9110, section 10.1.1). */
-export function sendContinue(request: Request): void {
-  if (request.headers.expect !== undefined && request.httpVersion === '1.1') {
-    request.res?.writeContinue();
-  }
-}
-
 /**
  * Keeps a connection alive only if the body of its request was read to the end. Called before the header fields of
  * the answer are written. Otherwise Node would read the rest of the body, however long.

@@ -2,7 +2,9 @@ import { Catch, Inject } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { answerFailure } from './answer-failure.js';
+import { stringifyExactJson } from '../../json/exact-json.js';
+import { breakOff } from '../answers/break-off.js';
+import { sendJson } from '../answers/send-json.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import { LOGGER } from '../../observability/logger.js';
 import { Metrics } from '../../observability/metrics.js';
@@ -10,6 +12,7 @@ import { RepeatedFailures } from '../../observability/repeated-failures.js';
 import type { ErrorDto } from './error.dto.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { toAnswer } from './to-answer.js';
+import type { ErrorAnswer } from './to-answer.js';
 
 /** Answers every failure of a request. */
 @Catch()
@@ -31,7 +34,18 @@ export class ErrorFilter implements ExceptionFilter {
     const answer = toAnswer(failure);
     if (answer.status >= 500) this.report(failure, request, answer.body);
     // Unless a stream failed after its last byte.
-    if (!response.writableEnded) answerFailure(response, answer, this.metrics);
+    if (!response.writableEnded) this.answer(response, answer);
+  }
+
+  /** Notes the number in the metrics and in the log line of the request. The client notices the end of a started answer. */
+  private answer(response: Response, { status, headers, body }: ErrorAnswer): void {
+    response.error = body.error;
+    this.metrics.recordRefusal(body.error);
+    if (!response.headersSent) {
+      response.setHeaders(new Headers(headers));
+      sendJson(response, status, body);
+    } else if (response.endsInError === true) response.end(`${stringifyExactJson(body)}\n`);
+    else breakOff(response);
   }
 
   /**

@@ -3,18 +3,23 @@ import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
-import type { Observability } from '../../observability/observability.module.js';
 import { lingeringClose, stopParsing } from '../body/unread-body.js';
-import { answerFailure } from '../errors/answer-failure.js';
 import { toAnswer } from '../errors/to-answer.js';
-import type { HttpLimits } from './limits.js';
+import type { ErrorAnswer } from '../errors/to-answer.js';
+import type { ServerLimits } from './limits.js';
 import { rawAnswer } from './raw-answer.js';
-import { newRequestId, REQUEST_ID_HEADER } from './request-id.js';
-import { SECURITY_HEADERS } from './security-headers.js';
 import { isTarget } from './well-formed.js';
 
 /** Most unanswered requests on one connection (pipelining). */
 const MAX_PIPELINED = 100;
+
+/** What a port does with requests, and with what is none. */
+export interface Port {
+  /** Handles one request. */
+  serve(request: Request, response: Response): void;
+  /** Notes a failure that is answered without a response object, and returns further header fields of the answer. */
+  noteRefusal?(answer: ErrorAnswer): Readonly<Record<string, string>>;
+}
 
 /**
  * A connection and its unanswered requests. Only the first of them is handled; the close of its response hands over to
@@ -27,17 +32,14 @@ export class Connection {
   /** In the order of their requests. */
   private readonly unanswered: ServerResponse[] = [];
   private isRefused = false;
+  private unsent = 0;
   /** When the last response finished, or the client was last seen to receive bytes. */
   movedAt = performance.now();
-  /** Bytes that the client had not received when it was last looked at. */
-  unsent = 0;
 
-  /** @param serve handles one request */
   constructor(
     private readonly socket: Socket,
-    private readonly serve: (request: Request, response: Response) => void,
-    private readonly limits: HttpLimits,
-    private readonly observability: Observability,
+    private readonly port: Port,
+    private readonly limits: ServerLimits,
   ) {}
 
   /** The response of the request that is being handled. */
@@ -67,7 +69,7 @@ export class Connection {
     // The connection was refused in the middle of this request, while the request waited for its turn.
     if (this.isRefused && !request.complete) return;
     // Express finds no path in such a target, and would answer by itself.
-    if (isTarget(request)) this.serve(request, response);
+    if (isTarget(request)) this.port.serve(request, response);
     else this.end(new PlantStoreError(ERRORS.badRequest, 'the request target is not a URL'));
   }
 
@@ -78,17 +80,12 @@ export class Connection {
     this.isRefused = true;
     // Node removes its own listener before it hands over the socket of a CONNECT.
     this.socket.on('error', () => {});
+    stopParsing(this.socket);
     const current = this.current as Response | undefined;
     const last = this.unanswered.findLast(({ req }) => req.complete) as Response | undefined;
-    const isReading = current?.req.failBody !== undefined;
-    // The answer has begun before the end of its request, and is the last on the connection.
-    if (current?.headersSent === true && last === undefined && !isReading) return;
-    stopParsing(this.socket);
-    this.socket.once('close', () => current?.req.destroy(new Error('aborted')));
     if (current === undefined) this.end(failure);
     else if (last !== undefined) last.once('close', () => this.end(failure, last.req));
-    // A handler may read the request without the service's help.
-    else if (isReading || current.req.readableFlowing === true) this.fail(failure);
+    else if (current.req.readableFlowing === true) this.fail(failure);
     // Handlers that do not read the body answer by themselves.
     else current.req.once('resume', () => this.fail(failure));
   }
@@ -97,9 +94,24 @@ export class Connection {
   fail(failure: PlantStoreError): void {
     const response = this.current as Response | undefined;
     if (response?.req.failBody !== undefined) response.req.failBody(failure);
-    else if (response?.headersSent === false && this.socket.writable) {
-      answerFailure(response, toAnswer(failure), this.observability.metrics);
-    }
+    // Express passes the failure to the filter.
+    else if (response?.headersSent === false) response.req.next?.(failure);
+  }
+
+  /**
+   * Closes the connection of a client that does not read its answers, or that sends bytes without completing a request:
+   * Node restarts its own timers with every byte, even with blank lines between requests. A request whose header fields
+   * begin to arrive at the end of the idle time still gets the time of header fields.
+   */
+  closeIfStalled(): void {
+    const { keepAlive, headers, socketIdle } = this.limits;
+    const now = performance.now();
+    const unsent = unsentBytes(this.socket);
+    if (unsent !== this.unsent) this.movedAt = now;
+    this.unsent = unsent;
+    const isIdle = this.current === undefined && this.socket.writable;
+    const timeout = isIdle ? keepAlive + headers : socketIdle;
+    if ((isIdle || unsent > 0) && now - this.movedAt > timeout) cutOff(this.socket);
   }
 
   /**
@@ -109,15 +121,22 @@ export class Connection {
    */
   private end(failure: PlantStoreError, previous?: Request): void {
     if (this.socket.writable) {
-      const requestId = newRequestId();
-      const { status, headers, body } = toAnswer(failure);
-      const { logger, metrics } = this.observability;
-      logger.info({ requestId, status, error: body.error }, 'refused');
-      metrics.recordRefusal(body.error);
-      const all = { ...SECURITY_HEADERS, [REQUEST_ID_HEADER]: requestId, ...headers };
-      this.socket.end(rawAnswer({ status, headers: all, body }));
+      const answer = toAnswer(failure);
+      this.socket.end(rawAnswer(answer, this.port.noteRefusal?.(answer)));
     }
     const isAuthenticated = previous?.principal !== undefined;
     lingeringClose(this.socket, isAuthenticated ? this.limits.refusedBody : undefined);
   }
+}
+
+/** Destroys with an error, so that a truncated answer does not count as sent (is-answered.ts). */
+export function cutOff(socket: Socket): void {
+  socket.destroy(new Error('the connection timed out'));
+}
+
+/** Bytes that were written and that the client has not received yet. */
+export function unsentBytes(socket: Socket): number {
+  // `writableLength` counts a long write until all of it has left. Node's own `_onTimeout` reads the handle as well.
+  const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize: number } };
+  return socket.writableLength + (handle?.writeQueueSize ?? 0);
 }

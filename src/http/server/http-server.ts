@@ -1,29 +1,42 @@
 import { Server } from 'node:http';
+import type { ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Express, Request, Response } from 'express';
+import type { Request, Response } from 'express';
+import { ERRORS } from '../../errors/common-errors.js';
+import type { ErrorKind } from '../../errors/error-kind.js';
+import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
-import type { Observability } from '../../observability/observability.module.js';
-import { clientFailure } from './client-error.js';
-import { closeStalled, cutOff } from './close-stalled.js';
-import { Connection } from './connection.js';
+import { Connection, cutOff } from './connection.js';
+import type { Port } from './connection.js';
 import { drain } from './drain.js';
-import { expressClasses } from './express-classes.js';
 import type { ServerLimits } from './limits.js';
 
 /** How often connections are checked against their timeouts, in milliseconds. */
 const CHECK_INTERVAL = 1_000;
 
+/** Node's error codes (Node.js documentation, http, event `clientError`). */
+const CLIENT_ERRORS: Partial<Record<string, ErrorKind>> = {
+  HPE_HEADER_OVERFLOW: ERRORS.headersTooLarge,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ERRORS.bodyTooLarge,
+  ERR_HTTP_REQUEST_TIMEOUT: ERRORS.requestTimeout,
+};
+
 /**
- * Node's HTTP server in front of Express. Every wait has a timeout, and every failure an Error body, also where Node
- * would answer by itself or not at all.
+ * Node's HTTP server, on which every wait has a timeout, and every failure an Error body, also where Node would answer by
+ * itself or not at all.
  */
 export class HttpServer extends Server {
   /** Entries last as long as their connections: V8 frees a Map's old tables late if entries come with each request. */
-  private readonly openConnections = new Map<Socket, Connection>();
+  readonly openConnections = new Map<Socket, Connection>();
 
-  constructor(app: Express, limits: ServerLimits, observability: Observability) {
+  /** @param classes of requests and responses */
+  constructor(
+    limits: ServerLimits,
+    port: Port,
+    classes: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'> = {},
+  ) {
     super({
-      ...expressClasses(app, limits),
+      ...classes,
       // A request handler refuses a missing Host, with an Error body.
       requireHostHeader: false,
       headersTimeout: limits.headers,
@@ -42,29 +55,31 @@ export class HttpServer extends Server {
     // A client that has half-closed its connection may still wait for answers. The types lack the property.
     Object.assign(this, { httpAllowHalfOpen: true });
 
-    const serve = (request: Request, response: Response) => {
-      if (!this.listening) response.setHeader('Connection', 'close');
-      observability.tracer.request(request, response, () => app(request, response));
+    const untilDrained: Port = {
+      ...port,
+      serve: (request, response) => {
+        if (!this.listening) response.setHeader('Connection', 'close');
+        port.serve(request, response);
+      },
     };
     this.on('connection', (socket: Socket) => {
-      this.openConnections.set(socket, new Connection(socket, serve, limits, observability));
+      this.openConnections.set(socket, new Connection(socket, untilDrained, limits));
       socket.once('close', () => this.openConnections.delete(socket));
     });
+    const refuse = (socket: Socket, failure: PlantStoreError) =>
+      this.openConnections.get(socket)?.refuse(failure);
     const receive = (request: Request, response: Response) =>
       this.openConnections.get(request.socket)?.receive(request, response);
     // The body reader sends 100 Continue, so a request that is refused before never gets it.
     for (const event of ['request', 'checkContinue', 'checkExpectation']) this.on(event, receive);
-    this.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
-      this.openConnections.get(socket)?.refuse(clientFailure(error)),
+    this.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) =>
+      refuse(socket, new PlantStoreError(CLIENT_ERRORS[code] ?? ERRORS.badRequest)),
     );
-    this.on('connect', (_request, socket: Socket) =>
-      this.openConnections.get(socket)?.refuse(new MethodNotAllowedError([])),
-    );
+    this.on('connect', (_request, socket: Socket) => refuse(socket, new MethodNotAllowedError([])));
     this.on('timeout', cutOff);
-    const checks = setInterval(
-      () => closeStalled(this.openConnections, limits),
-      CHECK_INTERVAL,
-    ).unref();
+    const checks = setInterval(() => {
+      for (const connection of this.openConnections.values()) connection.closeIfStalled();
+    }, CHECK_INTERVAL).unref();
     this.once('close', () => clearInterval(checks));
   }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
@@ -5,10 +6,14 @@ import type { Express, Request, Response } from 'express';
 import type { Observability } from '../../observability/observability.module.js';
 import { preferLiteralPaths, unroutable } from './allowed-methods.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
+import type { Port } from './connection.js';
+import { expressClasses } from './express-classes.js';
 import { HttpServer } from './http-server.js';
 import type { ServerLimits } from './limits.js';
 import { LinesFile } from '../body/ndjson.js';
 import { parseQuery } from './parse-query.js';
+import { REQUEST_ID_HEADER } from './request-id.js';
+import { SECURITY_HEADERS } from './security-headers.js';
 import { EventStream } from '../answers/event-stream.js';
 import { Page } from '../answers/page.js';
 import { Representation } from '../answers/representation.js';
@@ -32,7 +37,18 @@ export class PlantStoreAdapter extends ExpressAdapter {
   }
 
   override initHttpServer(): void {
-    this.httpServer = new HttpServer(this.getInstance<Express>(), this.limits, this.observability);
+    const app = this.getInstance<Express>();
+    const { logger, metrics, tracer } = this.observability;
+    const port: Port = {
+      serve: (request, response) => tracer.request(request, response, () => app(request, response)),
+      noteRefusal: ({ status, body: { error } }) => {
+        const requestId = randomUUID();
+        logger.info({ requestId, status, error }, 'refused');
+        metrics.recordRefusal(error);
+        return { ...SECURITY_HEADERS, [REQUEST_ID_HEADER]: requestId };
+      },
+    };
+    this.httpServer = new HttpServer(this.limits, port, expressClasses(app, this.limits));
   }
 
   /** Sends what a handler returned: objects as exact JSON, everything else as Nest does. */

@@ -9,9 +9,5 @@ const SAFE = /^[\w.:+/=@-]{1,128}$/;
 /** Uses the client's request id if it is safe, otherwise a new id. The answer repeats it. */
 export function requestId(request: Request): void {
   const given = request.get(REQUEST_ID_HEADER);
-  request.id = given !== undefined && SAFE.test(given) ? given : newRequestId();
-}
-
-export function newRequestId(): string {
-  return randomUUID();
+  request.id = given !== undefined && SAFE.test(given) ? given : randomUUID();
 }
