@@ -132,7 +132,7 @@ describe('the document', () => {
       for (const { name: parameter, schema } of texts) {
         const [method = '', path = ''] = name.split(' ');
         const answer = await service.request(method.toUpperCase(), `${path}?${parameter}=a%00bc`);
-        expect(answer.json, name).toMatchObject({ error: 40004 });
+        expect(answer.json, `the answer of ${name}`).toMatchObject({ error: 40004 });
         expect('a\0bc', `${parameter} of ${name}`).not.toMatch(new RegExp(schema.pattern ?? ''));
       }
     }
