@@ -62,7 +62,7 @@ export function serveDocs(app: NestExpressApplication, { http, auth }: Config): 
       response.type(`${type}; charset=utf-8`).send(body);
     });
   };
-  /** A page has an address without its extension. Other files of a folder, such as folders, are not served. */
+  // The address of a page has no extension. What has another type, such as a folder, is not served.
   const serveFiles = (path: string, folder: string, names = readdirSync(folder)): void => {
     for (const name of names) {
       const type = TYPES[extname(name)];
