@@ -21,7 +21,8 @@ export interface RateUsage {
 /**
  * Permits each key a number of requests per minute. The minute of a key begins with its first request.
  *
- * Libraries for Node.js keep every key until its window ends, so that a flood of keys fills the memory.
+ * Libraries for Node.js keep every key until its window ends, so that a flood of keys fills the memory, and count by the
+ * wall clock: `rate-limiter-flexible` needs 45 MB and 100,000 timers for 100,000 keys.
  */
 export class RateLimit {
   private readonly windows = new LRUCache<string, { readonly end: number; used: number }>({

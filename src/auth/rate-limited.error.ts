@@ -2,6 +2,9 @@ import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { RateUsage } from './rate-limit.js';
 
+/** Clients and metrics see this name. */
+export const RATE_LIMIT = 'principal';
+
 /** Too many requests of a principal. */
 export class RateLimitedError extends PlantStoreError {
   constructor(readonly usage: RateUsage) {
@@ -9,4 +12,15 @@ export class RateLimitedError extends PlantStoreError {
     const message = `the owner of the token has sent more than ${quota} requests in ${window} seconds`;
     super(ERRORS.rateLimited, message);
   }
+}
+
+/**
+ * The header fields of a rate limit: structured fields (RFC 9651), as draft-ietf-httpapi-ratelimit-headers-11 defines
+ * them.
+ */
+export function rateLimitFields({ quota, window, remaining, reset }: RateUsage) {
+  return {
+    'RateLimit-Policy': `"${RATE_LIMIT}";q=${quota};w=${window}`,
+    RateLimit: `"${RATE_LIMIT}";r=${remaining};t=${reset}`,
+  };
 }

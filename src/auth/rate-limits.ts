@@ -5,8 +5,7 @@ import { Metrics } from '../observability/metrics.js';
 import type { Principal } from './principal.js';
 import { RateLimit } from './rate-limit.js';
 import type { RateUsage } from './rate-limit.js';
-import { RATE_LIMIT } from './rate-limit-fields.js';
-import { RateLimitedError } from './rate-limited.error.js';
+import { RATE_LIMIT, RateLimitedError } from './rate-limited.error.js';
 
 /** The limits of this process. Other replicas count for themselves. */
 @Injectable()
