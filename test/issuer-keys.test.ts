@@ -186,6 +186,7 @@ describe.each(DOCUMENTS)('an issuer that, asked for its %s,', (document) => {
       const attempt = verifier.verify(token);
       await expect(within(PATIENCE, attempt)).rejects.toMatchObject(UNAVAILABLE);
       expect(performance.now() - start).toBeGreaterThan(190);
+      expect(String(log.read())).toContain('"reason":"request timed out"');
     } finally {
       clearInterval(collecting);
     }

@@ -18,10 +18,12 @@ const HEADERS = { Accept: 'application/json, application/jwk-set+json' };
 export function fetchDocument(url: URL, signal: AbortSignal): Promise<Response> {
   return new Promise((resolve, reject) => {
     const get = url.protocol === 'https:' ? getOverHttps : getOverHttp;
+    // Node.js says only that the request was aborted.
+    const fail = (error: Error): void => reject(signal.aborted ? (signal.reason as Error) : error);
     // Without keep-alive, because the server might close an idle connection just when it is reused.
     get(url, { headers: HEADERS, agent: false, signal }, (response) => {
-      read(response, url).then(resolve, reject);
-    }).on('error', reject);
+      read(response, url).then(resolve, fail);
+    }).on('error', fail);
   });
 }
 
