@@ -4,6 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ERRORS } from '../src/errors/common-errors.js';
+import { fetchDocument } from '../src/auth/fetch-document.js';
 import { ISSUER_TIMES, IssuerKeys } from '../src/auth/issuer-keys.js';
 import type { IssuerTimes } from '../src/auth/issuer-keys.js';
 import { JwtVerifier } from '../src/auth/jwt.verifier.js';
@@ -122,6 +123,28 @@ async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> 
     clearTimeout(timer);
   }
 }
+
+describe('a document of the issuer', () => {
+  const fetched = (url: string) => fetchDocument(new URL(url), AbortSignal.timeout(5_000));
+
+  it('is asked for with its media types', async () => {
+    issuer.behave('keys', (response) => void response.end(response.req.headers.accept));
+    const response = await fetched(issuer.jwksUri);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe('application/json, application/jwk-set+json');
+  });
+
+  it('is refused when it is too large', async () => {
+    issuer.behave('keys', (response) => void response.end('x'.repeat(2 * 1024 ** 2)));
+    await expect(fetched(issuer.jwksUri)).rejects.toThrow(/too large/);
+  });
+
+  it('is fetched over TLS from an https URL', async () => {
+    await expect(fetched(issuer.jwksUri.replace('http:', 'https:'))).rejects.toMatchObject({
+      code: expect.stringMatching(/SSL|EPROTO/),
+    });
+  });
+});
 
 describe('a token without the id of its key', () => {
   const header = { kid: undefined };
