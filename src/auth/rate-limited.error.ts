@@ -1,9 +1,19 @@
 import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
-import type { RateUsage } from './rate-limit.js';
 
 /** Clients and metrics see this name. */
 export const RATE_LIMIT = 'principal';
+
+/** How much a principal has used of its quota. */
+export interface RateUsage {
+  /** Requests per window. */
+  readonly quota: number;
+  /** In seconds. */
+  readonly window: number;
+  readonly remaining: number;
+  /** Seconds until the window of the principal ends, rounded up. */
+  readonly reset: number;
+}
 
 /** Too many requests of a principal. */
 export class RateLimitedError extends PlantStoreError {
