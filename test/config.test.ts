@@ -133,7 +133,7 @@ describe('the configuration', () => {
         const name = `${prefix}_${part}` as const;
         for (const value of ['', ...good]) expect(mistakesOf({ [name]: value })).toEqual([]);
         for (const value of bad) {
-          const { rule } = EXPORTER_VARIABLES[name];
+          const { rule } = EXPORTER_VARIABLES[name]!;
           expect(mistakesOf({ [name]: value })).toEqual([`${name} must be ${rule}`]);
           expect(mistakesOf({ [name]: value, OTEL_SDK_DISABLED: 'true' })).toEqual([]);
         }
@@ -149,7 +149,7 @@ describe('the configuration', () => {
     const sent = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
     for (const value of ['', ...good]) expect(mistakesOf({ ...sent, [name]: value })).toEqual([]);
     for (const value of bad) {
-      const { rule } = SDK_VARIABLES[name];
+      const { rule } = SDK_VARIABLES[name]!;
       expect(mistakesOf({ ...sent, [name]: value })).toEqual([`${name} must be ${rule}`]);
       expect(mistakesOf({ [name]: value })).toEqual([]);
     }
@@ -358,7 +358,6 @@ describe('the configuration', () => {
     [{ DATABASE_URL }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
     [{ DATABASE_URL, AUTH_ISSUED_TOKENS: 'false' }, /^AUTH_TOKEN or AUTH_JWT_ISSUER must be set/],
     [{ AUTH_JWT_ISSUER: 'https://id.example' }, /^AUTH_JWT_AUDIENCE must be set/],
-    [{ DATABASE_URL_PARAMETERS: 'ssl=true' }, /^DATABASE_URL_PARAMETERS needs DATABASE_URL_FILE$/],
     [{ AUTH_TOKEN_PREVIOUS: TOKEN }, /^AUTH_TOKEN_PREVIOUS needs AUTH_TOKEN$/],
     [{ PORT: '3001' }, /^MANAGEMENT_PORT and PORT must be different$/],
     [{ PORT: '3001', HOST: '::' }, /^MANAGEMENT_PORT and PORT must be different$/],
@@ -435,7 +434,6 @@ describe('a secret in a file', () => {
     await writeFile(join(folder, 'token'), `${TOKEN}\n`);
     await writeFile(join(folder, 'previous'), `${PREVIOUS}\r\n`);
     await writeFile(join(folder, 'url'), `${DATABASE_URL}?sslmode=require`);
-    await writeFile(join(folder, 'plain'), DATABASE_URL);
     await writeFile(join(folder, 'local'), `plant-store-local-${TOKEN}`);
     await writeFile(join(folder, 'two'), `${TOKEN}\n${PREVIOUS}\n`);
     await writeFile(join(folder, 'marked'), `\ufeff${TOKEN}\r\n\r\n`);
@@ -482,21 +480,6 @@ describe('a secret in a file', () => {
       secretFiles: { DATABASE_URL: files({ DATABASE_URL: 'url' }) },
       issuedTokens: true,
     });
-  });
-
-  it('gets the parameters that a URL of an operator does not have', () => {
-    const environment = { AUTH_TOKEN: TOKEN, DATABASE_URL_PARAMETERS: 'lock_timeout=2000' };
-    const urlIn = (file: string) =>
-      readConfig({ ...environment, ...files({ DATABASE_URL: file }) }).database.url;
-    expect(urlIn('plain')).toBe(`${DATABASE_URL}?lock_timeout=2000`);
-    expect(urlIn('url')).toBe(`${DATABASE_URL}?sslmode=verify-full&lock_timeout=2000`);
-  });
-
-  it.each(['ssl', 'ssl=true 1', '?ssl=true', 'ssl=true#'])('refuses the parameters %s', (given) => {
-    const environment = { AUTH_TOKEN: TOKEN, ...files({ DATABASE_URL: 'plain' }) };
-    expect(mistakesOf({ ...environment, DATABASE_URL_PARAMETERS: given })).toContainEqual(
-      expect.stringMatching(/^DATABASE_URL_PARAMETERS must be parameters of a URL such as/),
-    );
   });
 
   it.each(['empty', 'missing', 'missing/token'])('need not have a previous token: %s', (name) => {

@@ -176,7 +176,6 @@ describe('the local stack', () => {
       'HOST',
       'MANAGEMENT_HOST',
       'DATABASE_URL_FILE',
-      'DATABASE_URL_PARAMETERS',
       'DATABASE_SERVICE_ROLE',
       'DATABASE_SERVICE_PASSWORD',
       'DATABASE_SERVICE_PASSWORD_FILE',

@@ -919,18 +919,21 @@ describe('while the issuer is unavailable', () => {
     expect(issuer.requests).toEqual(['keys']);
   });
 
-  it('many tokens cause few requests to the issuer', async () => {
-    const { issuer, service } = await startBoth();
-    issuer.behave('discovery', ISSUER_FAULTS['answers with status 500']!);
-    const token = await issuer.token();
-    const start = performance.now();
-    for (let round = 0; round < 10; round += 1) {
-      const answers = await Promise.all(times(10, () => present(service, token)));
-      expect(answers).toEqual(times(10, () => UNAVAILABLE));
-    }
-    const pauses = Math.floor((performance.now() - start) / ISSUER_TIMES.afterFailure);
-    expect(issuer.asked('discovery')).toBeLessThanOrEqual(1 + pauses);
-  });
+  it.each(['discovery', 'keys'] as const)(
+    'many tokens cause few requests to the issuer for its %s',
+    async (document) => {
+      const { issuer, service } = await startBoth();
+      issuer.behave(document, ISSUER_FAULTS['answers with status 500']!);
+      const token = await issuer.token();
+      const start = performance.now();
+      for (let round = 0; round < 10; round += 1) {
+        const answers = await Promise.all(times(10, () => present(service, token)));
+        expect(answers).toEqual(times(10, () => UNAVAILABLE));
+      }
+      const pauses = Math.floor((performance.now() - start) / ISSUER_TIMES.afterFailure);
+      expect(issuer.asked(document)).toBeLessThanOrEqual(1 + pauses);
+    },
+  );
 
   it('valid tokens are accepted soon after its recovery', async () => {
     const { issuer, service } = await startBoth();

@@ -6,7 +6,7 @@ import { Metrics } from '../observability/metrics.js';
 import { Authenticator } from './authenticator.js';
 import { hasScope } from './principal.js';
 import type { Principal, Scope } from './principal.js';
-import { rateLimitFields } from './rate-limit-fields.js';
+import { rateLimitFields } from './rate-limited.error.js';
 import { RateLimits } from './rate-limits.js';
 import { InsufficientScopeError, REFUSALS, RefusedError } from './refusal.js';
 import type { Refusal } from './refusal.js';

@@ -7,12 +7,12 @@ export type Provider = Readonly<Record<string, unknown>> & { readonly issuer: st
 /**
  * Fetches the discovery document of an issuer (section 4).
  *
- * @param timeout in milliseconds
  * @throws Error if there is none, or if it belongs to another issuer
  */
-export async function discover(issuer: string, timeout: number): Promise<Provider> {
+export async function discover(issuer: string, signal: AbortSignal): Promise<Provider> {
   const url = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-  const document = (await readDocument(url, timeout)) as Partial<Provider> | null;
+  const response = await fetchDocument(url, signal);
+  const document = (await response.json()) as Partial<Provider> | null;
   if (document?.issuer !== issuer) {
     throw new Error('the discovery document has a different issuer');
   }
@@ -29,16 +29,4 @@ export function endpointOf(provider: Provider, name: string): URL {
   const url = typeof address === 'string' ? secureUrl(address) : undefined;
   if (url === undefined) throw new Error(`the discovery document has no secure ${name}`);
   return url;
-}
-
-/**
- * Fetches a document of JSON.
- *
- * @param timeout in milliseconds
- * @throws Error unless it is answered with status 200
- */
-export async function readDocument(url: URL, timeout: number): Promise<unknown> {
-  const response = await fetchDocument(url, timeout);
-  if (response.status !== 200) throw new Error(`${url.href} has status ${response.status}`);
-  return response.json();
 }

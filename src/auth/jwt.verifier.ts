@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
 import { decodeProtectedHeader, errors, jwtVerify } from 'jose';
 import type { JWTVerifyGetKey, JWTVerifyOptions, JWTVerifyResult } from 'jose';
+import { LRUCache } from 'lru-cache';
 import type { JwtConfig } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
-import type { IssuerKeys, KeySet } from './issuer-keys.js';
+import type { IssuerKeys } from './issuer-keys.js';
 import { principalOf } from './jwt-principal.js';
 import type { Principal } from './principal.js';
 import { RefusedError } from './refusal.js';
@@ -24,8 +25,17 @@ const CLAIMS: Readonly<Record<string, Refusal>> = {
   nbf: 'not-yet-valid',
 };
 
+/** Maximum number of remembered tokens. */
+const MAX_REMEMBERED = 10_000;
+
 /** Verifies JWTs of one issuer for one audience. */
 export class JwtVerifier implements TokenVerifier {
+  /** The tokens that were accepted, by their digest. `keys`: those that verified it. `expires`: the claim `exp`. */
+  private readonly remembered = new LRUCache<
+    string,
+    { readonly principal: Principal; readonly keys: object; readonly expires: number }
+  >({ max: MAX_REMEMBERED });
+
   constructor(
     private readonly expected: Pick<JwtConfig, 'issuer' | 'audience' | 'defaultScopes'>,
     private readonly keys: IssuerKeys,
@@ -33,26 +43,33 @@ export class JwtVerifier implements TokenVerifier {
 
   verify(token: string): Principal | undefined | Promise<Principal> {
     const digest = hash('sha256', token, 'base64');
-    const remembered = this.keys.current?.remembered.get(digest);
+    const remembered = this.remembered.get(digest);
     // RFC 7519, section 4.1.4
-    if (remembered !== undefined && remembered.expires > Math.floor(Date.now() / 1_000)) {
-      return remembered.principal;
-    }
+    const isValid =
+      remembered !== undefined &&
+      remembered.keys === this.keys.current &&
+      remembered.expires > Math.floor(Date.now() / 1_000);
+    if (isValid) return remembered.principal;
     // Base64url without padding (RFC 7515, section 2). The library is less strict.
     return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? this.check(token, digest) : undefined;
   }
 
   private async check(token: string, digest: string): Promise<Principal> {
+    let keys: object | undefined;
+    const find: JWTVerifyGetKey = async (...header) => {
+      await this.keys.load();
+      keys = this.keys.current;
+      return this.keys.find(...header);
+    };
     try {
-      const { keys, verified } = await this.verifyWithKeys(token);
-      const { protectedHeader, payload } = verified;
+      const { protectedHeader, payload } = await this.verifyWithNewKeys(token, find);
       const { typ } = protectedHeader;
       // RFC 7515, section 4.1.9: a media type, whose case does not matter.
       if (typ !== undefined && !(typeof typ === 'string' && TYPES.has(typ.toLowerCase()))) {
         throw new RefusedError('token-type');
       }
       const principal = principalOf(payload, this.expected.defaultScopes ?? []);
-      keys.remembered.set(digest, { principal, expires: Number(payload.exp) });
+      if (keys) this.remembered.set(digest, { principal, keys, expires: Number(payload.exp) });
       return principal;
     } catch (error) {
       if (error instanceof PlantStoreError) throw error;
@@ -61,22 +78,12 @@ export class JwtVerifier implements TokenVerifier {
   }
 
   /** With the keys that are known, and if these lack the key of the token, with the newest ones. */
-  private async verifyWithKeys(
-    token: string,
-  ): Promise<{ keys: KeySet; verified: JWTVerifyResult }> {
-    let keys: KeySet | undefined;
-    const find: JWTVerifyGetKey = async (...header) => {
-      keys ??= await this.keys.get();
-      return keys.find(...header);
-    };
+  private async verifyWithNewKeys(token: string, find: JWTVerifyGetKey): Promise<JWTVerifyResult> {
     try {
-      const verified = await verifyJwt(token, find, this.options);
-      return { keys: keys!, verified };
+      return await verifyJwt(token, find, this.options);
     } catch (error) {
-      if (!mayHaveNewKey(token, error)) throw error;
-      const newer = await this.keys.newer();
-      if (newer === undefined) throw error;
-      return { keys: newer, verified: await verifyJwt(token, newer.find, this.options) };
+      if (!mayHaveNewKey(token, error) || !(await this.keys.renew())) throw error;
+      return verifyJwt(token, find, this.options);
     }
   }
 

@@ -1,6 +1,19 @@
 import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
-import type { RateUsage } from './rate-limit.js';
+
+/** Clients and metrics see this name. */
+export const RATE_LIMIT = 'principal';
+
+/** How much a principal has used of its quota. */
+export interface RateUsage {
+  /** Requests per window. */
+  readonly quota: number;
+  /** In seconds. */
+  readonly window: number;
+  readonly remaining: number;
+  /** Seconds until the window of the principal ends, rounded up. */
+  readonly reset: number;
+}
 
 /** Too many requests of a principal. */
 export class RateLimitedError extends PlantStoreError {
@@ -9,4 +22,15 @@ export class RateLimitedError extends PlantStoreError {
     const message = `the owner of the token has sent more than ${quota} requests in ${window} seconds`;
     super(ERRORS.rateLimited, message);
   }
+}
+
+/**
+ * The header fields of a rate limit: structured fields (RFC 9651), as draft-ietf-httpapi-ratelimit-headers-11 defines
+ * them.
+ */
+export function rateLimitFields({ quota, window, remaining, reset }: RateUsage) {
+  return {
+    'RateLimit-Policy': `"${RATE_LIMIT}";q=${quota};w=${window}`,
+    RateLimit: `"${RATE_LIMIT}";r=${remaining};t=${reset}`,
+  };
 }

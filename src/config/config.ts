@@ -3,7 +3,7 @@ import { StartupError } from '../errors/startup.error.js';
 import { libpqMistakes } from './database-url.js';
 import { readVariable, SECRET_NAMES } from './read-variable.js';
 import type { SecretFiles, SecretName, Variable } from './read-variable.js';
-import { isTelemetryDisabled, telemetryVariables } from './telemetry-variables.js';
+import { telemetryMistakes } from './telemetry-variables.js';
 import { VARIABLES } from './variables.js';
 import type { Values, VariableName } from './variables.js';
 import { isLoopback } from './variable-parsers.js';
@@ -104,22 +104,25 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
   } as const);
 }
 
+const COMMAND_VARIABLES: readonly VariableName[] = [
+  'DATABASE_URL',
+  'DATABASE_URL_FILE',
+  'DATABASE_SERVICE_ROLE',
+  'DATABASE_SERVICE_PASSWORD',
+  'DATABASE_SERVICE_PASSWORD_FILE',
+  'AUTH_ISSUED_TOKENS',
+  'LOG_FORMAT',
+];
+
 /**
  * Reads the variables of commands that do not start the service.
  *
  * @throws StartupError
  */
 export function readCommandConfig(environment: NodeJS.ProcessEnv) {
-  const { values, mistakes } = readVariables({
-    DATABASE_URL: environment['DATABASE_URL'],
-    DATABASE_URL_FILE: environment['DATABASE_URL_FILE'],
-    DATABASE_URL_PARAMETERS: environment['DATABASE_URL_PARAMETERS'],
-    DATABASE_SERVICE_ROLE: environment['DATABASE_SERVICE_ROLE'],
-    DATABASE_SERVICE_PASSWORD: environment['DATABASE_SERVICE_PASSWORD'],
-    DATABASE_SERVICE_PASSWORD_FILE: environment['DATABASE_SERVICE_PASSWORD_FILE'],
-    AUTH_ISSUED_TOKENS: environment['AUTH_ISSUED_TOKENS'],
-    LOG_FORMAT: environment['LOG_FORMAT'],
-  });
+  const { values, mistakes } = readVariables(
+    Object.fromEntries(COMMAND_VARIABLES.map((name) => [name, environment[name]])),
+  );
   mistakes.push(...libpqMistakes(values.DATABASE_URL, environment));
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
   return {
@@ -154,14 +157,23 @@ function readVariables(environment: NodeJS.ProcessEnv) {
 }
 
 function secretFiles(values: Partial<Values>): SecretFiles {
-  const { DATABASE_URL_PARAMETERS } = values;
   const files: Partial<Record<SecretName, NodeJS.ProcessEnv>> = {};
   for (const name of SECRET_NAMES) {
     const file = values[`${name}_FILE`];
-    if (file !== undefined) files[name] = { [`${name}_FILE`]: file, DATABASE_URL_PARAMETERS };
+    if (file !== undefined) files[name] = { [`${name}_FILE`]: file };
   }
   return files;
 }
+
+/** Variables that mean nothing without another one. */
+const NEEDED = [
+  ['DATABASE_SERVICE_PASSWORD', 'DATABASE_SERVICE_ROLE'],
+  ['AUTH_TOKEN_PREVIOUS', 'AUTH_TOKEN'],
+  ['AUTH_JWT_AUDIENCE', 'AUTH_JWT_ISSUER'],
+  ['AUTH_JWT_JWKS_URI', 'AUTH_JWT_ISSUER'],
+  ['AUTH_JWT_DEFAULT_SCOPES', 'AUTH_JWT_ISSUER'],
+  ['DOCS_OAUTH_CLIENT_ID', 'AUTH_JWT_ISSUER'],
+] as const;
 
 /** Combinations of variables that are not valid together. */
 function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>): string[] {
@@ -188,28 +200,14 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
   ) {
     mistakes.push('MANAGEMENT_PORT and PORT must be different');
   }
-  if (isSet('DATABASE_SERVICE_PASSWORD') && !isSet('DATABASE_SERVICE_ROLE')) {
-    mistakes.push('DATABASE_SERVICE_PASSWORD needs DATABASE_SERVICE_ROLE');
-  }
   if (isSet('AUTH_JWT_ISSUER') && !isSet('AUTH_JWT_AUDIENCE')) {
     mistakes.push('AUTH_JWT_AUDIENCE must be set when AUTH_JWT_ISSUER is');
   }
-  for (const name of [
-    'AUTH_JWT_AUDIENCE',
-    'AUTH_JWT_JWKS_URI',
-    'AUTH_JWT_DEFAULT_SCOPES',
-    'DOCS_OAUTH_CLIENT_ID',
-  ] as const) {
-    if (isSet(name) && !isSet('AUTH_JWT_ISSUER')) mistakes.push(`${name} needs AUTH_JWT_ISSUER`);
+  for (const [name, needed] of NEEDED) {
+    if (isSet(name) && !isSet(needed)) mistakes.push(`${name} needs ${needed}`);
   }
   if (isSet('DOCS_OAUTH_CLIENT_ID') && values.DOCS_ENABLED === false) {
     mistakes.push('DOCS_OAUTH_CLIENT_ID must not be set when DOCS_ENABLED is false');
-  }
-  if (isSet('DATABASE_URL_PARAMETERS') && !isSet('DATABASE_URL_FILE')) {
-    mistakes.push('DATABASE_URL_PARAMETERS needs DATABASE_URL_FILE');
-  }
-  if (isSet('AUTH_TOKEN_PREVIOUS') && !isSet('AUTH_TOKEN')) {
-    mistakes.push('AUTH_TOKEN_PREVIOUS needs AUTH_TOKEN');
   }
   for (const name of ['AUTH_TOKEN', 'AUTH_TOKEN_PREVIOUS'] as const) {
     mistakes.push(...localTokenMistakes(name, values[name], values.PUBLIC_BASE_URL));
@@ -222,17 +220,6 @@ function isSameAddress(host = '', other = ''): boolean {
   const hosts = [host, other];
   if (host === other || hosts.includes('::')) return true;
   return hosts.includes('0.0.0.0') && !hosts.some((each) => isIPv6(each));
-}
-
-/** The SDK reads these variables by itself, as they are. */
-function telemetryMistakes(environment: NodeJS.ProcessEnv): readonly string[] {
-  if (isTelemetryDisabled(environment)) return [];
-  return Object.entries<Variable>(telemetryVariables(environment)).flatMap(
-    ([name, { parse, rule }]) => {
-      const text = environment[name];
-      return !text || parse(text) !== undefined ? [] : [`${name} must be ${rule}`];
-    },
-  );
 }
 
 /** The mistake of a token that everybody knows, where others than this machine can reach the service. */

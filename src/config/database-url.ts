@@ -46,6 +46,8 @@ const PARTS = /^([^/?#]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
 /** A scheme with an empty host, perhaps with user, password and port, which libpq accepts and `URL` does not. */
 const NO_HOST = /^([^/?#]+:\/\/)(?:([^/?#@:]*)(?::([^/?#@]*))?@)?(?::(\d*))?(?=[/?#]|$)/;
 
+type UrlParameters = Partial<Record<string, string>>;
+
 /** The servers of a database URL. */
 export interface DatabaseServers {
   /** One URL for each host. */
@@ -70,9 +72,9 @@ export function databaseUrl(raw: string): string | undefined {
   if (!['postgres:', 'postgresql:'].includes(url.protocol)) return undefined;
   // Probably the rest of a password with an unencoded `/`, the first part of which would appear as hosts.
   if (url.pathname.includes('@')) return undefined;
-  const { sslmode = '', sslrootcert, uselibpqcompat } = lastValues(url);
-  if (sslrootcert === SYSTEM) url.searchParams.delete('sslrootcert');
-  else if (uselibpqcompat === 'true' || !/^(require|verify-ca)$/.test(sslmode)) return whole;
+  const parameters = lastValues(url);
+  if (parameters.sslrootcert === SYSTEM) url.searchParams.delete('sslrootcert');
+  else if (!isRaised(parameters)) return whole;
   url.searchParams.set('sslmode', 'verify-full');
   return whole.replace(/(\?.*)?$/, () => url.search);
 }
@@ -101,7 +103,7 @@ export function databaseUrlMistakes(raw: string): string[] {
       mistakes.push(`not have the parameter ${JSON.stringify(name)}, only ${known}`);
     } else if (values !== undefined && !values.includes(value)) {
       mistakes.push(`have one of ${values.join(', ')} as its ${name}`);
-    } else if (TIMEOUTS.has(name) && !(/^\d{1,10}$/.test(value) && Number(value) <= MAX_TIMEOUT)) {
+    } else if (TIMEOUTS.has(name) && integerWithin(0, MAX_TIMEOUT)(value) === undefined) {
       mistakes.push(`have a number of milliseconds as its ${name}`);
     }
   }
@@ -136,12 +138,15 @@ export function libpqMistakes(
 }
 
 /** Whether a certificate must name the host. */
-function isVerified({ ssl, sslmode, uselibpqcompat }: Partial<Record<string, string>>): boolean {
-  if (sslmode === undefined) return ssl === undefined || ssl === 'true' || ssl === '1';
-  return (
-    sslmode === 'verify-full' ||
-    (/^(require|verify-ca)$/.test(sslmode) && uselibpqcompat !== 'true')
-  );
+function isVerified(parameters: UrlParameters): boolean {
+  const { ssl = 'true', sslmode } = parameters;
+  if (sslmode === undefined) return ssl === 'true' || ssl === '1';
+  return sslmode === 'verify-full' || isRaised(parameters);
+}
+
+/** Whether pg takes a mode for `verify-full` that libpq does not. */
+function isRaised({ sslmode, uselibpqcompat }: UrlParameters): boolean {
+  return uselibpqcompat !== 'true' && (sslmode === 'require' || sslmode === 'verify-ca');
 }
 
 /**
@@ -179,7 +184,7 @@ function partsOf(raw: string) {
 }
 
 /** As in pg, the last value of a parameter counts. */
-function lastValues({ searchParams }: URL): Partial<Record<string, string>> {
+function lastValues({ searchParams }: URL): UrlParameters {
   return Object.fromEntries(searchParams);
 }
 

@@ -10,7 +10,7 @@ export const SECRET_NAMES = [
 
 export type SecretName = (typeof SECRET_NAMES)[number];
 
-/** For each secret in a file, the variables that tell how to read it. */
+/** For each secret in a file, the variable with the path. */
 export type SecretFiles = Readonly<Partial<Record<SecretName, Readonly<NodeJS.ProcessEnv>>>>;
 
 /** A variable of the environment. */
@@ -55,10 +55,8 @@ export function readVariable(
   if (content === undefined) {
     return refused(`${name}_FILE must name a file that can be read and has at most 64 KB`);
   }
-  const parameters = environment['DATABASE_URL_PARAMETERS']?.trim();
   const value = trimmed(variable, content);
-  const whole = name === 'DATABASE_URL' && parameters ? withParameters(value, parameters) : value;
-  const text = isOptional && whole === '' ? undefined : whole;
+  const text = isOptional && value === '' ? undefined : value;
   return parsed(variable, text, `the content of ${name}_FILE`);
 }
 
@@ -71,11 +69,6 @@ function parsed(variable: Variable, text: string | undefined, subject: string): 
   const value = variable.parse(text);
   const broken = value === undefined ? [`be ${variable.rule}`] : (variable.mistakes?.(text) ?? []);
   return { value, mistakes: broken.map((rule) => `${subject} must ${rule}`) };
-}
-
-/** An operator such as CloudNativePG writes URLs without parameters. */
-function withParameters(url: string, parameters: string): string {
-  return `${url}${url.includes('?') ? '&' : '?'}${parameters}`;
 }
 
 function refused(mistake: string): Reading<undefined> {

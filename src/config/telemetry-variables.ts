@@ -1,43 +1,37 @@
 import type { Variable } from './read-variable.js';
 import { headerList, httpUrl, integerWithin, oneOf } from './variable-parsers.js';
 
-const ENDPOINT = {
-  parse: httpUrl,
-  rule: 'an http or https URL without user, password and query, such as http://127.0.0.1:4318',
-};
-const PROTOCOL = {
-  // Every receiver of OTLP over HTTP takes both. The service sends JSON.
-  parse: oneOf(['http/json', 'http/protobuf']),
-  rule: 'http/json, which the service sends, or http/protobuf; it cannot send grpc',
-};
-const HEADERS = {
-  parse: headerList,
-  rule: 'a list such as name=value,other=value, special characters percent-encoded',
-};
-const TIMEOUT = {
-  parse: integerWithin(1, 600_000),
-  rule: 'a number of milliseconds, 1 to 600000',
-};
-const COMPRESSION = { parse: oneOf(['gzip', 'none']), rule: 'gzip or none' };
+type Variables = Readonly<Record<string, Variable>>;
 
-/** A boolean of OpenTelemetry's specification: anything but `true` is false. */
-export function isTelemetryDisabled(environment: Readonly<NodeJS.ProcessEnv>): boolean {
-  return environment['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true';
-}
+/** Each has a variable of its own for traces. */
+const EXPORTER: Variables = {
+  ENDPOINT: {
+    parse: httpUrl,
+    rule: 'an http or https URL without user, password and query, such as http://127.0.0.1:4318',
+  },
+  PROTOCOL: {
+    // Every receiver of OTLP over HTTP takes both. The service sends JSON.
+    parse: oneOf(['http/json', 'http/protobuf']),
+    rule: 'http/json, which the service sends, or http/protobuf; it cannot send grpc',
+  },
+  HEADERS: {
+    parse: headerList,
+    rule: 'a list such as name=value,other=value, special characters percent-encoded',
+  },
+  TIMEOUT: {
+    parse: integerWithin(1, 600_000),
+    rule: 'a number of milliseconds, 1 to 600000',
+  },
+  COMPRESSION: { parse: oneOf(['gzip', 'none']), rule: 'gzip or none' },
+};
 
 /** The exporter takes its defaults in place of what it cannot read, without a word. */
-export const EXPORTER_VARIABLES = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT,
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ENDPOINT,
-  OTEL_EXPORTER_OTLP_PROTOCOL: PROTOCOL,
-  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: PROTOCOL,
-  OTEL_EXPORTER_OTLP_HEADERS: HEADERS,
-  OTEL_EXPORTER_OTLP_TRACES_HEADERS: HEADERS,
-  OTEL_EXPORTER_OTLP_TIMEOUT: TIMEOUT,
-  OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: TIMEOUT,
-  OTEL_EXPORTER_OTLP_COMPRESSION: COMPRESSION,
-  OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: COMPRESSION,
-} as const satisfies Record<string, Variable>;
+export const EXPORTER_VARIABLES: Variables = Object.fromEntries(
+  Object.entries(EXPORTER).flatMap(([name, variable]) => [
+    [`OTEL_EXPORTER_OTLP_${name}`, variable],
+    [`OTEL_EXPORTER_OTLP_TRACES_${name}`, variable],
+  ]),
+);
 
 const SPANS = { parse: integerWithin(1, 1_000_000), rule: 'a number of spans, 1 to 1000000' };
 const SAMPLERS = [
@@ -50,17 +44,25 @@ const SAMPLERS = [
 ] as const;
 
 /** The SDK would export empty batches without end if a batch has 0 spans, and log that traces are lost if it does not know the sampler. */
-export const SDK_VARIABLES = {
+export const SDK_VARIABLES: Variables = {
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: SPANS,
   OTEL_BSP_MAX_QUEUE_SIZE: SPANS,
   OTEL_TRACES_SAMPLER: { parse: oneOf(SAMPLERS), rule: `one of ${SAMPLERS.join(', ')}` },
-} as const satisfies Record<string, Variable>;
+};
 
-/** The variables of OpenTelemetry that the start checks: without an endpoint, nothing is traced, and the SDK reads none of its own. */
-export function telemetryVariables(
-  environment: Readonly<NodeJS.ProcessEnv>,
-): Readonly<Record<string, Variable>> {
+/** A boolean of OpenTelemetry's specification: anything but `true` is false. */
+export function isTelemetryDisabled(environment: Readonly<NodeJS.ProcessEnv>): boolean {
+  return environment['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true';
+}
+
+/** The mistakes in variables that the SDK reads by itself, as they are: without an endpoint, it reads none of its own. */
+export function telemetryMistakes(environment: Readonly<NodeJS.ProcessEnv>): string[] {
+  if (isTelemetryDisabled(environment)) return [];
   const isSent =
     environment['OTEL_EXPORTER_OTLP_ENDPOINT'] || environment['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
-  return { ...EXPORTER_VARIABLES, ...(isSent && SDK_VARIABLES) };
+  const variables = { ...EXPORTER_VARIABLES, ...(isSent && SDK_VARIABLES) };
+  return Object.entries(variables).flatMap(([name, { parse, rule }]) => {
+    const text = environment[name];
+    return !text || parse(text) !== undefined ? [] : [`${name} must be ${rule}`];
+  });
 }

@@ -24,7 +24,7 @@ export function boolean(raw: string): boolean | undefined {
 
 export function integerWithin(least: number, most: number) {
   return (raw: string): number | undefined => {
-    const value = /^\d{1,9}$/.test(raw) ? Number(raw) : NaN;
+    const value = /^\d{1,10}$/.test(raw) ? Number(raw) : NaN;
     return value >= least && value <= most ? value : undefined;
   };
 }
@@ -51,11 +51,6 @@ export function days(raw: string): number | undefined {
   const [, number] = /^(\d{1,4})d$/.exec(raw) ?? [];
   const value = Number(number);
   return value >= 1 && value <= 3_650 ? value * 86_400_000 : undefined;
-}
-
-/** Parameters of a URL. */
-export function parameters(raw: string): string | undefined {
-  return /^\w+=[^?#\s]*$/.test(raw) ? raw : undefined;
 }
 
 /** The syntax of a bearer token (`b64token`, RFC 6750, section 2.1). */

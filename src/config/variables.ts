@@ -11,7 +11,6 @@ import {
   issuerUrl,
   oneOf,
   origins,
-  parameters,
   printable,
   publicUrl,
   scopes,
@@ -44,10 +43,6 @@ export const VARIABLES = {
     mistakes: databaseUrlMistakes,
   },
   DATABASE_URL_FILE: FILE,
-  DATABASE_URL_PARAMETERS: {
-    parse: parameters,
-    rule: 'parameters of a URL such as sslmode=verify-full&sslrootcert=/run/ca.crt',
-  },
   DATABASE_POOL_MAX: {
     parse: integerWithin(1, 1_000),
     rule: 'an integer, 1 to 1000',

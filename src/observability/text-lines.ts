@@ -4,26 +4,18 @@ import type { DestinationStream } from 'pino';
 /** Control characters, line separators and invisible characters. */
 export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** The fields of a log line that are used here. */
 interface LogLine {
   readonly time: number;
   readonly level: number;
+  readonly pid?: number;
+  readonly hostname?: string;
   readonly msg?: string;
   readonly err?: ErrorFields;
   readonly stack?: string;
-  readonly management?: string;
-  readonly address?: string;
-  readonly docs?: string;
-  readonly method?: string;
-  readonly route?: string;
-  readonly status?: number;
-  readonly error?: number;
-  readonly requestId?: string;
-  readonly durationMs?: number;
-  readonly principalKind?: string;
-  readonly principalId?: string;
-  readonly refusal?: string;
 }
+
+/** Other fields. Those that are read here by their name are texts and numbers. */
+type Fields = Readonly<Partial<Record<string, string | number>>>;
 
 /** An error, as the logger serializes it. */
 interface ErrorFields {
@@ -32,53 +24,59 @@ interface ErrorFields {
   readonly cause?: ErrorFields;
 }
 
-/** Messages that are shown as a sentence with selected fields. */
-const SENTENCES = new Map<string | undefined, (line: LogLine) => string>([
-  ['starting', ({ management }) => `starting, management on ${urlOf(management)}`],
-  [
-    'listening',
-    ({ address, docs }) => `listening on ${urlOf(address)}${docs ? `, docs on ${docs}` : ''}`,
-  ],
-  ['request', (line) => requestOf(line)],
-  ['request abandoned by the client', (line) => requestOf(line, 'abandoned')],
-]);
-
-/** Fields that are not shown, or not in logfmt. */
-const NO_LOGFMT = new Set(['time', 'level', 'pid', 'hostname', 'msg', 'err', 'stack']);
-
-/** Text for people instead of JSON: local time, level (except `info`), message, fields. */
+/**
+ * Text for people instead of JSON: local time, level (except `info`), message, fields.
+ *
+ * pino-pretty writes control characters and line breaks of a message to the terminal as they are.
+ */
 export function textLines(destination: DestinationStream): DestinationStream {
-  return { write: (json) => destination.write(toText(JSON.parse(json) as LogLine)) };
+  return { write: (json) => destination.write(toText(JSON.parse(json) as LogLine & Fields)) };
 }
 
-function toText(line: LogLine): string {
-  const { time, level, msg, err, stack } = line;
+function toText(line: LogLine & Fields): string {
+  const { time, level, pid: _pid, hostname: _hostname, msg, err, stack, ...fields } = line;
   const label = level === levels.values['info'] ? [] : [levels.labels[level]?.toUpperCase()];
-  const sentence = SENTENCES.get(msg)?.(line) ?? withFields(msg, { ...line });
-  const text = [new Date(time).toTimeString().slice(0, 8), ...label, sentence].join(' ');
-  return [text, ...stackOf(err), ...indented(stack)].map((part) => `${escaped(part)}\n`).join('');
+  const text = [new Date(time).toTimeString().slice(0, 8), ...label, sentence(msg, fields)];
+  return [text.join(' '), ...stackOf(err), ...indented(stack)]
+    .map((part) => `${escaped(part)}\n`)
+    .join('');
+}
+
+function sentence(msg = '', fields: Fields): string {
+  const { management, address, docs } = fields;
+  switch (msg) {
+    case 'starting':
+      return `starting, management on http://${management}`;
+    case 'listening':
+      return `listening on http://${address}${docs ? `, docs on ${docs}` : ''}`;
+    case 'request':
+      return requestOf(fields);
+    case 'request abandoned by the client':
+      return requestOf({ ...fields, outcome: 'abandoned' });
+    default:
+      return withFields(msg, fields);
+  }
 }
 
 /** Only the line of a failure says which request of whom it was: the caller may have sent the id with a question. */
-function requestOf(line: LogLine, outcome?: string): string {
-  const { method, route = '-', status, error, durationMs = 0 } = line;
-  const parts = [method, route, outcome, status, error, `${durationMs.toFixed(1)} ms`];
+function requestOf({ method, route = '-', outcome, status, error, ...others }: Fields): string {
+  const { durationMs, requestId, principalKind, principalId, refusal } = others;
+  const duration = `${Number(durationMs ?? 0).toFixed(1)} ms`;
+  const parts = [method, route, outcome, status, error, duration];
   const text = parts.filter((part) => part !== undefined).join(' ');
-  const { requestId, principalKind, principalId, refusal } = line;
   return error === undefined
     ? text
     : withFields(text, { requestId, principalKind, principalId, refusal });
 }
 
 /** The message and its fields in logfmt. */
-function withFields(msg: string | undefined, line: Readonly<Record<string, unknown>>): string {
-  const fields = Object.entries(line).filter(
-    ([name, value]) => value !== undefined && !NO_LOGFMT.has(name),
-  );
-  const pairs = fields.map(([name, value]) => {
-    const isWord = typeof value === 'string' && !/[\s"=]/.test(value);
-    return `${name}=${isWord ? value : JSON.stringify(value)}`;
-  });
+function withFields(msg: string, fields: Fields): string {
+  const pairs = Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => {
+      const isWord = typeof value === 'string' && !/[\s"=]/.test(value);
+      return `${name}=${isWord ? value : JSON.stringify(value)}`;
+    });
   return [msg, ...pairs].join(' ');
 }
 
@@ -94,9 +92,4 @@ function indented(text: string | undefined): string[] {
 
 function escaped(text: string): string {
   return text.replaceAll(UNPRINTABLE, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`);
-}
-
-/** @param address host and port, as in the log */
-function urlOf(address = ''): string {
-  return `http://${address}`;
 }

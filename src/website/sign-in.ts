@@ -79,7 +79,7 @@ function providerOf(issuer: string): () => Promise<Provider> {
   let answer: Promise<Provider> | undefined;
   let expires = -Infinity;
   const ask = async () => {
-    const provider = await discover(issuer, ISSUER_TIMES.timeout);
+    const provider = await discover(issuer, AbortSignal.timeout(ISSUER_TIMES.timeout));
     // The browser is sent there.
     endpointOf(provider, 'authorization_endpoint');
     endpointOf(provider, 'token_endpoint');

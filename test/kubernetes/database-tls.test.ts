@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -18,6 +18,8 @@ describe('the connection to the database of CloudNativePG', () => {
   let folder: string;
   let postgres: OwnPostgres;
   let workspace: Workspace;
+  /** The parameters of the URL in the Secret of the service. */
+  let byGuide: string;
 
   /** A certificate that vouches for itself. */
   async function certificate(name: string): Promise<string> {
@@ -42,6 +44,8 @@ describe('the connection to the database of CloudNativePG', () => {
       ssl_key_file: join(folder, 'server.key'),
     });
     workspace = await Workspace.create();
+    const guide = await readFile('docs/kubernetes.md', 'utf8');
+    [, byGuide = ''] = /from-literal=uri="[^"?]*(\?[^"]*)"/.exec(guide) ?? [];
   });
 
   afterAll(async () => {
@@ -50,23 +54,24 @@ describe('the connection to the database of CloudNativePG', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** As in a pod, where the Secrets of the operator hold this address and this authority. */
-  async function start(authority: string, host = '127.0.0.1') {
+  /** As in a pod, where the Secrets hold this address and this authority. The operator writes no parameters. */
+  async function start(authority: string, host = '127.0.0.1', kind = 'Deployment') {
     const manifests = await render('production');
-    const container = containerOf(manifests.one('Deployment').spec!.template);
+    const { template } = manifests.templates.find(({ name }) => name.startsWith(kind))!;
+    const container = containerOf(template);
     const { mountPath } = container.volumeMounts![0]!;
-    const variables = container.env!.map(({ name, value }) => [
-      name,
-      value!.replace(mountPath, folder),
-    ]);
+    const variables = container
+      .env!.filter(({ name }) => name !== 'DATABASE_SERVICE_ROLE')
+      .map(({ name, value }) => [name, value!.replace(mountPath, folder)]);
     await copyFile(authority, join(folder, 'ca.crt'));
-    await writeFile(join(folder, 'uri'), postgres.url.replace('127.0.0.1', host));
+    const parameters = kind === 'Deployment' ? byGuide.replace(mountPath, folder) : '';
+    await writeFile(join(folder, 'uri'), postgres.url.replace('127.0.0.1', host) + parameters);
     const environment = Object.fromEntries(variables) as Record<string, string>;
     return workspace.start({ NODE_ENV: 'production', AUTH_TOKEN: TOKEN, ...environment });
   }
 
-  it('is encrypted', async () => {
-    const service = await start(join(folder, 'server.crt'));
+  it.each(['Deployment', 'Job'])('is encrypted in the %s', async (kind) => {
+    const service = await start(join(folder, 'server.crt'), '127.0.0.1', kind);
     await service.listening();
     const sessions = await postgres.query(SESSIONS);
     expect(sessions).toContainEqual({ ssl: true });
@@ -111,22 +116,27 @@ describe('the connection to the database of CloudNativePG', () => {
   });
 
   it('is refused for a server with another certificate authority', async () => {
-    const service = await start(await certificate('other'));
-    expect(await service.exit()).toEqual({ code: 1, signal: null });
-    expect(service.complaints).toEqual([
-      expect.stringMatching(
-        /^plant-store: DATABASE_URL: cannot connect to 127\.0\.0\.1:\d+: self-signed certificate$/,
-      ),
-    ]);
+    const other = await certificate('other');
+    for (const kind of ['Deployment', 'Job']) {
+      const service = await start(other, '127.0.0.1', kind);
+      expect(await service.exit()).toEqual({ code: 1, signal: null });
+      expect(service.complaints).toEqual([
+        expect.stringMatching(
+          /^plant-store: DATABASE_URL: cannot connect to 127\.0\.0\.1:\d+: self-signed certificate$/,
+        ),
+      ]);
+    }
   });
 
   it('is refused for a server with the certificate of another host', async () => {
-    const service = await start(join(folder, 'server.crt'), 'localhost');
-    expect(await service.exit()).toEqual({ code: 1, signal: null });
-    expect(service.complaints).toEqual([
-      expect.stringMatching(
-        /^plant-store: DATABASE_URL: cannot connect to localhost:\d+: .*does not match certificate/,
-      ),
-    ]);
+    for (const kind of ['Deployment', 'Job']) {
+      const service = await start(join(folder, 'server.crt'), 'localhost', kind);
+      expect(await service.exit()).toEqual({ code: 1, signal: null });
+      expect(service.complaints).toEqual([
+        expect.stringMatching(
+          /^plant-store: DATABASE_URL: cannot connect to localhost:\d+: .*does not match certificate/,
+        ),
+      ]);
+    }
   });
 });

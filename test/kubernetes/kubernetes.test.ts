@@ -67,7 +67,7 @@ afterAll(removeMounts);
 const TRACES = 3_000;
 
 /** Variables that others read: Node.js and OpenTelemetry. */
-const FOREIGN = ['NODE_ENV', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
+const FOREIGN = ['NODE_ENV', 'NODE_EXTRA_CA_CERTS', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'PGSSLMODE'];
 
 function configOf(manifests: Manifests): Config {
   const { template } = manifests.one('Deployment').spec!;
@@ -567,8 +567,11 @@ describe('components', () => {
     );
     const [{ auth, database }, other] = [configOf(manifests!), configOf(others!)];
     expect(auth.token).toBeDefined();
-    expect(database.url).toContain('sslmode=verify-full');
     expect(other).toMatchObject({ auth, database });
+    for (const each of [manifests!, others!]) {
+      const { template } = each.one('Deployment').spec!;
+      expect(environmentOf(each, template)).toMatchObject({ PGSSLMODE: 'verify-full' });
+    }
   });
 });
 
@@ -605,7 +608,7 @@ describe('secrets', () => {
         for (const { value } of containerOf(template).env ?? []) {
           if (value !== undefined) {
             expect(value).toMatch(
-              /^(\/etc\/plant-store\/(database|token)\/|sslmode=|plant_store_service$)/,
+              /^(\/etc\/plant-store\/(database|token)\/|verify-full$|plant_store_service$)/,
             );
           }
         }
@@ -692,15 +695,17 @@ describe('the database by CloudNativePG', () => {
     for (const { name, template } of rendered.production.templates) {
       // https://cloudnative-pg.io/docs/current/applications: the name of the Cluster, then -app.
       const secret = name.startsWith('Job') ? 'plant-store-database-app' : 'plant-store-database';
-      const { env, volumeMounts } = containerOf(template);
+      const { env = [], volumeMounts } = containerOf(template);
       const mountPath = '/etc/plant-store/database';
-      expect(env?.slice(0, 2)).toEqual([
+      expect(env.slice(0, 2)).toEqual([
         { name: 'DATABASE_URL_FILE', value: `${mountPath}/uri` },
-        {
-          name: 'DATABASE_URL_PARAMETERS',
-          value: `sslmode=verify-full&sslrootcert=${mountPath}/ca.crt`,
-        },
+        { name: 'PGSSLMODE', value: 'verify-full' },
       ]);
+      expect(env.filter((variable) => variable.name === 'NODE_EXTRA_CA_CERTS')).toEqual(
+        name.startsWith('Job')
+          ? [{ name: 'NODE_EXTRA_CA_CERTS', value: `${mountPath}/ca.crt` }]
+          : [],
+      );
       expect(volumeMounts).toEqual([{ name: 'database', mountPath, readOnly: true }]);
       // https://cloudnative-pg.io/docs/current/applications: the name of the Cluster, then -app.
       expect(template.spec?.volumes?.[0]?.projected?.sources).toEqual([

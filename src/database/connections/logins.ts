@@ -28,6 +28,8 @@ interface Login {
  * The URL of new connections. A new `DATABASE_URL` is taken up when a primary accepts it. When a server refuses the login,
  * the URL of the file is tried, and then the one before. So a new password can be written to the file first, and given to
  * PostgreSQL afterwards, while new connections are made.
+ *
+ * The `password` of pg as a function would not do: it can neither go back to the former one, nor change user and hosts.
  */
 export class Logins {
   private current: Login;

@@ -1,12 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
-import {
-  Expose,
-  plainToInstance,
-  Transform,
-  TransformationType,
-  Type as TypeOf,
-} from 'class-transformer';
+import { Expose, plainToInstance, Transform, TransformationType } from 'class-transformer';
 // What decorators have declared. The package does not export it; @nestjs/mapped-types reads the same file.
 import { defaultMetadataStorage as declared } from 'class-transformer/cjs/storage.js';
 import { getMetadataStorage, validateSync } from 'class-validator';
@@ -46,9 +40,8 @@ export class NoParametersDto {}
  * `@Transform()` finds it in `obj[key]`. Single parameters, such as `@Query('name')`, and custom decorators are passed
  * unchanged as well.
  *
- * Nest's own ValidationPipe lets a body pass unchecked if its type was lost, does not tell the code that makes the failure
- * whether a body or a parameter is wrong, and knows no options that hold for queries only. class-transformer, as it calls
- * it, takes quadratic time for many unknown members.
+ * This is no subclass of Nest's ValidationPipe: it lets a body pass unchecked if its type was lost, removes a member called
+ * `constructor` of a JSON object, and takes quadratic time for many unknown members, because class-transformer does.
  */
 @Injectable()
 export class DtoPipe implements PipeTransform {
@@ -153,20 +146,26 @@ export function membersOf(type: Function): ReadonlySet<string> {
 }
 
 function expose(dtoClass: DtoClass, member: string): void {
-  // Not the prototype: `@Type()` would find the declared type, and class-transformer would call `new BigInt()` for an array.
-  const target = { constructor: dtoClass };
+  const prototype = dtoClass.prototype as object;
   const exposed = declared.findExposeMetadata(dtoClass, member);
-  if (exposed === undefined) Expose()(target, member);
+  if (exposed === undefined) Expose()(prototype, member);
   const name = exposed?.options.name ?? member;
   const inner = declared.findTypeMetadata(dtoClass, member);
   if (inner !== undefined) {
     isDtoClass(inner.typeFunction());
     return;
   }
-  TypeOf(() => Object)(target, member);
+  declared.addTypeMetadata({
+    target: dtoClass,
+    propertyName: member,
+    // `@Type()` would find the declared type, and class-transformer would call `new BigInt()` for an array.
+    reflectedType: undefined,
+    typeFunction: () => Object,
+    options: {},
+  });
   const direction = TransformationType.PLAIN_TO_CLASS;
   if (declared.findTransformMetadatas(dtoClass, member, direction).length > 0) return;
   Transform(({ obj, value }: { obj: Record<string, unknown>; value: unknown }) =>
     typeof value === 'object' && value !== null ? obj[name] : value,
-  )(target, member);
+  )(prototype, member);
 }

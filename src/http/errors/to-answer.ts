@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import { rateLimitFields } from '../../auth/rate-limit-fields.js';
-import { RateLimitedError } from '../../auth/rate-limited.error.js';
+import { RateLimitedError, rateLimitFields } from '../../auth/rate-limited.error.js';
 import { InsufficientScopeError } from '../../auth/refusal.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { allErrors } from '../../errors/error-kind.js';
