@@ -7,7 +7,6 @@ import { DataSource } from 'typeorm';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
 import { ConnectionShares } from '../database/connection-shares.js';
-import type { DeclaredConstraint } from '../database/migrations/schema-check.js';
 import { Slots } from '../database/slots.js';
 import { Statements } from '../database/statements.js';
 import { Transactions } from '../database/transactions.js';
@@ -91,7 +90,6 @@ export interface Resource<
 /** Makes the parts of which resources consist. */
 @Injectable()
 export class Resources implements OnModuleInit, OnModuleDestroy {
-  private readonly constraints: DeclaredConstraint[] = [];
   private readonly importSlots = new Slots(MAX_IMPORTS, ERRORS.tooManyImports);
   private readonly exportSlots = new Slots(MAX_EXPORTS, ERRORS.tooManyExports);
   private readonly checks: (() => void)[] = [];
@@ -161,11 +159,6 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     for (const pruner of this.pruners) pruner.close();
   }
 
-  /** The names in `constraints` of all resources, which the start looks for in the database. */
-  get declaredConstraints(): readonly DeclaredConstraint[] {
-    return this.constraints;
-  }
-
   /**
    * The history of a resource, for {@link ResourceOptions.history}. To be called in the constructor of its service.
    *
@@ -229,9 +222,6 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     const { dataSource, statements, shares, transactions, metrics, tracer, logger } = this;
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
-    this.constraints.push(
-      ...Object.keys(constraints).map((key) => ({ entity: entity.name, name: key })),
-    );
     this.checks.push(() => requireSameOptions(columns(), dto));
     const parts = { columns, constraints, statements, shares, metrics, tracer, dataSource };
     const base = { ...parts, history };

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg, { DatabaseError } from 'pg';
 import type { Client } from 'pg';
+import type { Logger } from 'pino';
 import { MigrationExecutor } from 'typeorm';
 import type { DataSource, DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
@@ -14,6 +15,8 @@ import { describeFailure } from '../../observability/describe-failure.js';
 import { MigrationLock, settings, silenceOf } from './migration-lock.js';
 import { grantAccess } from './service-role.js';
 import type { ServiceAccess } from './service-role.js';
+
+const UP_TO_DATE = 'the database is up to date';
 
 /** lock not available, deadlock detected. */
 const CONTENTION = new Set(['55P03', '40P01']);
@@ -44,9 +47,10 @@ export async function applyMigrations(
   access?: ServiceAccess,
 ): Promise<void> {
   const { log } = waiting;
-  const isPending = (await pendingMigrations(dataSource)).length > 0;
+  const { pending: before, newer } = await compareMigrations(dataSource);
+  const isPending = before.length > 0;
   if (!isPending && access === undefined) {
-    log.info('the database is up to date');
+    log.info({ newer }, UP_TO_DATE);
     return;
   }
   if (isPending) {
@@ -69,7 +73,7 @@ export async function applyMigrations(
     }
     return pending.map(({ name }) => name);
   });
-  log.info({ applied }, 'the database is up to date');
+  log.info({ applied, newer }, UP_TO_DATE);
 }
 
 /**
@@ -226,7 +230,7 @@ export async function awaitMigrations(
 ): Promise<void> {
   const isSilent = silenceOf(dataSource, limits.wait);
   for (let isFirst = true; ; isFirst = false) {
-    const reason = await reasonToWait(dataSource);
+    const reason = await reasonToWait(dataSource, log);
     if (reason === undefined) return;
     if (await isSilent()) throw reason;
     if (isFirst) {
@@ -239,10 +243,16 @@ export async function awaitMigrations(
   }
 }
 
-async function reasonToWait(dataSource: DataSource): Promise<StartupError | undefined> {
+async function reasonToWait(
+  dataSource: DataSource,
+  log: Logger,
+): Promise<StartupError | undefined> {
   try {
-    const pending = await pendingMigrations(dataSource);
-    if (pending.length === 0) return undefined;
+    const { pending, newer } = await compareMigrations(dataSource);
+    if (pending.length === 0) {
+      log.info({ newer }, UP_TO_DATE);
+      return undefined;
+    }
     return startupError(
       dataSource,
       `migrations are pending and DATABASE_MIGRATE_ON_START is false: ${pending.join(', ')}`,
@@ -254,23 +264,21 @@ async function reasonToWait(dataSource: DataSource): Promise<StartupError | unde
   }
 }
 
-async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
-  const applied = await appliedMigrations(dataSource);
-  return dataSource.migrations.map(nameOf).filter((name) => !applied.has(name));
-}
-
 /** As TypeORM names a migration in the table of those that were applied: the property is optional. */
 export function nameOf(migration: MigrationInterface): string {
   return migration.name ?? migration.constructor.name;
 }
 
 /**
- * Names of the applied migrations, also of those that this release does not have. Unlike TypeORM's own check, it does not
- * write.
+ * Compares the applied migrations with those of this release. TypeORM's own comparison takes a table that the role may not
+ * read for one that does not exist.
  *
+ * @returns `pending`, and those of a `newer` release, if there are any
  * @throws StartupError
  */
-export async function appliedMigrations(dataSource: DataSource): Promise<ReadonlySet<string>> {
+async function compareMigrations(
+  dataSource: DataSource,
+): Promise<{ pending: string[]; newer: string[] | undefined }> {
   const table = dataSource.options.migrationsTableName;
   try {
     const [row] = await dataSource.query<{ exists: boolean }[]>(
@@ -280,7 +288,13 @@ export async function appliedMigrations(dataSource: DataSource): Promise<Readonl
     const rows = row?.exists
       ? await dataSource.query<{ name: string }[]>(`SELECT name FROM "${table}"`)
       : [];
-    return new Set(rows.map(({ name }) => name));
+    const applied = new Set(rows.map(({ name }) => name));
+    const known = new Set(dataSource.migrations.map(nameOf));
+    const newer = [...applied].filter((name) => !known.has(name));
+    return {
+      pending: [...known].filter((name) => !applied.has(name)),
+      newer: newer.length > 0 ? newer : undefined,
+    };
   } catch (error) {
     const reason = describeFailure(error);
     throw startupError(dataSource, `cannot read the applied migrations: ${reason}`, error);
