@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg, { DatabaseError } from 'pg';
 import type { Client } from 'pg';
-import type { Logger } from 'pino';
 import { MigrationExecutor } from 'typeorm';
 import type { DataSource, DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
@@ -12,11 +11,12 @@ import { requireSchemaToCreateIn, serverOf, STARTUP_LIMITS } from '../connect.js
 import type { StartWait } from '../connect.js';
 import { isOutage, isReadOnly } from '../database-failure.js';
 import { describeFailure } from '../../observability/describe-failure.js';
-import { MigrationLock, settings, silenceOf } from './migration-lock.js';
+import { settings, showLife, silenceOf, takeLock } from './migration-lock.js';
 import { grantAccess } from './service-role.js';
 import type { ServiceAccess } from './service-role.js';
 
 const UP_TO_DATE = 'the database is up to date';
+const LOST = 'the migration lock is lost';
 
 /** lock not available, deadlock detected. */
 const CONTENTION = new Set(['55P03', '40P01']);
@@ -47,19 +47,19 @@ export async function applyMigrations(
   access?: ServiceAccess,
 ): Promise<void> {
   const { log } = waiting;
-  const { pending: before, newer } = await compareMigrations(dataSource);
-  const isPending = before.length > 0;
-  if (!isPending && access === undefined) {
+  const { pending, newer } = await compareMigrations(dataSource);
+  if (pending.length === 0 && access === undefined) {
     log.info({ newer }, UP_TO_DATE);
     return;
   }
-  if (isPending) {
+  if (pending.length > 0) {
     await requireSchemaToCreateIn(dataSource);
     log.info('applying the migrations');
   }
   const applied = await migrate(dataSource, waiting, async (executor, perform, session) => {
-    const pending = await executor.getPendingMigrations();
-    for (const migration of pending) {
+    // Another instance may have applied some of them meanwhile.
+    const migrations = await executor.getPendingMigrations();
+    for (const migration of migrations) {
       await perform(migration.instance, () => executor.executeMigration(migration));
     }
     if (access !== undefined) {
@@ -71,7 +71,7 @@ export async function applyMigrations(
         log.warn({ reason }, 'DATABASE_SERVICE_ROLE keeps the privileges of the last migration');
       }
     }
-    return pending.map(({ name }) => name);
+    return migrations.map(({ name }) => name);
   });
   log.info({ applied, newer }, UP_TO_DATE);
 }
@@ -107,25 +107,28 @@ async function migrate<T>(
   waiting: StartWait,
   change: (executor: MigrationExecutor, perform: Perform, session: QueryRunner) => Promise<T>,
 ): Promise<T> {
-  // Separate connections for the lock, its pulse and the migrations, because the connections of the pool have statement timeouts.
+  // Separate connections for the lock and the migrations, because the connections of the pool have statement timeouts.
   const separate = dataSourceOf({
     ...dataSource.options,
     url: poolOf(dataSource)?.url,
     driver: pg,
-    poolSize: 3,
+    poolSize: 2,
     extra: { keepAlive: true, types: VALUE_TYPES, onConnect: setUp },
   } as DataSourceOptions);
   try {
     await separate.initialize();
-    const newSession = () => separate.createQueryRunner();
-    const [lockSession, pulse, session] = [newSession(), newSession(), newSession()];
-    const lock = await MigrationLock.take(lockSession, pulse, waiting);
+    const [session, lock] = [separate.createQueryRunner(), separate.createQueryRunner()];
+    await takeLock(lock, waiting);
     const stopAttending = attend(lock, dataSource, waiting);
     try {
+      // `runMigrations` would leave its table behind if the first migration fails, and its transactions have no
+      // `lock_timeout`.
       const executor = new MigrationExecutor(separate, session);
       executor.transaction = 'none';
       const perform: Perform = async (migration, step) => {
-        lock.confirm();
+        await showLife(lock).catch((error: unknown) => {
+          throw new Error(`${LOST}: ${describeFailure(error)}`, { cause: error });
+        });
         await whenFree(waiting, () =>
           migration?.transaction === false ? step() : inTransaction(session, waiting, step),
         );
@@ -133,7 +136,8 @@ async function migrate<T>(
       return await change(executor, perform, session);
     } finally {
       await stopAttending();
-      await lock.release();
+      // Without a connection, the server has released the lock.
+      await lock.query('ROLLBACK').catch(() => {});
     }
   } catch (error) {
     if (waiting.signal.aborted || error instanceof StartupError) throw error;
@@ -193,14 +197,15 @@ async function whenFree(
  * @returns stops it
  */
 function attend(
-  lock: MigrationLock,
+  lock: QueryRunner,
   dataSource: DataSource,
-  waiting: StartWait,
+  { log, limits = STARTUP_LIMITS, onWait = () => {} }: StartWait,
 ): () => Promise<void> {
-  const { log, limits = STARTUP_LIMITS, onWait = () => {} } = waiting;
-  let last: Promise<void> | undefined;
   const look = async (): Promise<void> => {
-    await lock.beat();
+    await showLife(lock).catch((error: unknown) => {
+      clearInterval(timer);
+      log.error({ reason: describeFailure(error) }, LOST);
+    });
     // Without a connection for it, there is nothing to log. The migration meets the same failure, or does not need it.
     const builds = dataSource.query<{ readonly index: string | null }[]>(INDEX_PROGRESS);
     for (const progress of await builds.catch(() => [])) {
@@ -208,6 +213,7 @@ function attend(
       onWait(`building the index ${progress.index}`);
     }
   };
+  let last: Promise<void> | undefined;
   const timer = setInterval(() => {
     last ??= look().finally(() => (last = undefined));
   }, limits.beat);
@@ -230,7 +236,7 @@ export async function awaitMigrations(
 ): Promise<void> {
   const isSilent = silenceOf(dataSource, limits.wait);
   for (let isFirst = true; ; isFirst = false) {
-    const reason = await reasonToWait(dataSource, log);
+    const reason = await reasonToWait(dataSource);
     if (reason === undefined) return;
     if (await isSilent()) throw reason;
     if (isFirst) {
@@ -243,16 +249,10 @@ export async function awaitMigrations(
   }
 }
 
-async function reasonToWait(
-  dataSource: DataSource,
-  log: Logger,
-): Promise<StartupError | undefined> {
+async function reasonToWait(dataSource: DataSource): Promise<StartupError | undefined> {
   try {
-    const { pending, newer } = await compareMigrations(dataSource);
-    if (pending.length === 0) {
-      log.info({ newer }, UP_TO_DATE);
-      return undefined;
-    }
+    const { pending } = await compareMigrations(dataSource);
+    if (pending.length === 0) return undefined;
     return startupError(
       dataSource,
       `migrations are pending and DATABASE_MIGRATE_ON_START is false: ${pending.join(', ')}`,
