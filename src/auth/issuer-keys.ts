@@ -64,12 +64,12 @@ export class IssuerKeys implements OnModuleDestroy {
     private readonly times: IssuerTimes = ISSUER_TIMES,
   ) {
     const name = 'plant_store_token_issuer';
-    metrics.gauge(`${name}_up`, 'Whether the last fetch of the keys succeeded.', () => [
-      [{}, Number(this.failedAt === undefined)],
-    ]);
-    metrics.gauge(`${name}_keys_age_seconds`, 'Age of the keys.', () => [
-      [{}, this.keys === undefined ? NaN : (Date.now() - this.keys.fetchedAt) / 1_000],
-    ]);
+    metrics.gauge(`${name}_up`, 'Whether the last fetch of the keys succeeded.', () =>
+      Number(this.failedAt === undefined),
+    );
+    metrics.gauge(`${name}_keys_age_seconds`, 'Age of the keys.', () =>
+      this.keys === undefined ? NaN : (Date.now() - this.keys.fetchedAt) / 1_000,
+    );
   }
 
   /** The keys, unless they exceed their maximum age. */

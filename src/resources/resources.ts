@@ -31,6 +31,7 @@ import { Followers } from './history/followers.js';
 import { History } from './history/history.js';
 import type { HistoryOptions } from './history/history.js';
 import { Pruner } from './history/pruner.js';
+import { ResourceMetrics } from './resource-metrics.js';
 import { Imports } from './imports.js';
 import { LockedRows } from './locked-rows.js';
 import { Pages } from './pages.js';
@@ -90,6 +91,7 @@ export interface Resource<
 /** Makes the parts of which resources consist. */
 @Injectable()
 export class Resources implements OnModuleInit, OnModuleDestroy {
+  private readonly metrics: ResourceMetrics;
   private readonly importSlots = new Slots(MAX_IMPORTS, ERRORS.tooManyImports);
   private readonly exportSlots = new Slots(MAX_EXPORTS, ERRORS.tooManyExports);
   private readonly checks: (() => void)[] = [];
@@ -105,12 +107,14 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     private readonly statements: Statements,
     private readonly shares: ConnectionShares,
     private readonly transactions: Transactions,
-    private readonly metrics: Metrics,
+    metrics: Metrics,
     @Inject(TRACER) private readonly tracer: Tracer,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(CONFIG) private readonly config: Config,
     private readonly shutdown: Shutdown,
-  ) {}
+  ) {
+    this.metrics = new ResourceMetrics(metrics);
+  }
 
   /**
    * @throws TypeError if a DTO does not fit the columns of its entity
@@ -200,7 +204,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       shutdown: shutdown.signal,
       logger,
     });
-    metrics.observeFollowers(resource, () => followers.use);
+    metrics.observeFollowers(resource, followers);
     return followers;
   }
 
@@ -223,16 +227,17 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
     this.checks.push(() => requireSameOptions(columns(), dto));
-    const parts = { columns, constraints, statements, shares, metrics, tracer, dataSource };
+    const parts = { columns, constraints, statements, shares, tracer, dataSource };
     const base = { ...parts, history };
     const creates = new GroupCreate({
       ...base,
-      resource: name,
+      recordGroup: metrics.groupsOf(name),
       idTaken,
       onCreated,
       locked: this.lockedRows,
       lockedSlots: shares.locked,
     });
+    metrics.observeQueue(name, creates);
     const pages = new Pages<Query>({ ...base, dto, filters });
     return {
       creates,
