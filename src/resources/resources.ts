@@ -35,6 +35,8 @@ import { ResourceMetrics } from './resource-metrics.js';
 import { Imports } from './imports.js';
 import { LockedRows } from './locked-rows.js';
 import { Pages } from './pages.js';
+import { checkLetters, SearchIndex } from './search-index.js';
+import type { Search } from './search-index.js';
 import type { Filters } from './pages.js';
 
 /** Between two attempts to begin a history, in milliseconds. */
@@ -68,6 +70,8 @@ export interface ResourceOptions<Dto, Query> {
   readonly constraints?: ConstraintErrors;
   /** Of the records of creates and changes. */
   readonly history?: History;
+  /** A member that clients search in. The service cleans its index. */
+  readonly search?: Search;
   /** Called with the newly created rows, after their commit. */
   readonly onCreated?: (created: readonly Dto[]) => void;
 }
@@ -97,6 +101,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly checks: (() => void)[] = [];
   private readonly histories: History[] = [];
   private readonly pruners: Pruner[] = [];
+  private readonly searchIndexes: SearchIndex[] = [];
   private readonly closing = new AbortController();
   private readonly followerSlots = new Slots(MAX_FOLLOWERS, ERRORS.tooManyFollowers);
   private readonly lockedRows = new LockedRows();
@@ -124,6 +129,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     // Tests of the parts above may have no database.
     if (!this.dataSource.isInitialized) return;
     for (const check of this.checks) check();
+    if (this.searchIndexes.length > 0) await checkLetters(this.dataSource, this.logger);
     for (const history of this.histories) {
       if (await history.begin()) this.prune(history);
       else void this.beginLater(history);
@@ -158,9 +164,10 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     pruner.start();
   }
 
-  onModuleDestroy(): void {
+  async onModuleDestroy(): Promise<void> {
     this.closing.abort();
     for (const pruner of this.pruners) pruner.close();
+    for (const index of this.searchIndexes) await index.close();
   }
 
   /**
@@ -220,6 +227,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       notFound,
       constraints = {},
       history,
+      search,
       onCreated = () => {},
     }: ResourceOptions<Content<Entity> & Identified, Query>,
   ): Resource<Entity, Content<Entity> & Identified, Query> {
@@ -229,11 +237,16 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     this.checks.push(() => requireSameOptions(columns(), dto));
     const parts = { columns, constraints, statements, shares, tracer, dataSource };
     const base = { ...parts, history };
-    const creates = new GroupCreate({
+    const searchIndex = search && new SearchIndex(search, dataSource, logger);
+    if (searchIndex !== undefined) this.searchIndexes.push(searchIndex);
+    const creates = new GroupCreate<Content<Entity> & Identified>({
       ...base,
       recordGroup: metrics.groupsOf(name),
       idTaken,
-      onCreated,
+      onCreated: (created) => {
+        searchIndex?.note(created);
+        onCreated(created);
+      },
       locked: this.lockedRows,
       lockedSlots: shares.locked,
     });
@@ -252,6 +265,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
         notFound,
         transactions,
         locked: this.lockedRows,
+        onChanged: (row) => searchIndex?.note([row]),
       }),
       imports: new Imports({ dto: imported, creates, tracer, logger, slots: this.importSlots }),
       exports: new Exports({ pages, shares, tracer, slots: this.exportSlots }),
