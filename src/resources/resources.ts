@@ -30,7 +30,7 @@ import type { Change } from './history/change-of.js';
 import { Followers } from './history/followers.js';
 import { History } from './history/history.js';
 import type { HistoryOptions } from './history/history.js';
-import { Pruner } from './history/pruner.js';
+import { prune } from './history/prune.js';
 import { ResourceMetrics } from './resource-metrics.js';
 import { Imports } from './imports.js';
 import { LockedRows } from './locked-rows.js';
@@ -100,7 +100,6 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly exportSlots = new Slots(MAX_EXPORTS, ERRORS.tooManyExports);
   private readonly checks: (() => void)[] = [];
   private readonly histories: History[] = [];
-  private readonly pruners: Pruner[] = [];
   private readonly searchIndexes: SearchIndex[] = [];
   private readonly closing = new AbortController();
   private readonly followerSlots = new Slots(MAX_FOLLOWERS, ERRORS.tooManyFollowers);
@@ -150,23 +149,16 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     }
   }
 
-  private prune(history: History): void {
-    if (history.records === undefined) return;
+  private prune({ table, records }: History): void {
+    if (records === undefined) return;
     const { statements, logger, metrics, config } = this;
-    const pruner = new Pruner({
-      table: history.table,
-      retention: config.changes.retention,
-      statements,
-      logger,
-      onPruned: (records) => metrics.recordPruned(history.table, records),
-    });
-    this.pruners.push(pruner);
-    pruner.start();
+    const { retention } = config.changes;
+    const onPruned = (pruned: number): void => metrics.recordPruned(table, pruned);
+    void prune({ table, retention, statements, logger, onPruned }, this.closing.signal);
   }
 
   async onModuleDestroy(): Promise<void> {
     this.closing.abort();
-    for (const pruner of this.pruners) pruner.close();
     for (const index of this.searchIndexes) await index.close();
   }
 
