@@ -9,7 +9,6 @@ import type { HttpLimits } from './http/server/limits.js';
 import { poolOf } from './database/connections/bounded-pool.js';
 import { connect } from './database/connect.js';
 import { applyMigrations, awaitMigrations } from './database/migrations/migrate.js';
-import { requireSchema } from './database/migrations/schema-check.js';
 import type { HttpServer } from './http/server/http-server.js';
 import { addressText, listen } from './http/server/listen.js';
 import { ManagementServer } from './management/management-server.js';
@@ -19,7 +18,6 @@ import { Shutdown } from './observability/shutdown.js';
 import { FEATURES } from './features.js';
 import { schemaOf } from './resources/feature.js';
 import type { Feature } from './resources/feature.js';
-import { Resources } from './resources/resources.js';
 
 /** Timeouts of the shutdown, in milliseconds. */
 export const SHUTDOWN_LIMITS = {
@@ -74,10 +72,6 @@ export async function startService(
       await applyMigrations(dataSource, waiting, access);
     } else await awaitMigrations(dataSource, waiting);
     readiness.notReady('starting');
-    await requireSchema(dataSource, app.get(Resources).declaredConstraints, {
-      log: logger,
-      isMigrating: migrateOnStart,
-    });
     // Now, because `onModuleInit` and `onApplicationBootstrap` may use repositories.
     await app.init();
     poolOf(dataSource)?.startServing();

@@ -16,7 +16,6 @@ import { EntityColumns } from '../src/resources/entity-columns.js';
 import { GroupCreate } from '../src/resources/group-create.js';
 import { History } from '../src/resources/history/history.js';
 import type { Origin } from '../src/resources/history/origin.js';
-import { Metrics } from '../src/observability/metrics.js';
 import { NO_TRACER } from '../src/observability/tracer.js';
 import { LockedRows } from '../src/resources/locked-rows.js';
 import { createDataSource } from './support/data-source.js';
@@ -67,9 +66,8 @@ beforeAll(async () => {
   creates = new GroupCreate<StoredPlantDto>({
     ...parts,
     history,
-    resource: 'plants',
     idTaken: () => new PlantStoreError(PLANT_ERRORS.idTaken),
-    metrics: new Metrics(),
+    recordGroup: () => {},
     tracer: NO_TRACER,
     onCreated: () => {},
     lockedSlots: shares.locked,

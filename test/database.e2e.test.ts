@@ -87,45 +87,6 @@ describe('a session of PostgreSQL', () => {
   });
 });
 
-describe.each(['directly', 'through a pooler'])('a transaction of TypeORM, %s', (way) => {
-  async function withDataSource(work: (dataSource: DataSource) => Promise<void>): Promise<void> {
-    const dataSource = createDataSource(way === 'directly' ? server.url : pooler.url);
-    await dataSource.initialize();
-    try {
-      await dataSource.query('CREATE TABLE IF NOT EXISTS notes (note text PRIMARY KEY)');
-      await dataSource.query('DELETE FROM notes');
-      await work(dataSource);
-    } finally {
-      await dataSource.destroy();
-    }
-  }
-  const insert = `INSERT INTO notes VALUES ('a')`;
-  const notes = (dataSource: DataSource) => dataSource.query<object[]>('SELECT note FROM notes');
-
-  it('is committed as a whole, at any level of isolation', () =>
-    withDataSource(async (dataSource) => {
-      await dataSource.transaction('SERIALIZABLE', async (manager) => {
-        const [level] = await manager.query<object[]>('SHOW transaction_isolation');
-        expect(level).toEqual({ transaction_isolation: 'serializable' });
-        await manager.query(insert);
-      });
-      expect(await notes(dataSource)).toEqual([{ note: 'a' }]);
-    }));
-
-  it('is rolled back as a whole when a part fails', () =>
-    withDataSource(async (dataSource) => {
-      const failing = dataSource.transaction(async (manager) => {
-        await manager.query(insert);
-        await manager.query(insert);
-      });
-      await expect(failing).rejects.toMatchObject({ code: '23505' });
-      expect(await notes(dataSource)).toEqual([]);
-      // The connection is usable again.
-      await dataSource.query(insert);
-      expect(await notes(dataSource)).toEqual([{ note: 'a' }]);
-    }));
-});
-
 describe('what a repository throws', () => {
   let dataSource: DataSource;
 

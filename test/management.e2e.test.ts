@@ -6,6 +6,7 @@ import { ManagementServer } from '../src/management/management-server.js';
 import { allErrors } from '../src/errors/error-kind.js';
 import '../src/features.js';
 import { createLogger } from '../src/observability/logger.js';
+import { requestMetrics } from '../src/http/server/request-metrics.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { Readiness } from '../src/observability/readiness.js';
 import { PATIENCE } from './support/patience.js';
@@ -195,7 +196,7 @@ describe('a management port of its own', () => {
   }
 
   it('logs why there are no metrics, and answers with an Error', async () => {
-    measured.observeCreationQueue('hedges', () => {
+    measured.gauge('hedges', 'Hedges.', () => {
       throw new Error('the queue is not to be read');
     });
     const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
@@ -293,6 +294,7 @@ describe('the management port', () => {
 
   it('counts requests by outcome, starting at zero', async () => {
     const fresh = new Metrics();
+    const measure = requestMetrics(fresh);
     const counted = async () =>
       (await fresh.text())
         .split('\n')
@@ -303,13 +305,7 @@ describe('the management port', () => {
       'plant_store_requests_total{outcome="abandoned"} 0',
     ]);
     for (const status of [200, 400, 499, 500, 503, undefined]) {
-      fresh.recordRequest({
-        method: 'GET',
-        scheme: 'http',
-        route: '/plants/:id',
-        status,
-        seconds: 1,
-      });
+      measure({ method: 'GET', scheme: 'http', route: '/plants/:id', status, seconds: 1 });
     }
     expect(await counted()).toEqual([
       'plant_store_requests_total{outcome="answered"} 3',

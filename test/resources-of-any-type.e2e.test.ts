@@ -15,7 +15,7 @@ import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { ApiProperty } from '@nestjs/swagger';
 import { getMetadataStorage, IsOptional } from 'class-validator';
 import { pino } from 'pino';
-import { Column, CreateDateColumn, Entity, PrimaryColumn, Repository } from 'typeorm';
+import { Column, CreateDateColumn, Entity, PrimaryColumn, Repository, Unique } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RequireScope } from '../src/auth/require-scope.decorator.js';
@@ -55,6 +55,7 @@ function Any(): PropertyDecorator {
   };
 }
 
+@Unique('samples_large_key', ['large'])
 @Entity('samples')
 class Sample {
   @PrimaryColumn(INT64_COLUMN)
@@ -120,7 +121,7 @@ class CreateSamples1 implements MigrationInterface {
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`CREATE TABLE samples (id bigint PRIMARY KEY, "a ""strange"" name" text,
-      large bigint, small smallint, flag boolean, time timestamptz(3), document jsonb, words text[], code char(5), secret text, lasting text UNIQUE,
+      large bigint CONSTRAINT samples_large_key UNIQUE, small smallint, flag boolean, time timestamptz(3), document jsonb, words text[], code char(5), secret text, lasting text UNIQUE,
       "createdAt" timestamptz(3) NOT NULL DEFAULT now(), CONSTRAINT samples_small_check CHECK (small <> 13))`);
   }
 
@@ -136,6 +137,8 @@ afterAll(() => vi.resetModules());
 const ERRORS = defineErrors([80, 89], {
   unlucky: { number: 40980, message: 'the number brings bad luck', remedy: 'Choose another one' },
   taken: { number: 40981, message: 'the id is taken', remedy: 'Choose another one' },
+  largeTaken: { number: 40982, message: 'the number is taken', remedy: 'Choose another one' },
+  inUse: { number: 40983, message: 'something refers to it', remedy: 'Remove that first' },
   missing: { number: 40480, message: 'there is no sample', remedy: 'Create it' },
 });
 
@@ -155,7 +158,11 @@ class SamplesService implements OnModuleInit, OnApplicationBootstrap {
       filters: {},
       idTaken: (id) => new PlantStoreError(ERRORS.taken, `${id} is taken`),
       notFound: (id) => new PlantStoreError(ERRORS.missing, `${id} is missing`),
-      constraints: { samples_small_check: ERRORS.unlucky },
+      constraints: {
+        samples_small_check: ERRORS.unlucky,
+        samples_large_key: ERRORS.largeTaken,
+        samples_fkey: ERRORS.inUse,
+      },
     });
   }
 
@@ -318,7 +325,7 @@ describe('a resource with members of any type', () => {
 
   it('is the same for equal creates at once, also with another unique key', async () => {
     for (let id = 1n; id <= 200n; id += 1n) {
-      const one = { ...FULL, id, lasting: `${id}` } as SampleDto;
+      const one = { ...FULL, id, large: id, lasting: `${id}` } as SampleDto;
       // Groups run at the same time only if one of them has begun.
       const first = samples.creates.create(one);
       await new Promise((resolve) => setImmediate(resolve));
@@ -374,6 +381,26 @@ describe('a resource with members of any type', () => {
     ]);
     const change = samples.changes.patch(1n, unlucky);
     await expect(change).rejects.toMatchObject({ kind: ERRORS.unlucky });
+  });
+
+  it('fails as it is declared for a unique key besides the id', async () => {
+    const group = [1n, 2n, 3n].map((id) => samples.creates.create({ id, large: id % 2n }));
+    expect(await Promise.allSettled(group)).toMatchObject([
+      { value: 'created' },
+      { value: 'created' },
+      { reason: { kind: ERRORS.largeTaken } },
+    ]);
+    const change = samples.changes.patch(2n, { large: 1n });
+    await expect(change).rejects.toMatchObject({ kind: ERRORS.largeTaken });
+  });
+
+  it('fails as it is declared for the foreign key of another table when it is removed', async () => {
+    const key = 'CONSTRAINT samples_fkey REFERENCES samples';
+    await database.query(`CREATE TABLE lids (sample_id bigint ${key})`);
+    await samples.creates.create({ id: 1n });
+    await database.query('INSERT INTO lids VALUES (1)');
+    await expect(samples.changes.remove(1n)).rejects.toMatchObject({ kind: ERRORS.inUse });
+    await database.query('DROP TABLE lids');
   });
 });
 

@@ -131,6 +131,32 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
     expect(await names()).toEqual({ 2: 'a' });
   });
 
+  it('of TypeORM is committed as a whole, at any level of isolation', async () => {
+    await dataSource.transaction('SERIALIZABLE', async (manager) => {
+      const [level] = await manager.query<object[]>('SHOW transaction_isolation');
+      expect(level).toEqual({ transaction_isolation: 'serializable' });
+      await manager.query(`INSERT INTO plants (id, name) VALUES (3, 'c')`);
+    });
+    expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
+  });
+
+  it('of TypeORM is rolled back as a whole when a part fails, and its connection is usable again', async () => {
+    const insert = `INSERT INTO plants (id, name) VALUES (3, 'c')`;
+    let session: unknown;
+    const failing = dataSource.transaction(async (manager) => {
+      session = await manager.queryRunner!.connect();
+      await manager.query(insert);
+      await manager.query(insert);
+    });
+    await expect(failing).rejects.toMatchObject({ code: '23505' });
+    expect(await names()).toEqual({ 1: 'a', 2: 'b' });
+    await dataSource.transaction(async (manager) => {
+      expect(await manager.queryRunner!.connect()).toBe(session);
+      await manager.query(insert);
+    });
+    expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
+  });
+
   it('of repositories and statements is rolled back as a whole', async () => {
     await database.query(`ALTER TABLE plants ADD CONSTRAINT small CHECK (id < 100)`);
     await expect(mover.move(1n, 100n)).rejects.toMatchObject({ constraint: 'small' });

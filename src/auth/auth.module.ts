@@ -75,7 +75,7 @@ function tokenRegister(
   if (!auth.issuedTokens) return undefined;
   const register = new TokenRegister(statements, logger);
   const help = 'Time since the table of issued tokens was last read.';
-  metrics.gauge('plant_store_issued_tokens_age_seconds', help, () => [[{}, register.age / 1_000]]);
+  metrics.gauge('plant_store_issued_tokens_age_seconds', help, () => register.age / 1_000);
   return register;
 }
 

@@ -60,12 +60,14 @@ export class IssuerKeys implements OnModuleDestroy {
       [customFetch]: (_issuer, { signal }) => this.download(signal),
     });
     const name = 'plant_store_token_issuer';
-    metrics.gauge(`${name}_up`, 'Whether the last fetch of the keys succeeded.', () => [
-      [{}, Number(this.failedAt === undefined)],
-    ]);
-    metrics.gauge(`${name}_keys_age_seconds`, 'Age of the keys.', () => [
-      [{}, (Date.now() - (this.cache.uat ?? NaN)) / 1_000],
-    ]);
+    metrics.gauge(`${name}_up`, 'Whether the last fetch of the keys succeeded.', () =>
+      Number(this.failedAt === undefined),
+    );
+    metrics.gauge(
+      `${name}_keys_age_seconds`,
+      'Age of the keys.',
+      () => (Date.now() - (this.cache.uat ?? NaN)) / 1_000,
+    );
   }
 
   /** The keys, another object after each fetch. `undefined`: there are none, or they exceed their maximum age. */

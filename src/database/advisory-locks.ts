@@ -9,10 +9,8 @@ export const ADVISORY_LOCKS = {
   migrations: 7_526_841_013,
   /** Of the single instance for each folder of the embedded database. */
   localInstance: 7_526_841_014,
-  /** Of the replica that cleans the index of searches by name. */
-  nameIndex: 7_526_841_015,
-  /** Taken anew at each sign of life of the instance that migrates. */
-  migrationPulse: 7_526_841_016,
+  /** Of the replica that cleans an index of searches. */
+  searchIndex: 7_526_841_015,
   /** Of whoever issues a token, so that no two exceed a limit together. */
   tokenIssuance: 7_526_841_017,
 } as const;

@@ -1,7 +1,6 @@
 import type { Span } from '@opentelemetry/api';
 import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
-import type { QueueUse } from '../observability/metrics.js';
 import type { Tracer } from '../observability/tracer.js';
 import {
   GroupLockedError,
@@ -88,7 +87,8 @@ export class Batcher<Item, Result> {
     this.maxRows = Math.min(FIRST_ROWS, this.mostRows);
   }
 
-  get queue(): QueueUse {
+  /** The length of the queue, and its limits. */
+  get queue() {
     return {
       rows: this.waiting.length,
       maxRows: MAX_WAITING.rows,

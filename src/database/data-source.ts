@@ -1,12 +1,6 @@
 import pg from 'pg';
-import { DataSource, QueryFailedError } from 'typeorm';
-import type {
-  DataSourceOptions,
-  EntityMetadata,
-  Logger,
-  MigrationInterface,
-  QueryRunner,
-} from 'typeorm';
+import { AbstractLogger, DataSource, QueryFailedError } from 'typeorm';
+import type { DataSourceOptions, EntityMetadata, MigrationInterface, QueryRunner } from 'typeorm';
 import type { Secret } from '../config/secret-file.js';
 import type { Observability } from '../observability/observability.module.js';
 import { BoundedPool } from './connections/bounded-pool.js';
@@ -14,14 +8,9 @@ import { DATABASE_LIMITS } from './limits.js';
 import type { Privilege } from './migrations/grants.js';
 
 /** TypeORM prints some failures even with `logging: false`. The code that handles them reports them. */
-const SILENT: Logger = {
-  log: () => {},
-  logMigration: () => {},
-  logQuery: () => {},
-  logQueryError: () => {},
-  logQuerySlow: () => {},
-  logSchemaBuild: () => {},
-};
+class SilentLogger extends AbstractLogger {
+  protected override writeLog(): void {}
+}
 
 export interface DatabaseSettings {
   readonly url: Secret<string>;
@@ -53,7 +42,7 @@ export function dataSourceOptions(
     migrations: [...migrations],
     migrationsTableName: 'plant_store_migrations',
     synchronize: false,
-    logger: SILENT,
+    logger: new SilentLogger(),
     installExtensions: false,
     applicationName: 'plant-store',
     poolSize: poolMax,

@@ -14,10 +14,27 @@ import { Transactions } from './transactions.js';
 
 const NO_POOL = { used: 0, idle: 0, pending: 0, max: 0 };
 
+/** The process has a single pool. */
+const POOL = { db_client_connection_pool_name: 'plant-store' };
+
 @Module({})
 export class DatabaseModule {
   constructor(dataSource: DataSource, metrics: Metrics, readiness: Readiness) {
-    metrics.observePool(() => poolOf(dataSource)?.use ?? NO_POOL);
+    const use = () => poolOf(dataSource)?.use ?? NO_POOL;
+    const name = 'db_client_connection';
+    for (const state of ['used', 'idle'] as const) {
+      const labels = { ...POOL, db_client_connection_state: state };
+      metrics.gauge(
+        `${name}_count`,
+        'Connections of the pool, by state.',
+        () => use()[state],
+        labels,
+      );
+    }
+    const pending = 'Requests that wait for a connection of the pool.';
+    metrics.gauge(`${name}_pending_requests`, pending, () => use().pending, POOL);
+    const max = 'Maximum number of connections of the pool.';
+    metrics.gauge(`${name}_max`, max, () => use().max, POOL);
     readiness.addCheck(() =>
       poolOf(dataSource)?.isOnStandby === true ? 'the database is a standby' : undefined,
     );

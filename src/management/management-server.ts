@@ -78,7 +78,7 @@ export class ManagementServer {
     }
     if (path === '/metrics') {
       const text = await this.metrics.text();
-      response.setHeader('Content-Type', this.metrics.contentType);
+      response.setHeader('Content-Type', this.metrics.registry.contentType);
       response.end(text);
       return;
     }

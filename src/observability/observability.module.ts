@@ -19,7 +19,7 @@ export interface Observability {
 @Module({})
 export class ObservabilityModule {
   constructor(metrics: Metrics) {
-    metrics.expectErrors(allErrors());
+    for (const { number } of allErrors()) metrics.recordRefusal(number, 0);
   }
 
   static forRoot({ logger, metrics, tracer }: Observability): DynamicModule {

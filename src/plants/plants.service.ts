@@ -10,7 +10,6 @@ import type { Resource } from '../resources/resources.js';
 import { PlantDto, StoredPlantDto } from './dto/plant.dto.js';
 import type { NewPlantDto, PlantPatchDto, PlantReplacementDto } from './dto/plant.dto.js';
 import type { ExportPlantsDto, ListPlantsDto } from './dto/list-plants.dto.js';
-import { NameIndexCleaner } from './name-index-cleaner.js';
 import { PlantChange } from './plant-change.entity.js';
 import { Plant } from './plant.entity.js';
 import { PLANT_ERRORS } from './plants.errors.js';
@@ -21,10 +20,7 @@ export class PlantsService {
   readonly history: History;
   private readonly plants: Resource<Plant, StoredPlantDto, ListPlantsDto>;
 
-  constructor(
-    resources: Resources,
-    private readonly nameIndex: NameIndexCleaner,
-  ) {
+  constructor(resources: Resources) {
     this.history = resources.historyOf(Plant, PlantChange, {
       member: 'plant',
       dto: StoredPlantDto,
@@ -38,7 +34,7 @@ export class PlantsService {
         new PlantStoreError(PLANT_ERRORS.idTaken, `id ${id} belongs to a plant with other content`),
       notFound: (id) =>
         new PlantStoreError(PLANT_ERRORS.noSuchPlant, `there is no plant with id ${id}`),
-      onCreated: (created) => nameIndex.noteNames(created.map(({ name }) => name)),
+      search: { index: 'plants_name_search_idx', member: 'name' },
     });
   }
 
@@ -69,11 +65,9 @@ export class PlantsService {
     origin: Origin,
     precondition?: Precondition,
   ): Promise<StoredPlantDto> {
-    const replaced = this.plants.represent(
+    return this.plants.represent(
       await this.plants.changes.replace(id, plant, precondition, { origin }),
     );
-    this.nameIndex.noteNames([plant.name]);
-    return replaced;
   }
 
   /** @throws PlantStoreError like {@link replace} */
@@ -83,11 +77,9 @@ export class PlantsService {
     origin: Origin,
     precondition?: Precondition,
   ): Promise<StoredPlantDto> {
-    const patched = this.plants.represent(
+    return this.plants.represent(
       await this.plants.changes.patch(id, patch, precondition, { origin }),
     );
-    if (patch.name !== undefined) this.nameIndex.noteNames([patch.name]);
-    return patched;
   }
 
   /** @throws PlantStoreError `no-such-plant`, `precondition-failed` */

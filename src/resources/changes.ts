@@ -43,6 +43,8 @@ export interface ChangesOptions<Entity> {
   readonly statements: Statements;
   /** Of the records of changes, if these are recorded. */
   readonly history?: History | undefined;
+  /** Called with a row that was replaced or patched. */
+  readonly onChanged?: (row: Entity) => void;
 }
 
 /** What a change belongs to. */
@@ -114,7 +116,7 @@ export class Changes<Entity extends Identified> {
     // Without a change, the statement still writes, so that its commit waits for standbys.
     const { property, name } = changeable[0] ?? key;
     const set = values.length === 0 ? [[property, () => name] as const] : values;
-    return this.change(id, precondition, context, (rows) => {
+    const changed = await this.change(id, precondition, context, (rows) => {
       const query = rows
         .createQueryBuilder()
         .update()
@@ -125,6 +127,8 @@ export class Changes<Entity extends Identified> {
         records.replacing(statementOf(query.andWhere(records.isLocked)), id, origin),
       );
     });
+    this.options.onChanged?.(changed);
+    return changed;
   }
 
   /** The statement of a query, which also records the change if changes are recorded. */

@@ -54,7 +54,7 @@ export class GroupCreate<Content extends Identified> {
   private lastCreate = -Infinity;
 
   constructor(private readonly options: GroupCreateOptions<Content>) {
-    const { resource, metrics, tracer, locked, lockedSlots } = options;
+    const { tracer, locked, lockedSlots } = options;
     this.inserts = new GroupInsert(options);
     const items = {
       lengthOf: ({ parameters }: Row<Content>) => options.columns().lengthOf(parameters),
@@ -77,7 +77,11 @@ export class GroupCreate<Content extends Identified> {
             : this.perform(group, new Set<RowKey>()),
         ),
     });
-    metrics.observeCreationQueue(resource, () => this.groups.queue);
+  }
+
+  /** The creates that wait for the next group. */
+  get queue() {
+    return this.groups.queue;
   }
 
   /**

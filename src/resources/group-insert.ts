@@ -5,7 +5,6 @@ import { isRowLocked } from '../database/row-wait.js';
 import type { Statements } from '../database/statements.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
-import type { Metrics } from '../observability/metrics.js';
 import { CreateStatements } from './create-statements.js';
 import type { RowParameters } from './create-statements.js';
 import type { EntityColumns, Identified } from './entity-columns.js';
@@ -30,15 +29,14 @@ export interface Row<Content> {
 }
 
 export interface GroupInsertOptions<Content> {
-  /** Of the metrics. */
-  readonly resource: string;
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
   /** In a transaction of somebody else, a statement that fails ends the transaction. */
   readonly statements: Statements | Pick<Statements, 'run' | 'rows'>;
   /** Of the records of creates, if these are recorded. */
   readonly history?: History | undefined;
-  readonly metrics: Metrics;
+  /** Records the size of a group. */
+  readonly recordGroup: (rows: number) => void;
   /** Called after a commit. */
   readonly onCreated: (created: readonly Content[]) => void;
 }
@@ -62,7 +60,7 @@ export class GroupInsert<Content extends Identified> {
    */
   async perform(group: readonly Row<Content>[], rowWait?: number): Promise<readonly Creation[]> {
     if (group.length === 0) return [];
-    this.options.metrics.recordGroup(this.options.resource, group.length);
+    this.options.recordGroup(group.length);
     const creations = new Map<Row<Content>, Creation>();
     let open = group;
     for (let round = 0; open.length > 0; round += 1) {

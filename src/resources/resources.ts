@@ -7,7 +7,6 @@ import { DataSource } from 'typeorm';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
 import { ConnectionShares } from '../database/connection-shares.js';
-import type { DeclaredConstraint } from '../database/migrations/schema-check.js';
 import { Slots } from '../database/slots.js';
 import { Statements } from '../database/statements.js';
 import { Transactions } from '../database/transactions.js';
@@ -31,10 +30,13 @@ import type { Change } from './history/change-of.js';
 import { Followers } from './history/followers.js';
 import { History } from './history/history.js';
 import type { HistoryOptions } from './history/history.js';
-import { Pruner } from './history/pruner.js';
+import { prune } from './history/prune.js';
+import { ResourceMetrics } from './resource-metrics.js';
 import { Imports } from './imports.js';
 import { LockedRows } from './locked-rows.js';
 import { Pages } from './pages.js';
+import { checkLetters, SearchIndex } from './search-index.js';
+import type { Search } from './search-index.js';
 import type { Filters } from './pages.js';
 
 /** Between two attempts to begin a history, in milliseconds. */
@@ -68,6 +70,8 @@ export interface ResourceOptions<Dto, Query> {
   readonly constraints?: ConstraintErrors;
   /** Of the records of creates and changes. */
   readonly history?: History;
+  /** A member that clients search in. The service cleans its index. */
+  readonly search?: Search;
   /** Called with the newly created rows, after their commit. */
   readonly onCreated?: (created: readonly Dto[]) => void;
 }
@@ -91,12 +95,12 @@ export interface Resource<
 /** Makes the parts of which resources consist. */
 @Injectable()
 export class Resources implements OnModuleInit, OnModuleDestroy {
-  private readonly constraints: DeclaredConstraint[] = [];
+  private readonly metrics: ResourceMetrics;
   private readonly importSlots = new Slots(MAX_IMPORTS, ERRORS.tooManyImports);
   private readonly exportSlots = new Slots(MAX_EXPORTS, ERRORS.tooManyExports);
   private readonly checks: (() => void)[] = [];
   private readonly histories: History[] = [];
-  private readonly pruners: Pruner[] = [];
+  private readonly searchIndexes: SearchIndex[] = [];
   private readonly closing = new AbortController();
   private readonly followerSlots = new Slots(MAX_FOLLOWERS, ERRORS.tooManyFollowers);
   private readonly lockedRows = new LockedRows();
@@ -107,12 +111,14 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     private readonly statements: Statements,
     private readonly shares: ConnectionShares,
     private readonly transactions: Transactions,
-    private readonly metrics: Metrics,
+    metrics: Metrics,
     @Inject(TRACER) private readonly tracer: Tracer,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(CONFIG) private readonly config: Config,
     private readonly shutdown: Shutdown,
-  ) {}
+  ) {
+    this.metrics = new ResourceMetrics(metrics);
+  }
 
   /**
    * @throws TypeError if a DTO does not fit the columns of its entity
@@ -122,6 +128,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     // Tests of the parts above may have no database.
     if (!this.dataSource.isInitialized) return;
     for (const check of this.checks) check();
+    if (this.searchIndexes.length > 0) await checkLetters(this.dataSource, this.logger);
     for (const history of this.histories) {
       if (await history.begin()) this.prune(history);
       else void this.beginLater(history);
@@ -142,28 +149,17 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     }
   }
 
-  private prune(history: History): void {
-    if (history.records === undefined) return;
+  private prune({ table, records }: History): void {
+    if (records === undefined) return;
     const { statements, logger, metrics, config } = this;
-    const pruner = new Pruner({
-      table: history.table,
-      retention: config.changes.retention,
-      statements,
-      logger,
-      onPruned: (records) => metrics.recordPruned(history.table, records),
-    });
-    this.pruners.push(pruner);
-    pruner.start();
+    const { retention } = config.changes;
+    const onPruned = (pruned: number): void => metrics.recordPruned(table, pruned);
+    void prune({ table, retention, statements, logger, onPruned }, this.closing.signal);
   }
 
-  onModuleDestroy(): void {
+  async onModuleDestroy(): Promise<void> {
     this.closing.abort();
-    for (const pruner of this.pruners) pruner.close();
-  }
-
-  /** The names in `constraints` of all resources, which the start looks for in the database. */
-  get declaredConstraints(): readonly DeclaredConstraint[] {
-    return this.constraints;
+    for (const index of this.searchIndexes) await index.close();
   }
 
   /**
@@ -207,7 +203,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       shutdown: shutdown.signal,
       logger,
     });
-    metrics.observeFollowers(resource, () => followers.use);
+    metrics.observeFollowers(resource, followers);
     return followers;
   }
 
@@ -223,26 +219,30 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       notFound,
       constraints = {},
       history,
+      search,
       onCreated = () => {},
     }: ResourceOptions<Content<Entity> & Identified, Query>,
   ): Resource<Entity, Content<Entity> & Identified, Query> {
     const { dataSource, statements, shares, transactions, metrics, tracer, logger } = this;
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
-    this.constraints.push(
-      ...Object.keys(constraints).map((key) => ({ entity: entity.name, name: key })),
-    );
     this.checks.push(() => requireSameOptions(columns(), dto));
-    const parts = { columns, constraints, statements, shares, metrics, tracer, dataSource };
+    const parts = { columns, constraints, statements, shares, tracer, dataSource };
     const base = { ...parts, history };
-    const creates = new GroupCreate({
+    const searchIndex = search && new SearchIndex(search, dataSource, logger);
+    if (searchIndex !== undefined) this.searchIndexes.push(searchIndex);
+    const creates = new GroupCreate<Content<Entity> & Identified>({
       ...base,
-      resource: name,
+      recordGroup: metrics.groupsOf(name),
       idTaken,
-      onCreated,
+      onCreated: (created) => {
+        searchIndex?.note(created);
+        onCreated(created);
+      },
       locked: this.lockedRows,
       lockedSlots: shares.locked,
     });
+    metrics.observeQueue(name, creates);
     const pages = new Pages<Query>({ ...base, dto, filters });
     return {
       creates,
@@ -257,6 +257,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
         notFound,
         transactions,
         locked: this.lockedRows,
+        onChanged: (row) => searchIndex?.note([row]),
       }),
       imports: new Imports({ dto: imported, creates, tracer, logger, slots: this.importSlots }),
       exports: new Exports({ pages, shares, tracer, slots: this.exportSlots }),

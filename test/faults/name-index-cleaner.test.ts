@@ -99,7 +99,7 @@ describe('the index of searches by name', () => {
   it('is cleaned by one replica at a time', async () => {
     const service = await start();
     const other = await connect(database.url);
-    await other.query(`BEGIN; SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.nameIndex})`);
+    await other.query(`BEGIN; SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.searchIndex})`);
     await service.post({ id: 1, name: ENOUGH });
     const idle = { state: 'idle', query: expect.stringContaining('gin_clean_pending_list') };
     await vi.waitFor(

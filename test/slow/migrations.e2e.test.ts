@@ -3,6 +3,8 @@ import type { DataSource } from 'typeorm';
 import type { MigrationInterface } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.js';
+import { createApp } from '../../src/app.setup.js';
+import { readConfig, withDatabase } from '../../src/config/config.js';
 import { connect, STARTUP_LIMITS } from '../../src/database/connect.js';
 import { describeFailure } from '../../src/observability/describe-failure.js';
 import { generateMigration } from '../../src/database/migrations/migration-file.js';
@@ -12,6 +14,10 @@ import {
   revertMigration,
 } from '../../src/database/migrations/migrate.js';
 import { StartupError } from '../../src/errors/startup.error.js';
+import { HTTP_LIMITS } from '../../src/http/server/limits.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { NO_TRACER } from '../../src/observability/tracer.js';
+import { Resources } from '../../src/resources/resources.js';
 import { dataSourceOf } from '../../src/database/data-source.js';
 import { createDataSource } from '../support/data-source.js';
 import { OwnPostgres } from '../support/own-postgres.js';
@@ -20,7 +26,7 @@ import { PATIENCE } from '../support/patience.js';
 import { freePort } from '../support/process.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
-import { startTestService } from '../support/test-service.js';
+import { startTestService, TOKEN } from '../support/test-service.js';
 
 const log = pino({ level: 'silent' });
 const { signal } = new AbortController();
@@ -79,6 +85,24 @@ describe('migrations', () => {
          WHERE contype = 'f' AND connamespace = 'public'::regnamespace AND NOT EXISTS (
            SELECT FROM pg_index WHERE indrelid = conrelid AND indisvalid AND indkey[0] = conkey[1]
          )`,
+      ),
+    ).toEqual([]);
+  });
+
+  it('create every constraint and unique index that a resource names', async () => {
+    await applyMigrations(dataSource, { log, signal });
+    const of = vi.spyOn(Resources.prototype, 'of');
+    const config = withDatabase(readConfig({ AUTH_TOKEN: TOKEN }), database.url);
+    const observability = { logger: log, metrics: new Metrics(), tracer: NO_TRACER };
+    const app = await createApp(config, observability, HTTP_LIMITS);
+    const named = of.mock.calls.flatMap(([, { constraints = {} }]) => Object.keys(constraints));
+    await app.close();
+    expect(of).toHaveBeenCalled();
+    expect(
+      await database.query(
+        `SELECT name FROM unnest($1::text[]) AS named (name) WHERE to_regclass(quote_ident(name)) IS NULL
+         AND NOT EXISTS (SELECT FROM pg_constraint WHERE conname = name)`,
+        [named],
       ),
     ).toEqual([]);
   });

@@ -8,7 +8,6 @@ import type { Secret } from '../../config/secret-file.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import { describeFailure } from '../../observability/describe-failure.js';
-import type { PoolUse } from '../../observability/metrics.js';
 import { operationOf } from '../../observability/tracer.js';
 import type { Observability } from '../../observability/observability.module.js';
 import {
@@ -122,7 +121,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.logins.follow();
   }
 
-  get use(): PoolUse {
+  get use() {
     const { totalCount, idleCount: idle, waitingCount: pending, options } = this;
     return { used: totalCount - idle, idle, pending, max: options.max };
   }

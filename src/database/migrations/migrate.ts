@@ -11,9 +11,12 @@ import { requireSchemaToCreateIn, serverOf, STARTUP_LIMITS } from '../connect.js
 import type { StartWait } from '../connect.js';
 import { isOutage, isReadOnly } from '../database-failure.js';
 import { describeFailure } from '../../observability/describe-failure.js';
-import { MigrationLock, settings, silenceOf } from './migration-lock.js';
+import { settings, showLife, silenceOf, takeLock } from './migration-lock.js';
 import { grantAccess } from './service-role.js';
 import type { ServiceAccess } from './service-role.js';
+
+const UP_TO_DATE = 'the database is up to date';
+const LOST = 'the migration lock is lost';
 
 /** lock not available, deadlock detected. */
 const CONTENTION = new Set(['55P03', '40P01']);
@@ -44,18 +47,19 @@ export async function applyMigrations(
   access?: ServiceAccess,
 ): Promise<void> {
   const { log } = waiting;
-  const isPending = (await pendingMigrations(dataSource)).length > 0;
-  if (!isPending && access === undefined) {
-    log.info('the database is up to date');
+  const { pending, newer } = await compareMigrations(dataSource);
+  if (pending.length === 0 && access === undefined) {
+    log.info({ newer }, UP_TO_DATE);
     return;
   }
-  if (isPending) {
+  if (pending.length > 0) {
     await requireSchemaToCreateIn(dataSource);
     log.info('applying the migrations');
   }
   const applied = await migrate(dataSource, waiting, async (executor, perform, session) => {
-    const pending = await executor.getPendingMigrations();
-    for (const migration of pending) {
+    // Another instance may have applied some of them meanwhile.
+    const migrations = await executor.getPendingMigrations();
+    for (const migration of migrations) {
       await perform(migration.instance, () => executor.executeMigration(migration));
     }
     if (access !== undefined) {
@@ -67,9 +71,9 @@ export async function applyMigrations(
         log.warn({ reason }, 'DATABASE_SERVICE_ROLE keeps the privileges of the last migration');
       }
     }
-    return pending.map(({ name }) => name);
+    return migrations.map(({ name }) => name);
   });
-  log.info({ applied }, 'the database is up to date');
+  log.info({ applied, newer }, UP_TO_DATE);
 }
 
 /**
@@ -103,25 +107,28 @@ async function migrate<T>(
   waiting: StartWait,
   change: (executor: MigrationExecutor, perform: Perform, session: QueryRunner) => Promise<T>,
 ): Promise<T> {
-  // Separate connections for the lock, its pulse and the migrations, because the connections of the pool have statement timeouts.
+  // Separate connections for the lock and the migrations, because the connections of the pool have statement timeouts.
   const separate = dataSourceOf({
     ...dataSource.options,
     url: poolOf(dataSource)?.url,
     driver: pg,
-    poolSize: 3,
+    poolSize: 2,
     extra: { keepAlive: true, types: VALUE_TYPES, onConnect: setUp },
   } as DataSourceOptions);
   try {
     await separate.initialize();
-    const newSession = () => separate.createQueryRunner();
-    const [lockSession, pulse, session] = [newSession(), newSession(), newSession()];
-    const lock = await MigrationLock.take(lockSession, pulse, waiting);
+    const [session, lock] = [separate.createQueryRunner(), separate.createQueryRunner()];
+    await takeLock(lock, waiting);
     const stopAttending = attend(lock, dataSource, waiting);
     try {
+      // `runMigrations` would leave its table behind if the first migration fails, and its transactions have no
+      // `lock_timeout`.
       const executor = new MigrationExecutor(separate, session);
       executor.transaction = 'none';
       const perform: Perform = async (migration, step) => {
-        lock.confirm();
+        await showLife(lock).catch((error: unknown) => {
+          throw new Error(`${LOST}: ${describeFailure(error)}`, { cause: error });
+        });
         await whenFree(waiting, () =>
           migration?.transaction === false ? step() : inTransaction(session, waiting, step),
         );
@@ -129,7 +136,8 @@ async function migrate<T>(
       return await change(executor, perform, session);
     } finally {
       await stopAttending();
-      await lock.release();
+      // Without a connection, the server has released the lock.
+      await lock.query('ROLLBACK').catch(() => {});
     }
   } catch (error) {
     if (waiting.signal.aborted || error instanceof StartupError) throw error;
@@ -189,14 +197,15 @@ async function whenFree(
  * @returns stops it
  */
 function attend(
-  lock: MigrationLock,
+  lock: QueryRunner,
   dataSource: DataSource,
-  waiting: StartWait,
+  { log, limits = STARTUP_LIMITS, onWait = () => {} }: StartWait,
 ): () => Promise<void> {
-  const { log, limits = STARTUP_LIMITS, onWait = () => {} } = waiting;
-  let last: Promise<void> | undefined;
   const look = async (): Promise<void> => {
-    await lock.beat();
+    await showLife(lock).catch((error: unknown) => {
+      clearInterval(timer);
+      log.error({ reason: describeFailure(error) }, LOST);
+    });
     // Without a connection for it, there is nothing to log. The migration meets the same failure, or does not need it.
     const builds = dataSource.query<{ readonly index: string | null }[]>(INDEX_PROGRESS);
     for (const progress of await builds.catch(() => [])) {
@@ -204,6 +213,7 @@ function attend(
       onWait(`building the index ${progress.index}`);
     }
   };
+  let last: Promise<void> | undefined;
   const timer = setInterval(() => {
     last ??= look().finally(() => (last = undefined));
   }, limits.beat);
@@ -241,7 +251,7 @@ export async function awaitMigrations(
 
 async function reasonToWait(dataSource: DataSource): Promise<StartupError | undefined> {
   try {
-    const pending = await pendingMigrations(dataSource);
+    const { pending } = await compareMigrations(dataSource);
     if (pending.length === 0) return undefined;
     return startupError(
       dataSource,
@@ -254,23 +264,21 @@ async function reasonToWait(dataSource: DataSource): Promise<StartupError | unde
   }
 }
 
-async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
-  const applied = await appliedMigrations(dataSource);
-  return dataSource.migrations.map(nameOf).filter((name) => !applied.has(name));
-}
-
 /** As TypeORM names a migration in the table of those that were applied: the property is optional. */
 export function nameOf(migration: MigrationInterface): string {
   return migration.name ?? migration.constructor.name;
 }
 
 /**
- * Names of the applied migrations, also of those that this release does not have. Unlike TypeORM's own check, it does not
- * write.
+ * Compares the applied migrations with those of this release. TypeORM's own comparison takes a table that the role may not
+ * read for one that does not exist.
  *
+ * @returns `pending`, and those of a `newer` release, if there are any
  * @throws StartupError
  */
-export async function appliedMigrations(dataSource: DataSource): Promise<ReadonlySet<string>> {
+async function compareMigrations(
+  dataSource: DataSource,
+): Promise<{ pending: string[]; newer: string[] | undefined }> {
   const table = dataSource.options.migrationsTableName;
   try {
     const [row] = await dataSource.query<{ exists: boolean }[]>(
@@ -280,7 +288,13 @@ export async function appliedMigrations(dataSource: DataSource): Promise<Readonl
     const rows = row?.exists
       ? await dataSource.query<{ name: string }[]>(`SELECT name FROM "${table}"`)
       : [];
-    return new Set(rows.map(({ name }) => name));
+    const applied = new Set(rows.map(({ name }) => name));
+    const known = new Set(dataSource.migrations.map(nameOf));
+    const newer = [...applied].filter((name) => !known.has(name));
+    return {
+      pending: [...known].filter((name) => !applied.has(name)),
+      newer: newer.length > 0 ? newer : undefined,
+    };
   } catch (error) {
     const reason = describeFailure(error);
     throw startupError(dataSource, `cannot read the applied migrations: ${reason}`, error);

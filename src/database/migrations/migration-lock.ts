@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import type { QueryRunner } from 'typeorm';
 import { ADVISORY_LOCKS } from '../advisory-locks.js';
 import { RELIED_ON } from '../connections/session-settings.js';
 import { STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
-import { describeFailure } from '../../observability/describe-failure.js';
 
-const { migrations: LOCK, migrationPulse: PULSE } = ADVISORY_LOCKS;
+const { migrations: LOCK } = ADVISORY_LOCKS;
 
 /** PostgreSQL 17 has the last timeout. */
 const SETTINGS = {
@@ -31,18 +29,14 @@ export function settings(scope: 'transaction' | 'session'): string {
 }
 
 /**
- * The transactions that hold the locks. Each pulse is a new one. Releases before had no pulse: of them, this tells when the
- * session was last active, which only its own role and members of `pg_read_all_stats` see.
+ * The transaction that holds the lock, and the name of its session, which every role sees and each sign of life changes.
+ * Releases before had no such sign: of them, this tells when the session was last active, which only its own role and
+ * members of `pg_read_all_stats` see.
  */
-const SIGN_OF_LIFE = `SELECT string_agg(concat_ws(' ', pid, virtualtransaction, state_change), ',' ORDER BY pid) AS sign
+const SIGN_OF_LIFE = `SELECT string_agg(concat_ws(' ', virtualtransaction, application_name, state_change), ',') AS sign
   FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)
-  WHERE locktype = 'advisory' AND granted AND objsubid = 1
-    AND (classid::bigint << 32 | objid::bigint) IN (${LOCK}, ${PULSE})
+  WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND (classid::bigint << 32 | objid::bigint) = ${LOCK}
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
-
-/** Every role sees the number of a transaction that holds a lock (PostgreSQL manual, chapter 53.13). */
-const BEAT = `BEGIN ISOLATION LEVEL READ COMMITTED; ${settings('transaction')};
-  SELECT pg_try_advisory_xact_lock(${PULSE})`;
 
 /** Tells whether the instance that migrates has shown no sign of life for so many milliseconds. */
 export function silenceOf(
@@ -60,77 +54,39 @@ export function silenceOf(
 }
 
 /**
- * The lock of the instance that migrates, held by a transaction of its own: clients of PgBouncer share sessions, and
- * `CREATE INDEX CONCURRENTLY` cannot run in a transaction.
+ * Takes the lock of the instance that migrates, for a transaction of its own: clients of PgBouncer share sessions, and
+ * `CREATE INDEX CONCURRENTLY` cannot run in a transaction. Waits for another instance as long as it shows signs of life.
  *
  * `CREATE INDEX CONCURRENTLY` also waits for each transaction that has a snapshot when it looks. If it ever saw this
- * transaction with one, both would wait for each other. So there is no snapshot here: the transaction is READ
- * COMMITTED, `SHOW` takes none, and statements without parameters are sent with the simple protocol, whose snapshot does
- * not outlive them. For the same reason, each attempt to take the lock is a transaction of its own.
+ * transaction with one, both would wait for each other. So there is no snapshot here: the transaction is READ COMMITTED,
+ * `SET` takes none, and statements without parameters are sent with the simple protocol, whose snapshot does not outlive
+ * them. For the same reason, each attempt to take the lock is a transaction of its own.
+ *
+ * @throws AbortError when `signal` aborts the wait
  */
-export class MigrationLock {
-  private loss: unknown;
-  /** PostgreSQL warns of a ROLLBACK outside a transaction. */
-  private hasBeaten = false;
-
-  private constructor(
-    private readonly session: QueryRunner,
-    private readonly pulse: QueryRunner,
-    private readonly log: Logger,
-  ) {}
-
-  /**
-   * Waits for another instance as long as it shows signs of life.
-   *
-   * @param session holds the lock
-   * @param pulse another one
-   * @throws AbortError when `signal` aborts the wait
-   */
-  static async take(
-    session: QueryRunner,
-    pulse: QueryRunner,
-    { log, signal, limits = STARTUP_LIMITS, onWait = () => {} }: StartWait,
-  ): Promise<MigrationLock> {
-    const isSilent = silenceOf(session, limits.migrationLock);
-    for (let isFirst = true; !(await isTaken(session)); isFirst = false) {
-      if (isFirst) log.info('another instance is migrating: waiting for it');
-      onWait('another instance is migrating');
-      if (await isSilent()) {
-        throw new Error('another instance is migrating and shows no sign of life');
-      }
-      await sleep(limits.retry, undefined, { signal });
+export async function takeLock(
+  session: QueryRunner,
+  { log, signal, limits = STARTUP_LIMITS, onWait = () => {} }: StartWait,
+): Promise<void> {
+  const isSilent = silenceOf(session, limits.migrationLock);
+  for (let isFirst = true; !(await isTaken(session)); isFirst = false) {
+    if (isFirst) log.info('another instance is migrating: waiting for it');
+    onWait('another instance is migrating');
+    if (await isSilent()) {
+      throw new Error('another instance is migrating and shows no sign of life');
     }
-    await session.query(settings('transaction'));
-    return new MigrationLock(session, pulse, log);
+    await sleep(limits.retry, undefined, { signal });
   }
+  await session.query(settings('transaction'));
+}
 
-  /** A sign of life. Keeps PgBouncer and firewalls from closing an idle connection as well. */
-  async beat(): Promise<void> {
-    // In a session of its own, because it takes a snapshot. Without it, only some roles see no sign of life.
-    const end = this.hasBeaten ? 'ROLLBACK; ' : '';
-    this.hasBeaten = true;
-    await this.pulse.query(end + BEAT).catch(() => {});
-    try {
-      await this.session.query('SHOW in_hot_standby');
-    } catch (error) {
-      if (this.loss === undefined) {
-        this.log.error({ reason: describeFailure(error) }, 'the migration lock is lost');
-      }
-      this.loss ??= error;
-    }
-  }
-
-  /** @throws Error if another instance may have the lock now */
-  confirm(): void {
-    if (this.loss === undefined) return;
-    throw new Error(`the migration lock is lost: ${describeFailure(this.loss)}`);
-  }
-
-  async release(): Promise<void> {
-    // Without a connection, the server has released it.
-    await this.session.query('ROLLBACK').catch(() => {});
-    if (this.hasBeaten) await this.pulse.query('ROLLBACK').catch(() => {});
-  }
+/**
+ * Keeps PgBouncer and firewalls from closing an idle connection as well.
+ *
+ * @throws Error if another instance may have the lock now
+ */
+export async function showLife(session: QueryRunner): Promise<void> {
+  await session.query(`SET LOCAL application_name = 'plant-store migration ${Date.now()}'`);
 }
 
 async function isTaken(session: QueryRunner): Promise<boolean> {

@@ -4,12 +4,14 @@ import { clientAddress } from '../../observability/client-address.js';
 import { isAnswered } from '../../observability/is-answered.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { callerTrace } from '../../observability/trace-context.js';
+import { requestMetrics } from './request-metrics.js';
 
 /**
  * Writes one log line and one measurement for each request, without path, query and headers, because these can
  * contain secrets. Trace ids are safe: they consist of hexadecimal digits.
  */
 export function requestLog(log: Logger, metrics: Metrics) {
+  const measure = requestMetrics(metrics);
   return (request: Request, response: Response): void => {
     const start = performance.now();
     // Read now, because a closed socket has no address.
@@ -27,7 +29,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
       const { isBroken = false } = response;
       const status = answered ? response.statusCode : isBroken ? statusOf(response) : undefined;
       const scheme = isSecure ? 'https' : 'http';
-      metrics.recordRequest({ method, scheme, route, status, seconds });
+      measure({ method, scheme, route, status, seconds });
       const trace = request.span ?? callerTrace(request);
       // Object spread took 6 µs here. Pino omits undefined fields.
       log.info(

@@ -4,7 +4,6 @@ import type { Principal } from '../../auth/principal.js';
 import type { Slots } from '../../database/slots.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
-import type { FollowerUse } from '../../observability/metrics.js';
 import type { ChangeQuery, History, Start } from './history.js';
 import { Tail, toEvent } from './tail.js';
 import type { NextEvents } from './tail.js';
@@ -55,8 +54,9 @@ export class Followers {
     this.tail = new Tail(options.history, options.logger);
   }
 
-  get use(): FollowerUse {
-    return { followers: this.count, lag: this.tail.lag };
+  /** The clients, and the lag of the newest change until it was read, in seconds. */
+  get use() {
+    return { count: this.count, lag: this.tail.lag };
   }
 
   /**

@@ -1,0 +1,58 @@
+import { Histogram } from 'prom-client';
+import type { Metrics } from '../observability/metrics.js';
+import type { GroupCreate } from './group-create.js';
+import type { Followers } from './history/followers.js';
+
+/** The figures of resources. */
+export class ResourceMetrics {
+  /** Counts records of a table that were removed because of their age. */
+  readonly recordPruned: (table: string, records: number) => void;
+
+  private readonly groupRows: Histogram<'resource'>;
+
+  constructor(private readonly metrics: Metrics) {
+    this.recordPruned = metrics.counter<string>(
+      'plant_store_changes_pruned_total',
+      'Records of changes that were removed because of their age.',
+      'table',
+      [],
+    );
+    this.groupRows = new Histogram({
+      name: 'plant_store_creation_group_rows',
+      help: 'Rows in a group that was sent to the database.',
+      labelNames: ['resource'],
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 500],
+      registers: [metrics.registry],
+    });
+  }
+
+  /** @returns what records the rows of a group */
+  groupsOf(resource: string): (rows: number) => void {
+    this.groupRows.zero({ resource });
+    return (rows) => this.groupRows.observe({ resource }, rows);
+  }
+
+  observeQueue(resource: string, creates: Pick<GroupCreate<never>, 'queue'>): void {
+    const gauges = [
+      ['', 'Creates that wait for the next group.', 'rows'],
+      ['_max', 'Most creates that may wait.', 'maxRows'],
+      ['_characters', 'Characters of the creates that wait.', 'characters'],
+      ['_characters_max', 'Most characters that may wait.', 'maxCharacters'],
+    ] as const;
+    for (const [name, help, figure] of gauges) {
+      const read = () => creates.queue[figure];
+      this.metrics.gauge(`plant_store_creations_waiting${name}`, help, read, { resource });
+    }
+  }
+
+  observeFollowers(resource: string, followers: Followers): void {
+    const gauges = [
+      ['followers', 'Clients that follow changes.', 'count'],
+      ['lag_seconds', 'Time from the begin of the newest change until followers got it.', 'lag'],
+    ] as const;
+    for (const [name, help, figure] of gauges) {
+      const read = () => followers.use[figure];
+      this.metrics.gauge(`plant_store_change_${name}`, help, read, { resource });
+    }
+  }
+}
