@@ -21,9 +21,9 @@ import type { Feature } from './resources/feature.js';
 
 /** Timeouts of the shutdown, in milliseconds. */
 export const SHUTDOWN_LIMITS = {
-  /** For running requests. */
+  /** Running requests may take this long. */
   drain: 10_000,
-  /** For closing everything else afterwards. */
+  /** Closing everything else afterwards may take this long. */
   close: 5_000,
 } as const;
 

@@ -12,7 +12,7 @@ import { fetchDocument } from './fetch-document.js';
 
 /** Timeouts and intervals of requests to the issuer, in milliseconds. */
 export const ISSUER_TIMES = {
-  /** For the answers of the issuer in one fetch. */
+  /** All answers of the issuer in one fetch arrive within this time. */
   timeout: 3_000,
   /** Between two fetches of the keys, so that a withdrawn key stops working. */
   refresh: 600_000,

@@ -6,7 +6,7 @@ export interface Principal {
   readonly kind: 'static-token' | 'issued-token' | 'jwt';
   /** Stays the same for as long as the principal exists. Unique among principals of the same kind, and never a secret. */
   readonly id: string;
-  /** For people. */
+  /** A name for people to read. */
   readonly name?: string | undefined;
   readonly scopes: 'all' | ReadonlySet<string>;
 }

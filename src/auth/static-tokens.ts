@@ -20,7 +20,7 @@ export class StaticTokens implements OnModuleInit, OnModuleDestroy {
     this.accepted = this.digestBoth();
   }
 
-  /** Of the two tokens. Without a previous token, both are of the current one. */
+  /** The digests of both tokens. Without a previous token, both are of the current one. */
   get digests(): readonly [Buffer, Buffer] {
     return this.accepted;
   }

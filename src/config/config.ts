@@ -79,9 +79,9 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
               issuer,
               audience,
               jwksUri: value.AUTH_JWT_JWKS_URI,
-              /** Of a token without a claim about scopes. `undefined`: none, and nobody has decided it. */
+              /** A token without a claim about scopes has these. `undefined`: none, and nobody has decided it. */
               defaultScopes: value.AUTH_JWT_DEFAULT_SCOPES,
-              /** Of the docs page at the issuer. `undefined`: the page offers no sign-in. */
+              /** The docs page is this client of the issuer. `undefined`: the page offers no sign-in. */
               docsClientId: value.DOCS_OAUTH_CLIENT_ID,
             } as const),
     },

@@ -10,7 +10,7 @@ export const SECRET_NAMES = [
 
 export type SecretName = (typeof SECRET_NAMES)[number];
 
-/** For each secret in a file, the variable with the path. */
+/** The variable with the path of each secret in a file. */
 export type SecretFiles = Readonly<Partial<Record<SecretName, Readonly<NodeJS.ProcessEnv>>>>;
 
 /** A variable of the environment. */
@@ -33,7 +33,7 @@ export interface Reading<Value> {
   readonly mistakes: readonly string[];
 }
 
-/** Of a file, in bytes. */
+/** Longest file, in bytes. */
 const MAX_SIZE = 65_536;
 
 /**

@@ -5,12 +5,12 @@
  * the object id of a table, 16384 or more. Those of the keys here are 1.
  */
 export const ADVISORY_LOCKS = {
-  /** Of the instance that migrates. */
+  /** The instance that migrates holds it. */
   migrations: 7_526_841_013,
-  /** Of the single instance for each folder of the embedded database. */
+  /** The single instance for each folder of the embedded database holds it. */
   localInstance: 7_526_841_014,
-  /** Of the replica that cleans an index of searches. */
+  /** The replica that cleans an index of searches holds it. */
   searchIndex: 7_526_841_015,
-  /** Of whoever issues a token, so that no two exceed a limit together. */
+  /** Whoever issues a token holds it, so that no two exceed a limit together. */
   tokenIssuance: 7_526_841_017,
 } as const;

@@ -11,15 +11,15 @@ import { hostOf } from './connections/find-primary.js';
 
 /** Timeouts of the start, in milliseconds. */
 export const STARTUP_LIMITS = {
-  /** For the database to accept connections, and for another process to migrate it. */
+  /** The database must accept connections, and another process must have migrated it, within this time. */
   wait: 30_000,
   /** Between two attempts. */
   retry: 500,
-  /** For another instance that is migrating and shows no sign of life, and for locks that a migration needs. */
+  /** The longest wait for an instance that is migrating without a sign of life, and for locks that a migration needs. */
   migrationLock: 60_000,
   /** Between two signs of life of the instance that is migrating. */
   beat: 5_000,
-  /** For a migration to wait for a lock on a table. Requests wait behind it. */
+  /** A migration waits this long for a lock on a table. Requests wait behind it. */
   tableLock: 500,
 } as const;
 

@@ -16,10 +16,10 @@ export class ConnectionShares {
   readonly lists: Slots;
   readonly searches: Slots;
   readonly exports: Slots;
-  /** For followers of changes that are far behind, of whom there can be thousands, and for those that miss a few. */
+  /** Followers of changes that are far behind, of whom there can be thousands, and those that miss a few. */
   readonly followers: Readonly<Record<'far' | 'near', Slots>>;
   readonly changes: Slots;
-  /** For creates and changes that wait for rows which other transactions hold. */
+  /** Creates and changes that wait for rows which other transactions hold. */
   readonly locked: Slots;
 
   constructor(@Inject(CONFIG) { database }: Config) {

@@ -23,7 +23,7 @@ export interface DatabaseSchema {
   readonly entities: readonly Function[];
   /** Applied in the order of their timestamps. */
   readonly migrations: readonly (new () => MigrationInterface)[];
-  /** Of the service's role on the tables of these entities, by default all on rows: SELECT, INSERT, UPDATE and DELETE. */
+  /** The privileges of the service's role on the tables of these entities, by default SELECT, INSERT, UPDATE and DELETE. */
   readonly privileges?: ReadonlyMap<Function | string, readonly Privilege[]>;
   /** Functions of SQL that the service calls, such as `move_plants()`. */
   readonly functions?: readonly string[];

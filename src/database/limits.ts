@@ -1,20 +1,20 @@
 /** Timeouts of the database, in milliseconds. */
 export const DATABASE_LIMITS = {
-  /** For a new connection, and for a free connection of the pool. */
+  /** A new connection, or a free one of the pool, comes within this time. */
   connection: 2_000,
-  /** For a statement, enforced by the server. */
+  /** The server ends a statement after this time. */
   statement: 5_000,
-  /** For a statement, enforced by the service: the server may hang, or disappear without closing the connection. */
+  /** The service gives a statement up after this time: the server may hang, or disappear without closing the connection. */
   reply: 6_000,
   /**
-   * For a lock that another transaction holds, enforced by the server. Longer than `deadlock_timeout`, by default 1 s,
+   * The server ends the wait for a lock of another transaction after this time. It is longer than `deadlock_timeout`, by default 1 s,
    * after which the server looks for a deadlock. Otherwise it would report each deadlock as a lock timeout.
    */
   lock: 1_200,
-  /** For the next statement of a transaction, enforced by the server: this process was paused, and holds locks. */
+  /** The server waits this long for the next statement of a transaction: this process was paused, and holds locks. */
   idleInTransaction: 5_000,
-  /** For an idle connection. */
+  /** The pool closes a connection that was idle for this time. */
   idle: 30_000,
-  /** For a connection, so that a former user or password is out of use after this time. */
+  /** The pool closes any connection of this age, so that a former user or password is out of use. */
   lifetime: 900_000,
 } as const;

@@ -27,9 +27,9 @@ interface EmbeddedPostgresOptions {
 
 /** Timeouts and intervals, in milliseconds. */
 const LIMITS = {
-  /** For further attempts if the server exits during its start. */
+  /** A server that exits during its start is started again for this time. */
   attempts: 3_000,
-  /** For the server to notice that a killed instance has disconnected. */
+  /** The server notices within this time that a killed instance has disconnected. */
   lock: 1_000,
   betweenAttempts: 100,
 } as const;

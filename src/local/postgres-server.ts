@@ -11,7 +11,7 @@ import { spawnAs } from './server-account.js';
 
 /** Timeouts, in milliseconds. */
 const LIMITS = {
-  /** For the server to accept connections, including crash recovery. */
+  /** The server accepts connections within this time, including crash recovery. */
   start: 60_000,
   connect: 5_000,
 } as const;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Between two looks at a process, in milliseconds. */
 export const POLL_INTERVAL = 20;
 
-/** For a process to end after a signal, before the next signal, in milliseconds. */
+/** A process may take this long to end after a signal, before the next signal, in milliseconds. */
 const END_TIMEOUT = 10_000;
 
 /** Sends a signal (0: none). Returns whether the process exists. */

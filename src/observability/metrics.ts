@@ -10,7 +10,7 @@ type Labels = Readonly<Record<string, string>>;
  * define a name.
  */
 export class Metrics {
-  /** For metrics that are more than a number with one label. */
+  /** Metrics that are more than a number with one label are registered here. */
   readonly registry = new Registry();
 
   /** The series of each gauge. */

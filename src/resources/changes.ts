@@ -37,11 +37,11 @@ export interface ChangesOptions<Entity> {
   readonly notFound: IdFailure;
   readonly dataSource: DataSource;
   readonly shares: ConnectionShares;
-  /** Of all resources. */
+  /** All resources share it. */
   readonly locked: LockedRows;
   readonly transactions: Transactions;
   readonly statements: Statements;
-  /** Of the records of changes, if these are recorded. */
+  /** Where changes are recorded, if they are. */
   readonly history?: History | undefined;
   /** Called with a row that was replaced or patched. */
   readonly onChanged?: (row: Entity) => void;
@@ -49,7 +49,7 @@ export interface ChangesOptions<Entity> {
 
 /** What a change belongs to. */
 export interface ChangeContext {
-  /** For its record. Required if changes are recorded. */
+  /** Its record names it. Required if changes are recorded. */
   readonly origin?: Origin;
   /** The change becomes part of this transaction (docs/framework/transactions.md). */
   readonly outer?: EntityManager;

@@ -35,9 +35,9 @@ export interface GroupCreateOptions<Content> extends GroupInsertOptions<Content>
   readonly constraints: ConstraintErrors;
   readonly idTaken: IdFailure;
   readonly tracer: Tracer;
-  /** Of all resources. */
+  /** All resources share it. */
   readonly locked: LockedRows;
-  /** For creates that need locked rows. */
+  /** Creates that need locked rows use it. */
   readonly lockedSlots: Slots;
 }
 

@@ -33,7 +33,7 @@ export interface GroupInsertOptions<Content> {
   readonly columns: () => EntityColumns;
   /** In a transaction of somebody else, a statement that fails ends the transaction. */
   readonly statements: Statements | Pick<Statements, 'run' | 'rows'>;
-  /** Of the records of creates, if these are recorded. */
+  /** Where creates are recorded, if they are. */
   readonly history?: History | undefined;
   /** Records the size of a group. */
   readonly recordGroup: (rows: number) => void;
@@ -65,7 +65,7 @@ export class GroupInsert<Content extends Identified> {
     let open = group;
     for (let round = 0; open.length > 0; round += 1) {
       if (round === MAX_ROUNDS) throw new PlantStoreError(ERRORS.overloaded);
-      // Of several rows with one id, only the first can be created in a statement.
+      // A statement can create only the first of several rows with one id.
       const sent = new Map<bigint, Row<Content>>();
       for (const row of round === 0 ? open : await this.creatable(open)) {
         if (!sent.has(row.content.id)) sent.set(row.content.id, row);

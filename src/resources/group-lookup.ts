@@ -15,7 +15,7 @@ export interface GroupLookupOptions {
   readonly columns: () => EntityColumns;
   readonly statements: Statements;
   readonly tracer: Tracer;
-  /** For the rows that are read alone, because they are long. */
+  /** Rows that are read alone, because they are long, use it. */
   readonly slots: Slots;
   readonly notFound: IdFailure;
 }

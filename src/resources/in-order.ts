@@ -82,7 +82,7 @@ export async function* inOrder<Item, Result>(
   }
 
   function start(item: Item): Work<Result> {
-    // For each line of an import, Promise.allSettled would take twice as long.
+    // Promise.allSettled for each line of an import would take twice as long.
     const work: Work<Result> = {
       size: window.sizeOf(item),
       ended: perform(item).then(

@@ -58,7 +58,7 @@ export function TextParameter(parameter: Omit<TextMember, 'isOptional'>): Proper
   );
 }
 
-/** For each filter of a query: all of them together must fit into the `Link` to the next page. */
+/** A rule of each filter of a query: all filters together must fit into the `Link` to the next page. */
 export function AreFiltersShort(): PropertyDecorator {
   return ValidateBy({
     name: 'areFiltersShort',

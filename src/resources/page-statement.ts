@@ -11,7 +11,7 @@ export interface Filter<Value> {
    * @param start the least id that the page may have, as text
    */
   where(value: Value, parameter: (value: unknown) => string, start: string): string;
-  /** By what a page is read in ascending order of ids, if an index has other columns before the id. */
+  /** The order in which a page is read by ascending ids, if an index has other columns before the id. */
   readonly order?: string;
   /** Whether it may read many rows that it does not select. Few such lists run at once, and a slow one is refused. */
   readonly isSearch?: boolean;

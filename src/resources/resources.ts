@@ -68,7 +68,7 @@ export interface ResourceOptions<Dto, Query> {
   readonly notFound: IdFailure;
   /** Failures of creates and changes. */
   readonly constraints?: ConstraintErrors;
-  /** Of the records of creates and changes. */
+  /** The records of creates and changes. */
   readonly history?: History;
   /** A member that clients search in. The service cleans its index. */
   readonly search?: Search;

@@ -20,7 +20,7 @@ export class AccessToken {
   @Column('bytea', { name: 'secret_hash' })
   readonly secretHash!: Buffer;
 
-  /** Of the token before the last rotation. */
+  /** The hash of the token before the last rotation. */
   @Column('bytea', { name: 'previous_hash', nullable: true })
   readonly previousHash!: Buffer | null;
 

@@ -22,7 +22,7 @@ export const TOKEN_COLUMNS = `id, name, scopes, secret_hash AS "secretHash", pre
   extract(epoch FROM coalesce(expires_at, 'infinity'))::text AS expires,
   extract(epoch FROM coalesce(previous_expires_at, '-infinity'))::text AS "previousExpires"`;
 
-/** Of SHA-256. */
+/** The length of a SHA-256 hash. */
 const HASH_BYTES = 32;
 
 /** A secret, by the digest of the token with it. Expires at a time of `Date.now()`. */

@@ -7,7 +7,7 @@ import { describeFailure } from '../../observability/describe-failure.js';
 /** Between two writings, in milliseconds. */
 const INTERVAL = 60_000;
 
-/** For the writing at the shutdown, in milliseconds. */
+/** The longest write at the shutdown, in milliseconds. */
 const LAST_WRITING = 2_000;
 
 /**
@@ -24,7 +24,7 @@ const WRITE = `WITH used AS (
 
 /** When each token was last used: noted in memory, written once a minute. */
 export class LastUses implements OnModuleInit, OnModuleDestroy {
-  /** By id: at most as many as there are tokens. */
+  /** The key is the id of the token: at most as many as there are tokens. */
   private readonly uses = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
   private isReported = false;

@@ -44,7 +44,7 @@ const NO_RESULT = { command: 'BEGIN', rowCount: null, oid: 0, fields: [], rows: 
 
 /** The history of a database cluster that a primary writes. Each promotion begins a new one (manual, chapter 25.3.6). */
 export interface Timeline {
-  /** Of the cluster: all its servers, and only these, have the same. */
+  /** All servers of a cluster, and only these, have one identifier. */
   readonly system: string;
   readonly number: number;
 }
@@ -67,7 +67,7 @@ export class PoolClient extends CallbackClient {
   private isPooled = true;
   private beginShared = BEGIN_SHARED;
   private inTransaction = false;
-  /** By name of a prepared statement, as of `performance.now()`. */
+  /** The key is the name of a prepared statement, the value a time of `performance.now()`. */
   private readonly keptUntil = new Map<string, number>();
 
   constructor(config: PoolClientConfig) {

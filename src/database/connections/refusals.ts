@@ -15,7 +15,7 @@ const WRITING = new Set(['INSERT', 'UPDATE', 'DELETE']);
 
 /** Logs which operations the database refuses, for example because of a full disk, and when it accepts them again. */
 export class Refusals {
-  /** By operation, such as INSERT. */
+  /** The key is the operation, such as INSERT. */
   private readonly refused = new Map<string, { last: number; count: number }>();
 
   constructor(private readonly logger: Logger) {}

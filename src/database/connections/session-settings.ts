@@ -15,7 +15,7 @@ export const RELIED_ON = {
   gin_fuzzy_search_limit: '0',
 } as const;
 
-/** Of a session that nobody else uses. The pool itself closes idle connections. */
+/** A session that nobody else uses has these. The pool itself closes idle connections. */
 const OWN_SESSION = {
   ...RELIED_ON,
   default_transaction_isolation: 'read committed',
@@ -82,10 +82,10 @@ function begin(settings: Readonly<Record<string, string | number>>): string {
   return ['BEGIN ISOLATION LEVEL READ COMMITTED', ...local, 'SHOW in_hot_standby'].join('; ');
 }
 
-/** For the first transaction in a session of which nothing is known. */
+/** The first transaction in a session of which nothing is known begins with this. */
 export const BEGIN_FIRST = begin({ statement_timeout: DATABASE_LIMITS.statement });
 
-/** For transactions in sessions that other clients of a pooler share. */
+/** Transactions in sessions that other clients of a pooler share begin with this. */
 export const BEGIN_SHARED = begin({
   ...RELIED_ON,
   statement_timeout: DATABASE_LIMITS.statement,

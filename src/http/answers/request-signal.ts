@@ -7,7 +7,7 @@ import { breakOff } from './break-off.js';
 /** Between two looks whether the token of a request is still valid, in milliseconds. */
 const CHECK = 1_000;
 
-/** For the rest of an answer when the token is no longer valid, in milliseconds. */
+/** The rest of an answer may take this long when the token is no longer valid, in milliseconds. */
 const REST = 10_000;
 
 /**

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { AnswerMemory } from './answer-memory.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
 
-/** Of all answers of the process. */
+/** All answers of the process share it. */
 export const answerMemory = new AnswerMemory();
 
 /** Answers with JSON, with all digits of each `bigint`. */

@@ -43,7 +43,7 @@ export class HttpServer extends Server {
       // A slow client is not an error: the body reader limits pauses and the total time (json-body.ts).
       requestTimeout: 0,
       keepAliveTimeout: limits.keepAlive,
-      // Of TCP, which has nothing to do with the line above.
+      // The keep-alive of TCP has nothing to do with the line above.
       keepAlive: true,
       keepAliveInitialDelay: limits.keepAliveProbe,
       connectionsCheckingInterval: CHECK_INTERVAL,

@@ -2,18 +2,18 @@
 export const HTTP_LIMITS = {
   /** Most open connections. Further connections are closed at once. */
   connections: 10_000,
-  /** For all header fields of a request. */
+  /** All header fields of a request arrive within this time. */
   headers: 10_000,
   /** Between two chunks of a request body. */
   bodyIdle: 10_000,
-  /** For a whole request body. */
+  /** A whole request body arrives within this time. */
   body: 60_000,
-  /** For the rest of a refused body from a client with a valid token. */
+  /** The rest of a refused body from a client with a valid token is read for this time. */
   refusedBody: 10_000,
-  /** For a connection without traffic while a request runs or its answer is not read. */
+  /** A connection without traffic is closed after this time while a request runs or its answer is not read. */
   socketIdle: 60_000,
   /**
-   * For an idle connection, before the kernel asks whether the client still exists. A client that has vanished would keep
+   * The kernel asks after this time whether the client of an idle connection still exists. A client that has vanished would keep
    * its connection until `KEEP_ALIVE_TIMEOUT`, and a firewall on the way forgets silent connections.
    */
   keepAliveProbe: 60_000,

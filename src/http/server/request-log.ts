@@ -53,7 +53,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
   };
 }
 
-/** Of an answer that was broken off: of its Error, which the client did not get. */
+/** The status of the Error that an answer was broken off with, which the client did not get. */
 function statusOf({ error = 50000 }: Response): number {
   return Math.floor(error / 100);
 }

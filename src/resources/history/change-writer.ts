@@ -5,7 +5,7 @@ import type { EntityColumn, EntityColumns } from '../entity-columns.js';
 /** A change as JSON. */
 export interface WrittenChange {
   readonly position: bigint;
-  /** Of what has changed. */
+  /** The id of the row that has changed. */
   readonly id: bigint;
   /** When the transaction began, as of `Date.now()`. */
   readonly time: number;

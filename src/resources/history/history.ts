@@ -30,9 +30,9 @@ export interface HistoryOptions {
   readonly member: string;
   /** The class of the content. */
   readonly dto: Type;
-  /** Of what changes. Known when the database is connected. */
+  /** The table that changes. Known when the database is connected. */
   readonly columns: () => EntityColumns;
-  /** Of the records. */
+  /** The table of the records. */
   readonly changes: () => EntityColumns;
   readonly statements: Statements;
   readonly slots: Slots;

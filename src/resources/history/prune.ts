@@ -12,7 +12,7 @@ const INTERVALS = { round: 60_000, statement: 100 } as const;
 const MOST = 2_000;
 
 export interface PruneOptions {
-  /** Of the records. */
+  /** The table of the records. */
   readonly table: string;
   /** In milliseconds. */
   readonly retention: number;

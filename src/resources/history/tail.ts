@@ -21,7 +21,7 @@ const HELD_BACK = 1;
 /** A change as a server-sent event. */
 export interface ChangeEvent {
   readonly position: bigint;
-  /** Of what has changed. */
+  /** The id of the row that has changed. */
   readonly id: bigint;
   /** The same for all followers: a copy of a long one for each would fill the memory. */
   readonly bytes: Uint8Array;
@@ -49,7 +49,7 @@ export class Tail {
   /** The position up to which all changes are known. */
   private end = 0n;
   private followers = 0;
-  /** Of the newest change that was read, in seconds. */
+  /** The age of the newest change when it was read, in seconds. */
   private lastLag = 0;
   /** When there was nothing to wait for, or readers could go further, as of `performance.now()`. */
   private movedAt = 0;
