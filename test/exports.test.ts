@@ -1,6 +1,6 @@
 import { beforeEach, expect, it, vi } from 'vitest';
-import type { ConnectionShares } from '../src/database/connection-shares.js';
-import { Slots } from '../src/database/slots.js';
+import type { Bulkheads } from '../src/database/bulkheads.js';
+import { Semaphore } from '../src/database/semaphore.js';
 import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
 import { Page } from '../src/http/answers/page.js';
@@ -12,8 +12,8 @@ import type { Pages } from '../src/resources/pages.js';
 const list = vi.fn<Pages<PageParameters>['list']>();
 const exports = new Exports<PageParameters>({
   pages: { list } as unknown as Pages<PageParameters>,
-  shares: {} as ConnectionShares,
-  slots: new Slots(1, ERRORS.tooManyExports),
+  bulkheads: {} as Bulkheads,
+  slots: new Semaphore(1, ERRORS.tooManyExports),
   tracer: NO_TRACER,
 });
 

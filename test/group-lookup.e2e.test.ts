@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Slots } from '../src/database/slots.js';
+import { Semaphore } from '../src/database/semaphore.js';
 import type { Statements } from '../src/database/statements.js';
 import { ERRORS } from '../src/errors/common-errors.js';
 import { PlantStoreError } from '../src/errors/plant-store.error.js';
@@ -80,7 +80,7 @@ it('share a statement, which asks for each id once', async () => {
     columns: () => columns,
     statements: { rows } as unknown as Statements,
     tracer: NO_TRACER,
-    slots: new Slots(1, ERRORS.tooManyAnswers),
+    slots: new Semaphore(1, ERRORS.tooManyAnswers),
     notFound: (id) => new PlantStoreError(PLANT_ERRORS.noSuchPlant, `not ${id}`),
   });
   const found = await Promise.allSettled([7n, 8n, 7n, 404n].map((id) => lookup.find(id)));

@@ -1,7 +1,7 @@
 import { DatabaseError } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import '../src/features.js';
-import { Slots } from '../src/database/slots.js';
+import { Semaphore } from '../src/database/semaphore.js';
 import { ERRORS } from '../src/errors/common-errors.js';
 import { allErrors } from '../src/errors/error-kind.js';
 import type { ErrorKind } from '../src/errors/error-kind.js';
@@ -37,7 +37,7 @@ beforeEach(() => {
   imports = new Imports({
     dto: StoredPlantDto,
     creates: creates as unknown as GroupCreate<StoredPlantDto>,
-    slots: new Slots(1, ERRORS.tooManyImports),
+    slots: new Semaphore(1, ERRORS.tooManyImports),
     tracer: NO_TRACER,
     logger: createLogger('info', { write: (line) => void log.push(line) }),
   });

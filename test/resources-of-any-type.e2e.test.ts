@@ -197,7 +197,7 @@ class SamplesController {
     @Param('id', Int64Pipe) id: bigint,
     @Body() sample: SampleReplacementDto,
   ): Promise<Representation<SampleDto>> {
-    return new Representation(samples.represent(await samples.changes.replace(id, sample)));
+    return new Representation(samples.represent(await samples.updates.replace(id, sample)));
   }
 
   @RequireScope('samples:write')
@@ -207,7 +207,7 @@ class SamplesController {
     @Body() sample: SamplePatchDto,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<SampleDto>> {
-    const changed = await samples.changes.patch(id, sample, precondition);
+    const changed = await samples.updates.patch(id, sample, precondition);
     return new Representation(samples.represent(changed));
   }
 }
@@ -319,7 +319,7 @@ describe('a resource with members of any type', () => {
       { reason: { kind: ERRORS.taken } },
       { value: 'unchanged' },
     ]);
-    await samples.changes.patch(1n, { [member]: value });
+    await samples.updates.patch(1n, { [member]: value });
     expect(await samples.creates.create(other)).toBe('unchanged');
   });
 
@@ -338,11 +338,11 @@ describe('a resource with members of any type', () => {
     await samples.creates.create({ ...FULL, secret: 's' });
     const body = { text: 'e', secret: 'x', lasting: 'x', createdAt: new Date(0) };
     const before = await samples.lookups.find(1n);
-    expect(await samples.changes.patch(1n, body)).toEqual(Object.assign(before, { text: 'e' }));
-    const replaced = await samples.changes.replace(1n, body);
+    expect(await samples.updates.patch(1n, body)).toEqual(Object.assign(before, { text: 'e' }));
+    const replaced = await samples.updates.replace(1n, body);
     expect(replaced).toMatchObject({ text: 'e', secret: 's', lasting: 'first', small: null });
     expect(replaced.createdAt).toEqual(before.createdAt);
-    expect(await samples.changes.patch(1n, { lasting: 'x' })).toEqual(replaced);
+    expect(await samples.updates.patch(1n, { lasting: 'x' })).toEqual(replaced);
   });
 
   it('has classes for its bodies without the members that clients cannot set', () => {
@@ -358,13 +358,13 @@ describe('a resource with members of any type', () => {
 
   it('changes only if a precondition holds', async () => {
     await samples.creates.create(FULL);
-    await expect(samples.changes.patch(1n, OTHERS, () => false)).rejects.toThrow('precondition');
-    expect(await samples.changes.patch(1n, OTHERS, () => true)).toMatchObject(OTHERS);
-    expect(await samples.changes.replace(1n, {})).toMatchObject({ text: null, words: null });
-    expect(await samples.changes.remove(1n)).toMatchObject({ id: 1n });
+    await expect(samples.updates.patch(1n, OTHERS, () => false)).rejects.toThrow('precondition');
+    expect(await samples.updates.patch(1n, OTHERS, () => true)).toMatchObject(OTHERS);
+    expect(await samples.updates.replace(1n, {})).toMatchObject({ text: null, words: null });
+    expect(await samples.updates.remove(1n)).toMatchObject({ id: 1n });
     const late = await Promise.allSettled([
-      samples.changes.remove(1n),
-      samples.changes.patch(1n, OTHERS, () => true),
+      samples.updates.remove(1n),
+      samples.updates.patch(1n, OTHERS, () => true),
       samples.lookups.find(1n),
     ]);
     for (const outcome of late) expect(outcome).toMatchObject({ reason: { kind: ERRORS.missing } });
@@ -379,7 +379,7 @@ describe('a resource with members of any type', () => {
       { reason: { kind: ERRORS.unlucky } },
       { value: 'created' },
     ]);
-    const change = samples.changes.patch(1n, unlucky);
+    const change = samples.updates.patch(1n, unlucky);
     await expect(change).rejects.toMatchObject({ kind: ERRORS.unlucky });
   });
 
@@ -390,7 +390,7 @@ describe('a resource with members of any type', () => {
       { value: 'created' },
       { reason: { kind: ERRORS.largeTaken } },
     ]);
-    const change = samples.changes.patch(2n, { large: 1n });
+    const change = samples.updates.patch(2n, { large: 1n });
     await expect(change).rejects.toMatchObject({ kind: ERRORS.largeTaken });
   });
 
@@ -399,7 +399,7 @@ describe('a resource with members of any type', () => {
     await database.query(`CREATE TABLE lids (sample_id bigint ${key})`);
     await samples.creates.create({ id: 1n });
     await database.query('INSERT INTO lids VALUES (1)');
-    await expect(samples.changes.remove(1n)).rejects.toMatchObject({ kind: ERRORS.inUse });
+    await expect(samples.updates.remove(1n)).rejects.toMatchObject({ kind: ERRORS.inUse });
     await database.query('DROP TABLE lids');
   });
 });

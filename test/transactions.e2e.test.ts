@@ -5,7 +5,7 @@ import type { DataSource, EntityManager, Repository } from 'typeorm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ERRORS } from '../src/errors/common-errors.js';
 import type { Config } from '../src/config/config.js';
-import { ConnectionShares } from '../src/database/connection-shares.js';
+import { Bulkheads } from '../src/database/bulkheads.js';
 import { poolOf } from '../src/database/connections/bounded-pool.js';
 import type { PoolClient } from '../src/database/connections/pool-client.js';
 import { RolledBackError } from '../src/database/database-failure.js';
@@ -99,7 +99,7 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
     poolOf(dataSource)!.startServing();
     statements = new Statements(dataSource);
     const config = { database: { poolMax: 3 } } as Config;
-    transactions = new Transactions(dataSource, new ConnectionShares(config));
+    transactions = new Transactions(dataSource, new Bulkheads(config));
     mover = new PlantMover(dataSource.getRepository(Plant), statements, transactions);
   });
 

@@ -82,7 +82,7 @@ export class GardensService {
     garden: GardenReplacementDto,
     precondition?: Precondition,
   ): Promise<StoredGardenDto> {
-    return this.gardens.represent(await this.gardens.changes.replace(id, garden, precondition));
+    return this.gardens.represent(await this.gardens.updates.replace(id, garden, precondition));
   }
 
   /** @throws PlantStoreError like {@link replace} */
@@ -91,12 +91,12 @@ export class GardensService {
     patch: GardenPatchDto,
     precondition?: Precondition,
   ): Promise<StoredGardenDto> {
-    return this.gardens.represent(await this.gardens.changes.patch(id, patch, precondition));
+    return this.gardens.represent(await this.gardens.updates.patch(id, patch, precondition));
   }
 
   /** @throws PlantStoreError `garden-not-found`, `precondition-failed` */
   async remove(id: bigint, precondition?: Precondition): Promise<void> {
-    await this.gardens.changes.remove(id, precondition);
+    await this.gardens.updates.remove(id, precondition);
   }
 
   /** Creates a garden for each line, and returns the lines of the answer. */

@@ -8,7 +8,7 @@ import type { Observability } from '../observability/observability.module.js';
 import { dataSourceOf, dataSourceOptions } from './data-source.js';
 import type { DatabaseSchema, DatabaseSettings } from './data-source.js';
 import { poolOf } from './connections/bounded-pool.js';
-import { ConnectionShares } from './connection-shares.js';
+import { Bulkheads } from './bulkheads.js';
 import { Statements } from './statements.js';
 import { Transactions } from './transactions.js';
 
@@ -58,8 +58,8 @@ export class DatabaseModule {
           dataSourceFactory: async (options) => dataSourceOf(options!),
         }),
       ],
-      providers: [Statements, ConnectionShares, Transactions],
-      exports: [Statements, ConnectionShares, Transactions],
+      providers: [Statements, Bulkheads, Transactions],
+      exports: [Statements, Bulkheads, Transactions],
     };
   }
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { EntityManager } from 'typeorm';
-import { ConnectionShares } from './connection-shares.js';
+import { Bulkheads } from './bulkheads.js';
 import { repeatAfterConflict } from './repeat-after-conflict.js';
 import { requireTransaction } from './statements.js';
 
@@ -11,7 +11,7 @@ import { requireTransaction } from './statements.js';
 export class Transactions {
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
-    private readonly shares: ConnectionShares,
+    private readonly bulkheads: Bulkheads,
   ) {}
 
   /**
@@ -28,7 +28,7 @@ export class Transactions {
   async run<Result>(
     work: (manager: EntityManager) => Promise<Result>,
     outer?: EntityManager,
-    slots = this.shares.changes,
+    slots = this.bulkheads.updates,
   ): Promise<Result> {
     if (outer !== undefined) {
       requireTransaction(outer);

@@ -66,7 +66,7 @@ export class PlantsService {
     precondition?: Precondition,
   ): Promise<StoredPlantDto> {
     return this.plants.represent(
-      await this.plants.changes.replace(id, plant, precondition, { origin }),
+      await this.plants.updates.replace(id, plant, precondition, { origin }),
     );
   }
 
@@ -78,13 +78,13 @@ export class PlantsService {
     precondition?: Precondition,
   ): Promise<StoredPlantDto> {
     return this.plants.represent(
-      await this.plants.changes.patch(id, patch, precondition, { origin }),
+      await this.plants.updates.patch(id, patch, precondition, { origin }),
     );
   }
 
   /** @throws PlantStoreError `no-such-plant`, `precondition-failed` */
   async remove(id: bigint, origin: Origin, precondition?: Precondition): Promise<void> {
-    await this.plants.changes.remove(id, precondition, { origin });
+    await this.plants.updates.remove(id, precondition, { origin });
   }
 
   /** Creates a plant for each line, and returns the lines of the answer. */

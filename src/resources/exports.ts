@@ -1,5 +1,5 @@
-import type { ConnectionShares } from '../database/connection-shares.js';
-import type { Slots } from '../database/slots.js';
+import type { Bulkheads } from '../database/bulkheads.js';
+import type { Semaphore } from '../database/semaphore.js';
 import type { PageParameters } from '../http/answers/page.js';
 import type { Tracer } from '../observability/tracer.js';
 import type { Pages } from './pages.js';
@@ -10,9 +10,9 @@ const PAGE = { items: 1_000, bytes: 512 * 1024 } as const;
 
 export interface ExportsOptions<Query extends PageParameters> {
   readonly pages: Pages<Query>;
-  readonly shares: ConnectionShares;
+  readonly bulkheads: Bulkheads;
   /** How many exports of all resources are open at once. */
-  readonly slots: Slots;
+  readonly slots: Semaphore;
   readonly tracer: Tracer;
 }
 
@@ -29,8 +29,8 @@ export class Exports<Query extends PageParameters> {
    * @throws PlantStoreError `too-many-exports`, `database-unavailable`
    */
   async *run(parameters: Omit<Query, 'limit'>, signal: AbortSignal): AsyncGenerator<string> {
-    const { pages, shares, slots, tracer } = this.options;
-    const reader = { slots: shares.exports, maxBytes: PAGE.bytes };
+    const { pages, bulkheads, slots, tracer } = this.options;
+    const reader = { slots: bulkheads.exports, maxBytes: PAGE.bytes };
     const giveBack = slots.take();
     try {
       let { after } = parameters as Partial<PageParameters>;

@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { Batcher } from '../database/batcher.js';
 import { GroupLockedError, RowLockedError } from '../database/database-failure.js';
 import { DATABASE_LIMITS } from '../database/limits.js';
-import type { Slots } from '../database/slots.js';
+import type { Semaphore } from '../database/semaphore.js';
 import type { Statements } from '../database/statements.js';
 import type { Tracer } from '../observability/tracer.js';
 import { withConstraintErrors } from './constraints.js';
@@ -38,7 +38,7 @@ export interface GroupCreateOptions<Content> extends GroupInsertOptions<Content>
   /** All resources share it. */
   readonly locked: LockedRows;
   /** Creates that need locked rows use it. */
-  readonly lockedSlots: Slots;
+  readonly lockedSlots: Semaphore;
 }
 
 /**

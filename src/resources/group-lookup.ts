@@ -1,5 +1,5 @@
 import { Batcher } from '../database/batcher.js';
-import type { Slots } from '../database/slots.js';
+import type { Semaphore } from '../database/semaphore.js';
 import type { Statement, Statements } from '../database/statements.js';
 import type { Tracer } from '../observability/tracer.js';
 import type { EntityColumns, Identified, IdFailure } from './entity-columns.js';
@@ -16,7 +16,7 @@ export interface GroupLookupOptions {
   readonly statements: Statements;
   readonly tracer: Tracer;
   /** Rows that are read alone, because they are long, use it. */
-  readonly slots: Slots;
+  readonly slots: Semaphore;
   readonly notFound: IdFailure;
 }
 

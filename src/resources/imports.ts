@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { isCausedByRow } from '../database/database-failure.js';
-import type { Slots } from '../database/slots.js';
+import type { Semaphore } from '../database/semaphore.js';
 import type { ErrorDto } from '../http/errors/error.dto.js';
 import { toAnswer } from '../http/errors/to-answer.js';
 import type { Line } from '../http/body/body-lines.js';
@@ -42,7 +42,7 @@ export interface ImportsOptions<Content extends Identified> {
   readonly dto: Type<Content>;
   readonly creates: GroupCreate<Content>;
   /** How many imports of all resources run at once. */
-  readonly slots: Slots;
+  readonly slots: Semaphore;
   readonly tracer: Tracer;
   readonly logger: Logger;
 }

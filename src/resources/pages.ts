@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { Batcher } from '../database/batcher.js';
-import type { ConnectionShares } from '../database/connection-shares.js';
-import type { Slots } from '../database/slots.js';
+import type { Bulkheads } from '../database/bulkheads.js';
+import type { Semaphore } from '../database/semaphore.js';
 import type { Statements } from '../database/statements.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { PlantStoreError } from '../errors/plant-store.error.js';
@@ -33,7 +33,7 @@ export type Filters<Query> = {
 
 /** Who asks for a page. */
 export interface Reader {
-  readonly slots: Slots;
+  readonly slots: Semaphore;
   readonly maxBytes: number;
 }
 
@@ -44,7 +44,7 @@ export interface PagesOptions<Query> {
   readonly dto: Type;
   readonly filters: Filters<Query>;
   readonly statements: Statements;
-  readonly shares: ConnectionShares;
+  readonly bulkheads: Bulkheads;
   readonly tracer: Tracer;
 }
 
@@ -63,14 +63,14 @@ export class Pages<Query extends PageParameters> {
   private sql: PageStatements | undefined;
 
   constructor(private readonly options: PagesOptions<Query>) {
-    const { shares, tracer } = options;
+    const { bulkheads, tracer } = options;
     this.groups = new Map(
       SIZES.map((limit) => [
         limit,
         new Batcher({
           lengthOf: () => 0,
           maxRows: MAX_PAGES,
-          perform: (starts) => shares.lists.run(() => this.readGroup(starts, limit)),
+          perform: (starts) => bulkheads.lists.run(() => this.readGroup(starts, limit)),
           tracer,
         }),
       ]),
@@ -84,7 +84,7 @@ export class Pages<Query extends PageParameters> {
    */
   async list(
     parameters: Query,
-    { slots, maxBytes }: Reader = { slots: this.options.shares.lists, maxBytes: MAX_PAGE_BYTES },
+    { slots, maxBytes }: Reader = { slots: this.options.bulkheads.lists, maxBytes: MAX_PAGE_BYTES },
   ): Promise<Page<Query>> {
     const { limit, after } = parameters;
     if (after === MAX_INT64) return new Page([], undefined, parameters);
@@ -92,7 +92,7 @@ export class Pages<Query extends PageParameters> {
     const start = after === undefined ? MIN_INT64 : after + 1n;
     const query = { start, limit, filters, maxBytes };
     const found = filters.some(([{ isSearch }]) => isSearch)
-      ? await this.options.shares.searches.run(() => this.search(query))
+      ? await this.options.bulkheads.searches.run(() => this.search(query))
       : await this.findWithoutSearch(query, slots);
     return this.pageOf(found, parameters, maxBytes);
   }
@@ -121,7 +121,7 @@ export class Pages<Query extends PageParameters> {
     return new Page(items, next, parameters);
   }
 
-  private async findWithoutSearch(query: PageQuery, slots: Slots): Promise<FoundRows> {
+  private async findWithoutSearch(query: PageQuery, slots: Semaphore): Promise<FoundRows> {
     const { start, limit, filters } = query;
     const group = filters.length === 0 ? this.groups.get(limit) : undefined;
     // Citus does not join a distributed table in this way.

@@ -6,8 +6,8 @@ import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
-import { ConnectionShares } from '../database/connection-shares.js';
-import { Slots } from '../database/slots.js';
+import { Bulkheads } from '../database/bulkheads.js';
+import { Semaphore } from '../database/semaphore.js';
 import { Statements } from '../database/statements.js';
 import { Transactions } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
@@ -18,7 +18,7 @@ import { Metrics } from '../observability/metrics.js';
 import { Shutdown } from '../observability/shutdown.js';
 import { TRACER } from '../observability/tracer.js';
 import type { Tracer } from '../observability/tracer.js';
-import { Changes } from './changes.js';
+import { Updates } from './updates.js';
 import type { Content } from './dto-of.js';
 import type { ConstraintErrors } from './constraints.js';
 import { contentOf, EntityColumns, requireSameOptions } from './entity-columns.js';
@@ -84,7 +84,7 @@ export interface Resource<
 > {
   readonly creates: GroupCreate<Dto>;
   readonly lookups: GroupLookup<Entity>;
-  readonly changes: Changes<Entity>;
+  readonly updates: Updates<Entity>;
   readonly pages: Pages<Query>;
   readonly imports: Imports<Dto>;
   readonly exports: Exports<Query>;
@@ -96,20 +96,20 @@ export interface Resource<
 @Injectable()
 export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly metrics: ResourceMetrics;
-  private readonly importSlots = new Slots(MAX_IMPORTS, ERRORS.tooManyImports);
-  private readonly exportSlots = new Slots(MAX_EXPORTS, ERRORS.tooManyExports);
+  private readonly importSlots = new Semaphore(MAX_IMPORTS, ERRORS.tooManyImports);
+  private readonly exportSlots = new Semaphore(MAX_EXPORTS, ERRORS.tooManyExports);
   private readonly checks: (() => void)[] = [];
   private readonly histories: History[] = [];
   private readonly searchIndexes: SearchIndex[] = [];
   private readonly closing = new AbortController();
-  private readonly followerSlots = new Slots(MAX_FOLLOWERS, ERRORS.tooManyFollowers);
+  private readonly followerSlots = new Semaphore(MAX_FOLLOWERS, ERRORS.tooManyFollowers);
   private readonly lockedRows = new LockedRows();
-  private readonly longSlots = new Slots(LONG_ROWS, ERRORS.tooManyAnswers);
+  private readonly longSlots = new Semaphore(LONG_ROWS, ERRORS.tooManyAnswers);
 
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
     private readonly statements: Statements,
-    private readonly shares: ConnectionShares,
+    private readonly bulkheads: Bulkheads,
     private readonly transactions: Transactions,
     metrics: Metrics,
     @Inject(TRACER) private readonly tracer: Tracer,
@@ -172,7 +172,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     record: Type<Change>,
     { member, dto }: Pick<HistoryOptions, 'member' | 'dto'>,
   ): History {
-    const { dataSource, statements, shares, logger } = this;
+    const { dataSource, statements, bulkheads, logger } = this;
     let known: { readonly columns: EntityColumns; readonly changes: EntityColumns } | undefined;
     const tables = () =>
       (known ??= {
@@ -185,7 +185,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       columns: () => tables().columns,
       changes: () => tables().changes,
       statements,
-      slots: shares.lists,
+      slots: bulkheads.lists,
       isWanted: this.config.changes.enabled,
       logger,
     });
@@ -195,11 +195,11 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
 
   /** The clients that follow a history. To be called in the constructor of a service. */
   followersOf(resource: string, history: History): Followers {
-    const { shares, metrics, logger, shutdown } = this;
+    const { bulkheads, metrics, logger, shutdown } = this;
     const followers = new Followers({
       history,
       slots: this.followerSlots,
-      reads: shares.followers,
+      reads: bulkheads.followers,
       shutdown: shutdown.signal,
       logger,
     });
@@ -223,11 +223,11 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       onCreated = () => {},
     }: ResourceOptions<Content<Entity> & Identified, Query>,
   ): Resource<Entity, Content<Entity> & Identified, Query> {
-    const { dataSource, statements, shares, transactions, metrics, tracer, logger } = this;
+    const { dataSource, statements, bulkheads, transactions, metrics, tracer, logger } = this;
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
     this.checks.push(() => requireSameOptions(columns(), dto));
-    const parts = { columns, constraints, statements, shares, tracer, dataSource };
+    const parts = { columns, constraints, statements, bulkheads, tracer, dataSource };
     const base = { ...parts, history };
     const searchIndex = search && new SearchIndex(search, dataSource, logger);
     if (searchIndex !== undefined) this.searchIndexes.push(searchIndex);
@@ -240,7 +240,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
         onCreated(created);
       },
       locked: this.lockedRows,
-      lockedSlots: shares.locked,
+      lockedSlots: bulkheads.locked,
     });
     metrics.observeQueue(name, creates);
     const pages = new Pages<Query>({ ...base, dto, filters });
@@ -250,7 +250,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       represent: <Other>(row: object, dtoClass?: Type<Other>) =>
         contentOf(columns().of(dtoClass ?? dto), row) as Other,
       lookups: new GroupLookup<Entity>({ ...base, notFound, slots: this.longSlots }),
-      changes: new Changes({
+      updates: new Updates({
         ...base,
         entity,
         dto,
@@ -260,7 +260,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
         onChanged: (row) => searchIndex?.note([row]),
       }),
       imports: new Imports({ dto: imported, creates, tracer, logger, slots: this.importSlots }),
-      exports: new Exports({ pages, shares, tracer, slots: this.exportSlots }),
+      exports: new Exports({ pages, bulkheads, tracer, slots: this.exportSlots }),
     };
   }
 }

@@ -26,7 +26,7 @@ import type { OnConnection } from './callback-pool.js';
 import { Ceiling } from './ceiling.js';
 import { hostOf } from './find-primary.js';
 import { Logins } from './logins.js';
-import { isTimedOut, Outage } from './outage.js';
+import { isTimedOut, CircuitBreaker } from './circuit-breaker.js';
 import { PoolClient } from './pool-client.js';
 import type { PoolClientConfig, StatementRunner } from './pool-client.js';
 import { Refusals } from './refusals.js';
@@ -79,7 +79,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   /** A wait for a connection has timed out, and no statement has succeeded since. */
   private isExhausted = false;
 
-  private readonly outage = new Outage({
+  private readonly breaker = new CircuitBreaker({
     probe: (signal) => this.probe(signal),
     began: (reason) => {
       const { logger } = this.observability;
@@ -128,7 +128,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 
   /** Whether the address has led to a standby for longer than a failover takes. */
   get isOnStandby(): boolean {
-    return this.outage.isKnownFor(FAILOVER) && isOnlyStandby(this.outage.reason);
+    return this.breaker.isOpenFor(FAILOVER) && isOnlyStandby(this.breaker.reason);
   }
 
   /** Checks a connection out of the pool. The caller must release it. */
@@ -204,7 +204,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   override end(callback: () => void): void {
-    this.outage.close();
+    this.breaker.close();
     this.logins.close();
     this.ceiling.close();
     super.end(callback);
@@ -226,7 +226,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 
   /** Finds out whether the server is silent or only the statement is slow, so that both can be told when it times out. */
   onSilence(failure: Error): void {
-    if (this.isServing) this.outage.suspect(failure, false);
+    if (this.isServing) this.breaker.suspect(failure, false);
   }
 
   private async adopt(client: PoolClient): Promise<void> {
@@ -239,7 +239,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 
   /** The failure of a request that would only wait for a timeout. */
   private refusal(): PlantStoreError | undefined {
-    if (this.outage.isKnown) return new PlantStoreError(ERRORS.databaseUnavailable);
+    if (this.breaker.isOpen) return new PlantStoreError(ERRORS.databaseUnavailable);
     const { used, max, pending } = this.use;
     return pending >= MAX_WAITING || (this.isExhausted && used >= max)
       ? new PlantStoreError(ERRORS.poolExhausted)
@@ -273,7 +273,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     if (!isGone) this.refusals.noteRefusal(operation, failure);
     // Another host can be the primary now.
     const hasMoved = isReadOnly(failure) && this.logins.servers.areSeveral;
-    if (isGone || hasMoved) this.outage.suspect(failure, isTimeout);
+    if (isGone || hasMoved) this.breaker.suspect(failure, isTimeout);
   }
 
   /** Looks for the primary. New connections will lead there. */

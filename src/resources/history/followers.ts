@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Principal } from '../../auth/principal.js';
-import type { Slots } from '../../database/slots.js';
+import type { Semaphore } from '../../database/semaphore.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
 import type { ChangeQuery, History, Start } from './history.js';
@@ -26,9 +26,9 @@ const BEGUN = '';
 export interface FollowersOptions {
   readonly history: History;
   /** How many clients follow at once. */
-  readonly slots: Slots;
+  readonly slots: Semaphore;
   /** How many of those that are behind read at once. Those that miss little do not wait for those that are far behind. */
-  readonly reads: Readonly<Record<'far' | 'near', Slots>>;
+  readonly reads: Readonly<Record<'far' | 'near', Semaphore>>;
   /** Ends all. */
   readonly shutdown: AbortSignal;
   readonly logger: Logger;

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { escapeIdentifier } from 'pg';
 import type { Logger } from 'pino';
 import { isOutage } from '../../database/database-failure.js';
-import type { Slots } from '../../database/slots.js';
+import type { Semaphore } from '../../database/semaphore.js';
 import type { Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { PlantStoreError } from '../../errors/plant-store.error.js';
@@ -35,7 +35,7 @@ export interface HistoryOptions {
   /** The table of the records. */
   readonly changes: () => EntityColumns;
   readonly statements: Statements;
-  readonly slots: Slots;
+  readonly slots: Semaphore;
   /** `undefined`: if the database can. */
   readonly isWanted: boolean | undefined;
   readonly logger: Logger;

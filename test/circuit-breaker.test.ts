@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Outage } from '../src/database/connections/outage.js';
+import { CircuitBreaker } from '../src/database/connections/circuit-breaker.js';
 
 interface Probe {
   readonly signal: AbortSignal;
@@ -9,13 +9,13 @@ interface Probe {
 
 let probes: Probe[];
 let events: string[];
-let outage: Outage;
+let breaker: CircuitBreaker;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   probes = [];
   events = [];
-  outage = new Outage({
+  breaker = new CircuitBreaker({
     probe: (signal) =>
       new Promise((resolve, reject) => {
         const fail = (reason: string) => reject(new Error(reason));
@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  outage.close();
+  breaker.close();
   vi.useRealTimers();
 });
 
@@ -41,7 +41,7 @@ async function pass(milliseconds: number): Promise<void> {
 
 describe('a suspected outage', () => {
   it('is none if the probe succeeds', async () => {
-    outage.suspect(new Error('reset'), false);
+    breaker.suspect(new Error('reset'), false);
     probes[0]!.succeed();
     await pass(0);
     await pass(10_000);
@@ -51,10 +51,10 @@ describe('a suspected outage', () => {
   });
 
   it('begins with a failed probe, is probed 250 ms after each, and ends with a probe that succeeds', async () => {
-    outage.suspect(new Error('reset'), false);
+    breaker.suspect(new Error('reset'), false);
     probes[0]!.fail('refused');
     await pass(0);
-    expect(outage.isKnown).toBe(true);
+    expect(breaker.isOpen).toBe(true);
     await pass(249);
     expect(probes).toHaveLength(1);
     await pass(1);
@@ -66,12 +66,12 @@ describe('a suspected outage', () => {
     probes[2]!.succeed();
     await pass(0);
     expect(events).toEqual(['Error: refused', 'ended']);
-    expect(outage.isKnown).toBe(false);
+    expect(breaker.isOpen).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it('is probed again although a probe hangs, and ends with the first probe that succeeds', async () => {
-    outage.suspect(new Error('timeout'), true);
+    breaker.suspect(new Error('timeout'), true);
     await pass(500);
     expect(probes).toHaveLength(2);
     probes[1]!.succeed();
@@ -84,7 +84,7 @@ describe('a suspected outage', () => {
   });
 
   it('has at most four probes that hang', async () => {
-    outage.suspect(new Error('timeout'), true);
+    breaker.suspect(new Error('timeout'), true);
     for (let second = 0; second < 10; second += 1) await pass(500);
     expect(probes).toHaveLength(4);
     // An old probe that ends makes room, and does not start a second series.
@@ -97,14 +97,14 @@ describe('a suspected outage', () => {
   });
 
   it('is no longer probed when the pool closes', async () => {
-    outage.suspect(new Error('timeout'), true);
+    breaker.suspect(new Error('timeout'), true);
     await pass(500);
-    outage.close();
+    breaker.close();
     expect(probes.every(({ signal }) => signal.aborted)).toBe(true);
     await pass(10_000);
     expect(probes).toHaveLength(2);
     expect(events).toEqual(['Error: timeout']);
-    outage.suspect(new Error('again'), true);
+    breaker.suspect(new Error('again'), true);
     expect(probes).toHaveLength(2);
     expect(vi.getTimerCount()).toBe(0);
   });

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '../src/config/config.js';
-import { ConnectionShares } from '../src/database/connection-shares.js';
+import { Bulkheads } from '../src/database/bulkheads.js';
 import { Statements } from '../src/database/statements.js';
 import { Transactions } from '../src/database/transactions.js';
 import { ERRORS } from '../src/errors/common-errors.js';
@@ -11,7 +11,7 @@ import { StoredPlantDto } from '../src/plants/dto/plant.dto.js';
 import { Plant } from '../src/plants/plant.entity.js';
 import { PlantChange } from '../src/plants/plant-change.entity.js';
 import { PLANT_ERRORS } from '../src/plants/plants.errors.js';
-import { Changes } from '../src/resources/changes.js';
+import { Updates } from '../src/resources/updates.js';
 import { EntityColumns } from '../src/resources/entity-columns.js';
 import { GroupCreate } from '../src/resources/group-create.js';
 import { History } from '../src/resources/history/history.js';
@@ -25,8 +25,8 @@ import type { TestDatabase } from './support/test-database.js';
 let database: TestDatabase;
 let dataSource: DataSource;
 let transactions: Transactions;
-let changes: Changes<Plant>;
-let recorded: Changes<Plant>;
+let updates: Updates<Plant>;
+let recorded: Updates<Plant>;
 let creates: GroupCreate<StoredPlantDto>;
 
 const ORIGIN: Origin = {
@@ -37,8 +37,8 @@ const ORIGIN: Origin = {
 beforeAll(async () => {
   database = await createMigratedDatabase();
   dataSource = await createDataSource(database.url).initialize();
-  const shares = new ConnectionShares({ database: { poolMax: 3 } } as Config);
-  transactions = new Transactions(dataSource, shares);
+  const bulkheads = new Bulkheads({ database: { poolMax: 3 } } as Config);
+  transactions = new Transactions(dataSource, bulkheads);
   const columns = new EntityColumns(dataSource, Plant);
   const parts = {
     columns: () => columns,
@@ -48,21 +48,21 @@ beforeAll(async () => {
     dto: StoredPlantDto,
     notFound: () => new PlantStoreError(PLANT_ERRORS.noSuchPlant),
     dataSource,
-    shares,
+    bulkheads,
     transactions,
     locked: new LockedRows(),
   };
-  changes = new Changes<Plant>(parts);
+  updates = new Updates<Plant>(parts);
   const history = new History({
     ...parts,
     member: 'plant',
     changes: () => new EntityColumns(dataSource, PlantChange, 'position'),
-    slots: shares.lists,
+    slots: bulkheads.lists,
     isWanted: true,
     logger: pino({ level: 'silent' }),
   });
   await history.begin();
-  recorded = new Changes<Plant>({ ...parts, history });
+  recorded = new Updates<Plant>({ ...parts, history });
   creates = new GroupCreate<StoredPlantDto>({
     ...parts,
     history,
@@ -70,7 +70,7 @@ beforeAll(async () => {
     recordGroup: () => {},
     tracer: NO_TRACER,
     onCreated: () => {},
-    lockedSlots: shares.locked,
+    lockedSlots: bulkheads.locked,
   });
 });
 
@@ -92,18 +92,18 @@ const names = async () => {
 describe('changes in a transaction', () => {
   it('are committed together', async () => {
     await transactions.run(async (manager) => {
-      await changes.replace(1n, { name: 'A' }, undefined, { outer: manager });
-      await changes.patch(2n, { name: 'B' }, () => true, { outer: manager });
-      await changes.remove(3n, undefined, { outer: manager });
+      await updates.replace(1n, { name: 'A' }, undefined, { outer: manager });
+      await updates.patch(2n, { name: 'B' }, () => true, { outer: manager });
+      await updates.remove(3n, undefined, { outer: manager });
     });
     expect(await names()).toEqual({ 1: 'A', 2: 'B' });
   });
 
   it('are rolled back together if one of them is refused', async () => {
     const changed = transactions.run(async (manager) => {
-      await changes.remove(3n, () => true, { outer: manager });
-      await changes.replace(1n, { name: 'A' }, undefined, { outer: manager });
-      await changes.patch(2n, { name: 'B' }, () => false, { outer: manager });
+      await updates.remove(3n, () => true, { outer: manager });
+      await updates.replace(1n, { name: 'A' }, undefined, { outer: manager });
+      await updates.patch(2n, { name: 'B' }, () => false, { outer: manager });
     });
     await expect(changed).rejects.toMatchObject({ kind: ERRORS.preconditionFailed });
     expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
@@ -114,7 +114,7 @@ describe('changes in a transaction', () => {
     ['without a precondition', undefined],
   ])('are refused %s for a manager without a transaction', async (_, precondition) => {
     const outer = dataSource.manager;
-    const changed = changes.patch(1n, { name: 'A' }, precondition, { outer });
+    const changed = updates.patch(1n, { name: 'A' }, precondition, { outer });
     await expect(changed).rejects.toThrow(/^the manager has no transaction/);
     expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
   });

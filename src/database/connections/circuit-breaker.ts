@@ -14,15 +14,15 @@ const PROBE_OVERLAP = 500;
 /** Most probes that run at once. */
 const MAX_PROBES = 4;
 
-export interface OutageHandler {
+export interface CircuitBreakerHandler {
   /** Resolves if the database answers. Must have a timeout. */
   probe(signal: AbortSignal): Promise<void>;
   began(reason: unknown): void;
   ended(): void;
 }
 
-/** Detects outages, so that requests fail fast, and probes the database until an outage ends. */
-export class Outage {
+/** Opens when the database is unavailable, so that requests fail fast, and probes the database until it can close. */
+export class CircuitBreaker {
   private since: number | undefined;
   /** Aborts the running probes. */
   private probes: AbortController | undefined;
@@ -33,14 +33,14 @@ export class Outage {
   /** The failure of the last probe or request. */
   reason: unknown;
 
-  constructor(private readonly handler: OutageHandler) {}
+  constructor(private readonly handler: CircuitBreakerHandler) {}
 
-  get isKnown(): boolean {
+  get isOpen(): boolean {
     return this.since !== undefined;
   }
 
   /** Whether the outage has lasted at least this long. */
-  isKnownFor(milliseconds: number): boolean {
+  isOpenFor(milliseconds: number): boolean {
     return this.since !== undefined && performance.now() - this.since >= milliseconds;
   }
 
@@ -71,7 +71,7 @@ export class Outage {
 
   private end(): void {
     this.stopProbing();
-    if (this.isKnown) this.handler.ended();
+    if (this.isOpen) this.handler.ended();
     this.since = undefined;
   }
 

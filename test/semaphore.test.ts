@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { Slots } from '../src/database/slots.js';
+import { Semaphore } from '../src/database/semaphore.js';
 import { ERRORS } from '../src/errors/common-errors.js';
 
 const REFUSAL = ERRORS.tooManyLists;
 
 describe('a task that finds no slot', () => {
   it('is refused at once if it must not wait, until a slot is given back', () => {
-    const slots = new Slots(1, REFUSAL);
+    const slots = new Semaphore(1, REFUSAL);
     const giveBack = slots.take();
     expect(() => slots.take()).toThrow(REFUSAL.message);
     giveBack();
@@ -15,7 +15,7 @@ describe('a task that finds no slot', () => {
   });
 
   it('is refused at once if too many wait', async () => {
-    const slots = new Slots(1, REFUSAL);
+    const slots = new Semaphore(1, REFUSAL);
     const giveBack = slots.take();
     const waiting = Array.from({ length: 500 }, () => slots.run(() => Promise.resolve(true)));
     await expect(slots.run(() => Promise.resolve(true))).rejects.toThrow(REFUSAL.message);
@@ -26,8 +26,8 @@ describe('a task that finds no slot', () => {
   it('is refused for the slots that are taken, its own or the shared ones', async () => {
     vi.useFakeTimers();
     try {
-      const shared = new Slots(1, ERRORS.poolExhausted);
-      const slots = new Slots(1, REFUSAL, shared);
+      const shared = new Semaphore(1, ERRORS.poolExhausted);
+      const slots = new Semaphore(1, REFUSAL, shared);
       const refusalOf = async (giveBack: () => void) => {
         const refusal = slots.run(() => Promise.resolve()).catch((error: unknown) => error);
         await vi.advanceTimersByTimeAsync(2_000);
@@ -42,7 +42,7 @@ describe('a task that finds no slot', () => {
   });
 
   it('runs when another one ends, in the order of their arrival', async () => {
-    const slots = new Slots(1, REFUSAL);
+    const slots = new Semaphore(1, REFUSAL);
     const order: number[] = [];
     await Promise.all(
       [1, 2, 3].map((n) =>
@@ -57,7 +57,7 @@ describe('a task that finds no slot', () => {
 });
 
 describe('a holder of slots', () => {
-  const take = (slots: Slots, holder: string): boolean => {
+  const take = (slots: Semaphore, holder: string): boolean => {
     try {
       slots.take(holder);
       return true;
@@ -65,21 +65,21 @@ describe('a holder of slots', () => {
       return false;
     }
   };
-  const takeAll = (slots: Slots, holder: string): number => {
+  const takeAll = (slots: Semaphore, holder: string): number => {
     let taken = 0;
     while (take(slots, holder)) taken += 1;
     return taken;
   };
 
   it('gets half of all, so that each other one gets some, however greedy those before were', () => {
-    const slots = new Slots(16, REFUSAL);
+    const slots = new Semaphore(16, REFUSAL);
     expect(['a', 'b', 'c', 'd', 'e', 'f'].map((holder) => takeAll(slots, holder))).toEqual([
       8, 4, 2, 1, 1, 0,
     ]);
   });
 
   it('gets as many as others that come at the same time', () => {
-    const slots = new Slots(15, REFUSAL);
+    const slots = new Semaphore(15, REFUSAL);
     const taken = { a: 0, b: 0 };
     for (let n = 0; n < 15; n += 1) {
       if (take(slots, 'a')) taken.a += 1;
@@ -89,7 +89,7 @@ describe('a holder of slots', () => {
   });
 
   it('gets others for those that it gives back', () => {
-    const slots = new Slots(4, REFUSAL);
+    const slots = new Semaphore(4, REFUSAL);
     const giveBack = slots.take('a');
     slots.take('a');
     expect(take(slots, 'a')).toBe(false);

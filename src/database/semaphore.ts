@@ -4,8 +4,8 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 /** Most tasks that wait for a slot, and their longest wait in milliseconds. */
 const WAITING = { tasks: 500, milliseconds: 2_000 } as const;
 
-/** Limits how many tasks run at once, so that other tasks find free connections. */
-export class Slots {
+/** A counting semaphore: limits how many tasks run at once, so that other tasks find free connections. The wait is bounded. */
+export class Semaphore {
   private taken = 0;
   /** In the order of their arrival. Each takes over a slot. */
   private readonly waiting = new Set<() => void>();
@@ -20,7 +20,7 @@ export class Slots {
   constructor(
     private readonly count: number,
     private readonly refusal: ErrorKind,
-    private readonly shared?: Slots,
+    private readonly shared?: Semaphore,
   ) {}
 
   /**

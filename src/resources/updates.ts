@@ -8,9 +8,9 @@ import type {
   UpdateQueryBuilder,
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
-import type { ConnectionShares } from '../database/connection-shares.js';
+import type { Bulkheads } from '../database/bulkheads.js';
 import { RowLockedError } from '../database/database-failure.js';
-import type { Slots } from '../database/slots.js';
+import type { Semaphore } from '../database/semaphore.js';
 import type { Statement, Statements } from '../database/statements.js';
 import type { Transactions } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
@@ -27,7 +27,7 @@ import type { RecordStatements } from './history/record-statements.js';
 import { rowKey } from './locked-rows.js';
 import type { LockedRows, RowKey } from './locked-rows.js';
 
-export interface ChangesOptions<Entity> {
+export interface UpdatesOptions<Entity> {
   readonly entity: Type<Entity>;
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
@@ -36,7 +36,7 @@ export interface ChangesOptions<Entity> {
   readonly constraints: ConstraintErrors;
   readonly notFound: IdFailure;
   readonly dataSource: DataSource;
-  readonly shares: ConnectionShares;
+  readonly bulkheads: Bulkheads;
   /** All resources share it. */
   readonly locked: LockedRows;
   readonly transactions: Transactions;
@@ -47,31 +47,31 @@ export interface ChangesOptions<Entity> {
   readonly onChanged?: (row: Entity) => void;
 }
 
-/** What a change belongs to. */
-export interface ChangeContext {
+/** What an update belongs to. */
+export interface UpdateContext {
   /** Its record names it. Required if changes are recorded. */
   readonly origin?: Origin;
-  /** The change becomes part of this transaction (docs/framework/transactions.md). */
+  /** The update becomes part of this transaction (docs/framework/transactions.md). */
   readonly outer?: EntityManager;
 }
 
-type ChangeQuery<Entity extends object> = UpdateQueryBuilder<Entity> | DeleteQueryBuilder<Entity>;
+type UpdateQuery<Entity extends object> = UpdateQueryBuilder<Entity> | DeleteQueryBuilder<Entity>;
 
 /**
- * Changes and removes single rows of an entity. With a precondition, the row is locked while it is checked, so that a
+ * Replaces, patches and removes single rows of an entity. With a precondition, the row is locked while it is checked, so that a
  * concurrent change is either seen by the check or waits for this change (docs/decisions/conditional-changes.md).
  *
  * All methods throw PlantStoreError `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id.
  */
-export class Changes<Entity extends Identified> {
-  constructor(private readonly options: ChangesOptions<Entity>) {}
+export class Updates<Entity extends Identified> {
+  constructor(private readonly options: UpdatesOptions<Entity>) {}
 
   /** Replaces all members. A member that the body lacks becomes null. */
   replace(
     id: bigint,
     body: object,
     precondition?: Precondition,
-    context: ChangeContext = {},
+    context: UpdateContext = {},
   ): Promise<Entity> {
     return this.update(id, body, (value) => value ?? null, precondition, context);
   }
@@ -81,12 +81,12 @@ export class Changes<Entity extends Identified> {
     id: bigint,
     body: object,
     precondition?: Precondition,
-    context: ChangeContext = {},
+    context: UpdateContext = {},
   ): Promise<Entity> {
     return this.update(id, body, (value) => value, precondition, context);
   }
 
-  remove(id: bigint, precondition?: Precondition, context: ChangeContext = {}): Promise<Entity> {
+  remove(id: bigint, precondition?: Precondition, context: UpdateContext = {}): Promise<Entity> {
     return this.change(id, precondition, context, (rows) => {
       const query = rows.createQueryBuilder().delete().where({ id }).returning('*');
       return this.recorded(context, query, (records, origin) =>
@@ -100,7 +100,7 @@ export class Changes<Entity extends Identified> {
     body: object,
     valueOf: (value: unknown) => unknown,
     precondition: Precondition | undefined,
-    context: ChangeContext,
+    context: UpdateContext,
   ): Promise<Entity> {
     const members = body as Readonly<Record<string, unknown>>;
     if (members['id'] !== undefined && members['id'] !== id) {
@@ -133,8 +133,8 @@ export class Changes<Entity extends Identified> {
 
   /** The statement of a query, which also records the change if changes are recorded. */
   private recorded(
-    { origin }: ChangeContext,
-    query: ChangeQuery<Entity>,
+    { origin }: UpdateContext,
+    query: UpdateQuery<Entity>,
     record: (records: RecordStatements, origin: Origin) => Statement,
   ): Statement {
     const records = this.options.history?.records;
@@ -145,16 +145,16 @@ export class Changes<Entity extends Identified> {
   private async change(
     id: bigint,
     precondition: Precondition | undefined,
-    { outer }: ChangeContext,
+    { outer }: UpdateContext,
     statementFor: (rows: Repository<Entity>) => Statement,
   ): Promise<Entity> {
     const { entity, dto, constraints, notFound, dataSource } = this.options;
-    const { shares, transactions, statements } = this.options;
+    const { bulkheads, transactions, statements } = this.options;
     const columns = this.options.columns();
     const rows = dataSource.getRepository(entity);
     const statement = statementFor(rows);
     const key = rowKey(columns.needed[0]!, id);
-    const changeIfSame = (slots?: Slots) =>
+    const changeIfSame = (slots?: Semaphore) =>
       transactions.run(
         async (manager) => {
           this.requireFree(key, slots);
@@ -171,9 +171,9 @@ export class Changes<Entity extends Identified> {
         outer,
         slots,
       );
-    const change = (slots?: Slots) =>
+    const change = (slots?: Semaphore) =>
       outer === undefined
-        ? (slots ?? shares.changes).run(async () => {
+        ? (slots ?? bulkheads.updates).run(async () => {
             this.requireFree(key, slots);
             return statements.run(statement);
           })
@@ -190,11 +190,11 @@ export class Changes<Entity extends Identified> {
   /** Performs work on a row. If another transaction holds the row, the work waits on a share of the connections of its own. */
   private async apart<Result>(
     key: RowKey,
-    work: (slots: Slots) => Promise<Result>,
+    work: (slots: Semaphore) => Promise<Result>,
   ): Promise<Result> {
-    const { locked, shares } = this.options;
+    const { locked, bulkheads } = this.options;
     try {
-      if (!locked.has(key)) return await work(shares.changes);
+      if (!locked.has(key)) return await work(bulkheads.updates);
     } catch (error) {
       // While it waited for a slot, another change has waited for the row.
       if (!(error instanceof RowLockedError)) {
@@ -203,7 +203,7 @@ export class Changes<Entity extends Identified> {
       }
     }
     try {
-      const result = await work(shares.locked);
+      const result = await work(bulkheads.locked);
       locked.delete(key);
       return result;
     } catch (error) {
@@ -213,13 +213,13 @@ export class Changes<Entity extends Identified> {
   }
 
   /** @throws RowLockedError */
-  private requireFree(key: RowKey, slots?: Slots): void {
-    const { locked, shares } = this.options;
-    if (slots === shares.changes && locked.has(key)) throw new RowLockedError();
+  private requireFree(key: RowKey, slots?: Semaphore): void {
+    const { locked, bulkheads } = this.options;
+    if (slots === bulkheads.updates && locked.has(key)) throw new RowLockedError();
   }
 }
 
-function statementOf<Entity extends object>(query: ChangeQuery<Entity>): Statement {
+function statementOf<Entity extends object>(query: UpdateQuery<Entity>): Statement {
   const [text, values] = query.getQueryAndParameters();
   return { text, values };
 }
