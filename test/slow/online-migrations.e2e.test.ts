@@ -277,7 +277,7 @@ describe('a migration without the property `name`', () => {
     await awaitMigrations(source, { log, signal, limits });
   });
 
-  it('is that of a newer release only where it is not known', async () => {
+  it('counts as applied by a newer release only for a release that does not have it', async () => {
     await applyMigrations(source, { log, signal });
     for (const [known, newer] of [
       [source, undefined],

@@ -273,7 +273,7 @@ export function nameOf(migration: MigrationInterface): string {
  * Compares the applied migrations with those of this release. TypeORM's own comparison takes a table that the role may not
  * read for one that does not exist.
  *
- * @returns `pending`, and those of a `newer` release, if there are any
+ * @returns the names of migrations that are `pending`, and of those that only a `newer` release has, if there are any
  * @throws StartupError
  */
 async function compareMigrations(
