@@ -49,7 +49,12 @@ export default defineConfig({
         test: {
           name: 'service',
           // The tests of an example run in its program: `test/support/application.ts`.
-          include: ['test/*.test.ts', ...(EXAMPLE === undefined ? [] : [`${EXAMPLE}/*.test.ts`])],
+          include: ['test/*/*.test.ts', ...(EXAMPLE === undefined ? [] : [`${EXAMPLE}/*.test.ts`])],
+          // Each of them is a project of its own.
+          exclude: [
+            'test/{slow,faults,upgrade,generator,browser,kubernetes}/**',
+            'test/{monitoring,schemathesis,patroni,clients,citus,compose}/**',
+          ],
           ...ofTheService,
         },
       },

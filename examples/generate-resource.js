@@ -36,7 +36,7 @@ writeFileSync(
     .replace(/\[([A-Z_,\s]+?),?\s*\]/, (_, listed) => `[${listed}, ${many.toUpperCase()}]`),
 );
 for (const command of [
-  `npx prettier --write ${folder} test/${many}.e2e.test.ts src/features.ts`,
+  `npx prettier --write ${folder} test/${many} src/features.ts`,
   'npm run openapi',
   'npm run layers',
 ]) {
@@ -54,7 +54,7 @@ Adapt the files in this order. CONTRIBUTING.md, "Add a resource", explains each 
    ${folder}/${many}.service.ts, the filters of the list
 4. ${folder}/${many}.errors.ts: further errors, with numbers that end in ${firstNumber} to ${firstNumber + 9}
 5. ${folder}/${many}.openapi.ts: the examples
-6. test/${many}.e2e.test.ts: the tests. test/resources.e2e.test.ts tests each member by itself.
+6. test/${many}/${many}.e2e.test.ts: the tests. test/resources/resources.e2e.test.ts tests each member by itself.
 7. CHANGELOG.md: a line below "Added"
 
 Then run "npm run openapi", "npm run layers" and "npm run check", and commit all files.
@@ -67,7 +67,7 @@ function files() {
   return sources.filter(isTemplate).map((name) => {
     const target = renamed(name).replace(/\d{13}/, String(timestamp));
     const isTest = name.endsWith('.test.ts');
-    return [join(TEMPLATE, name), isTest ? join('test', target) : join(folder, target)];
+    return [join(TEMPLATE, name), isTest ? join('test', many, target) : join(folder, target)];
   });
 }
 
@@ -76,9 +76,9 @@ function renamed(text, source = '') {
   return (
     text
       .replaceAll(/^ *\/\/ #region[\s\S]*?\/\/ #endregion\n/gm, '')
-      // A test lies beside the folder `support`, the rest one level below `src`.
+      // A test lies one level below `test`, the rest one level below `src`.
       .replaceAll(/((?:\.\.\/)+)(src|test)\//g, (_, up, root) =>
-        isTest ? { src: '../src/', test: './' }[root] : up.slice('../'.length),
+        isTest ? { src: '../../src/', test: '../' }[root] : up.slice('../'.length),
       )
       .replaceAll(/\b([Aa]) garden\b/g, (_, a) => `${a}${/^[aeiou]/.test(one) ? 'n' : ''} ${one}`)
       .replaceAll('gardens', many)

@@ -48,6 +48,6 @@ describe('a generated resource', () => {
   });
 
   it('passes its own tests, and the tests of all resources', async () => {
-    await npm('test', '--', 'orchards', 'resources', 'operations', 'openapi', 'scopes');
+    await npm('test', '--', 'orchards', 'resources/resources', 'operations', 'openapi', 'scopes');
   });
 });

@@ -1,0 +1,245 @@
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { IssuedTokenVerifier } from '../../src/auth/issued-tokens/issued-token.verifier.js';
+import { newToken, newTokenId } from '../../src/auth/issued-tokens/token-format.js';
+import { TokenRegister } from '../../src/auth/issued-tokens/token-register.js';
+import { RefusedError } from '../../src/auth/refusal.js';
+import type { Statements } from '../../src/database/statements.js';
+import { ERRORS } from '../../src/errors/common-errors.js';
+import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+
+const TIMES = { refresh: 60_000, pause: 100, maxAge: 3_000 };
+
+interface StoredRow {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly secretHash: Buffer;
+  readonly previousHash: Buffer | null;
+  readonly previousExpires: string | null;
+  readonly expires: string | null;
+  readonly isUnrevoked: boolean | null;
+}
+
+/** The table, without a database. */
+class Table {
+  rows: StoredRow[] = [];
+  failure: Error | undefined;
+  readings = 0;
+
+  async run({ values }: { readonly values: readonly unknown[] }) {
+    this.readings += 1;
+    await sleep(1);
+    if (this.failure !== undefined) throw this.failure;
+    const fingerprint = JSON.stringify(this.rows);
+    if (fingerprint === values[0]) return { rows: [{ fingerprint, id: null }] };
+    const rows: readonly object[] = this.rows.length === 0 ? [{ id: null }] : this.rows;
+    return { rows: rows.map((row) => Object.assign({}, row, { fingerprint })) };
+  }
+}
+
+/** As the database writes a time. */
+const seconds = (milliseconds: number) => (milliseconds / 1_000).toFixed(6);
+
+function stored(token: string, changes: Partial<StoredRow> = {}): StoredRow {
+  return {
+    id: token.slice(4, 16),
+    name: 'test',
+    scopes: ['plants:read'],
+    secretHash: hash('sha256', token, 'buffer'),
+    previousHash: null,
+    previousExpires: '-Infinity',
+    expires: 'Infinity',
+    isUnrevoked: true,
+    ...changes,
+  };
+}
+
+let table: Table;
+let register: TokenRegister;
+let verifier: IssuedTokenVerifier;
+const uses: string[] = [];
+
+beforeEach(async () => {
+  table = new Table();
+  register = new TokenRegister(table as unknown as Statements, pino({ level: 'silent' }), TIMES);
+  verifier = new IssuedTokenVerifier(register, { note: (id) => void uses.push(id) });
+  uses.length = 0;
+  await register.onModuleInit();
+});
+
+afterEach(() => register.onModuleDestroy());
+
+/** The reason of the refusal, or the number of the error. */
+async function refusalOf(token: string): Promise<unknown> {
+  try {
+    await verifier.verify(token);
+    return 'none';
+  } catch (error) {
+    if (error instanceof RefusedError) return error.refusal;
+    if (error instanceof PlantStoreError) return error.kind.number;
+    throw error;
+  }
+}
+
+/** Makes the register read what is stored. */
+async function store(...rows: readonly StoredRow[]): Promise<void> {
+  table.rows = [...rows];
+  await register.readAgain();
+}
+
+describe('a token that is known', () => {
+  it('is verified at once, and its use is noted', async () => {
+    const token = newToken(newTokenId());
+    await store(stored(token));
+    expect(verifier.verify(token)).toEqual({
+      kind: 'issued-token',
+      id: token.slice(4, 16),
+      name: 'test',
+      scopes: new Set(['plants:read']),
+    });
+    expect(uses).toEqual([token.slice(4, 16)]);
+  });
+
+  it('is refused when it is revoked or expired, and its refusal is no use', async () => {
+    const revoked = newToken(newTokenId());
+    const expired = newToken(newTokenId());
+    await store(
+      stored(revoked, { isUnrevoked: false }),
+      stored(expired, { expires: seconds(Date.now()) }),
+    );
+    expect(await refusalOf(revoked)).toBe('revoked');
+    expect(await refusalOf(expired)).toBe('expired');
+    expect(uses).toEqual([]);
+  });
+
+  it('expires at its time, without another reading', async () => {
+    const token = newToken(newTokenId());
+    const expiry = Date.now() + 2_000;
+    await store(stored(token, { expires: seconds(expiry) }));
+    const { readings } = table;
+    expect(await refusalOf(token)).toBe('none');
+    await sleep(expiry + 10 - Date.now());
+    expect(await refusalOf(token)).toBe('expired');
+    expect(table.readings).toBe(readings);
+  });
+
+  it('has two secrets after a rotation, until the old one expires', async () => {
+    const id = newTokenId();
+    const [old, current] = [newToken(id), newToken(id)];
+    const expiry = Date.now() + 2_000;
+    const previousHash = hash('sha256', old, 'buffer');
+    await store(stored(current, { previousHash, previousExpires: seconds(expiry) }));
+    expect([await refusalOf(old), await refusalOf(current)]).toEqual(['none', 'none']);
+    await sleep(expiry + 10 - Date.now());
+    expect([await refusalOf(old), await refusalOf(current)]).toEqual(['expired', 'none']);
+  });
+});
+
+describe('a token of which something cannot be read', () => {
+  it.each([
+    ['its revocation', { isUnrevoked: null }, 'revoked'],
+    ['its expiry, which is missing', { expires: null }, 'expired'],
+    ['its expiry, which is no number', { expires: '25.11.2026 20:00:00 CET' }, 'expired'],
+    ['its expiry, which is empty', { expires: '' }, 'expired'],
+  ])('is refused: %s', async (_, changes, refusal) => {
+    const token = newToken(newTokenId());
+    await store(stored(token, changes));
+    expect(await refusalOf(token)).toBe(refusal);
+  });
+
+  it('is refused after its rotation as well', async () => {
+    const id = newTokenId();
+    const [old, current] = [newToken(id), newToken(id)];
+    const previousHash = hash('sha256', old, 'buffer');
+    await store(stored(current, { previousHash, previousExpires: null }));
+    expect([await refusalOf(old), await refusalOf(current)]).toEqual(['expired', 'none']);
+  });
+});
+
+describe('a token that is not known', () => {
+  it('of another kind is left to others', () => {
+    expect(verifier.verify('a-static-token')).toBeUndefined();
+    expect(verifier.verify('PST_000000000000_0000000000000000000000000000')).toBeUndefined();
+  });
+
+  it('with a typo is refused without a reading', async () => {
+    const token = newToken(newTokenId());
+    await store(stored(token));
+    const { readings } = table;
+    expect(await refusalOf(`${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`)).toBe(
+      'malformed',
+    );
+    expect(await refusalOf('pst_')).toBe('malformed');
+    expect(table.readings).toBe(readings);
+  });
+
+  it('that was issued just now is accepted', async () => {
+    const token = newToken(newTokenId());
+    table.rows = [stored(token)];
+    expect(await refusalOf(token)).toBe('none');
+  });
+
+  it('that is the new secret of a known token is accepted', async () => {
+    const id = newTokenId();
+    await store(stored(newToken(id)));
+    const current = newToken(id);
+    table.rows = [stored(current)];
+    expect(await refusalOf(current)).toBe('none');
+  });
+
+  it('shares a reading with others, and is remembered', async () => {
+    const tokens = Array.from({ length: 900 }, () => newToken(newTokenId()));
+    const before = table.readings;
+    const refusals = await Promise.all(tokens.map(refusalOf));
+    expect(new Set(refusals)).toEqual(new Set(['unknown-token']));
+    expect(table.readings).toBe(before + 1);
+    await Promise.all(tokens.map(refusalOf));
+    expect(table.readings).toBe(before + 1);
+  });
+
+  it('waits with at most 1,000 others', async () => {
+    const tokens = Array.from({ length: 1_010 }, () => newToken(newTokenId()));
+    const refusals = await Promise.all(tokens.map(refusalOf));
+    expect(refusals.filter((refusal) => refusal === ERRORS.overloaded.number)).toHaveLength(10);
+  });
+});
+
+describe('the age of the register', () => {
+  it('is the time since the last reading that succeeded began', async () => {
+    const begin = performance.now();
+    await register.readAgain();
+    expect(register.age).toBeLessThanOrEqual(performance.now() - begin);
+    table.failure = new Error('away');
+    await expect(register.readAgain()).rejects.toMatchObject({ kind: ERRORS.databaseUnavailable });
+    // A timer can fire a millisecond early.
+    expect(register.age).toBeGreaterThan(TIMES.pause - 2);
+  });
+
+  it('is infinite before the first', () => {
+    const unread = new TokenRegister(table as unknown as Statements, pino(), TIMES);
+    expect(unread.age).toBe(Infinity);
+  });
+});
+
+describe('while the database is away', () => {
+  it('accepts known tokens until the register is too old, and tells typos and revoked ones for good', async () => {
+    const [token, revoked] = [newToken(newTokenId()), newToken(newTokenId())];
+    await store(stored(token), stored(revoked, { isUnrevoked: false }));
+    table.failure = new Error('away');
+    const [unknown, typo] = [newToken(newTokenId()), `${token}0`];
+    expect(await refusalOf(token)).toBe('none');
+    expect(await refusalOf(unknown)).toBe(50300);
+    await sleep(TIMES.maxAge);
+    expect(await refusalOf(token)).toBe(50300);
+    expect(await refusalOf(revoked)).toBe('revoked');
+    expect(await refusalOf(typo)).toBe('malformed');
+    table.failure = undefined;
+    table.rows = [];
+    await sleep(2 * TIMES.pause);
+    await register.readAgain();
+    expect(await refusalOf(token)).toBe('unknown-token');
+  });
+});

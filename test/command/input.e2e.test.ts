@@ -1,0 +1,162 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Run } from '../support/plant-store-command.js';
+import type { Result, RunOptions } from '../support/plant-store-command.js';
+import { csvOf } from '../support/resources.js';
+
+/* What `plant-store import` says of its files, and writes for refused records. The service is a stub. */
+
+const PROJECT = process.cwd();
+
+/** Refuses each second record. */
+const halfRefused: RequestListener = (request, response) => {
+  let body = '';
+  request.setEncoding('utf8').on('data', (text: string) => (body += text));
+  request.on('end', () => {
+    const records = body.trimEnd().split('\n');
+    const refused = records.flatMap((_, at) => (at % 2 === 1 ? [at + 1] : []));
+    const lines = refused.map(
+      (line) => `{"line":${line},"error":40009,"message":"id \\"${line}\\", taken"}\n`,
+    );
+    const created = records.length - refused.length;
+    response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
+    response.end(
+      `${lines.join('')}{"created":${created},"unchanged":0,"refused":${refused.length}}\n`,
+    );
+  });
+};
+
+const listener = vi.fn<RequestListener>();
+
+let folder: string;
+let server: Server;
+
+beforeEach(async () => {
+  listener.mockReset().mockImplementation(halfRefused);
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-input-'));
+  process.chdir(folder);
+  server = createServer((request, response) => listener(request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+
+afterEach(async () => {
+  process.chdir(PROJECT);
+  server.closeAllConnections();
+  server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function run(args: readonly string[], options?: RunOptions): Promise<Result> {
+  const { port } = server.address() as AddressInfo;
+  return new Run(`http://127.0.0.1:${port}`, args, options).result;
+}
+
+const CSV = 'id,name\n1,a\n2,b\n3,c\n4\n';
+
+it('saves why records are refused, beside the records', async () => {
+  await writeFile('a.csv', CSV);
+  await writeFile('b.ndjson', '{"id":5}\n\n{"id":6}\n');
+  const { code, stderr } = await run(['import', 'a.csv', 'b.ndjson', '--errors', 'e.ndjson']);
+  expect(code).toBe(1);
+  expect(stderr).toContain('\nThe reasons are in e.ndjson.\n');
+  const lines = (await readFile('e.ndjson', 'utf8')).trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    { file: 'a.csv', line: 3, error: 40009, message: 'id "2", taken' },
+    { file: 'a.csv', line: 5, message: 'number of fields: 1 instead of 2' },
+    { file: 'b.ndjson', line: 3, error: 40009, message: 'id "2", taken' },
+  ]);
+  expect(await readFile('a.refused.csv', 'utf8')).toBe('id,name\n2,b\n4\n');
+});
+
+it('saves the reasons as CSV, and never overwrites a file', async () => {
+  await writeFile('a.csv', CSV);
+  await writeFile('e.csv', 'precious');
+  const { stderr } = await run(['import', 'a.csv', '--errors', 'e.csv']);
+  expect(stderr).toContain('The reasons are in e-2.csv.\n');
+  expect(await readFile('e.csv', 'utf8')).toBe('precious');
+  expect(await readFile('e-2.csv', 'utf8')).toBe(
+    'file,line,error,message\r\n"a.csv",3,40009,"id ""2"", taken"\r\n"a.csv",5,,"number of fields: 1 instead of 2"\r\n',
+  );
+});
+
+it('makes no file of reasons if nothing is refused, and ends if it cannot write one', async () => {
+  await writeFile('a.csv', 'id\n1\n');
+  await run(['import', 'a.csv', '--errors', 'e.csv']);
+  expect(await readdir('.')).toEqual(['a.csv']);
+  await writeFile('a.csv', CSV);
+  const name = `${'n'.repeat(300)}.csv`;
+  const { code, stderr } = await run(['import', 'a.csv', '--errors', name]);
+  expect(stderr).toContain(`plant-store: the errors cannot be written to ${name}: ENAMETOOLONG\n`);
+  expect(code).toBe(3);
+});
+
+it.each([
+  ['', 'the file is empty'],
+  ['id,name,nonsense\n1,a,b\n', 'there is no column "nonsense"'],
+  ['1,Ficus,tree\n', 'there is no column "1"'],
+  ['name,tag\na,b\n', 'the column id is missing'],
+  ['id,id\n1,2\n', 'the column id appears twice'],
+  ['id,"name\n1,2\n', 'a quote is not closed'],
+  ['id;name;tag\n1;Ficus;tree\n', 'its columns are separated by semicolons, not by commas'],
+  ['"id";"name"\r\n1;Ficus\r\n', 'its columns are separated by semicolons, not by commas'],
+  ['\ufeffname\tid\n', 'its columns are separated by tabs, not by commas'],
+  [Buffer.from('id,n\xe4me\n', 'latin1'), 'it is not UTF-8'],
+])('refuses a CSV file that begins with %j before anything is sent', async (text, fault) => {
+  await writeFile('good.csv', CSV);
+  await writeFile('a.csv', text);
+  const columns = csvOf('plants').trimEnd();
+  const message = `1: ${fault}; the first line must be ${columns}, in any order and in UTF-8\n`;
+  const { code, stdout, stderr } = await run(['import', 'good.csv', 'a.csv']);
+  expect(stderr).toBe(`plant-store: a.csv:${message}`);
+  expect([code, stdout]).toEqual([2, '']);
+  const piped = await run(['import', '--format', 'csv', '-'], {
+    stdin: Readable.from([Buffer.from(text)]),
+  });
+  expect(piped).toEqual({ code: 2, stdout: '', stderr: `plant-store: stdin:${message}` });
+  expect(listener).not.toHaveBeenCalled();
+});
+
+function bigEndian(text: string): Buffer {
+  return Buffer.from(text, 'utf16le').swap16();
+}
+
+it.each([
+  ['csv', Buffer.from(`\ufeff${CSV}`, 'utf16le')],
+  ['csv', bigEndian(`\ufeff${CSV}`)],
+  ['csv', Buffer.from(CSV, 'utf16le')],
+  ['ndjson', Buffer.from('\ufeff{"id":1,"name":"月"}\r\n', 'utf16le')],
+  ['ndjson', bigEndian('{"id":1,"name":"a"}\n')],
+  ['ndjson', Buffer.from('\ufeff', 'utf16le')],
+])('refuses %s in UTF-16: %j', async (format, bytes) => {
+  await writeFile(`a.${format}`, bytes);
+  const message = 'is in UTF-16: convert it to UTF-8, for example with iconv -f UTF-16 -t UTF-8\n';
+  const { code, stdout, stderr } = await run(['import', `a.${format}`]);
+  expect([code, stdout, stderr]).toEqual([2, '', `plant-store: a.${format} ${message}`]);
+  const pieces = Array.from(bytes, (byte) => Buffer.of(byte));
+  const stdin = Readable.from(pieces);
+  const piped = await run(['import', '--format', format, '-'], { stdin });
+  expect([piped.code, piped.stderr]).toEqual([2, `plant-store: stdin ${message}`]);
+  expect(listener).not.toHaveBeenCalled();
+});
+
+it('reads a pipe once, and says that the import is incomplete if a later file is wrong', async () => {
+  await promisify(execFile)('mkfifo', ['good.csv', 'bad.csv']);
+  const result = run(['import', 'good.csv', 'bad.csv']);
+  await writeFile('good.csv', 'id\n1\n');
+  await writeFile('bad.csv', 'nonsense\nx\n');
+  const { code, stdout, stderr } = await result;
+  expect(stdout).toMatch(/^created 1, /);
+  expect(stderr).toContain('plant-store: bad.csv:1: there is no column "nonsense"; ');
+  expect(stderr).toContain('The import is incomplete. Mend the file, then run it again: ');
+  expect(code).toBe(3);
+});

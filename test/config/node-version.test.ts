@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { isWithin } from '../../src/config/node-version.js';
+
+const { engines } = JSON.parse(await readFile('package.json', 'utf8')) as {
+  engines: { node: string };
+};
+
+describe('the version of Node.js', () => {
+  it.each(['20.19.0', '20.20.2', '22.13.0', '22.22.3', '24.11.0', '24.11.1', '25.0.0', '100.0.0'])(
+    'is supported: %s',
+    (version) => expect(isWithin(version, engines.node)).toBe(true),
+  );
+
+  it.each(['8.17.0', '18.20.8', '20.18.3', '21.7.3', '22.12.9', '23.11.1', '24.10.9'])(
+    'is not supported: %s',
+    (version) => expect(isWithin(version, engines.node)).toBe(false),
+  );
+});
+
+describe('an old Node.js', () => {
+  let folder: string;
+  let old: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-old-'));
+    old = join(folder, 'old.cjs');
+    await writeFile(
+      old,
+      `const { versions } = process;
+       Object.defineProperty(process, 'versions', { value: { ...versions, node: '18.20.8' } });`,
+    );
+  });
+
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it.each([
+    'dist/main.js',
+    'dist/cli/migration.js',
+    'dist/cli/plant-store.js',
+    'src/config/node-version.js',
+  ])('makes %s print the required version, and nothing else', async (file) => {
+    const told = await new Promise((settle) => {
+      const commandLine = ['--require', old, resolve(file), 'run'];
+      execFile(process.execPath, commandLine, { cwd: folder }, (error, stdout, stderr) =>
+        settle([error?.code, stdout, stderr]),
+      );
+    });
+    const line = `plant-store: Node.js 18.20.8 is not supported, ${engines.node} is required\n`;
+    expect(told).toEqual([1, '', line]);
+    expect(await readdir(folder)).toEqual(['old.cjs']);
+  });
+
+  it('is refused before the build', async () => {
+    const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    expect(scripts).toMatchObject({
+      prestart: 'npm run build --silent',
+      prebuild: 'node src/config/node-version.js',
+    });
+  });
+});
+
+describe('the build', () => {
+  let clone: string;
+
+  beforeEach(async () => {
+    clone = await mkdtemp(join(tmpdir(), 'plant-store-clone-'));
+    for (const name of ['bundle.js', 'sbom.js', 'package.json']) await cp(name, join(clone, name));
+  });
+
+  afterEach(() => rm(clone, { recursive: true }));
+
+  function build(): Promise<unknown> {
+    return new Promise((settle) => {
+      execFile(process.execPath, ['bundle.js'], { cwd: clone }, (error, stdout, stderr) =>
+        settle([error?.code, stdout, stderr]),
+      );
+    });
+  }
+
+  it('says in one line that packages are not installed', async () => {
+    // As with NODE_ENV=production, which makes npm leave out the bundler.
+    const line =
+      'plant-store: the packages are not installed: run `npm ci --include=dev --include=optional` first\n';
+    expect(await build()).toEqual([1, '', line]);
+  });
+
+  it('says in one line that it cannot write its output', async () => {
+    await symlink(resolve('node_modules'), join(clone, 'node_modules'));
+    // In place of a folder that belongs to another user, in which root may write.
+    await writeFile(join(clone, 'dist'), '');
+    const line =
+      'plant-store: cannot write the build to dist (EEXIST): run `npm run build` as the owner first\n';
+    expect(await build()).toEqual([1, '', line]);
+  });
+});

@@ -1,0 +1,217 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { StaticTokenVerifier } from '../../src/auth/static-token.verifier.js';
+import { StaticTokens } from '../../src/auth/static-tokens.js';
+import { readConfig } from '../../src/config/config.js';
+import { POLL_INTERVAL, secretOf } from '../../src/config/secret-file.js';
+import { MountedSecret } from '../support/mounted-secret.js';
+
+const OLD = 'old-'.repeat(8);
+const NEW = 'new-'.repeat(8);
+
+/** The id of the user nobody on most systems. Any works that is nobody's. */
+const NOBODY = 65_534;
+
+let folder: string;
+let mount: MountedSecret;
+let lines: string[];
+let tokens: StaticTokens | undefined;
+
+const log = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(line) });
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'plant-store-secret-'));
+  mount = await MountedSecret.create(join(folder, 'mount'), { token: OLD });
+  lines = [];
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+});
+
+afterEach(async () => {
+  tokens?.onModuleDestroy();
+  tokens = undefined;
+  vi.useRealTimers();
+  await rm(folder, { recursive: true });
+});
+
+/** The tokens of a service that runs, and its verifier. */
+function start(environment: Readonly<Record<string, string>> = {}): StaticTokenVerifier {
+  const config = readConfig({
+    AUTH_TOKEN_FILE: mount.path('token'),
+    AUTH_TOKEN_PREVIOUS_FILE: mount.path('previous-token'),
+    ...environment,
+  });
+  const { token, previousToken } = config.auth;
+  tokens = new StaticTokens(
+    secretOf('AUTH_TOKEN', token!, config, log),
+    secretOf('AUTH_TOKEN_PREVIOUS', previousToken, config, log),
+    log,
+  );
+  tokens.onModuleInit();
+  return new StaticTokenVerifier(tokens);
+}
+
+/** The id of the principal of each token. */
+function ids(verifier: StaticTokenVerifier, ...given: readonly string[]) {
+  return given.map((token) => verifier.verify(token)?.id);
+}
+
+/** Root may read every file, so it becomes the user nobody meanwhile. */
+function withoutPrivileges(work: () => void): void {
+  if (process.geteuid?.() !== 0) return work();
+  process.seteuid?.(NOBODY);
+  try {
+    work();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
+
+function entries(): unknown[] {
+  return lines.map((line) => JSON.parse(line) as unknown);
+}
+
+const CHANGED = { level: 30, variable: 'AUTH_TOKEN', msg: 'a secret has changed' };
+const KEPT = 'the file of a secret is not valid: the last valid value stays in use';
+
+describe('tokens in files', () => {
+  it('change without a restart, and both are accepted meanwhile', async () => {
+    const verifier = start();
+    expect(ids(verifier, OLD, NEW, '')).toEqual(['AUTH_TOKEN', undefined, undefined]);
+
+    await mount.replace({ token: NEW, 'previous-token': `${OLD}\n` });
+    vi.advanceTimersByTime(POLL_INTERVAL);
+    expect(ids(verifier, OLD, NEW, '')).toEqual(['AUTH_TOKEN_PREVIOUS', 'AUTH_TOKEN', undefined]);
+
+    await mount.replace({ token: NEW });
+    vi.advanceTimersByTime(POLL_INTERVAL);
+    expect(ids(verifier, OLD, NEW, '')).toEqual([undefined, 'AUTH_TOKEN', undefined]);
+    const previous = { ...CHANGED, variable: 'AUTH_TOKEN_PREVIOUS' };
+    expect(entries()).toEqual([CHANGED, previous, previous]);
+    expect(lines.join()).not.toMatch(/old-|new-/);
+  });
+
+  it('are two at most: the log tells that a second rotation has ended the grace of the first', async () => {
+    const verifier = start();
+    await mount.replace({ token: NEW, 'previous-token': OLD });
+    vi.advanceTimersByTime(POLL_INTERVAL);
+    const warnings = () => entries().filter((entry) => (entry as { level: number }).level === 40);
+    expect(warnings()).toEqual([]);
+
+    const newest = `newest-${NEW}`;
+    await mount.replace({ token: newest, 'previous-token': NEW });
+    vi.advanceTimersByTime(POLL_INTERVAL);
+    expect(ids(verifier, OLD, NEW, newest)).toEqual([
+      undefined,
+      'AUTH_TOKEN_PREVIOUS',
+      'AUTH_TOKEN',
+    ]);
+    expect(warnings()).toEqual([
+      {
+        level: 40,
+        msg: 'AUTH_TOKEN_PREVIOUS has another token, so the one before is refused: a rotation began before the end of another',
+      },
+    ]);
+
+    // Taken back: the token that was current is the previous one.
+    await mount.replace({ token: NEW, 'previous-token': newest });
+    vi.advanceTimersByTime(POLL_INTERVAL);
+    expect(ids(verifier, NEW, newest)).toEqual(['AUTH_TOKEN', 'AUTH_TOKEN_PREVIOUS']);
+    expect(warnings()).toHaveLength(1);
+  });
+
+  it('are read at once when the application is ready, because the start may have waited', async () => {
+    const config = readConfig({ AUTH_TOKEN_FILE: mount.path('token') });
+    const token = secretOf('AUTH_TOKEN', OLD, config, log);
+    await mount.replace({ token: NEW });
+    tokens = new StaticTokens(token, secretOf('AUTH_TOKEN_PREVIOUS', undefined, config, log), log);
+    tokens.onModuleInit();
+    expect(ids(new StaticTokenVerifier(tokens), NEW)).toEqual(['AUTH_TOKEN']);
+  });
+
+  it.each([
+    ['empty', ''],
+    ['too short', 'short'],
+    ['not in the syntax of tokens', `${NEW} ${NEW}`],
+  ])('stay as they are when the new content is %s', async (_, content) => {
+    const verifier = start();
+    await mount.replace({ token: content });
+    vi.advanceTimersByTime(3 * POLL_INTERVAL);
+    expect(ids(verifier, OLD)).toEqual(['AUTH_TOKEN']);
+    expect(entries()).toEqual([
+      {
+        level: 40,
+        variable: 'AUTH_TOKEN',
+        reason: expect.stringMatching(
+          /^the content of AUTH_TOKEN_FILE must be 32 or more/,
+        ) as string,
+        msg: KEPT,
+      },
+    ]);
+    if (content !== '') expect(lines.join()).not.toContain(content);
+
+    await mount.replace({ token: OLD });
+    vi.advanceTimersByTime(2 * POLL_INTERVAL);
+    expect(entries().slice(1)).toEqual([
+      { level: 30, variable: 'AUTH_TOKEN', msg: 'the file of a secret is valid again' },
+    ]);
+  });
+
+  it('stay as they are when the file is gone, and warn again about another problem', async () => {
+    const verifier = start();
+    await mount.replace({});
+    vi.advanceTimersByTime(2 * POLL_INTERVAL);
+    await mount.replace({ token: 'short' });
+    vi.advanceTimersByTime(2 * POLL_INTERVAL);
+    expect(ids(verifier, OLD)).toEqual(['AUTH_TOKEN']);
+    expect(entries()).toEqual([
+      expect.objectContaining({
+        reason: 'AUTH_TOKEN_FILE must name a file that can be read and has at most 64 KB',
+      }),
+      expect.objectContaining({ reason: expect.stringContaining('must be 32 or more') as string }),
+    ]);
+  });
+
+  it('cannot become a token that everybody knows', async () => {
+    const verifier = start({ PUBLIC_BASE_URL: 'https://shop.example.com/api' });
+    const known = `plant-store-local-${NEW}`;
+    await mount.replace({ token: known, 'previous-token': known });
+    vi.advanceTimersByTime(POLL_INTERVAL);
+    expect(ids(verifier, OLD, known)).toEqual(['AUTH_TOKEN', undefined]);
+    expect(entries()).toEqual(
+      ['AUTH_TOKEN', 'AUTH_TOKEN_PREVIOUS'].map((variable) => ({
+        level: 40,
+        variable,
+        reason: expect.stringMatching(
+          `^${variable} must not begin with plant-store-local-`,
+        ) as string,
+        msg: KEPT,
+      })),
+    );
+  });
+
+  it('are not read any more after the shutdown', async () => {
+    const verifier = start();
+    tokens?.onModuleDestroy();
+    await mount.replace({ token: NEW });
+    vi.advanceTimersByTime(2 * POLL_INTERVAL);
+    expect(ids(verifier, NEW)).toEqual([undefined]);
+  });
+
+  it('stay as they are when the file may not be read', async () => {
+    await mount.replace({ token: OLD });
+    const verifier = start();
+    await chmod(folder, 0o755);
+    await chmod(mount.path('token'), 0);
+    withoutPrivileges(() => vi.advanceTimersByTime(POLL_INTERVAL));
+    expect(ids(verifier, OLD)).toEqual(['AUTH_TOKEN']);
+    expect(entries()).toEqual([
+      expect.objectContaining({
+        reason: 'AUTH_TOKEN_FILE must name a file that can be read and has at most 64 KB',
+        msg: KEPT,
+      }),
+    ]);
+  });
+});

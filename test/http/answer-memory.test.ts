@@ -1,0 +1,103 @@
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ERRORS } from '../../src/errors/common-errors.js';
+import { AnswerMemory } from '../../src/http/answers/answer-memory.js';
+
+const MB = 1024 * 1024;
+
+let clock = 0;
+let memory: AnswerMemory;
+
+beforeEach(() => {
+  clock = 1_000;
+  vi.spyOn(performance, 'now').mockImplementation(() => clock);
+  memory = new AnswerMemory();
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** A response whose client reads nothing until it is closed. */
+function unread() {
+  const destroy = vi.fn<(reason: Error) => void>();
+  const response = Object.assign(new EventEmitter(), { req: { socket: { destroy } } });
+  return {
+    response: response as unknown as ServerResponse,
+    destroy,
+    close: () => void response.emit('close'),
+  };
+}
+
+function hold(bytes: number) {
+  const answer = unread();
+  memory.hold(answer.response, bytes);
+  return answer;
+}
+
+describe('the memory for answers', () => {
+  it('takes 64 MB of large answers, and refuses more until one has left', () => {
+    const [first] = [hold(32 * MB), hold(32 * MB)];
+    expect(() => hold(MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
+    first.close();
+    hold(32 * MB);
+    expect(() => hold(MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
+  });
+
+  it('counts once what several answers share, until the last has left', () => {
+    const part = {};
+    const answers = Array.from({ length: 100 }, () => unread());
+    for (const { response } of answers) memory.hold(response, 64 * MB, part);
+    for (const { close } of answers.slice(1)) close();
+    expect(() => hold(MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
+    answers[0]!.close();
+    hold(64 * MB);
+  });
+
+  it('takes what several answers share from all that have not read it in time', () => {
+    const part = {};
+    const answers = [unread(), unread()];
+    for (const { response } of answers) memory.hold(response, 64 * MB, part);
+    clock += 10_000;
+    hold(64 * MB);
+    for (const { destroy } of answers) expect(destroy).toHaveBeenCalledOnce();
+  });
+
+  it('does not count short answers', () => {
+    hold(64 * MB);
+    for (let n = 0; n < 10_000; n += 1) hold(64 * 1024);
+    expect(() => hold(64 * 1024 + 1)).toThrow(
+      expect.objectContaining({ kind: ERRORS.tooManyAnswers }),
+    );
+  });
+
+  it('takes an answer of any length if there is no other', () => {
+    const huge = hold(600 * MB);
+    expect(() => hold(MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
+    huge.close();
+    hold(MB);
+  });
+
+  it('cuts off clients that have not read for ten seconds, the oldest first and no more than needed', () => {
+    const [oldest, older] = [hold(30 * MB), hold(30 * MB)];
+    clock += 9_999;
+    expect(() => hold(30 * MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
+    clock += 1;
+    hold(30 * MB);
+    expect(oldest.destroy).toHaveBeenCalledOnce();
+    expect(older.destroy).not.toHaveBeenCalled();
+    // The end of the connection frees nothing twice.
+    oldest.close();
+    expect(() => hold(30 * MB)).not.toThrow();
+    expect(older.destroy).toHaveBeenCalledOnce();
+    expect(() => hold(30 * MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
+  });
+
+  it('leaves slow clients alone as long as there is room', () => {
+    const slow = hold(30 * MB);
+    clock += 60_000;
+    hold(30 * MB);
+    expect(slow.destroy).not.toHaveBeenCalled();
+  });
+});

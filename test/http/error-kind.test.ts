@@ -1,0 +1,59 @@
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import '../../src/features.js';
+import { allErrors, defineErrors } from '../../src/errors/error-kind.js';
+
+// The next file in this worker loads the modules again, without the errors that this file defines.
+vi.hoisted(() => vi.resetModules());
+afterAll(() => vi.resetModules());
+
+const NAMES = { message: 'the hedge is too high', remedy: 'Cut it' };
+
+const RANGE = [90, 99] as const;
+
+describe('the errors of a feature', () => {
+  it('have a number for each failure, in the range of the feature, and a code after its name', () => {
+    const { hedgeTooHigh } = defineErrors(RANGE, { hedgeTooHigh: { number: 40990, ...NAMES } });
+    const code = 'hedge-too-high';
+    expect(hedgeTooHigh).toEqual({ code, number: 40990, isTemporary: false, ...NAMES });
+    expect(allErrors()).toContain(hedgeTooHigh);
+  });
+
+  it.each([42992, 50392])('are temporary with the status of %i', (number) => {
+    const { [`hedge${number}`]: kind } = defineErrors(RANGE, {
+      [`hedge${number}`]: { number, ...NAMES },
+    });
+    expect(kind).toMatchObject({ isTemporary: true });
+  });
+
+  it.each([
+    ['a number of another feature', 40091, '40091 is hedge-too-low'],
+    ['a number outside its range', 40089, 'no status × 100 + 90 to 99'],
+    ['a number that is no failure of HTTP', 30090, 'no status × 100 + 90 to 99'],
+    ['a status that does not exist', 60090, 'no status × 100 + 90 to 99'],
+  ])('cannot have %s', (_, number, why) => {
+    if (number === 40091) defineErrors(RANGE, { hedgeTooLow: { number, ...NAMES } });
+    expect(() => defineErrors(RANGE, { hedgeTooWide: { number, ...NAMES } })).toThrow(why);
+  });
+
+  it('cannot have the code of another one', () => {
+    defineErrors(RANGE, { hedgeTooOld: { number: 40097, ...NAMES } });
+    const again = () => defineErrors(RANGE, { hedgeTooOld: { number: 40098, ...NAMES } });
+    expect(again).toThrow('hedge-too-old is 40097 already');
+  });
+
+  it.each([
+    [90, 99],
+    [70, 90],
+    [95, 96],
+    [0, 99],
+  ])('cannot have the range %i to %i, which overlaps another one', (first, last) => {
+    defineErrors(RANGE, {});
+    expect(() => defineErrors([first, last], {})).toThrow(`the range ${first} to ${last} overlaps`);
+  });
+
+  it('come in the order of their numbers, which are int32', () => {
+    const numbers = allErrors().map(({ number }) => number);
+    expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
+    for (const number of numbers) expect(number).toBe(number | 0);
+  });
+});

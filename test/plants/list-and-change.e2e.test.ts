@@ -1,0 +1,739 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { PATIENCE } from '../support/patience.js';
+import { RawSocket } from '../support/raw-socket.js';
+import { createTestDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+import { startTestService, TOKEN } from '../support/test-service.js';
+import type { Answer, RequestOptions, TestService } from '../support/test-service.js';
+
+const MIN = -(2n ** 63n);
+const MAX = 2n ** 63n - 1n;
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+const MERGE_PATCH = { 'Content-Type': 'application/merge-patch+json' };
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+beforeEach(() => service.database.empty());
+
+afterAll(() => service.stop());
+
+function get(path: string, options?: RequestOptions): Promise<Answer> {
+  return service.request('GET', path, options);
+}
+
+/** Stores plants below the interface. */
+async function store(...plants: (readonly [id: bigint | number, name: string, tag?: string])[]) {
+  await service.database.query(
+    'INSERT INTO plants (id, name, tag) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])',
+    [
+      plants.map(([id]) => String(id)),
+      plants.map(([, name]) => name),
+      plants.map(([, , tag]) => tag ?? null),
+    ],
+  );
+}
+
+async function stored(): Promise<unknown[]> {
+  return service.database.query('SELECT id, name, tag FROM plants ORDER BY id');
+}
+
+/** The ids of a page, with all digits. */
+function idsOf({ text }: Answer): string[] {
+  return [...text.matchAll(/"id":(-?\d+)/g)].map(([, id = '']) => id);
+}
+
+const NOT_INT64 =
+  'after must be an integer between -9223372036854775808 and 9223372036854775807, in canonical decimal form';
+
+const FILTERS_TOO_LONG = 'tag and name together must have at most 2000 bytes, percent-encoded';
+
+/** The target of the `Link` to the next page. */
+function nextOf({ headers }: Answer): string | undefined {
+  const link = headers.get('link');
+  if (link === null) return undefined;
+  const [, target] = /^<([^>]+)>; rel="next"$/.exec(link) ?? [];
+  expect(target).toBeDefined();
+  return target;
+}
+
+/** The ids of all pages, page by page. */
+async function pagesFrom(path: string): Promise<string[][]> {
+  const pages: string[][] = [];
+  for (let next: string | undefined = path; next !== undefined;) {
+    const answer: Answer = await get(next);
+    expect(answer.status).toBe(200);
+    pages.push(idsOf(answer));
+    next = nextOf(answer);
+  }
+  return pages;
+}
+
+describe('GET /plants', () => {
+  it('answers an empty store with an empty array', async () => {
+    const answer = await get('/plants');
+    expect(answer).toMatchObject({ status: 200, text: '[]' });
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    expect(answer.headers.get('link')).toBeNull();
+  });
+
+  it('answers with plants in ascending order of their ids, digit for digit', async () => {
+    await store([7, 'Ficus'], [MAX, 'Aloe', ''], [-1, '', 'indoor'], [MIN, '月下美人']);
+    expect((await get('/plants')).text).toBe(
+      `[{"id":${MIN},"name":"月下美人"},{"id":-1,"name":"","tag":"indoor"},{"id":7,"name":"Ficus"},{"id":${MAX},"name":"Aloe","tag":""}]`,
+    );
+  });
+
+  it('has pages of 50 plants, unless there is a limit', async () => {
+    await store(...Array.from({ length: 101 }, (_, id) => [id, 'a'] as const));
+    expect((await pagesFrom('/plants')).map(({ length }) => length)).toEqual([50, 50, 1]);
+    expect((await pagesFrom('/plants?limit=101')).map(({ length }) => length)).toEqual([101]);
+    expect((await pagesFrom('/plants?limit=1000')).map(({ length }) => length)).toEqual([101]);
+    const single = await pagesFrom('/plants?limit=1&after=97');
+    expect(single).toEqual([['98'], ['99'], ['100']]);
+  });
+
+  it('leads from page to page with the same filters, over every plant once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(
+          fc.record({
+            id: fc.oneof(fc.bigInt({ min: MIN, max: MAX }), fc.bigInt({ min: -9n, max: 9n })),
+            tag: fc.constantFrom('a&b=c>d', '月', ''),
+            name: fc.constantFrom('Aloe vera', 'aloe Arborescens', 'Ficus'),
+          }),
+          { selector: ({ id }) => id, maxLength: 20 },
+        ),
+        fc.integer({ min: 1, max: 7 }),
+        fc.option(fc.constantFrom('a&b=c>d', '月', ''), { nil: undefined }),
+        fc.option(fc.constantFrom('ALOE', 'icu'), { nil: undefined }),
+        async (plants, limit, tag, word) => {
+          await service.database.empty();
+          await store(...plants.map(({ id, name, tag: own }) => [id, name, own] as const));
+          const filters = Object.entries({ tag, name: word }).flatMap(
+            ([key, value]): [string, string][] => (value === undefined ? [] : [[key, value]]),
+          );
+          const query = new URLSearchParams([['limit', String(limit)], ...filters]);
+          const pages = await pagesFrom(`/plants?${query.toString()}`);
+          const wanted = plants
+            .filter((plant) => tag === undefined || plant.tag === tag)
+            .filter((plant) => plant.name.toUpperCase().includes(word?.toUpperCase() ?? ''))
+            .map(({ id }) => id)
+            .toSorted((one, other) => (one < other ? -1 : 1));
+          expect(pages.flat()).toEqual(wanted.map(String));
+          for (const page of pages.slice(0, -1)) expect(page).toHaveLength(limit);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  it('respects the prefix in the Link', async () => {
+    const prefixed = await startTestService({
+      environment: { PUBLIC_BASE_URL: 'https://shop.example.com/api' },
+    });
+    for (const id of [1, 2]) await prefixed.post({ id, name: 'a' });
+    const answer = await prefixed.request('GET', '/plants?limit=1');
+    expect(answer.headers.get('link')).toBe('</api/plants?limit=1&after=1>; rel="next"');
+    await prefixed.stop();
+  });
+
+  it.each([
+    ['limit=0', 'limit must be an integer between 1 and 1000'],
+    ['limit=1001', 'limit must be an integer between 1 and 1000'],
+    ['limit=-1', 'limit must be an integer between 1 and 1000'],
+    ['limit=1.5', 'limit must be an integer between 1 and 1000'],
+    ['limit=1e2', 'limit must be an integer between 1 and 1000'],
+    ['limit=', 'limit must be an integer between 1 and 1000'],
+    ['limit=x', 'limit must be an integer between 1 and 1000'],
+    ['limit=1&limit=2', 'limit must not be given twice'],
+    ['after=x', NOT_INT64],
+    ['after=1.0', NOT_INT64],
+    [`after=${MAX + 1n}`, NOT_INT64],
+    ['tag=a&tag=b', 'tag must not be given twice'],
+    ['tag=%00', 'tag must not contain U+0000 or unpaired surrogates'],
+    ['name=ab', 'name must have 3 to 200 characters'],
+    ['name=%F0%9F%8C%B5%F0%9F%8C%B5', 'name must have 3 to 200 characters'],
+    ['name=', 'name must have 3 to 200 characters'],
+    [`name=${'a'.repeat(201)}`, 'name must have 3 to 200 characters'],
+    [`tag=${'a'.repeat(1_997)}`, FILTERS_TOO_LONG],
+    [`tag=${'%E8%8A%B1'.repeat(222)}`, FILTERS_TOO_LONG],
+    [`name=${'%F0%9F%8C%B5'.repeat(167)}`, FILTERS_TOO_LONG],
+    [`tag=${'a'.repeat(1_900)}&name=${'a'.repeat(91)}`, FILTERS_TOO_LONG],
+    [`${'&'.repeat(1000)}tags=x`, 'there is no parameter "tags"'],
+    ['Limit=1', 'there is no parameter "Limit"'],
+    ['tags=indoor', 'there is no parameter "tags"'],
+    ['__proto__=1', 'there is no parameter "__proto__"'],
+    ['tag=%FF', 'the query is not percent-encoded UTF-8'],
+    ['tag=%', 'the query is not percent-encoded UTF-8'],
+    ['limit=0&after=x', `limit must be an integer between 1 and 1000; ${NOT_INT64}`],
+  ])('refuses ?%s', async (query, message) => {
+    const answer = await get(`/plants?${query}`);
+    expect(answer).toMatchObject({ status: 400, json: { error: 40004, message } });
+  });
+
+  it.each([
+    [`tag=${'a'.repeat(1_996)}`],
+    [`tag=${'%E8%8A%B1'.repeat(221)}`],
+    [`name=${'a'.repeat(200)}`],
+    [`name=${'%F0%9F%8C%B5'.repeat(166)}`],
+    [`tag=${'a'.repeat(1_900)}&name=${'a'.repeat(90)}`],
+  ])('takes long filters, and leads on with them: ?%s', async (query) => {
+    const tag = new URLSearchParams(query).get('tag');
+    const name = new URLSearchParams(query).get('name') ?? 'x';
+    const matching = (id: number): [number, string, string?] =>
+      tag === null ? [id, name] : [id, name, tag];
+    await store(matching(1), matching(2), [3, 'other']);
+    expect((await pagesFrom(`/plants?limit=1&${query}`)).flat()).toEqual(['1', '2']);
+  });
+
+  it('has shorter pages where plants are long, and leads over every plant once', async () => {
+    const long = 'a'.repeat(1_000_000);
+    await store(...Array.from({ length: 12 }, (_, id) => [id, long, 'x'] as const), [12, 'short']);
+    const ids = Array.from({ length: 13 }, (_, id) => String(id));
+    const all = await pagesFrom('/plants?limit=1000');
+    expect(all.flat()).toEqual(ids);
+    expect(Math.max(...all.map(({ length }) => length))).toBeLessThan(7);
+    expect((await pagesFrom('/plants?tag=x')).flat()).toEqual(ids.slice(0, -1));
+    expect((await pagesFrom('/plants?name=AAA')).flat()).toEqual(ids.slice(0, -1));
+  });
+
+  it('merges long and short names that match', async () => {
+    const long = `${'a'.repeat(1000)}needle`;
+    await store([1, 'needle'], [2, long], [3, 'needle'], [4, 'x'], [5, long], [6, 'needle']);
+    const found = ['1', '2', '3', '5', '6'];
+    for (const limit of [1, 2, 3, 5, 50]) {
+      const pages = await pagesFrom(`/plants?name=needle&limit=${limit}`);
+      expect(pages.flat()).toEqual(found);
+    }
+  });
+
+  it('reads a page of a tag from the index, also where the planner expects the tag to be frequent', async () => {
+    await service.database.query(
+      `INSERT INTO plants SELECT id, 'a', CASE WHEN id <= 2000 THEN 'x' ELSE 'y' END
+         FROM generate_series(1, 100000) AS id`,
+    );
+    await service.database.query('ANALYZE plants');
+    const reads = async (index: string) => {
+      const [row] = await service.database.query(
+        'SELECT idx_tup_read::int AS n FROM pg_stat_user_indexes WHERE indexrelname = $1',
+        [index],
+      );
+      return Number(row?.['n']);
+    };
+    const [primary, ofTag] = [await reads('plants_pkey'), await reads('plants_tag_idx')];
+    expect(idsOf(await get('/plants?tag=x&after=1995'))).toHaveLength(5);
+    // Sessions report at most once in a second, after a statement.
+    await vi.waitFor(async () => {
+      await get('/plants/404');
+      expect(await reads('plants_tag_idx')).toBeGreaterThan(ofTag);
+    }, PATIENCE);
+    expect((await reads('plants_pkey')) - primary).toBeLessThan(100);
+  });
+
+  it('reads no more than a page of a tag that the planner expects to be rare', async () => {
+    // More tags than the statistics have, so no tag is among the most frequent values.
+    await service.database.query(
+      "INSERT INTO plants SELECT n, 'Plant', 'tag ' || n % 1000 FROM generate_series(1, 100000) AS n",
+    );
+    await service.database.query('ANALYZE plants');
+    const read = async () => {
+      const [row] = await service.database.query(
+        "SELECT idx_tup_read::int AS n FROM pg_stat_user_indexes WHERE indexrelname = 'plants_tag_idx'",
+      );
+      return Number(row?.['n']);
+    };
+    const before = await read();
+    expect(idsOf(await get('/plants?tag=tag%207&limit=10')).length).toBe(10);
+    await vi.waitFor(async () => {
+      await get('/plants/404');
+      expect(await read()).toBeGreaterThan(before);
+    }, PATIENCE);
+    // The tag has 100 plants. Reads of earlier tests may be reported meanwhile, too.
+    expect((await read()) - before).toBeLessThan(90);
+  });
+
+  it('finds a tag exactly, however long it is', async () => {
+    const long = '🌵'.repeat(10_000);
+    await store(
+      [1, 'a', 'indoor'],
+      [2, 'b', 'Indoor'],
+      [3, 'c', 'indoors'],
+      [4, 'd'],
+      [5, 'e', ''],
+    );
+    expect(idsOf(await get('/plants?tag=indoor'))).toEqual(['1']);
+    expect(idsOf(await get('/plants?tag='))).toEqual(['5']);
+    await service.post({ id: 6, name: 'f', tag: long });
+    expect(idsOf(await get('/plants?tag=%F0%9F%8C%B5'))).toEqual([]);
+    expect(await service.database.query('SELECT length(tag) FROM plants WHERE id = 6')).toEqual([
+      { length: 10_000 },
+    ]);
+  });
+
+  it('finds what JavaScript finds in any text', async () => {
+    const fold = (text: string) => text.toLowerCase().toUpperCase();
+    const alphabet = fc.constantFrom(...Array.from('aA%_\\ßςσΣéÉ ı月🌵'));
+    const text = (minLength: number) =>
+      fc.array(alphabet, { minLength, maxLength: 8 }).map((letters) => letters.join(''));
+    await fc.assert(
+      fc.asyncProperty(fc.array(text(0), { maxLength: 6 }), text(3), async (names, word) => {
+        await service.database.empty();
+        await store(...names.map((name, id) => [id, name] as const));
+        const found = idsOf(await get(`/plants?name=${encodeURIComponent(word)}`));
+        const wanted = names.flatMap((name, id) =>
+          fold(name).includes(fold(word)) ? [String(id)] : [],
+        );
+        expect(found).toEqual(wanted);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('answers HEAD without a body', async () => {
+    await store([1, 'a'], [2, 'b']);
+    const answer = await service.request('HEAD', '/plants?limit=1');
+    expect(answer).toMatchObject({ status: 200, text: '' });
+    expect(nextOf(answer)).toBe('/plants?limit=1&after=1');
+  });
+});
+
+const NAMES: readonly (readonly [name: string, text: string])[] = [
+  ['Monstera deliciosa', 'STERA DEL'],
+  ['ΜΟΝΣΤΈΡΑΣ', 'στέρας'],
+  ['ΟΔΟΣΗΜΟ', 'οδος'],
+  ['μονστέρας', 'ΣΤΈΡΑΣ'],
+  ['Straßenbaum', 'STRASSEN'],
+  ['STRASSENBAUM', 'straße'],
+  ['Weiẞdorn', 'weissdorn'],
+  ['ÉTOILE', 'étoi'],
+  ['Кактус', 'КАКТУС'],
+  ['月下美人', '下美人'],
+  ['100 % shade_loving', '% sh'],
+  ['100 % shade_loving', 'e_l'],
+  [String.raw`back\slash`, String.raw`K\S`],
+  ['🌵🌵🌵', '🌵🌵🌵'],
+  ['a'.repeat(1500) + 'needle', 'NEEDLE'],
+  ['a'.repeat(997) + 'needle', 'NEEDLE'],
+];
+
+describe.each([
+  ['of the server', ''],
+  ['C', "TEMPLATE template0 ENCODING UTF8 LC_COLLATE 'C' LC_CTYPE 'C'"],
+  [
+    'of Greek',
+    "TEMPLATE template0 ENCODING UTF8 LC_COLLATE 'C' LC_CTYPE 'C.UTF-8' LOCALE_PROVIDER icu ICU_LOCALE 'el'",
+  ],
+  [
+    'of Turkish',
+    "TEMPLATE template0 ENCODING UTF8 LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'tr'",
+  ],
+])('a search by name with the collation %s', (_, options) => {
+  let database: TestDatabase;
+  let local: TestService;
+
+  beforeAll(async () => {
+    database = await createTestDatabase(options);
+    const databaseName = new URL(database.url).pathname.slice(1);
+    // Leaves only scans of the trigram index. In such a small table, the planner would not choose it.
+    for (const scan of ['seqscan', 'indexscan', 'indexonlyscan']) {
+      await database.query(`ALTER DATABASE ${databaseName} SET enable_${scan} = off`);
+    }
+    local = await startTestService({ database });
+    await local.post({ id: 1000, name: 'something else' });
+    await local.post({ id: 1001, name: 'shadeXloving, 100 percent back/slash' });
+    for (const [id, [name]] of NAMES.entries()) await local.post({ id, name });
+  });
+
+  afterAll(async () => {
+    await local.stop();
+    await database.drop();
+  });
+
+  it.each(NAMES)('finds %j by %j', async (name, text) => {
+    const path = `/plants?limit=1000&name=${encodeURIComponent(text)}`;
+    const found = idsOf(await local.request('GET', path));
+    const same = NAMES.flatMap(([other], id) => (other === name ? [String(id)] : []));
+    expect(found).toEqual(expect.arrayContaining(same));
+    for (const id of found) expect(Number(id)).toBeLessThan(1000);
+  });
+});
+
+describe('the entity tag', () => {
+  it('of GET /plants/{id} is strong, and the same for the same content only', async () => {
+    await store([1, 'a', 'b'], [2, 'a', 'b']);
+    const one = (await get('/plants/1')).headers.get('etag');
+    expect(one).toMatch(/^"[\w-]{22}"$/);
+    expect((await get('/plants/2')).headers.get('etag')).not.toBe(one);
+    await service.request('DELETE', '/plants/1');
+    await service.post({ id: 1, name: 'a', tag: 'c' });
+    expect((await get('/plants/1')).headers.get('etag')).not.toBe(one);
+    await service.request('PUT', '/plants/1', {
+      headers: JSON_TYPE,
+      body: '{"name":"a","tag":"b"}',
+    });
+    expect((await get('/plants/1')).headers.get('etag')).toBe(one);
+    expect((await service.request('HEAD', '/plants/1')).headers.get('etag')).toBe(one);
+  });
+
+  it('asks proxies not to change the answer, and with it the tag', async () => {
+    await store([1, 'a']);
+    const answers = [
+      await get('/plants/1'),
+      await service.request('PATCH', '/plants/1', { headers: MERGE_PATCH, body: '{"name":"b"}' }),
+    ];
+    for (const answer of answers) {
+      expect(answer.headers.get('cache-control')).toBe('no-store, no-transform');
+    }
+    const put = await service.request('PUT', '/plants/1', {
+      headers: JSON_TYPE,
+      body: '{"name":"a"}',
+    });
+    for (const answer of [put, await get('/plants')]) {
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+    }
+  });
+
+  it.each([
+    ['its own', (tag: string) => tag, 304],
+    ['its weak form', (tag: string) => `W/${tag}`, 304],
+    ['the form of a compressing Apache', (tag: string) => tag.replace(/"$/, '-gzip"'), 304],
+    ['a weak form with a coding', (tag: string) => `W/${tag.replace(/"$/, '--br"')}`, 304],
+    ['its beginning', (tag: string) => tag.replace(/..$/, '"'), 200],
+    ['more than a coding', (tag: string) => tag.replace(/"$/, '-gzip-2"'), 200],
+    ['a list', (tag: string) => `"x", ,\t${tag},W/"y"`, 304],
+    ['*', () => '*', 304],
+    ['another', () => '"other"', 200],
+    ['a tag with a comma', () => '"a,b"', 200],
+  ])('lets GET answer If-None-Match with %s', async (_, header, status) => {
+    await store([1, 'a']);
+    const tag = (await get('/plants/1')).headers.get('etag') ?? '';
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await service.request(method, '/plants/1', {
+        headers: { 'If-None-Match': header(tag) },
+      });
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get('etag')).toBe(tag);
+      if (status === 304) {
+        expect(answer.text).toBe('');
+        expect(answer.headers.get('content-length')).toBeNull();
+      }
+    }
+  });
+
+  it('that does not match If-Match is refused by GET with 412, before If-None-Match is looked at', async () => {
+    await store([1, 'a']);
+    const tag = (await get('/plants/1')).headers.get('etag') ?? '';
+    const headers = { 'If-Match': '"other"', 'If-None-Match': tag };
+    expect(await get('/plants/1', { headers })).toMatchObject({ json: { error: 41200 } });
+    const same = { 'If-Match': tag, 'If-None-Match': '"other"' };
+    expect(await get('/plants/1', { headers: same })).toMatchObject({ status: 200 });
+  });
+
+  it.each(['abc', '"a" "b"', '"a', 'W/', 'w/"a"', '*, "a"', '-', '"a",-', '\u00a0"a"'])(
+    'is refused as %j, and nothing changes',
+    async (header) => {
+      await store([1, 'a']);
+      for (const [method, field] of [
+        ['GET', 'If-None-Match'],
+        ['DELETE', 'If-Match'],
+      ] as const) {
+        const answer = await service.request(method, '/plants/1', { headers: { [field]: header } });
+        expect(answer).toMatchObject({
+          status: 400,
+          json: {
+            error: 40004,
+            message: `${field} must be * or a list of entity tags, such as "abc"`,
+          },
+        });
+      }
+      expect(await stored()).toHaveLength(1);
+    },
+  );
+
+  it.each([
+    ['empty elements', ' ,\t'],
+    ['spaces', ' '],
+  ])('is refused in linear time, among many %s', async (_, piece) => {
+    await store([1, 'a']);
+    const socket = await RawSocket.open(service.port);
+    const header = `"a",${piece.repeat(15_000 / piece.length)}x`;
+    const start = process.cpuUsage();
+    for (let n = 0; n < 10; n += 1) {
+      socket.send(
+        `GET /plants/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nIf-None-Match: ${header}\r\n\r\n`,
+      );
+      expect(await socket.answer()).toMatchObject({ status: 400 });
+    }
+    // Some 50 ms; quadratic time would be more than a second.
+    expect(process.cpuUsage(start).user / 1_000).toBeLessThan(500);
+    socket.destroy();
+  });
+});
+
+const CHANGES = [
+  ['PUT', JSON_TYPE, '{"name":"new"}'],
+  ['PATCH', MERGE_PATCH, '{"name":"new"}'],
+  ['DELETE', {}, undefined],
+] as const;
+
+describe.each(CHANGES)('%s with a precondition', (method, headers, body) => {
+  const send = (condition: Record<string, string>) =>
+    service.request(method, '/plants/1', {
+      headers: { ...headers, ...condition },
+      ...(body !== undefined && { body }),
+    });
+
+  it('changes a plant that has the tag', async () => {
+    await store([1, 'old', 'x']);
+    const tag = (await get('/plants/1')).headers.get('etag') ?? '';
+    expect((await send({ 'If-Match': `"other", ${tag}` })).status).toBeLessThan(300);
+    expect(await stored()).not.toContainEqual({ id: '1', name: 'old', tag: 'x' });
+  });
+
+  it('changes any plant with *', async () => {
+    await store([1, 'old', 'x']);
+    expect((await send({ 'If-Match': '*' })).status).toBeLessThan(300);
+    expect(await stored()).not.toContainEqual({ id: '1', name: 'old', tag: 'x' });
+  });
+
+  it('changes nothing if the plant has another tag, or only a weak one', async () => {
+    await store([1, 'old', 'x']);
+    const tag = (await get('/plants/1')).headers.get('etag') ?? '';
+    for (const condition of [
+      { 'If-Match': '"other"' },
+      { 'If-Match': '' },
+      { 'If-Match': ' , ' },
+      { 'If-Match': `W/${tag}` },
+      { 'If-None-Match': tag },
+      { 'If-None-Match': `W/${tag}` },
+      { 'If-None-Match': '*' },
+      { 'If-Match': tag, 'If-None-Match': '*' },
+    ]) {
+      const answer = await send(condition);
+      expect(answer).toMatchObject({ status: 412, json: { error: 41200 } });
+    }
+    expect(await stored()).toEqual([{ id: '1', name: 'old', tag: 'x' }]);
+  });
+
+  it.each([
+    ['weak, as nginx does', (tag: string) => `W/${tag}`, true],
+    ['another, as Apache does', (tag: string) => tag.replace(/"$/, '-gzip"'), true],
+    ['another among others', (tag: string) => `"other", ${tag.replace(/"$/, '-br"')}`, true],
+    ['weak, and the plant has changed', () => 'W/"other"', true],
+    ['unknown', (tag: string) => tag.replace(/"$/, '-2"'), false],
+  ])('says whether a proxy has made the tag %s', async (_, changed, isByProxy) => {
+    await store([1, 'old', 'x']);
+    const tag = (await get('/plants/1')).headers.get('etag') ?? '';
+    expect(await send({ 'If-Match': changed(tag) })).toMatchObject({
+      status: 412,
+      json: {
+        error: 41200,
+        message: isByProxy
+          ? expect.stringContaining('Configure the proxy to pass ETag on unchanged')
+          : 'a precondition of the request does not hold',
+      },
+    });
+    expect(await stored()).toEqual([{ id: '1', name: 'old', tag: 'x' }]);
+  });
+
+  it('holds for every plant with *, however often it changes', async () => {
+    await store([1, 'old', 'x']);
+    const others = Array.from({ length: 40 }, (_, index) =>
+      service.request('PATCH', '/plants/1', {
+        headers: { ...JSON_TYPE, 'If-Match': '*' },
+        body: `{"tag":"${index}"}`,
+      }),
+    );
+    const done = method === 'DELETE' ? 204 : 200;
+    const [answer, ...patched] = await Promise.all([send({ 'If-Match': '*' }), ...others]);
+    expect(answer.status).toBe(done);
+    const statuses = method === 'DELETE' ? [200, 404] : [200];
+    for (const { status } of patched) expect(statuses).toContain(status);
+  });
+
+  it('holds for a plant that keeps changing, if it does not name its tags', async () => {
+    await store([1, 'old', 'x']);
+    const others = Array.from({ length: 40 }, (_, index) =>
+      service.request('PATCH', '/plants/1', {
+        headers: { ...JSON_TYPE, 'If-None-Match': '"other"' },
+        body: `{"tag":"${index}"}`,
+      }),
+    );
+    const done = method === 'DELETE' ? 204 : 200;
+    const [answer, ...patched] = await Promise.all([
+      send({ 'If-None-Match': '"other"' }),
+      ...others,
+    ]);
+    expect(answer.status).toBe(done);
+    const statuses = method === 'DELETE' ? [200, 404] : [200];
+    for (const { status } of patched) expect(statuses).toContain(status);
+  });
+
+  it('answers 404 where there is no plant, whatever the precondition', async () => {
+    for (const condition of [{ 'If-Match': '*' }, { 'If-None-Match': '*' }, {}]) {
+      expect(await send(condition)).toMatchObject({ status: 404, json: { error: 40401 } });
+    }
+    expect(await stored()).toEqual([]);
+  });
+
+  it('has one winner among concurrent requests', async () => {
+    for (let round = 0; round < 5; round++) {
+      await service.database.empty();
+      await store([1, 'old', 'x']);
+      const tag = (await get('/plants/1')).headers.get('etag') ?? '';
+      const answers = await Promise.all([
+        ...Array.from({ length: 4 }, (_, index) =>
+          service.request('PUT', '/plants/1', {
+            headers: { ...JSON_TYPE, 'If-Match': tag },
+            body: `{"name":"put ${index}"}`,
+          }),
+        ),
+        ...Array.from({ length: 4 }, () => send({ 'If-Match': tag })),
+      ]);
+      const won = answers.filter(({ status }) => status < 300);
+      expect(won).toHaveLength(1);
+      for (const { status } of answers) expect([200, 204, 404, 412]).toContain(status);
+    }
+  });
+});
+
+describe('PUT /plants/{id}', () => {
+  const put = (body: string, headers: Record<string, string> = JSON_TYPE) =>
+    service.request('PUT', '/plants/1', { headers, body });
+
+  it('replaces the name and the tag, and answers with the plant', async () => {
+    await store([1, 'old', 'x']);
+    const answer = await put('{"name":"new"}');
+    expect(answer).toMatchObject({ status: 200, text: '{"id":1,"name":"new"}' });
+    // RFC 9110, section 9.3.4: the plant is not the body, byte for byte.
+    expect(answer.headers.get('etag')).toBeNull();
+    expect(await stored()).toEqual([{ id: '1', name: 'new', tag: null }]);
+    const tagged = await put('{"id":1.0,"name":"","tag":"","nonsense":"x"}');
+    expect(tagged).toMatchObject({ status: 200, text: '{"id":1,"name":"","tag":""}' });
+  });
+
+  it('does not create a plant', async () => {
+    expect(await put('{"name":"new"}')).toMatchObject({ status: 404, json: { error: 40401 } });
+    expect(await stored()).toEqual([]);
+  });
+
+  it.each([
+    ['{"id":2,"name":"new"}', 40003, 'id must be the id in the path, 1'],
+    ['{"id":null,"name":"new"}', 40003, expect.stringContaining('id must be an integer')],
+    ['{}', 40003, 'name is missing'],
+    ['{"name":"new","tag":null}', 40003, 'tag must be a string'],
+    ['{"name":', 40001, expect.anything()],
+    ['[]', 40003, 'the body must be a JSON object'],
+    ['', 40002, expect.anything()],
+  ])('refuses %s and changes nothing', async (body, error, message) => {
+    await store([1, 'old', 'x']);
+    expect(await put(body)).toMatchObject({ status: 400, json: { error, message } });
+    expect(await stored()).toEqual([{ id: '1', name: 'old', tag: 'x' }]);
+  });
+
+  it('accepts application/json only', async () => {
+    await store([1, 'old', 'x']);
+    const answer = await put('{"name":"new"}', MERGE_PATCH);
+    expect(answer).toMatchObject({ status: 415, json: { error: 41500 } });
+    expect(answer.headers.get('accept')).toBe('application/json');
+    expect(await stored()).toEqual([{ id: '1', name: 'old', tag: 'x' }]);
+  });
+
+  it('decides about a create that is sent again: what counts is what is stored now', async () => {
+    await service.post({ id: 1, name: 'old' });
+    await put('{"name":"new"}');
+    expect(await service.post({ id: 1, name: 'old' })).toMatchObject({ json: { error: 40009 } });
+    expect(await service.post({ id: 1, name: 'new' })).toMatchObject({ status: 200 });
+  });
+});
+
+describe('PATCH /plants/{id}', () => {
+  const patch = (body: string, headers: Record<string, string> = MERGE_PATCH) =>
+    service.request('PATCH', '/plants/1', { headers, body });
+
+  it.each([
+    ['{"name":"new"}', '{"id":1,"name":"new","tag":"x"}'],
+    ['{"tag":"y"}', '{"id":1,"name":"old","tag":"y"}'],
+    ['{"tag":null}', '{"id":1,"name":"old"}'],
+    ['{"name":"new","tag":null}', '{"id":1,"name":"new"}'],
+    ['{}', '{"id":1,"name":"old","tag":"x"}'],
+    ['{"id":1,"nonsense":null}', '{"id":1,"name":"old","tag":"x"}'],
+  ])('with %s answers %s', async (body, text) => {
+    for (const headers of [MERGE_PATCH, JSON_TYPE]) {
+      await service.database.empty();
+      await store([1, 'old', 'x']);
+      const answer = await patch(body, headers);
+      expect(answer).toMatchObject({ status: 200, text });
+      expect(answer.headers.get('etag')).toBe((await get('/plants/1')).headers.get('etag'));
+      expect((await get('/plants/1')).text).toBe(text);
+    }
+  });
+
+  it.each([
+    ['{"name":null}', 'name must be a string'],
+    ['{"id":null}', expect.stringContaining('id must be an integer')],
+    ['{"id":2}', 'id must be the id in the path, 1'],
+    ['{"tag":1}', 'tag must be a string'],
+    ['"new"', 'the body must be a JSON object'],
+    ['null', 'the body must be a JSON object'],
+  ])('refuses %s and changes nothing', async (body, message) => {
+    await store([1, 'old', 'x']);
+    expect(await patch(body)).toMatchObject({ status: 400, json: { error: 40003, message } });
+    expect(await stored()).toEqual([{ id: '1', name: 'old', tag: 'x' }]);
+  });
+
+  it('names the types that it accepts', async () => {
+    await store([1, 'old', 'x']);
+    const answer = await patch('{}', { 'Content-Type': 'application/json-patch+json' });
+    expect(answer).toMatchObject({ status: 415, json: { error: 41500 } });
+    expect(answer.headers.get('accept-patch')).toBe(
+      'application/merge-patch+json, application/json',
+    );
+  });
+
+  it('changes members that concurrent patches leave alone', async () => {
+    await store([1, 'old', 'x']);
+    const answers = await Promise.all([patch('{"name":"new"}'), patch('{"tag":"y"}')]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(await stored()).toEqual([{ id: '1', name: 'new', tag: 'y' }]);
+  });
+});
+
+describe('DELETE /plants/{id}', () => {
+  it('removes the plant, and frees its id', async () => {
+    await service.post({ id: 1, name: 'old' });
+    expect(await service.request('DELETE', '/plants/1')).toMatchObject({ status: 204, text: '' });
+    expect(await get('/plants/1')).toMatchObject({ status: 404 });
+    expect(await service.request('DELETE', '/plants/1')).toMatchObject({
+      status: 404,
+      json: { error: 40401 },
+    });
+    expect(await service.post({ id: 1, name: 'new' })).toMatchObject({ status: 200 });
+  });
+});
+
+describe('CORS', () => {
+  it('lets pages of other origins send preconditions and read tags and links', async () => {
+    const origin = 'https://garden.example.com';
+    const open = await startTestService({ environment: { CORS_ORIGINS: origin } });
+    const preflight = await open.request('OPTIONS', '/plants/1', {
+      anonymous: true,
+      headers: {
+        Origin: origin,
+        'Access-Control-Request-Method': 'PATCH',
+        'Access-Control-Request-Headers': 'if-match',
+      },
+    });
+    expect(preflight.headers.get('access-control-allow-methods')).toContain('PATCH');
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('If-Match');
+    const answer = await open.request('GET', '/plants', { headers: { Origin: origin } });
+    expect(answer.headers.get('access-control-expose-headers')).toMatch(/ETag,Link/);
+    await open.stop();
+  });
+});

@@ -1,0 +1,162 @@
+import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { Marked } from 'marked';
+import { describe, expect, it } from 'vitest';
+import { VARIABLES } from '../../src/config/variables.js';
+
+const FOLDER = 'docs/framework';
+
+const PAGES = readdirSync(FOLDER).map((name) => `${FOLDER}/${name}`);
+
+/** The first line of a block that is an excerpt of a file. */
+const SOURCE = /^\/\/ ([\w./-]+\.ts)\n/;
+
+/** A line of a block that stands for lines of the file. */
+const LEFT_OUT = '// …';
+
+interface Block {
+  readonly lang?: string;
+  readonly text: string;
+}
+
+async function typeScriptOf(page: string): Promise<readonly string[]> {
+  const tokens = new Marked().lexer(await readFile(page, 'utf8'));
+  const found: string[] = [];
+  void new Marked().walkTokens(tokens, (token) => {
+    if (token.type !== 'code') return;
+    const { lang, text } = token as Block;
+    if (lang === 'ts') found.push(text);
+  });
+  return found;
+}
+
+/** The lines of code. A page may indent them in another way, and does not show the marks of the generator. */
+function linesOf(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !/^\/\/ #(end)?region/.test(line));
+}
+
+/** The first line of an excerpt that is not where the file should have it. */
+function foreignLine(excerpt: string, source: string): string | undefined {
+  const file = linesOf(source);
+  const parts = linesOf(excerpt)
+    .join('\n')
+    .split(LEFT_OUT)
+    .map((part) => linesOf(part));
+  let from = 0;
+  for (const part of parts) {
+    const equal = (at: number) => {
+      const end = part.findIndex((line, n) => line !== file[at + n]);
+      return end === -1 ? part.length : end;
+    };
+    const starts = Array.from({ length: file.length - from + 1 }, (_, n) => from + n);
+    const longest = Math.max(...starts.map(equal));
+    if (longest < part.length) return part[longest];
+    from = starts.find((at) => equal(at) === longest)! + longest;
+  }
+  return undefined;
+}
+
+describe('the TypeScript blocks', () => {
+  it.each([...PAGES, 'CONTRIBUTING.md'])('of %s are what the files contain', async (page) => {
+    const foreign: string[] = [];
+    for (const block of await typeScriptOf(page)) {
+      const [head, path] = SOURCE.exec(block) ?? [];
+      if (path === undefined) continue;
+      const source = await readFile(path, 'utf8');
+      const line = foreignLine(block.slice(head!.length), source);
+      if (line !== undefined) foreign.push(`${path}: ${line}`);
+    }
+    expect(foreign).toEqual([]);
+  });
+
+  it.each(PAGES)('of %s name their files', async (page) => {
+    const blocks = await typeScriptOf(page);
+    expect(blocks.filter((block) => !SOURCE.test(block))).toEqual([]);
+  });
+});
+
+describe('an excerpt', () => {
+  const source = 'class A {\n  // #region plants\n  one = 1;\n\n  two = 2;\n  three = 3;\n}\n';
+
+  it.each([
+    ['class A {\n  one = 1;\n  two = 2;\n  // …\n}', undefined],
+    ['one = 1;\n// …\nthree = 3;', undefined],
+    ['one = 1;\nthree = 3;', 'three = 3;'],
+    ['two = 2;\n// …\none = 1;', 'one = 1;'],
+    ['class A {\n  four = 4;\n}', 'four = 4;'],
+  ])('%j is compared with its file', (excerpt, line) => {
+    expect(foreignLine(excerpt, source)).toBe(line);
+  });
+});
+
+const PICTURES = readdirSync('docs').filter((name) => name.endsWith('.svg'));
+
+it.each(PICTURES)('docs/%s is well-formed, otherwise browsers do not show it', async (name) => {
+  const source = await readFile(`docs/${name}`, 'utf8');
+  const open: string[] = [];
+  const rest = source.replaceAll(
+    /<(?<end>\/?)(?<element>[\w:]+)[^<>]*?(?<empty>\/?)>/g,
+    (...match) => {
+      const { end, element, empty } = match.at(-1) as Record<string, string>;
+      if (end !== '') expect(open.pop()).toBe(element);
+      else if (empty === '') open.push(element!);
+      return '';
+    },
+  );
+  expect(open).toEqual([]);
+  expect(rest).not.toMatch(/[<>]/);
+});
+
+/** What the documentation of the service consists of, besides the record of earlier releases. */
+const FILES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', '.env.example', 'docker-compose.yml'];
+const TEXTS = FILES.concat(
+  ['docs', 'deploy', 'clients']
+    .flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
+    )
+    .filter((path) => /\.(md|ya?ml)$/.test(path) && !path.includes('node_modules')),
+);
+
+it('the documentation and the manifests name no variable that the service does not have', async () => {
+  const known = new Set(Object.keys(VARIABLES));
+  // The beginnings of the names: a mention of another program's variable has another one.
+  const beginnings = [...new Set([...known].map((name) => name.split('_')[0]!))].filter(
+    (beginning) => !['HOST', 'PORT', 'PUBLIC', 'BODY'].includes(beginning),
+  );
+  const mention = new RegExp(`(?<![\\w$.-])(?:${beginnings.join('|')})_[A-Z_]+(?![\\w…*])`, 'g');
+  const unknown: string[] = [];
+  for (const path of TEXTS) {
+    for (const [name] of (await readFile(path, 'utf8')).matchAll(mention)) {
+      if (!known.has(name)) unknown.push(`${path}: ${name}`);
+    }
+  }
+  expect(unknown).toEqual([]);
+});
+
+describe('the scopes', () => {
+  const scopes = async () => {
+    const { paths } = JSON.parse(await readFile('openapi.json', 'utf8')) as {
+      readonly paths: Record<string, Record<string, { readonly 'x-required-scope': string }>>;
+    };
+    const operations = Object.values(paths).flatMap((path) => Object.values(path));
+    return [...new Set(operations.map((operation) => operation['x-required-scope']))].toSorted();
+  };
+  const named = (text: string) => [...new Set(text.match(/[a-z]+:(?:read|write)\b/g))].toSorted();
+
+  it('that docs/sign-in.md tells to register are those that the page asks for', async () => {
+    const lines = (await readFile('docs/sign-in.md', 'utf8')).split('\n');
+    const lists = lines.map(named).filter((list) => list.length > 0);
+    // The table, and two steps for Keycloak.
+    expect(lists).toHaveLength(3);
+    for (const list of lists) expect(list).toEqual(await scopes());
+  });
+
+  it('that docs/tokens.md lists are all', async () => {
+    const [sentence = ''] =
+      /The scopes are .*/.exec(await readFile('docs/tokens.md', 'utf8')) ?? [];
+    expect(named(sentence)).toEqual(await scopes());
+  });
+});

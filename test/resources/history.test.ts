@@ -1,0 +1,28 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { describe, expect, it } from 'vitest';
+import { ChangeOf } from '../../src/resources/history/change-of.js';
+import { requireOrigin } from '../../src/resources/history/origin.js';
+import { INT64_COLUMN, Int64Field } from '../../src/resources/int64.js';
+import { TextField } from '../../src/resources/text.js';
+
+describe('a change that is recorded', () => {
+  it('cannot be made without its principal and request', () => {
+    expect(() => requireOrigin(undefined)).toThrow(/needs an origin/);
+  });
+});
+
+describe('an entity with a history', () => {
+  it('has no column with the name of a column of the record', () => {
+    @Entity('visits')
+    class Visit {
+      @PrimaryColumn(INT64_COLUMN)
+      @Int64Field({ description: 'The id.', example: 7 })
+      readonly id!: bigint;
+
+      @Column('text', { name: 'request_id' })
+      @TextField({ description: 'The request.', example: 'a' })
+      readonly request!: string;
+    }
+    expect(() => ChangeOf(Visit)).toThrow('Visit.request has the name of a column of a record');
+  });
+});

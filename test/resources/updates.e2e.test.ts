@@ -1,0 +1,167 @@
+import { pino } from 'pino';
+import type { DataSource } from 'typeorm';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Config } from '../../src/config/config.js';
+import { Bulkheads } from '../../src/database/bulkheads.js';
+import { Statements } from '../../src/database/statements.js';
+import { Transactions } from '../../src/database/transactions.js';
+import { ERRORS } from '../../src/errors/common-errors.js';
+import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
+import { Plant } from '../../src/plants/plant.entity.js';
+import { PlantChange } from '../../src/plants/plant-change.entity.js';
+import { PLANT_ERRORS } from '../../src/plants/plants.errors.js';
+import { Updates } from '../../src/resources/updates.js';
+import { EntityColumns } from '../../src/resources/entity-columns.js';
+import { GroupCreate } from '../../src/resources/group-create.js';
+import { History } from '../../src/resources/history/history.js';
+import type { Origin } from '../../src/resources/history/origin.js';
+import { NO_TRACER } from '../../src/observability/tracer.js';
+import { LockedRows } from '../../src/resources/locked-rows.js';
+import { createDataSource } from '../support/data-source.js';
+import { createMigratedDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+
+let database: TestDatabase;
+let dataSource: DataSource;
+let transactions: Transactions;
+let updates: Updates<Plant>;
+let recorded: Updates<Plant>;
+let creates: GroupCreate<StoredPlantDto>;
+
+const ORIGIN: Origin = {
+  principal: { kind: 'jwt', id: 'alice', scopes: 'all' },
+  requestId: 'request',
+};
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  dataSource = await createDataSource(database.url).initialize();
+  const bulkheads = new Bulkheads({ database: { poolMax: 3 } } as Config);
+  transactions = new Transactions(dataSource, bulkheads);
+  const columns = new EntityColumns(dataSource, Plant);
+  const parts = {
+    columns: () => columns,
+    statements: new Statements(dataSource),
+    constraints: {},
+    entity: Plant,
+    dto: StoredPlantDto,
+    notFound: () => new PlantStoreError(PLANT_ERRORS.noSuchPlant),
+    dataSource,
+    bulkheads,
+    transactions,
+    locked: new LockedRows(),
+  };
+  updates = new Updates<Plant>(parts);
+  const history = new History({
+    ...parts,
+    member: 'plant',
+    changes: () => new EntityColumns(dataSource, PlantChange, 'position'),
+    slots: bulkheads.lists,
+    isWanted: true,
+    logger: pino({ level: 'silent' }),
+  });
+  await history.begin();
+  recorded = new Updates<Plant>({ ...parts, history });
+  creates = new GroupCreate<StoredPlantDto>({
+    ...parts,
+    history,
+    idTaken: () => new PlantStoreError(PLANT_ERRORS.idTaken),
+    recordGroup: () => {},
+    tracer: NO_TRACER,
+    onCreated: () => {},
+    lockedSlots: bulkheads.locked,
+  });
+});
+
+beforeEach(async () => {
+  await database.empty();
+  await database.query(`INSERT INTO plants (id, name) VALUES (1, 'a'), (2, 'b'), (3, 'c')`);
+});
+
+afterAll(async () => {
+  await dataSource.destroy();
+  await database.drop();
+});
+
+const names = async () => {
+  const rows = await database.query('SELECT id, name FROM plants ORDER BY id');
+  return Object.fromEntries(rows.map(({ id, name }) => [id, name]));
+};
+
+describe('changes in a transaction', () => {
+  it('are committed together', async () => {
+    await transactions.run(async (manager) => {
+      await updates.replace(1n, { name: 'A' }, undefined, { outer: manager });
+      await updates.patch(2n, { name: 'B' }, () => true, { outer: manager });
+      await updates.remove(3n, undefined, { outer: manager });
+    });
+    expect(await names()).toEqual({ 1: 'A', 2: 'B' });
+  });
+
+  it('are rolled back together if one of them is refused', async () => {
+    const changed = transactions.run(async (manager) => {
+      await updates.remove(3n, () => true, { outer: manager });
+      await updates.replace(1n, { name: 'A' }, undefined, { outer: manager });
+      await updates.patch(2n, { name: 'B' }, () => false, { outer: manager });
+    });
+    await expect(changed).rejects.toMatchObject({ kind: ERRORS.preconditionFailed });
+    expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
+  });
+
+  it.each([
+    ['with a precondition', () => true],
+    ['without a precondition', undefined],
+  ])('are refused %s for a manager without a transaction', async (_, precondition) => {
+    const outer = dataSource.manager;
+    const changed = updates.patch(1n, { name: 'A' }, precondition, { outer });
+    await expect(changed).rejects.toThrow(/^the manager has no transaction/);
+    expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
+  });
+});
+
+describe('creates and changes in a transaction, if they are recorded', () => {
+  const records = () => database.query('SELECT kind, id FROM plant_changes ORDER BY position');
+
+  it('leave their records in it', async () => {
+    await transactions.run(async (outer) => {
+      expect(await creates.create({ id: 4n, name: 'd' }, ORIGIN, outer)).toBe('created');
+      await recorded.patch(4n, { name: 'D' }, undefined, { origin: ORIGIN, outer });
+      await recorded.remove(1n, undefined, { origin: ORIGIN, outer });
+      expect(await records()).toEqual([]);
+    });
+    expect(await records()).toEqual([
+      { kind: 'created', id: '4' },
+      { kind: 'replaced', id: '4' },
+      { kind: 'removed', id: '1' },
+    ]);
+  });
+
+  it('leave none if it is rolled back', async () => {
+    const failed = transactions.run(async (outer) => {
+      await creates.create({ id: 4n, name: 'd' }, ORIGIN, outer);
+      throw new Error('no');
+    });
+    await expect(failed).rejects.toThrow('no');
+    expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
+    expect(await records()).toEqual([]);
+  });
+
+  it('are the same when they are sent again, and leave the transaction usable when the id is taken', async () => {
+    await transactions.run(async (outer) => {
+      expect(await creates.create({ id: 1n, name: 'a' }, ORIGIN, outer)).toBe('unchanged');
+      const taken = creates.create({ id: 2n, name: 'other' }, ORIGIN, outer);
+      await expect(taken).rejects.toMatchObject({ kind: PLANT_ERRORS.idTaken });
+      await creates.create({ id: 4n, name: 'd' }, ORIGIN, outer);
+    });
+    expect(await records()).toEqual([{ kind: 'created', id: '4' }]);
+  });
+
+  it('are refused without an origin, and for a manager without a transaction', async () => {
+    const create = (origin?: Origin) =>
+      creates.create({ id: 4n, name: 'd' }, origin, dataSource.manager);
+    await expect(create()).rejects.toThrow('a change that is recorded needs an origin');
+    await expect(create(ORIGIN)).rejects.toThrow(/^the manager has no transaction/);
+    expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
+  });
+});

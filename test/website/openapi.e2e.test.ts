@@ -1,0 +1,478 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Spectral } from '@stoplight/spectral-core';
+import type { RulesetDefinition } from '@stoplight/spectral-core';
+import { oas } from '@stoplight/spectral-rulesets';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { allErrors } from '../../src/errors/error-kind.js';
+import { headersOf, statusOf } from '../../src/http/errors/to-answer.js';
+import { DOCUMENT, EXAMPLE } from '../support/application.js';
+import { startTestService } from '../support/test-service.js';
+import type { Answer, TestService } from '../support/test-service.js';
+
+interface Response {
+  readonly description: string;
+  readonly headers: Record<string, unknown>;
+  readonly links?: Record<string, Link>;
+  readonly content: {
+    readonly 'application/json': {
+      readonly schema: Reference | { readonly items: Reference };
+      readonly examples: Record<string, { readonly value: { error: number; message: string } }>;
+    };
+  };
+}
+
+interface Reference {
+  readonly $ref: string;
+}
+
+interface Link {
+  readonly operationId: string;
+  readonly parameters: Record<string, string>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly security?: unknown;
+  readonly requestBody?: Pick<Response, 'content'>;
+  readonly parameters: readonly Parameter[];
+  readonly responses: Record<string, Response>;
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: { readonly type: string; readonly pattern?: string };
+}
+
+interface Document {
+  readonly openapi: string;
+  readonly info: Record<string, unknown>;
+  readonly servers: unknown;
+  readonly security: unknown;
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: { readonly schemas: Record<string, Record<string, unknown>> };
+}
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+// Defines the errors of the features.
+await import(resolve(EXAMPLE ?? 'src', 'features.ts'));
+const ERRORS = allErrors();
+
+let service: TestService;
+let text: string;
+let document: Document;
+
+beforeAll(async () => {
+  service = await startTestService();
+  text = (await service.request('GET', '/openapi.json', { anonymous: true })).text;
+  document = JSON.parse(text) as Document;
+});
+
+afterAll(() => service.stop());
+
+function operations(): [string, Operation][] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]): [string, Operation] => [
+      `${method} ${path}`,
+      operation,
+    ]),
+  );
+}
+
+/** The name of a schema that is referred to, or of the items of an array. */
+function nameOf(schema: Reference | { readonly items: Reference }): string {
+  const { $ref } = 'items' in schema ? schema.items : schema;
+  return $ref.replace('#/components/schemas/', '');
+}
+
+describe('the document', () => {
+  it('is the committed one: run `npm run openapi` when this fails', async () => {
+    expect(text).toBe(await readFile(DOCUMENT, 'utf8'));
+  });
+
+  it('says what the interface is', () => {
+    expect(document.openapi).toBe('3.1.0');
+    expect(document.info).toMatchObject({
+      title: 'Plant Store',
+      version: '1.0.0',
+      license: { name: 'MIT', identifier: 'MIT' },
+      description: expect.stringContaining('Every request needs a bearer token'),
+    });
+    expect(document.servers).toEqual([
+      { url: '/', description: 'Relative to the address of this document' },
+    ]);
+  });
+
+  it('has texts without HTML, and no address that needs the host it came from', () => {
+    expect(text).not.toMatch(/<\w+>/);
+    expect(text).not.toMatch(/\]\(|"(?:externalDocs|contact)"/);
+  });
+
+  it('asks for the bearer token in every operation', () => {
+    expect(document.security).toEqual([{ bearerAuth: [] }]);
+    for (const [, operation] of operations()) expect(operation.security).toBeUndefined();
+  });
+
+  it('has the limits of ids digit for digit', () => {
+    const limits =
+      /"format": "int64",\s+"maximum": 9223372036854775807,\s+"minimum": -9223372036854775808,/g;
+    expect(text.match(limits)).toHaveLength(text.match(/"int64"/g)?.length ?? NaN);
+  });
+
+  it('has the characters that a text of the query must not contain', async () => {
+    for (const [name, { parameters }] of operations()) {
+      const texts = parameters.filter(
+        ({ in: place, schema }) => place === 'query' && schema.type === 'string',
+      );
+      for (const { name: parameter, schema } of texts) {
+        const [method = '', path = ''] = name.split(' ');
+        const answer = await service.request(method.toUpperCase(), `${path}?${parameter}=a%00bc`);
+        expect(answer.json, `the answer of ${name}`).toMatchObject({ error: 40004 });
+        expect('a\0bc', `${parameter} of ${name}`).not.toMatch(new RegExp(schema.pattern ?? ''));
+      }
+    }
+  });
+
+  it('lists every error number with its meaning', () => {
+    for (const { number, message } of ERRORS) {
+      expect(document.components.schemas['Error']).toHaveProperty(
+        'properties.error.description',
+        expect.stringContaining(`- ${number}: ${message}`),
+      );
+    }
+  });
+
+  it('has an Error for failures that it does not list, in every operation', () => {
+    for (const [, { responses }] of operations()) {
+      expect(responses['default']?.content['application/json']).toEqual({
+        schema: { $ref: '#/components/schemas/Error' },
+      });
+    }
+  });
+
+  it('has the id of the request in every operation and in every answer', async () => {
+    const requestId = { headers: { 'X-Request-Id': 'a-request' } };
+    for (const [name, { parameters, responses }] of operations()) {
+      expect(parameters).toContainEqual(
+        expect.objectContaining({ name: 'X-Request-Id', in: 'header', required: false }),
+      );
+      for (const { headers } of Object.values(responses)) {
+        expect(headers).toHaveProperty('X-Request-Id');
+      }
+      const [method = '', path = ''] = name.split(' ');
+      const answer = await service.request(method.toUpperCase(), path, requestId);
+      expect(answer.headers.get('X-Request-Id')).toBe('a-request');
+    }
+  });
+
+  it('says what each header field of an answer means', () => {
+    for (const [, { responses }] of operations()) {
+      for (const { headers } of Object.values(responses)) {
+        for (const header of Object.values(headers ?? {})) {
+          expect(header).toHaveProperty('description', expect.stringMatching(/\S/));
+        }
+      }
+    }
+  });
+
+  it('allows new members in what is answered, so that generated clients accept them', () => {
+    const { schemas } = document.components;
+    const schemasOf = (parts: readonly (Pick<Response, 'content'> | undefined)[]) =>
+      parts.flatMap((part) => {
+        const schema = part?.content?.['application/json']?.schema;
+        return schema === undefined ? [] : [nameOf(schema)];
+      });
+    const answered = new Set(
+      schemasOf(operations().flatMap(([, { responses }]) => Object.values(responses))),
+    );
+    for (const name of answered) {
+      expect(schemas[name], `the schema ${name}`).toHaveProperty('additionalProperties', true);
+    }
+    for (const name of schemasOf(operations().map(([, { requestBody }]) => requestBody))) {
+      if (answered.has(name)) continue;
+      expect(schemas[name], `the schema ${name}`).not.toHaveProperty('additionalProperties');
+    }
+  });
+
+  it('links from the create to the look-up of the created plant', async () => {
+    const links = document.paths['/plants']?.['post']?.responses['200']?.links ?? {};
+    expect(Object.values(links)).toMatchObject([
+      { operationId: 'getPlant', parameters: { id: '$request.body#/id' } },
+    ]);
+    const created = { id: 5001, name: 'Aloe' };
+    await service.post(created);
+    expect((await service.request('GET', `/plants/${created.id}`)).json).toEqual(created);
+  });
+
+  it.each(['NewPlant', 'Plant', 'StoredPlant'])(
+    'has a pattern for the text of %s that matches what the service accepts',
+    async (name) => {
+      const { properties } = document.components.schemas[name] as {
+        properties: Record<'name' | 'tag', { pattern: string }>;
+      };
+      const pattern = new RegExp(properties.name.pattern, 'u');
+      expect(properties.tag.pattern).toBe(properties.name.pattern);
+      for (const [plantName, status] of [
+        ['', 200],
+        ['line\nline\r\n\u0001\u2028🌵', 200],
+        ['\0', 400],
+        ['Aloe\0', 400],
+        ['\0\n', 400],
+      ] as const) {
+        expect(pattern.test(plantName)).toBe(status === 200);
+        const id = 6000 + plantName.length;
+        expect((await service.post({ id, name: plantName })).status).toBe(status);
+      }
+    },
+  );
+
+  it('shows under each status the errors that the table has for it', () => {
+    for (const [, { responses }] of operations()) {
+      for (const [status, response] of Object.entries(responses)) {
+        if (!/^[45]/.test(status)) continue;
+        const { schema, examples } = response.content['application/json'];
+        expect(schema).toEqual({ $ref: '#/components/schemas/Error' });
+        expect(Object.keys(examples).length).toBeGreaterThan(0);
+        for (const [code, { value }] of Object.entries(examples)) {
+          const kind = ERRORS.find((error) => error.code === code)!;
+          expect(statusOf(kind)).toBe(Number(status));
+          expect(value.error).toBe(kind.number);
+          const [, meaning = ''] =
+            new RegExp(`^(?:- )?${kind.number}: (.*)$`, 'm').exec(response.description) ?? [];
+          // An operation may be more exact, as its example is.
+          if (!value.message.startsWith(meaning)) expect(meaning).toBe(kind.message);
+          expect(meaning).not.toBe('');
+          for (const name of Object.keys(headersOf(kind))) {
+            expect(response.headers).toHaveProperty(name);
+          }
+        }
+      }
+    }
+  });
+
+  it('names the media types that the operation accepts, for a body of another type', () => {
+    for (const [, { requestBody, responses }] of operations()) {
+      const refusal = responses['415'];
+      if (refusal === undefined) continue;
+      const named = refusal.description.match(/application\/[\w.+-]+/g) ?? [];
+      expect(named.toSorted()).toEqual(Object.keys(requestBody!.content).toSorted());
+    }
+  });
+});
+
+/** What Spectral reports, from hints to errors. */
+async function spectralReports(source: string): Promise<string[]> {
+  const spectral = new Spectral();
+  spectral.setRuleset({
+    extends: [[oas as RulesetDefinition, 'all']],
+    rules: {
+      // Everyone who deploys the service has another contact.
+      'info-contact': 'off',
+      // The license has an identifier; OpenAPI 3.1 allows only one of the two.
+      'license-url': 'off',
+      // Tools show the tags in their order (OpenAPI 3.1, section 4.8.1), plants first.
+      'openapi-tags-alphabetical': 'off',
+    },
+  });
+  const results = await spectral.run(source);
+  return results.map(({ code, message, path }) => `${path.join('.')} ${code}: ${message}`);
+}
+
+/** What Redocly reports. */
+async function faultsIn(source: string): Promise<string[]> {
+  const config = await createConfig({
+    extends: ['recommended-strict'],
+    rules: {
+      'no-invalid-media-type-examples': 'error',
+      'no-invalid-parameter-examples': 'error',
+      'no-invalid-schema-examples': 'error',
+    },
+  });
+  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
+  return problems.map(({ ruleId, message }) => `${ruleId}: ${message}`);
+}
+
+describe('tools that read the document', () => {
+  it('find it valid by the schema of OpenAPI 3.1', async () => {
+    const validator = new Validator();
+    expect(await validator.validate(JSON.parse(text) as Record<string, unknown>)).toEqual({
+      valid: true,
+    });
+    expect(validator.version).toBe('3.1');
+    expect(await validator.validate({ ...document, info: {} })).toMatchObject({ valid: false });
+  });
+
+  it('find nothing against the rules, and no example against its schema', async () => {
+    expect(await faultsIn(text)).toEqual([]);
+  });
+
+  it('give no error, warning or hint', async () => {
+    expect(await spectralReports(text)).toEqual([]);
+  });
+
+  it.each([
+    ['an address', '"identifier": "MIT"', '"url": "/docs/LICENSE"'],
+    ['an operationId', '"operationId": "getPlant"', '"operationId": "createPlant"'],
+    ['an example', '"error": 40001', '"error": "40001"'],
+  ])('would report %s that is wrong', async (_name, right, wrong) => {
+    expect(text).toContain(right);
+    expect(await spectralReports(text.replaceAll(right, wrong))).not.toEqual([]);
+  });
+
+  it.each([
+    ['a body', '"name": "Ficus"', '"name": 7'],
+    ['a parameter', '"value": 1001', '"value": "x"'],
+    ['a failure', '"error": 40001', '"error": "40001"'],
+    ['a member', '"example": 7', '"example": "seven"'],
+  ])('would find an example of %s that is wrong', async (_name, right, wrong) => {
+    expect(text).toContain(right);
+    expect(await faultsIn(text.replace(right, wrong))).toHaveLength(1);
+  });
+});
+
+describe('the examples', () => {
+  interface Examples {
+    readonly examples: Record<string, { readonly value: unknown }>;
+  }
+
+  function examplesAt(...path: readonly string[]): [string, unknown][] {
+    let node: unknown = document.paths;
+    for (const key of path) node = (node as Record<string, unknown>)[key];
+    return Object.entries((node as Examples).examples).map(([name, { value }]) => [name, value]);
+  }
+
+  const answers = (path: string, method: string, status: number) =>
+    examplesAt(path, method, 'responses', String(status), 'content', 'application/json');
+
+  it('of requests succeed as they are, one after the other, with the answers shown', async () => {
+    const bodies = examplesAt('/plants', 'post', 'requestBody', 'content', 'application/json');
+    expect(bodies.length).toBeGreaterThan(2);
+    const created = new Map(answers('/plants', 'post', 200));
+    for (const [name, body] of bodies) {
+      const answer = await service.post(body);
+      expect(answer.status).toBe(200);
+      expect(answer.json).toEqual(created.get(name));
+    }
+    const stored = new Map(answers('/plants/{id}', 'get', 200));
+    const ids = examplesAt('/plants/{id}', 'get', 'parameters', '0');
+    expect(ids.map(([name]) => name)).toEqual(bodies.map(([name]) => name));
+    for (const [name, id] of ids) {
+      const answer = await service.request('GET', `/plants/${String(id)}`);
+      expect(answer.status).toBe(200);
+      expect(answer.json).toEqual(stored.get(name));
+    }
+  });
+
+  // In the example, those of gardens need the later examples of others.
+  it('of plants that come first succeed on an empty store, in the order of the document', async () => {
+    interface Input extends Partial<Examples> {
+      readonly name: string;
+      readonly schema?: { readonly example?: unknown };
+    }
+    const firstOf = ({ examples = {} }: Partial<Examples>) => Object.values(examples)[0]?.value;
+    await service.database.empty();
+    for (const [name, { parameters, requestBody }] of operations()) {
+      const [method = '', path = ''] = name.split(' ');
+      if (!path.startsWith('/plants')) continue;
+      const id = (parameters as readonly Input[]).find((parameter) => parameter.name === 'id');
+      const [[type, content] = ['', {}]] = Object.entries(requestBody?.content ?? {});
+      const body = firstOf(content);
+      const answer = await service.request(
+        method.toUpperCase(),
+        path.replace('{id}', String(id && (id.schema?.example ?? firstOf(id)))),
+        body === undefined
+          ? {}
+          : {
+              headers: { 'Content-Type': type },
+              body: typeof body === 'string' ? body : JSON.stringify(body),
+            },
+      );
+      expect(`${name} ${answer.status}`).toMatch(/ 20\d$/);
+    }
+  });
+
+  it.each<[string, () => Promise<Answer>, [path: string, method: string]]>([
+    ['malformed-json', () => service.post('{"id":1,"id":2,"name":"a"}'), ['/plants', 'post']],
+    ['body-missing', () => service.post(''), ['/plants', 'post']],
+    ['body-not-valid', () => service.post({ id: 1 }), ['/plants', 'post']],
+    [
+      'body-not-valid',
+      () => service.request('PATCH', '/plants/1001', { headers: JSON_TYPE, body: '{"id":1}' }),
+      ['/plants/{id}', 'patch'],
+    ],
+    ['id-taken', () => service.post({ id: 1001, name: 'other' }), ['/plants', 'post']],
+    [
+      'unsupported-media-type',
+      () => service.post('a', { 'Content-Type': 'text/plain' }),
+      ['/plants', 'post'],
+    ],
+    [
+      'no-credentials',
+      () => service.request('POST', '/plants', { anonymous: true }),
+      ['/plants', 'post'],
+    ],
+    [
+      'token-not-valid',
+      () => service.request('GET', '/plants/7', { headers: { Authorization: 'Bearer x' } }),
+      ['/plants/{id}', 'get'],
+    ],
+    ['parameter-not-valid', () => service.request('GET', '/plants/x'), ['/plants/{id}', 'get']],
+    ['no-such-plant', () => service.request('GET', '/plants/404'), ['/plants/{id}', 'get']],
+  ])('of the failure %s is what the service answers', async (code, fail, [path, method]) => {
+    await service.post({ id: 1001, name: 'Monstera', tag: 'indoor' });
+    const answer = await fail();
+    expect(answer.json).toEqual(new Map(answers(path, method, answer.status)).get(code));
+  });
+
+  it('have one id that JavaScript rounds, with all its digits', () => {
+    const examples = [...text.matchAll(/"(?:example|value|id)": (-?\d+)/g)].map(
+      ([, digits]) => digits,
+    );
+    expect(examples.length).toBeGreaterThan(8);
+    const rounded = examples.filter((digits) => String(Number(digits)) !== digits);
+    expect(new Set(rounded)).toEqual(new Set([String(2n ** 53n + 1n)]));
+  });
+});
+
+describe('the published interface', () => {
+  it('is honoured in every line: the document may add to it, never change it', async () => {
+    const contract = JSON.parse(await readFile('contract/plant-store.json', 'utf8')) as Document;
+    expect(normalised(document)).toMatchObject(normalised(contract) as Document);
+    for (const [name, schema] of Object.entries(contract.components.schemas)) {
+      const served = document.components.schemas[name] ?? {};
+      const { properties = {} } = schema;
+      for (const [member, { description }] of Object.entries(
+        properties as Record<string, { description: string }>,
+      )) {
+        expect(served['properties']).toHaveProperty(
+          `${member}.description`,
+          expect.stringContaining(description),
+        );
+      }
+      expect(Object.keys(served['properties'] ?? {}).toSorted()).toEqual(
+        Object.keys(properties as object).toSorted(),
+      );
+      // JSON Schema allows additional members by default, as the interface does.
+      expect(served['additionalProperties'] ?? true).toBe(true);
+    }
+  });
+});
+
+function byName(one: string, other: string): number {
+  return one < other ? -1 : 1;
+}
+
+/** Without what means nothing: the order of `required`, and what is said besides the published words. */
+function normalised(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (key, member: unknown) => {
+      if (key === 'required' && Array.isArray(member)) return member.map(String).toSorted(byName);
+      return key === 'description' ? undefined : member;
+    }),
+  );
+}
