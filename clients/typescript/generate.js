@@ -3,13 +3,12 @@ import { fileURLToPath } from 'node:url';
 import openapiTypes, { astToString, COMMENT_HEADER } from 'openapi-typescript';
 import ts from 'typescript';
 
-/* `node generate.js [DOCUMENT FILE]` writes the types of an OpenAPI document, by default of the service. With `--check`,
-   fails if they are not up to date. */
+/* `node generate.js [DOCUMENT FILE]` writes the types of an OpenAPI document, by default of the service. */
 
 const [
   source = fileURLToPath(new URL('../../openapi.json', import.meta.url)),
   target = fileURLToPath(new URL('src/openapi.ts', import.meta.url)),
-] = process.argv.slice(2).filter((argument) => argument !== '--check');
+] = process.argv.slice(2);
 
 const bigint = ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword);
 
@@ -33,14 +32,10 @@ const int64Members = Object.fromEntries(
   }),
 );
 
-const types = `${COMMENT_HEADER}${astToString(nodes)}
+await writeFile(
+  target,
+  `${COMMENT_HEADER}${astToString(nodes)}
 /** The members of type \`bigint\` of each resource, and of changes. */
 export const INT64_MEMBERS = ${JSON.stringify(int64Members)} as const;
-`;
-
-if (!process.argv.includes('--check')) {
-  await writeFile(target, types);
-} else if ((await readFile(target, 'utf8')) !== types) {
-  console.error('src/openapi.ts is not up to date with openapi.json: run `npm run generate`.');
-  process.exitCode = 1;
-}
+`,
+);
