@@ -8,14 +8,18 @@ import { hasScope } from './principal.js';
 import type { Principal, Scope } from './principal.js';
 import { rateLimitFields } from './rate-limited.error.js';
 import { RateLimits } from './rate-limits.js';
-import { InsufficientScopeError, REFUSALS, RefusedError } from './refusal.js';
-import type { Refusal } from './refusal.js';
+import {
+  InsufficientScopeError,
+  CREDENTIALS_FAILURES,
+  CredentialsError,
+} from './credentials.error.js';
+import type { CredentialsFailure } from './credentials.error.js';
 import { REQUIRED_SCOPE } from './require-scope.decorator.js';
 
 /** Requires a valid token with the scope of the route for every operation. A controller cannot opt out. */
 @Injectable()
 export class AuthGuard implements CanActivate {
-  private readonly recordRefusal: (refusal: Refusal) => void;
+  private readonly recordFailure: (reason: CredentialsFailure) => void;
 
   constructor(
     private readonly authenticator: Authenticator,
@@ -23,11 +27,11 @@ export class AuthGuard implements CanActivate {
     private readonly limits: RateLimits,
     metrics: Metrics,
   ) {
-    this.recordRefusal = metrics.counter(
+    this.recordFailure = metrics.counter(
       'plant_store_refused_credentials_total',
       'Requests that were refused because of their credentials, by reason.',
       'reason',
-      REFUSALS,
+      CREDENTIALS_FAILURES,
     );
   }
 
@@ -61,15 +65,15 @@ export class AuthGuard implements CanActivate {
     try {
       requireScope(await this.authenticator.authenticate(request), scope);
     } catch (failure) {
-      if (failure instanceof RefusedError) request.refusal = failure.refusal;
+      if (failure instanceof CredentialsError) request.credentialsFailure = failure.reason;
       throw failure;
     }
   }
 
   private refuse(request: Request, failure: unknown): never {
-    if (failure instanceof RefusedError) {
-      request.refusal = failure.refusal;
-      this.recordRefusal(failure.refusal);
+    if (failure instanceof CredentialsError) {
+      request.credentialsFailure = failure.reason;
+      this.recordFailure(failure.reason);
     }
     throw failure;
   }

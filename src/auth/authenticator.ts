@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { ERRORS } from '../errors/common-errors.js';
 import type { Principal } from './principal.js';
-import { RefusedError } from './refusal.js';
+import { CredentialsError } from './credentials.error.js';
 import { TOKEN_VERIFIERS } from './token-verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
@@ -14,7 +14,7 @@ export class Authenticator {
   /**
    * Synchronous for tokens whose verifiers need not wait.
    *
-   * @throws RefusedError
+   * @throws CredentialsError
    */
   authenticate(request: Request): Principal | Promise<Principal> {
     return this.verify(readBearerToken(request));
@@ -25,7 +25,7 @@ export class Authenticator {
     token: string,
     [verifier, ...others]: readonly TokenVerifier[] = this.verifiers,
   ): Principal | Promise<Principal> {
-    if (verifier === undefined) throw new RefusedError('unknown-token');
+    if (verifier === undefined) throw new CredentialsError('unknown-token');
     const principal = verifier.verify(token);
     return principal instanceof Promise
       ? principal.then((verified) => verified ?? this.verify(token, others))
@@ -37,12 +37,12 @@ export class Authenticator {
  * The bearer token of a request, from the Authorization header only (RFC 6750, section 2.1). Its syntax is not checked,
  * because no verifier accepts a malformed token.
  *
- * @throws RefusedError without the header, for another scheme, for more than one header, and without a token
+ * @throws CredentialsError without the header, for another scheme, for more than one header, and without a token
  */
 function readBearerToken(request: Request): string {
   const [credentials = '', ...others] = request.headersDistinct['authorization'] ?? [];
   if (others.length > 0) {
-    throw new RefusedError(
+    throw new CredentialsError(
       'several-headers',
       ERRORS.tokenNotValid,
       'the request must have only one Authorization header',
@@ -50,7 +50,7 @@ function readBearerToken(request: Request): string {
   }
   const [, scheme = '', token = ''] = /^(\S*) *(.*)$/.exec(credentials) ?? [];
   if (scheme.toLowerCase() !== 'bearer')
-    throw new RefusedError('no-credentials', ERRORS.noCredentials);
-  if (token === '') throw new RefusedError('malformed');
+    throw new CredentialsError('no-credentials', ERRORS.noCredentials);
+  if (token === '') throw new CredentialsError('malformed');
   return token;
 }

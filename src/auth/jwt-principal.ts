@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose';
 import type { Principal } from './principal.js';
-import { RefusedError } from './refusal.js';
+import { CredentialsError } from './credentials.error.js';
 
 /** Longest subject (OpenID Connect Core 1.0, section 2), and so longest name as well. */
 const MAX_LENGTH = 255;
@@ -9,13 +9,13 @@ const MAX_LENGTH = 255;
  * The principal of a verified JWT: its subject, or the client if it has none (RFC 9068, section 2.2).
  *
  * @param defaultScopes of a token without a claim about scopes
- * @throws RefusedError for claims that are of another type, too long, or no text that PostgreSQL can hold
+ * @throws CredentialsError for claims that are of another type, too long, or no text that PostgreSQL can hold
  */
 export function principalOf(payload: JWTPayload, defaultScopes: readonly string[]): Principal {
   const { sub, client_id: clientId, azp, name, preferred_username: username } = payload;
   const id = [sub, clientId, azp].find((claim) => claim !== undefined) ?? '';
   if (typeof id !== 'string' || id.length > MAX_LENGTH || !isStorable(id)) {
-    throw new RefusedError('claims');
+    throw new CredentialsError('claims');
   }
   const shown = [name, username].find((claim) => typeof claim === 'string');
   return {
@@ -37,5 +37,5 @@ function scopesOf({ scope, scp }: JWTPayload): readonly string[] | undefined {
   if (claim === undefined) return undefined;
   if (typeof claim === 'string') return claim.split(' ').filter((word) => word !== '');
   if (Array.isArray(claim)) return claim.filter((word) => typeof word === 'string');
-  throw new RefusedError('claims');
+  throw new CredentialsError('claims');
 }

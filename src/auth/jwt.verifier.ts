@@ -8,8 +8,8 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { IssuerKeys } from './issuer-keys.js';
 import { principalOf } from './jwt-principal.js';
 import type { Principal } from './principal.js';
-import { RefusedError } from './refusal.js';
-import type { Refusal } from './refusal.js';
+import { CredentialsError } from './credentials.error.js';
+import type { CredentialsFailure } from './credentials.error.js';
 import type { TokenVerifier } from './token-verifier.js';
 
 /** Asymmetric signatures only: a public key must never be used as the secret of an HMAC (RFC 8725, section 3.1). */
@@ -19,7 +19,7 @@ const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 const TYPES = new Set(['jwt', 'application/jwt', 'at+jwt', 'application/at+jwt']);
 
 /** Claims whose check can fail, by the reason for the log. */
-const CLAIMS: Readonly<Record<string, Refusal>> = {
+const CLAIMS: Readonly<Record<string, CredentialsFailure>> = {
   iss: 'issuer',
   aud: 'audience',
   nbf: 'not-yet-valid',
@@ -66,7 +66,7 @@ export class JwtVerifier implements TokenVerifier {
       const { typ } = protectedHeader;
       // RFC 7515, section 4.1.9: a media type, whose case does not matter.
       if (typ !== undefined && !(typeof typ === 'string' && TYPES.has(typ.toLowerCase()))) {
-        throw new RefusedError('token-type');
+        throw new CredentialsError('token-type');
       }
       const principal = principalOf(payload, this.expected.defaultScopes ?? []);
       if (keys) this.remembered.set(digest, { principal, keys, expires: Number(payload.exp) });
@@ -124,13 +124,15 @@ function mayHaveNewKey(token: string, error: unknown): boolean {
 }
 
 /** Every error refuses the token. The library throws, for example, a TypeError for weak keys. */
-function refused(error: unknown): RefusedError {
-  if (error instanceof errors.JWTExpired) return new RefusedError('expired', ERRORS.tokenExpired);
+function refused(error: unknown): CredentialsError {
+  if (error instanceof errors.JWTExpired)
+    return new CredentialsError('expired', ERRORS.tokenExpired);
   if (error instanceof errors.JWTClaimValidationFailed) {
-    return new RefusedError(CLAIMS[error.claim] ?? 'claims');
+    return new CredentialsError(CLAIMS[error.claim] ?? 'claims');
   }
-  if (error instanceof errors.JWSSignatureVerificationFailed) return new RefusedError('signature');
-  if (error instanceof errors.JWKSNoMatchingKey) return new RefusedError('unknown-key');
-  if (error instanceof errors.JOSEAlgNotAllowed) return new RefusedError('algorithm');
-  return new RefusedError('malformed');
+  if (error instanceof errors.JWSSignatureVerificationFailed)
+    return new CredentialsError('signature');
+  if (error instanceof errors.JWKSNoMatchingKey) return new CredentialsError('unknown-key');
+  if (error instanceof errors.JOSEAlgNotAllowed) return new CredentialsError('algorithm');
+  return new CredentialsError('malformed');
 }

@@ -5,7 +5,7 @@ import type { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { databaseServers } from '../config/database-url.js';
 import { StartupError } from '../errors/startup.error.js';
-import { isOutage, isRefusal, NoPrimaryError, StandbyError } from './database-failure.js';
+import { isOutage, isPermanent, NoPrimaryError, StandbyError } from './database-failure.js';
 import { describeFailure } from '../observability/describe-failure.js';
 import { hostOf } from './connections/find-primary.js';
 
@@ -103,7 +103,7 @@ const REFUSED_BY_POOLER =
 /** Whether a retry can succeed. Wrong credentials or TLS settings are permanent. */
 function isTransient(error: unknown): boolean {
   if (error instanceof NoPrimaryError) return [...error.failures.values()].some(isTransient);
-  if (!isOutage(error) || isRefusal(error)) return false;
+  if (!isOutage(error) || isPermanent(error)) return false;
   if (error instanceof DatabaseError) {
     return error.code !== '08P01' || !REFUSED_BY_POOLER.test(error.message);
   }

@@ -176,7 +176,7 @@ export function isTurnedAway(failure: unknown): boolean {
 }
 
 /** Whether the server refused the login or does not have the database. A retry would fail as well. */
-export function isRefusal(failure: unknown): boolean {
+export function isPermanent(failure: unknown): boolean {
   return failure instanceof DatabaseError && /^(28|3D)/.test(String(failure.code));
 }
 

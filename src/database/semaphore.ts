@@ -14,12 +14,12 @@ export class Semaphore {
 
   /**
    * @param count of the tasks that run at once
-   * @param refusal the failure when a task finds no slot in time
+   * @param failure when a task finds no slot in time
    * @param shared slots of several kinds of tasks. Each task takes one of these as well
    */
   constructor(
     private readonly count: number,
-    private readonly refusal: ErrorKind,
+    private readonly failure: ErrorKind,
     private readonly shared?: Semaphore,
   ) {}
 
@@ -48,7 +48,7 @@ export class Semaphore {
    */
   take(holder?: string): () => void {
     const others = holder === undefined ? 0 : (this.held.get(holder) ?? 0);
-    if (this.taken + others >= this.count) throw new PlantStoreError(this.refusal);
+    if (this.taken + others >= this.count) throw new PlantStoreError(this.failure);
     this.taken += 1;
     if (holder !== undefined) this.held.set(holder, others + 1);
     return () => {
@@ -59,11 +59,11 @@ export class Semaphore {
 
   /** Resolves when another task has handed over its slot. */
   private async takeOver(): Promise<void> {
-    if (this.waiting.size >= WAITING.tasks) throw new PlantStoreError(this.refusal);
+    if (this.waiting.size >= WAITING.tasks) throw new PlantStoreError(this.failure);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.waiting.delete(start);
-        reject(new PlantStoreError(this.refusal));
+        reject(new PlantStoreError(this.failure));
       }, WAITING.milliseconds);
       const start = (): void => {
         clearTimeout(timer);

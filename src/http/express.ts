@@ -1,5 +1,5 @@
 import type { Principal } from '../auth/principal.js';
-import type { Refusal } from '../auth/refusal.js';
+import type { CredentialsFailure } from '../auth/credentials.error.js';
 
 declare global {
   namespace Express {
@@ -11,7 +11,7 @@ declare global {
       /** Fails when the token of the request is no longer valid. Set by the guard. */
       requireValidToken?: () => Promise<void>;
       /** Why the guard refused the request, or why its token was no longer valid before its end. */
-      refusal?: Refusal;
+      credentialsFailure?: CredentialsFailure;
       /** Ends the reading of the body with a failure, which the handler answers. Set while the body is read. */
       failBody?: ((failure: Error) => void) | undefined;
       /** Set when the whole body was read at once. Node has not noticed its end by then. */

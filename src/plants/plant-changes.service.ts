@@ -25,8 +25,8 @@ export class PlantChangesService {
   }
 
   async latest(): Promise<LatestPositionDto> {
-    const { horizon } = await this.plants.history.startOf(undefined);
-    return { position: horizon };
+    const { lowWatermark } = await this.plants.history.startOf(undefined);
+    return { position: lowWatermark };
   }
 
   /**

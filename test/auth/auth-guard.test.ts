@@ -5,7 +5,7 @@ import { AuthGuard } from '../../src/auth/auth.guard.js';
 import { Authenticator } from '../../src/auth/authenticator.js';
 import type { Principal } from '../../src/auth/principal.js';
 import { RateLimits } from '../../src/auth/rate-limits.js';
-import { InsufficientScopeError, RefusedError } from '../../src/auth/refusal.js';
+import { InsufficientScopeError, CredentialsError } from '../../src/auth/credentials.error.js';
 import { REQUIRED_SCOPE } from '../../src/auth/require-scope.decorator.js';
 import { TOKEN_VERIFIERS } from '../../src/auth/token-verifier.js';
 import { CONFIG } from '../../src/config/config.module.js';
@@ -52,7 +52,7 @@ beforeEach(() => {
 interface Received {
   readonly headersDistinct: { readonly authorization?: readonly string[] };
   readonly principal?: Principal;
-  readonly refusal?: string;
+  readonly credentialsFailure?: string;
   readonly requireValidToken?: () => Promise<void>;
 }
 
@@ -95,7 +95,7 @@ describe('the guard', () => {
   it('refuses a token that no verifier knows, and notes why', async () => {
     const { context, received } = request(['Bearer abc']);
     expect(await refusalOf(context)).toMatchObject({ kind: ERRORS.tokenNotValid });
-    expect(received).toMatchObject({ refusal: 'unknown-token' });
+    expect(received).toMatchObject({ credentialsFailure: 'unknown-token' });
     expect(received.principal).toBeUndefined();
   });
 
@@ -120,7 +120,7 @@ describe('the guard', () => {
       scope: 'plants:write',
       message: 'the operation needs the scope plants:write',
     });
-    expect(received).toMatchObject({ refusal: 'scope', principal: READER });
+    expect(received).toMatchObject({ credentialsFailure: 'scope', principal: READER });
   });
 
   it('counts each refusal once, by its reason', async () => {
@@ -142,9 +142,9 @@ describe('the guard', () => {
     const lost: Principal = { ...READER, scopes: new Set() };
     first.verify.mockReturnValueOnce(lost);
     await expect(again()).rejects.toBeInstanceOf(InsufficientScopeError);
-    expect(received.refusal).toBe('scope');
-    await expect(again()).rejects.toMatchObject({ refusal: 'unknown-token' });
-    expect(received.refusal).toBe('unknown-token');
+    expect(received.credentialsFailure).toBe('scope');
+    await expect(again()).rejects.toMatchObject({ reason: 'unknown-token' });
+    expect(received.credentialsFailure).toBe('unknown-token');
     const outage = new PlantStoreError(ERRORS.databaseUnavailable);
     second.verify.mockRejectedValue(outage);
     await expect(again()).rejects.toBe(outage);
@@ -157,7 +157,7 @@ describe('the guard', () => {
     second.verify.mockRejectedValue(outage);
     const { context, received } = request(['Bearer abc']);
     expect(await refusalOf(context)).toBe(outage);
-    expect(received.refusal).toBeUndefined();
+    expect(received.credentialsFailure).toBeUndefined();
   });
 
   it.each([
@@ -165,10 +165,10 @@ describe('the guard', () => {
     ['another scheme', ['Basic abc'], ERRORS.noCredentials, 'no-credentials'],
     ['no token', ['Bearer'], ERRORS.tokenNotValid, 'malformed'],
     ['two headers', ['Bearer abc', 'Bearer abc'], ERRORS.tokenNotValid, 'several-headers'],
-  ])('asks no verifier about %s', async (_, credentials, kind, refusal) => {
+  ])('asks no verifier about %s', async (_, credentials, kind, reason) => {
     const failure = await refusalOf(request(credentials).context);
-    expect(failure).toBeInstanceOf(RefusedError);
-    expect(failure).toMatchObject({ kind, refusal });
+    expect(failure).toBeInstanceOf(CredentialsError);
+    expect(failure).toMatchObject({ kind, reason });
     expect(first.verify).not.toHaveBeenCalled();
   });
 });

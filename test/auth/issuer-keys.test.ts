@@ -8,7 +8,7 @@ import { fetchDocument } from '../../src/auth/fetch-document.js';
 import { ISSUER_TIMES, IssuerKeys } from '../../src/auth/issuer-keys.js';
 import type { IssuerTimes } from '../../src/auth/issuer-keys.js';
 import { JwtVerifier } from '../../src/auth/jwt.verifier.js';
-import { RefusedError } from '../../src/auth/refusal.js';
+import { CredentialsError } from '../../src/auth/credentials.error.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import {
   AUDIENCE,
@@ -65,7 +65,7 @@ function verifierWith(times: Partial<IssuerTimes> = {}) {
       try {
         return (await verifier.verify(token)) !== undefined;
       } catch (error) {
-        if (error instanceof RefusedError && error.kind === ERRORS.tokenNotValid) return false;
+        if (error instanceof CredentialsError && error.kind === ERRORS.tokenNotValid) return false;
         throw error;
       }
     },

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { IssuedTokenVerifier } from '../../src/auth/issued-tokens/issued-token.verifier.js';
 import { newToken, newTokenId } from '../../src/auth/issued-tokens/token-format.js';
 import { TokenRegister } from '../../src/auth/issued-tokens/token-register.js';
-import { RefusedError } from '../../src/auth/refusal.js';
+import { CredentialsError } from '../../src/auth/credentials.error.js';
 import type { Statements } from '../../src/database/statements.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { PlantStoreError } from '../../src/errors/plant-store.error.js';
@@ -78,7 +78,7 @@ async function refusalOf(token: string): Promise<unknown> {
     await verifier.verify(token);
     return 'none';
   } catch (error) {
-    if (error instanceof RefusedError) return error.refusal;
+    if (error instanceof CredentialsError) return error.reason;
     if (error instanceof PlantStoreError) return error.kind.number;
     throw error;
   }

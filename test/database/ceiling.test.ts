@@ -16,13 +16,13 @@ afterEach(() => {
 });
 
 it('lets the pool have as many connections as it has when the server refuses another', () => {
-  ceiling.noteRefusal(3);
+  ceiling.noteLimit(3);
   expect(pool.max).toBe(3);
   expect(ceiling.isLowered).toBe(true);
 });
 
 it('counts a connection that was on its way', () => {
-  ceiling.noteRefusal(3);
+  ceiling.noteLimit(3);
   ceiling.noteConnection(4);
   expect(pool.max).toBe(4);
   ceiling.noteConnection(2);
@@ -30,14 +30,14 @@ it('counts a connection that was on its way', () => {
 });
 
 it('leaves the pool one connection at least', () => {
-  ceiling.noteRefusal(0);
+  ceiling.noteLimit(0);
   expect(pool.max).toBe(1);
 });
 
 it('lets the pool try to get one more, after pauses that grow up to half a minute', () => {
   const pauses: number[] = [];
   for (let refusals = 0; refusals < 8; refusals += 1) {
-    ceiling.noteRefusal(3);
+    ceiling.noteLimit(3);
     const start = Date.now();
     while (pool.max === 3) vi.advanceTimersByTime(100);
     expect(pool.max).toBe(4);
@@ -47,13 +47,13 @@ it('lets the pool try to get one more, after pauses that grow up to half a minut
 });
 
 it('lets the pool have all when the server has room again, and begins anew', () => {
-  ceiling.noteRefusal(3);
-  ceiling.noteRefusal(3);
+  ceiling.noteLimit(3);
+  ceiling.noteLimit(3);
   vi.advanceTimersByTime(1_000);
   ceiling.noteConnection(4);
   expect(pool.max).toBe(10);
   expect(ceiling.isLowered).toBe(false);
-  ceiling.noteRefusal(9);
+  ceiling.noteLimit(9);
   vi.advanceTimersByTime(1_000);
   expect(pool.max).toBe(10);
 });

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { ERRORS } from '../../errors/common-errors.js';
 import type { Principal } from '../principal.js';
-import { RefusedError } from '../refusal.js';
+import { CredentialsError } from '../credentials.error.js';
 import type { TokenVerifier } from '../token-verifier.js';
 import { isExpired, secretOf } from './known-token.js';
 import type { LastUses } from './last-uses.js';
@@ -29,8 +29,8 @@ export class IssuedTokenVerifier implements TokenVerifier {
     const principal = this.principalOf(token, digest);
     if (principal !== undefined) return principal;
     // Only now: the checksum of a known token need not be computed.
-    if (!isWellFormed(token)) throw new RefusedError('malformed');
-    if (this.unknown.has(digest)) throw new RefusedError('unknown-token');
+    if (!isWellFormed(token)) throw new CredentialsError('malformed');
+    if (this.unknown.has(digest)) throw new CredentialsError('unknown-token');
     return this.readAgain(token, digest);
   }
 
@@ -40,7 +40,7 @@ export class IssuedTokenVerifier implements TokenVerifier {
     const principal = this.principalOf(token, digest);
     if (principal !== undefined) return principal;
     this.unknown.set(digest, true);
-    throw new RefusedError('unknown-token');
+    throw new CredentialsError('unknown-token');
   }
 
   /** @returns `undefined` if the register does not have the token */
@@ -48,9 +48,9 @@ export class IssuedTokenVerifier implements TokenVerifier {
     const known = this.register.find(tokenIdIn(token));
     const secret = known && secretOf(known, Buffer.from(digest));
     if (known === undefined || secret === undefined) return undefined;
-    if (known.isRevoked) throw new RefusedError('revoked');
+    if (known.isRevoked) throw new CredentialsError('revoked');
     const now = Date.now();
-    if (isExpired(secret, now)) throw new RefusedError('expired', ERRORS.tokenExpired);
+    if (isExpired(secret, now)) throw new CredentialsError('expired', ERRORS.tokenExpired);
     // What is revoked or expired stays so. Only what would be accepted may have been revoked since the last reading.
     this.register.requireFresh();
     this.lastUses.note(known.principal.id, now);

@@ -29,7 +29,7 @@ import { Logins } from './logins.js';
 import { isTimedOut, CircuitBreaker } from './circuit-breaker.js';
 import { PoolClient } from './pool-client.js';
 import type { PoolClientConfig, StatementRunner } from './pool-client.js';
-import { Refusals } from './refusals.js';
+import { RefusedOperations } from './refused-operations.js';
 import { withTimeout } from './servers.js';
 
 /** Most requests that may wait for a connection. */
@@ -41,7 +41,7 @@ const POOL_TIMEOUT = 'timeout exceeded when trying to connect';
 /** A failover is over after this time, in milliseconds. Patroni detects a lost leader after its `ttl`, 30 s by default. */
 const FAILOVER = 60_000;
 
-/** The operation of which a failure to connect is a refusal. */
+/** The operation that fails when the server refuses a connection. */
 const NEW_CONNECTIONS = 'new connections';
 
 export type BoundedPoolOptions = PoolConfig & {
@@ -63,7 +63,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   declare readonly options: Pool['options'] & PoolClientConfig;
   private readonly observability: Observability;
   private readonly logins: Logins;
-  private readonly refusals: Refusals;
+  private readonly refused: RefusedOperations;
   private readonly ceiling: Ceiling;
   /** All clients, also those that still connect. */
   private readonly clients = new Set<PoolClient>();
@@ -106,7 +106,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     });
     this.observability = observability;
     this.logins = new Logins(url, this.options, observability.logger);
-    this.refusals = new Refusals(observability.logger);
+    this.refused = new RefusedOperations(observability.logger);
     this.ceiling = new Ceiling(this.options);
   }
 
@@ -155,9 +155,9 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   override connect(callback: OnConnection): void {
-    const refusal = this.refusal();
-    if (refusal !== undefined) {
-      callback(refusal, undefined, () => {});
+    const failure = this.immediateFailure();
+    if (failure !== undefined) {
+      callback(failure, undefined, () => {});
       return;
     }
     // Later, outages are what makes the pool look for the primary.
@@ -180,7 +180,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
         else callback(this.connectionFailure(error, start), client, release);
       };
       if (failure === undefined) {
-        if (!this.ceiling.isLowered) this.refusals.noteSuccess(NEW_CONNECTIONS);
+        if (!this.ceiling.isLowered) this.refused.noteSuccess(NEW_CONNECTIONS);
         callback(failure, client, release);
       } else if (isRetry || !isLoginRefused(failure)) {
         fail(failure);
@@ -198,8 +198,8 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     const { size } = this.connections;
     const isOver = performance.now() - since > DATABASE_LIMITS.connection;
     if (!(failure instanceof DatabaseError) || size === 0 || isOver) return false;
-    this.ceiling.noteRefusal(size);
-    if (this.isServing) this.refusals.noteRefusal(NEW_CONNECTIONS, failure);
+    this.ceiling.noteLimit(size);
+    if (this.isServing) this.refused.noteFailure(NEW_CONNECTIONS, failure);
     return true;
   }
 
@@ -216,7 +216,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       try {
         const result = await send();
         this.isExhausted = false;
-        this.refusals.noteSuccess(operation);
+        this.refused.noteSuccess(operation);
         return result;
       } catch (error) {
         throw this.isServing ? this.statementFailure(client, operation, error) : error;
@@ -238,7 +238,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   /** The failure of a request that would only wait for a timeout. */
-  private refusal(): PlantStoreError | undefined {
+  private immediateFailure(): PlantStoreError | undefined {
     if (this.breaker.isOpen) return new PlantStoreError(ERRORS.databaseUnavailable);
     const { used, max, pending } = this.use;
     return pending >= MAX_WAITING || (this.isExhausted && used >= max)
@@ -270,7 +270,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   private noteOutage(operation: string, failure: Error, isTimeout = false): void {
     // If other connections work, a refused connection is not an outage.
     const isGone = isDisconnection(failure) || this.connections.size === 0;
-    if (!isGone) this.refusals.noteRefusal(operation, failure);
+    if (!isGone) this.refused.noteFailure(operation, failure);
     // Another host can be the primary now.
     const hasMoved = isReadOnly(failure) && this.logins.servers.areSeveral;
     if (isGone || hasMoved) this.breaker.suspect(failure, isTimeout);

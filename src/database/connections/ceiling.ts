@@ -1,4 +1,4 @@
-/** Milliseconds until the pool tries to get another connection: after the first refusal, and after many in a row. */
+/** Milliseconds until the pool tries to get another connection: after it was refused one, and after many times in a row. */
 const PAUSE = { first: 1_000, last: 30_000 } as const;
 
 /**
@@ -25,7 +25,7 @@ export class Ceiling {
   }
 
   /** @param connections that the pool has when the server refuses another */
-  noteRefusal(connections: number): void {
+  noteLimit(connections: number): void {
     this.allow(Math.max(1, connections));
     this.isTrying = false;
     if (this.nextTry !== undefined) return;

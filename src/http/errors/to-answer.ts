@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { RateLimitedError, rateLimitFields } from '../../auth/rate-limited.error.js';
-import { InsufficientScopeError } from '../../auth/refusal.js';
+import { InsufficientScopeError } from '../../auth/credentials.error.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { allErrors } from '../../errors/error-kind.js';
 import type { ErrorKind } from '../../errors/error-kind.js';

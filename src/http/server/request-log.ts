@@ -25,7 +25,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
       const path: unknown = request.route?.path;
       const route = typeof path === 'string' ? path : undefined;
       const { method } = request;
-      const { principal, refusal } = request;
+      const { principal, credentialsFailure } = request;
       const { isBroken = false } = response;
       const status = answered ? response.statusCode : isBroken ? statusOf(response) : undefined;
       const scheme = isSecure ? 'https' : 'http';
@@ -45,7 +45,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
           client,
           principalKind: principal?.kind,
           principalId: principal?.id,
-          refusal,
+          refusal: credentialsFailure,
         },
         answered ? 'request' : isBroken ? 'answer broken off' : 'request abandoned by the client',
       );

@@ -42,9 +42,9 @@ export interface HistoryOptions {
 }
 
 /** Where a reader can be. */
-export interface Horizon {
+export interface FeedState {
   /** No record with this position or a lower one will come. */
-  readonly horizon: bigint;
+  readonly lowWatermark: bigint;
   /** The newest position that was given to a record, which may not be committed yet. */
   readonly newest: bigint;
   /** Records up to this position were removed because of their age. */
@@ -56,14 +56,14 @@ export interface Horizon {
 }
 
 /** Where a reader starts. */
-export interface Start extends Horizon, Pick<ChangeQuery, 'after' | 'isFirst'> {}
+export interface Start extends FeedState, Pick<ChangeQuery, 'after' | 'isFirst'> {}
 
 export interface ChangeQuery {
   /** The last position that the reader knows. */
   readonly after: bigint;
   /** Whether the reader begins with the oldest record: then none is missing, whatever was removed. */
   readonly isFirst: boolean;
-  /** The last position that it may read: a {@link Horizon}. */
+  /** The last position that it may read: a low watermark. */
   readonly until: bigint;
   /** Only changes of this id. */
   readonly id?: bigint | undefined;
@@ -85,7 +85,7 @@ export class History {
   private sql: PageStatements | undefined;
   private writer: ChangeWriter | undefined;
   private reading: Promise<unknown> = Promise.resolve();
-  private nextHorizon: Promise<Horizon> | undefined;
+  private nextState: Promise<FeedState> | undefined;
 
   constructor(private readonly options: HistoryOptions) {}
 
@@ -155,7 +155,7 @@ export class History {
    *   `too-many-lists`
    */
   async list<Query extends PageParameters>(query: Query, id?: bigint): Promise<Page<Query>> {
-    const { after, isFirst, horizon: until } = await this.startOf(query.after);
+    const { after, isFirst, lowWatermark: until } = await this.startOf(query.after);
     if (after >= until) return new Page([], undefined, query);
     const { changes, isWhole } = await this.options.slots.run(() =>
       this.read({ after, isFirst, until, id, limit: query.limit, maxBytes: MAX_PAGE_BYTES }),
@@ -177,7 +177,7 @@ export class History {
   async startOf(after: bigint | undefined): Promise<Start> {
     const isRecorded = this.isPending ? this.options.isWanted !== false : this.known !== undefined;
     if (!isRecorded) throw new PlantStoreError(ERRORS.noSuchPath);
-    const state = await this.sharedHorizon();
+    const state = await this.sharedState();
     if (after === undefined) return { ...state, after: state.prunedTo, isFirst: true };
     // A read-only server that has just taken over may lack positions that the former one has given.
     if (after > state.newest) await this.requireKnownServer();
@@ -188,8 +188,8 @@ export class History {
       );
     }
     if (after < state.prunedTo) throw pruned(state);
-    // The horizon is a position of this server, so a reader that has read everything needs no check.
-    if (after < state.jumpedTo && after !== state.horizon) {
+    // The low watermark is a position of this server, so a reader that has read everything needs no check.
+    if (after < state.jumpedTo && after !== state.lowWatermark) {
       await this.options.slots.run(() => this.requireOwn(after));
     }
     return { ...state, after, isFirst: false };
@@ -228,28 +228,28 @@ export class History {
   }
 
   /** All callers share a reading that begins after their calls: thousands of followers can come at once. */
-  private sharedHorizon(): Promise<Horizon> {
-    this.nextHorizon ??= this.reading.then(() => {
-      this.nextHorizon = undefined;
-      const horizon = this.options.slots.run(() => this.horizon());
-      this.reading = Promise.allSettled([horizon]);
-      return horizon;
+  private sharedState(): Promise<FeedState> {
+    this.nextState ??= this.reading.then(() => {
+      this.nextState = undefined;
+      const state = this.options.slots.run(() => this.state());
+      this.reading = Promise.allSettled([state]);
+      return state;
     });
-    return this.nextHorizon;
+    return this.nextState;
   }
 
   /** @throws PlantStoreError as after any failure of the database */
-  async horizon(): Promise<Horizon> {
+  async state(): Promise<FeedState> {
     const { statements, changes } = this.options;
     const name = escapeIdentifier(`${changes().tableName}_horizon`);
     const [row] = await statements.rows<[string, string, string, string, boolean]>({
-      name: `horizon-${changes().tableName}`,
+      name: `state-${changes().tableName}`,
       text: `SELECT horizon, newest, pruned_to, jumped_to, is_held FROM ${name}()`,
       values: [],
     });
-    const [horizon, newest, prunedTo, jumpedTo, isHeld] = row!;
+    const [lowWatermark, newest, prunedTo, jumpedTo, isHeld] = row!;
     return {
-      horizon: BigInt(horizon),
+      lowWatermark: BigInt(lowWatermark),
       newest: BigInt(newest),
       prunedTo: BigInt(prunedTo),
       jumpedTo: BigInt(jumpedTo),
@@ -276,7 +276,7 @@ export class History {
     }
     // The statement finds nothing after a position that was pruned meanwhile.
     if (rows.length === 0 && !isFirst) {
-      const state = await this.horizon();
+      const state = await this.state();
       if (after < state.prunedTo) throw pruned(state);
     }
     this.writer ??= new ChangeWriter(this.options.member, this.statements.columns);
@@ -315,7 +315,7 @@ export class History {
   }
 }
 
-function pruned({ prunedTo }: Horizon): PlantStoreError {
+function pruned({ prunedTo }: FeedState): PlantStoreError {
   return new PlantStoreError(
     ERRORS.changesPruned,
     `changes up to position ${prunedTo} are no longer kept`,

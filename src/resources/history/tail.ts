@@ -53,7 +53,7 @@ export class Tail {
   private lastLag = 0;
   /** When there was nothing to wait for, or readers could go further, as of `performance.now()`. */
   private movedAt = 0;
-  private horizon = 0n;
+  private lowWatermark = 0n;
   private lastJump = 0n;
   private running: Promise<void> | undefined;
   private readonly waiting = new Set<() => void>();
@@ -78,16 +78,16 @@ export class Tail {
    *
    * @param start of a follower
    */
-  attend({ horizon, jumpedTo }: Start): () => void {
+  attend({ lowWatermark, jumpedTo }: Start): () => void {
     this.followers += 1;
     if (this.running === undefined) {
       this.lastJump = jumpedTo;
-      this.startAt(horizon);
+      this.startAt(lowWatermark);
       this.movedAt = performance.now();
       this.lastLag = 0;
       this.running = this.run();
     } else {
-      this.forgetLost(horizon, jumpedTo);
+      this.forgetLost(lowWatermark, jumpedTo);
     }
     return () => {
       this.followers -= 1;
@@ -163,23 +163,23 @@ export class Tail {
   }
 
   private async read(): Promise<void> {
-    const { horizon, prunedTo, jumpedTo, isHeld } = await this.history.horizon();
-    if (!isHeld || horizon > this.horizon) this.movedAt = performance.now();
-    this.horizon = horizon;
+    const { lowWatermark, prunedTo, jumpedTo, isHeld } = await this.history.state();
+    if (!isHeld || lowWatermark > this.lowWatermark) this.movedAt = performance.now();
+    this.lowWatermark = lowWatermark;
     // Followers before it read what is left by themselves, or are told that something is gone.
     if (this.end < prunedTo) this.startAt(prunedTo);
-    this.forgetLost(horizon, jumpedTo);
-    while (this.end < horizon) {
+    this.forgetLost(lowWatermark, jumpedTo);
+    while (this.end < lowWatermark) {
       const { changes, isWhole } = await this.history.read({
         after: this.end,
         isFirst: false,
-        until: horizon,
+        until: lowWatermark,
         limit: READ.changes,
         maxBytes: READ.bytes,
       });
       // Meanwhile, a follower may have seen that the database is another one.
       if (this.lastJump !== jumpedTo) return;
-      this.add(changes, isWhole ? horizon : changes.at(-1)!.position);
+      this.add(changes, isWhole ? lowWatermark : changes.at(-1)!.position);
     }
   }
 
@@ -205,10 +205,10 @@ export class Tail {
   }
 
   /** Begins anew if the database is another one than before: it may lack what was read. */
-  private forgetLost(horizon: bigint, jumpedTo: bigint): void {
+  private forgetLost(lowWatermark: bigint, jumpedTo: bigint): void {
     if (jumpedTo <= this.lastJump) return;
     this.lastJump = jumpedTo;
-    this.startAt(horizon);
+    this.startAt(lowWatermark);
   }
 
   private startAt(position: bigint): void {

@@ -4,7 +4,7 @@ import { PlantStoreError } from '../errors/plant-store.error.js';
 import type { Scope } from './principal.js';
 
 /** Why credentials were refused: a field of the log and a label of the metrics. The client learns less. */
-export const REFUSALS = [
+export const CREDENTIALS_FAILURES = [
   'no-credentials',
   'several-headers',
   'malformed',
@@ -22,12 +22,12 @@ export const REFUSALS = [
   'scope',
 ] as const;
 
-export type Refusal = (typeof REFUSALS)[number];
+export type CredentialsFailure = (typeof CREDENTIALS_FAILURES)[number];
 
 /** The credentials of a request do not permit it. */
-export class RefusedError extends PlantStoreError {
+export class CredentialsError extends PlantStoreError {
   constructor(
-    readonly refusal: Refusal,
+    readonly reason: CredentialsFailure,
     kind: ErrorKind = ERRORS.tokenNotValid,
     message?: string,
   ) {
@@ -36,7 +36,7 @@ export class RefusedError extends PlantStoreError {
 }
 
 /** The token is valid, but lacks the scope of the operation. */
-export class InsufficientScopeError extends RefusedError {
+export class InsufficientScopeError extends CredentialsError {
   constructor(readonly scope: Scope) {
     super('scope', ERRORS.scopeMissing, `the operation needs the scope ${scope}`);
   }

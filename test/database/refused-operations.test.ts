@@ -1,16 +1,16 @@
 import { DatabaseError } from 'pg';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Refusals } from '../../src/database/connections/refusals.js';
+import { RefusedOperations } from '../../src/database/connections/refused-operations.js';
 
 let lines: string[];
-let refusals: Refusals;
+let operations: RefusedOperations;
 
 beforeEach(() => {
   vi.useFakeTimers();
   lines = [];
   const write = (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg);
-  refusals = new Refusals(pino({}, { write }));
+  operations = new RefusedOperations(pino({}, { write }));
 });
 
 afterEach(() => vi.useRealTimers());
@@ -20,22 +20,22 @@ function databaseError(code: string): DatabaseError {
 }
 
 it('a database that is read-only refuses writes, also those of a SELECT, while other SELECTs succeed', () => {
-  refusals.noteRefusal('SELECT', databaseError('25006'));
-  refusals.noteRefusal('INSERT', databaseError('25006'));
+  operations.noteFailure('SELECT', databaseError('25006'));
+  operations.noteFailure('INSERT', databaseError('25006'));
   vi.advanceTimersByTime(10_000);
-  refusals.noteSuccess('SELECT');
-  refusals.noteRefusal('SELECT', databaseError('25006'));
+  operations.noteSuccess('SELECT');
+  operations.noteFailure('SELECT', databaseError('25006'));
   expect(lines).toEqual(['the database refuses writes']);
   vi.advanceTimersByTime(10_000);
-  refusals.noteSuccess('DELETE');
+  operations.noteSuccess('DELETE');
   expect(lines).toEqual(['the database refuses writes', 'the database accepts writes again']);
 });
 
 it('each other operation is refused and accepted by itself', () => {
-  refusals.noteRefusal('INSERT', databaseError('53100'));
+  operations.noteFailure('INSERT', databaseError('53100'));
   vi.advanceTimersByTime(10_000);
-  refusals.noteSuccess('SELECT');
+  operations.noteSuccess('SELECT');
   expect(lines).toEqual(['the database refuses INSERT']);
-  refusals.noteSuccess('INSERT');
+  operations.noteSuccess('INSERT');
   expect(lines).toHaveLength(2);
 });

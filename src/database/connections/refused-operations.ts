@@ -3,7 +3,7 @@ import { describeFailure } from '../../observability/describe-failure.js';
 import { READ_ONLY, stateOf } from '../database-failure.js';
 
 /**
- * Milliseconds without a refusal until the database counts as recovered. On a full disk, some statements still succeed,
+ * Milliseconds without such a failure until the database counts as recovered. On a full disk, some statements still succeed,
  * because their rows fit into existing pages.
  */
 const RECOVERY = 5_000;
@@ -14,13 +14,13 @@ const WRITES = 'writes';
 const WRITING = new Set(['INSERT', 'UPDATE', 'DELETE']);
 
 /** Logs which operations the database refuses, for example because of a full disk, and when it accepts them again. */
-export class Refusals {
+export class RefusedOperations {
   /** The key is the operation, such as INSERT. */
   private readonly refused = new Map<string, { last: number; count: number }>();
 
   constructor(private readonly logger: Logger) {}
 
-  noteRefusal(operation: string, error: unknown): void {
+  noteFailure(operation: string, error: unknown): void {
     const refused = stateOf(error) === READ_ONLY ? WRITES : operation;
     const { count } = this.refused.get(refused) ?? { count: 0 };
     if (count === 0) {
@@ -35,9 +35,9 @@ export class Refusals {
   }
 
   private end(refused: string): void {
-    const refusal = this.refused.get(refused);
-    if (refusal === undefined || performance.now() - refusal.last < RECOVERY) return;
+    const failure = this.refused.get(refused);
+    if (failure === undefined || performance.now() - failure.last < RECOVERY) return;
     this.refused.delete(refused);
-    this.logger.info({ refused: refusal.count }, `the database accepts ${refused} again`);
+    this.logger.info({ refused: failure.count }, `the database accepts ${refused} again`);
   }
 }
