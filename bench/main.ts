@@ -39,6 +39,7 @@ const results = await run({
   generator: await bestLoadGenerator(),
   operations: OPERATIONS.filter((operation) => options.operations.split(',').includes(operation)),
   rounds: Number(options.rounds),
+  isWarmedUp: true,
   seconds: Number(options.seconds),
   levels: options.connections.split(',').map(Number),
 });

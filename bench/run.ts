@@ -16,6 +16,8 @@ export interface Course {
   readonly generator: LoadGenerator;
   readonly operations: readonly Operation[];
   readonly rounds: number;
+  /** Whether each contender serves the operations before it is measured. */
+  readonly isWarmedUp: boolean;
   /** Of each measurement. */
   readonly seconds: number;
   /** Numbers of connections. */
@@ -70,7 +72,7 @@ export async function run(course: Course): Promise<Results> {
 async function measureInTurns(course: Course, entrants: readonly Entrant[]): Promise<Sample[]> {
   const { generator, rounds, seconds } = course;
   const samples: Sample[] = [];
-  const warmUp = heatsOf({ ...course, levels: [64] }, entrants);
+  const warmUp = course.isWarmedUp ? heatsOf({ ...course, levels: [64] }, entrants) : [];
   const heats = heatsOf(course, entrants);
   const turns = (some: readonly Heat[]) => some.flatMap(({ starters }) => starters).length;
   const progress = new Progress(turns(warmUp) + rounds * turns(heats));

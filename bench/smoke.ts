@@ -71,6 +71,7 @@ for (const generator of new Set([AUTOCANNON, await bestLoadGenerator()])) {
     generator,
     operations: OPERATIONS,
     rounds: 1,
+    isWarmedUp: false,
     seconds: 1,
     levels: [64],
   });
