@@ -1,5 +1,5 @@
 import type { Variable } from './read-variable.js';
-import { headerList, httpUrl, integerWithin, oneOf } from './variable-parsers.js';
+import { headerList, httpUrl, integerWithin, oneOf, ratio } from './variable-parsers.js';
 
 type Variables = Readonly<Record<string, Variable>>;
 
@@ -48,6 +48,7 @@ export const SDK_VARIABLES: Variables = {
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: SPANS,
   OTEL_BSP_MAX_QUEUE_SIZE: SPANS,
   OTEL_TRACES_SAMPLER: { parse: oneOf(SAMPLERS), rule: `one of ${SAMPLERS.join(', ')}` },
+  OTEL_TRACES_SAMPLER_ARG: { parse: ratio, rule: 'a ratio from 0 to 1, such as 0.25' },
 };
 
 /** A boolean of OpenTelemetry's specification: anything but `true` is false. */

@@ -29,6 +29,11 @@ export function integerWithin(least: number, most: number) {
   };
 }
 
+/** From 0 to 1. */
+export function ratio(raw: string): number | undefined {
+  return /^(0(\.\d+)?|1(\.0+)?)$/.test(raw) ? Number(raw) : undefined;
+}
+
 export function oneOf<const T extends string>(allowed: readonly T[]) {
   return (raw: string): T | undefined => allowed.find((value) => value === raw);
 }

@@ -41,11 +41,6 @@ export class OpenTelemetryTracer implements Tracer {
   private readonly spans;
 
   constructor(log: Logger) {
-    const error = (text: string) => log.warn({ reason: reasonOf(text) }, 'traces were lost');
-    diag.setLogger(
-      { error, warn: ignore, info: ignore, debug: ignore, verbose: ignore },
-      { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true },
-    );
     const service = { 'service.name': 'plant-store', 'service.version': BUILD.version };
     this.provider = new BasicTracerProvider({
       resource: defaultResource()
@@ -54,6 +49,12 @@ export class OpenTelemetryTracer implements Tracer {
       spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
     });
     this.spans = this.provider.getTracer('plant-store', BUILD.version);
+    // Now: while it is made, the provider reports defaults that it takes, such as the ratio of a sampler.
+    const error = (text: string) => log.warn({ reason: reasonOf(text) }, 'traces were lost');
+    diag.setLogger(
+      { error, warn: ignore, info: ignore, debug: ignore, verbose: ignore },
+      { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true },
+    );
   }
 
   request(request: Request, response: Response, handle: () => void): void {
