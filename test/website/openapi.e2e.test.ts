@@ -84,10 +84,10 @@ function operations(): [string, Operation][] {
   );
 }
 
-/** The name of a schema that is referred to, or of the items of an array. */
-function nameOf(schema: Reference | { readonly items: Reference }): string {
-  const { $ref } = 'items' in schema ? schema.items : schema;
-  return $ref.replace('#/components/schemas/', '');
+/** The names of the schemas that a schema refers to, at any depth. */
+function namesIn(schema: object): string[] {
+  const direct = [...JSON.stringify(schema).matchAll(/#\/components\/schemas\/(\w+)/g)];
+  return direct.flatMap(([, name = '']) => [name, ...namesIn(document.components.schemas[name]!)]);
 }
 
 describe('the document', () => {
@@ -185,7 +185,7 @@ describe('the document', () => {
     const schemasOf = (parts: readonly (Pick<Response, 'content'> | undefined)[]) =>
       parts.flatMap((part) => {
         const schema = part?.content?.['application/json']?.schema;
-        return schema === undefined ? [] : [nameOf(schema)];
+        return schema === undefined ? [] : namesIn(schema);
       });
     const answered = new Set(
       schemasOf(operations().flatMap(([, { responses }]) => Object.values(responses))),
@@ -314,25 +314,6 @@ describe('tools that read the document', () => {
   it('give no error, warning or hint', async () => {
     expect(await spectralReports(text)).toEqual([]);
   });
-
-  it.each([
-    ['an address', '"identifier": "MIT"', '"url": "/docs/LICENSE"'],
-    ['an operationId', '"operationId": "getPlant"', '"operationId": "createPlant"'],
-    ['an example', '"error": 40001', '"error": "40001"'],
-  ])('would report %s that is wrong', async (_name, right, wrong) => {
-    expect(text).toContain(right);
-    expect(await spectralReports(text.replaceAll(right, wrong))).not.toEqual([]);
-  });
-
-  it.each([
-    ['a body', '"name": "Ficus"', '"name": 7'],
-    ['a parameter', '"value": 1001', '"value": "x"'],
-    ['a failure', '"error": 40001', '"error": "40001"'],
-    ['a member', '"example": 7', '"example": "seven"'],
-  ])('would find an example of %s that is wrong', async (_name, right, wrong) => {
-    expect(text).toContain(right);
-    expect(await faultsIn(text.replace(right, wrong))).toHaveLength(1);
-  });
 });
 
 describe('the examples', () => {
@@ -348,53 +329,6 @@ describe('the examples', () => {
 
   const answers = (path: string, method: string, status: number) =>
     examplesAt(path, method, 'responses', String(status), 'content', 'application/json');
-
-  it('of requests succeed as they are, one after the other, with the answers shown', async () => {
-    const bodies = examplesAt('/plants', 'post', 'requestBody', 'content', 'application/json');
-    expect(bodies.length).toBeGreaterThan(2);
-    const created = new Map(answers('/plants', 'post', 200));
-    for (const [name, body] of bodies) {
-      const answer = await service.post(body);
-      expect(answer.status).toBe(200);
-      expect(answer.json).toEqual(created.get(name));
-    }
-    const stored = new Map(answers('/plants/{id}', 'get', 200));
-    const ids = examplesAt('/plants/{id}', 'get', 'parameters', '0');
-    expect(ids.map(([name]) => name)).toEqual(bodies.map(([name]) => name));
-    for (const [name, id] of ids) {
-      const answer = await service.request('GET', `/plants/${String(id)}`);
-      expect(answer.status).toBe(200);
-      expect(answer.json).toEqual(stored.get(name));
-    }
-  });
-
-  // In the example, those of gardens need the later examples of others.
-  it('of plants that come first succeed on an empty store, in the order of the document', async () => {
-    interface Input extends Partial<Examples> {
-      readonly name: string;
-      readonly schema?: { readonly example?: unknown };
-    }
-    const firstOf = ({ examples = {} }: Partial<Examples>) => Object.values(examples)[0]?.value;
-    await service.database.empty();
-    for (const [name, { parameters, requestBody }] of operations()) {
-      const [method = '', path = ''] = name.split(' ');
-      if (!path.startsWith('/plants')) continue;
-      const id = (parameters as readonly Input[]).find((parameter) => parameter.name === 'id');
-      const [[type, content] = ['', {}]] = Object.entries(requestBody?.content ?? {});
-      const body = firstOf(content);
-      const answer = await service.request(
-        method.toUpperCase(),
-        path.replace('{id}', String(id && (id.schema?.example ?? firstOf(id)))),
-        body === undefined
-          ? {}
-          : {
-              headers: { 'Content-Type': type },
-              body: typeof body === 'string' ? body : JSON.stringify(body),
-            },
-      );
-      expect(`${name} ${answer.status}`).toMatch(/ 20\d$/);
-    }
-  });
 
   it.each<[string, () => Promise<Answer>, [path: string, method: string]]>([
     ['malformed-json', () => service.post('{"id":1,"id":2,"name":"a"}'), ['/plants', 'post']],
