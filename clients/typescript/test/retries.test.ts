@@ -5,6 +5,7 @@ import { startTestService, TOKEN } from '../../../test/support/test-service.js';
 import { ERRORS, PlantStore, PlantStoreError } from '../src/plant-store.js';
 import type { PlantStoreOptions } from '../src/plant-store.js';
 import { FrontServer } from './front-server.js';
+import { failureOf } from './plants.js';
 
 /** Answers a request, or does not. */
 type Reply = (response: ServerResponse) => void;
@@ -46,19 +47,12 @@ class Script implements AsyncDisposable {
   }
 
   store(options: Partial<PlantStoreOptions> = {}): PlantStore {
-    return new PlantStore({ url: this.server.url, token: TOKEN, ...options });
+    return this.server.store(options);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.server[Symbol.asyncDispose]();
   }
-}
-
-async function failureOf(request: Promise<unknown>): Promise<unknown> {
-  return request.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
 }
 
 describe('a request is repeated', () => {
