@@ -274,7 +274,18 @@ describe('CORS', () => {
     expect(answer.headers.has('access-control-allow-origin')).toBe(false);
   });
 
-  it('lets the named origins in, preflight included', async () => {
+  it('lets the named origins send and read every field that the document describes, and pass on its trace', async () => {
+    const { paths } = JSON.parse(await readFile(DOCUMENT, 'utf8')) as Document;
+    const operations = Object.values(paths).flatMap((path) => Object.values(path));
+    const sent = operations
+      .flatMap(({ parameters }) => parameters)
+      .filter((parameter) => parameter.in === 'header')
+      .map(({ name }) => name);
+    const received = operations
+      .flatMap(({ responses }) => Object.values(responses))
+      .flatMap(({ headers }) => Object.keys(headers ?? {}));
+    // The last one lets a page go on with events.
+    expect(sent).toEqual(expect.arrayContaining(['If-Match', 'Last-Event-ID']));
     const preflight = await open.request('OPTIONS', '/plants', {
       anonymous: true,
       headers: {
@@ -287,33 +298,13 @@ describe('CORS', () => {
     expect(Object.fromEntries(preflight.headers)).toMatchObject({
       allow: allowOf('/plants'),
       'access-control-allow-origin': 'https://b.example',
-      'access-control-allow-headers': expect.stringContaining('Authorization'),
     });
-    const answer = await open.post({ id: 1, name: 'a' }, { Origin: 'https://a.example' });
-    expect(answer.headers.get('access-control-allow-origin')).toBe('https://a.example');
-  });
-
-  it('lets a page send and read every field that the document describes, and pass on its trace', async () => {
-    const { paths } = JSON.parse(await readFile(DOCUMENT, 'utf8')) as Document;
-    const operations = Object.values(paths).flatMap((path) => Object.values(path));
-    const sent = operations
-      .flatMap(({ parameters }) => parameters)
-      .filter((parameter) => parameter.in === 'header')
-      .map(({ name }) => name);
-    const received = operations
-      .flatMap(({ responses }) => Object.values(responses))
-      .flatMap(({ headers }) => Object.keys(headers ?? {}));
-    const preflight = await open.request('OPTIONS', '/plants', {
-      anonymous: true,
-      headers: { Origin: 'https://a.example', 'Access-Control-Request-Method': 'POST' },
-    });
-    // The last one lets a page go on with events.
-    expect(sent).toEqual(expect.arrayContaining(['If-Match', 'Last-Event-ID']));
     const allowed = preflight.headers.get('access-control-allow-headers')?.split(',');
     const others = ['Authorization', 'Content-Type', 'traceparent', 'tracestate', 'baggage'];
     expect(allowed?.toSorted()).toEqual([...new Set([...sent, ...others])].toSorted());
-    const answer = await open.post({ id: 1, name: 'a' }, { Origin: 'https://a.example' });
-    const exposed = answer.headers.get('access-control-expose-headers')?.split(',');
+    const { headers } = await open.post({ id: 1, name: 'a' }, { Origin: 'https://a.example' });
+    expect(headers.get('access-control-allow-origin')).toBe('https://a.example');
+    const exposed = headers.get('access-control-expose-headers')?.split(',');
     expect(exposed?.toSorted()).toEqual([...new Set([...received, 'Allow'])].toSorted());
   });
 

@@ -113,9 +113,14 @@ describe('the document', () => {
     expect(text).not.toMatch(/\]\(|"(?:externalDocs|contact)"/);
   });
 
-  it('asks for the bearer token in every operation', () => {
+  it('asks for the bearer token in every operation, and may answer each with an Error', () => {
     expect(document.security).toEqual([{ bearerAuth: [] }]);
-    for (const [, operation] of operations()) expect(operation.security).toBeUndefined();
+    for (const [, { security, responses }] of operations()) {
+      expect(security).toBeUndefined();
+      expect(responses['default']?.content['application/json']).toEqual({
+        schema: { $ref: '#/components/schemas/Error' },
+      });
+    }
   });
 
   it('has the limits of ids digit for digit', () => {
@@ -147,15 +152,7 @@ describe('the document', () => {
     }
   });
 
-  it('has an Error for failures that it does not list, in every operation', () => {
-    for (const [, { responses }] of operations()) {
-      expect(responses['default']?.content['application/json']).toEqual({
-        schema: { $ref: '#/components/schemas/Error' },
-      });
-    }
-  });
-
-  it('has the id of the request in every operation and in every answer', async () => {
+  it('has the id of the request in every operation and answer, and the meaning of each header field', async () => {
     const requestId = { headers: { 'X-Request-Id': 'a-request' } };
     for (const [name, { parameters, responses }] of operations()) {
       expect(parameters).toContainEqual(
@@ -163,20 +160,13 @@ describe('the document', () => {
       );
       for (const { headers } of Object.values(responses)) {
         expect(headers).toHaveProperty('X-Request-Id');
+        for (const header of Object.values(headers)) {
+          expect(header).toHaveProperty('description', expect.stringMatching(/\S/));
+        }
       }
       const [method = '', path = ''] = name.split(' ');
       const answer = await service.request(method.toUpperCase(), path, requestId);
       expect(answer.headers.get('X-Request-Id')).toBe('a-request');
-    }
-  });
-
-  it('says what each header field of an answer means', () => {
-    for (const [, { responses }] of operations()) {
-      for (const { headers } of Object.values(responses)) {
-        for (const header of Object.values(headers ?? {})) {
-          expect(header).toHaveProperty('description', expect.stringMatching(/\S/));
-        }
-      }
     }
   });
 
@@ -317,50 +307,29 @@ describe('tools that read the document', () => {
 });
 
 describe('the examples', () => {
-  interface Examples {
-    readonly examples: Record<string, { readonly value: unknown }>;
-  }
+  const CREATE = ['/plants', 'post'] as const;
+  const PATCH = ['/plants/{id}', 'patch'] as const;
+  const GET = ['/plants/{id}', 'get'] as const;
+  const PLAIN = { 'Content-Type': 'text/plain' };
+  const wrongToken = { headers: { Authorization: 'Bearer x' } };
+  const wrongPatch = { headers: JSON_TYPE, body: '{"id":1}' };
 
-  function examplesAt(...path: readonly string[]): [string, unknown][] {
-    let node: unknown = document.paths;
-    for (const key of path) node = (node as Record<string, unknown>)[key];
-    return Object.entries((node as Examples).examples).map(([name, { value }]) => [name, value]);
-  }
-
-  const answers = (path: string, method: string, status: number) =>
-    examplesAt(path, method, 'responses', String(status), 'content', 'application/json');
-
-  it.each<[string, () => Promise<Answer>, [path: string, method: string]]>([
-    ['malformed-json', () => service.post('{"id":1,"id":2,"name":"a"}'), ['/plants', 'post']],
-    ['body-missing', () => service.post(''), ['/plants', 'post']],
-    ['body-not-valid', () => service.post({ id: 1 }), ['/plants', 'post']],
-    [
-      'body-not-valid',
-      () => service.request('PATCH', '/plants/1001', { headers: JSON_TYPE, body: '{"id":1}' }),
-      ['/plants/{id}', 'patch'],
-    ],
-    ['id-taken', () => service.post({ id: 1001, name: 'other' }), ['/plants', 'post']],
-    [
-      'unsupported-media-type',
-      () => service.post('a', { 'Content-Type': 'text/plain' }),
-      ['/plants', 'post'],
-    ],
-    [
-      'no-credentials',
-      () => service.request('POST', '/plants', { anonymous: true }),
-      ['/plants', 'post'],
-    ],
-    [
-      'token-not-valid',
-      () => service.request('GET', '/plants/7', { headers: { Authorization: 'Bearer x' } }),
-      ['/plants/{id}', 'get'],
-    ],
-    ['parameter-not-valid', () => service.request('GET', '/plants/x'), ['/plants/{id}', 'get']],
-    ['no-such-plant', () => service.request('GET', '/plants/404'), ['/plants/{id}', 'get']],
+  it.each<[string, () => Promise<Answer>, readonly [path: string, method: string]]>([
+    ['malformed-json', () => service.post('{"id":1,"id":2,"name":"a"}'), CREATE],
+    ['body-missing', () => service.post(''), CREATE],
+    ['body-not-valid', () => service.post({ id: 1 }), CREATE],
+    ['body-not-valid', () => service.request('PATCH', '/plants/1001', wrongPatch), PATCH],
+    ['id-taken', () => service.post({ id: 1001, name: 'other' }), CREATE],
+    ['unsupported-media-type', () => service.post('a', PLAIN), CREATE],
+    ['no-credentials', () => service.request('POST', '/plants', { anonymous: true }), CREATE],
+    ['token-not-valid', () => service.request('GET', '/plants/7', wrongToken), GET],
+    ['parameter-not-valid', () => service.request('GET', '/plants/x'), GET],
+    ['no-such-plant', () => service.request('GET', '/plants/404'), GET],
   ])('of the failure %s is what the service answers', async (code, fail, [path, method]) => {
     await service.post({ id: 1001, name: 'Monstera', tag: 'indoor' });
     const answer = await fail();
-    expect(answer.json).toEqual(new Map(answers(path, method, answer.status)).get(code));
+    const { content } = document.paths[path]![method]!.responses[answer.status]!;
+    expect(answer.json).toEqual(content['application/json'].examples[code]?.value);
   });
 
   it('have one id that JavaScript rounds, with all its digits', () => {
