@@ -9,7 +9,8 @@ import { startTestService, TOKEN } from '../../../test/support/test-service.js';
 import type { TestService } from '../../../test/support/test-service.js';
 import { ERRORS, PlantStore } from '../src/plant-store.js';
 import type { PlantChange } from '../src/plant-store.js';
-import { FrontServer } from './front-server.js';
+import { FrontServer, refuse } from './front-server.js';
+import type { Reply } from './front-server.js';
 import { all, failureOf } from './plants.js';
 
 const POSITION = 9007199254740993n;
@@ -114,8 +115,6 @@ describe('the changes of a service', () => {
 });
 
 describe('a follower', () => {
-  type Reply = (response: ServerResponse) => void;
-
   /** What the server was asked: the query, and where to go on. */
   let requests: string[];
   let headers: IncomingHttpHeaders[];
@@ -168,13 +167,6 @@ describe('a follower', () => {
       events()(response);
       response.write(text, () => response.destroy());
     };
-  const refuse =
-    (error: number, fields = {}): Reply =>
-    (response) =>
-      response
-        .writeHead(Math.floor(error / 100), fields)
-        .end(JSON.stringify({ error, message: 'no' }));
-
   const [first, second] = [eventAt(POSITION), eventAt(POSITION + 1n)];
 
   it.each([

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestService, TOKEN } from '../../../test/support/test-service.js';
@@ -6,6 +5,7 @@ import type { TestService } from '../../../test/support/test-service.js';
 import { PlantStore, PlantStoreError } from '../src/plant-store.js';
 import type { NewPlant, NewPlants, RefusedPlant } from '../src/plant-store.js';
 import { FrontServer } from './front-server.js';
+import type { Reply } from './front-server.js';
 import { all, failureOf, PLANTS, rowsOf } from './plants.js';
 
 let service: TestService;
@@ -190,7 +190,7 @@ describe('an import', () => {
 
   const line = '{"line":2,"error":40003,"message":"name must be a string"}\n';
 
-  it.each<[string, (response: ServerResponse) => void]>([
+  it.each<[string, Reply]>([
     ['an answer of 503', (response) => response.writeHead(503).end()],
     ['an answer that breaks off', (response) => response.write(line, () => response.destroy())],
     [

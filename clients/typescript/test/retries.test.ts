@@ -1,13 +1,10 @@
-import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { ERRORS, PlantStore, PlantStoreError } from '../src/plant-store.js';
 import type { PlantStoreOptions } from '../src/plant-store.js';
-import { FrontServer } from './front-server.js';
+import { FrontServer, refuse } from './front-server.js';
+import type { Reply } from './front-server.js';
 import { failureOf } from './plants.js';
-
-/** Answers a request, or does not. */
-type Reply = (response: ServerResponse) => void;
 
 const drop: Reply = (response) => response.destroy();
 const silence: Reply = () => {};
@@ -15,8 +12,6 @@ const send =
   (status: number, body = '', headers: Record<string, string> = {}): Reply =>
   (response) =>
     response.writeHead(status, headers).end(body);
-const refuse = (error: number) =>
-  send(Math.floor(error / 100), JSON.stringify({ error, message: 'no' }));
 const cut: Reply = (response) => {
   response.writeHead(200, { 'Content-Length': '100' });
   response.write('{"name":', () => response.destroy());
