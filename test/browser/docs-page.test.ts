@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import type { APIResponse, Browser, BrowserContext, Locator, Page, Request } from 'playwright-core';
+import type { APIResponse, Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { parse, stringify } from 'lossless-json';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PATIENCE } from '../support/patience.js';
@@ -181,8 +181,8 @@ async function operations() {
       Object.entries(methods).map(([method, one]) => Object.assign(one, { path, method })),
     )
     .toSorted((one, other) => names.indexOf(one.tags[0]!) - names.indexOf(other.tags[0]!))
-    .map(({ path, method, parameters = [], requestBody, responses, ...operation }) => {
-      const { operationId, summary, description } = operation;
+    .map(({ path, method, parameters = [], requestBody, responses, ...said }) => {
+      const { operationId, summary, description } = said;
       const status = Number(Object.keys(responses).find((key) => key.startsWith('2')));
       const success = contentOf(responses[status]);
       const bodies = requestBody?.content?.['application/json']?.examples ?? {};
@@ -1080,7 +1080,7 @@ describe.skipIf(EXAMPLE !== undefined)('the pictures in the documents', () => {
     for (const name of pictures) {
       await page.goto(pathToFileURL(join('docs', name)).href);
       // Chromium shows the beginning of what is not well-formed.
-      expect(await page.locator('parsererror').count(), name).toBe(0);
+      expect(await page.locator('parsererror').count(), `the faults of ${name}`).toBe(0);
       const { width, size, lightness } = await page.evaluate(() => {
         const drawing = document.querySelector('svg')!;
         const sizes = [...drawing.querySelectorAll('text')].map((text) =>

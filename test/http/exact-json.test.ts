@@ -114,8 +114,8 @@ describe('parsing exact JSON', () => {
     ['1e99999999999999999999', exact('1e99999999999999999999')],
     // As JSON.parse rounds them.
     ['0.1000000000000000000001', 0.1],
-    ['52.520006599999996', 52.520006599999996],
-    ['3.141592653589793238', 3.141592653589793],
+    ['52.520006599999996', Number('52.520006599999996')],
+    ['3.141592653589793238', Number('3.141592653589793238')],
   ])('returns the value of %s, or its digits if a double cannot represent it', (literal, value) => {
     expect(parseExactJson(`{"a":[${literal}, { "b" : ${literal} }]}`)).toEqual({
       a: [value, { b: value }],

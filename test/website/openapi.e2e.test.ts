@@ -87,7 +87,9 @@ function operations(): [string, Operation][] {
 /** The names of the schemas that a schema refers to, at any depth. */
 function namesIn(schema: object): string[] {
   const direct = [...JSON.stringify(schema).matchAll(/#\/components\/schemas\/(\w+)/g)];
-  return direct.flatMap(([, name = '']) => [name, ...namesIn(document.components.schemas[name]!)]);
+  return direct.flatMap(([, name = '']) =>
+    [name].concat(namesIn(document.components.schemas[name]!)),
+  );
 }
 
 describe('the document', () => {
