@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import type { APIResponse, Browser, BrowserContext, Locator, Page, Request } from 'playwright-core';
+import type { APIResponse, Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { parse, stringify } from 'lossless-json';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PATIENCE } from '../support/patience.js';
@@ -95,6 +95,16 @@ async function send(page: Page, form: Locator) {
   };
 }
 
+/** Downloads the answer that a form shows, and expects the name of the file. */
+async function downloaded(page: Page, form: Locator, name: string): Promise<string> {
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    form.getByRole('link', { name: 'Download' }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe(name);
+  return readFile(await download.path(), 'utf8');
+}
+
 const LANGUAGES = ['curl', 'TypeScript', 'Python', 'Go'] as const;
 
 type Language = (typeof LANGUAGES)[number];
@@ -120,6 +130,11 @@ interface Content {
   >;
 }
 
+/** A failure, as the examples of the document have it. */
+interface Failure {
+  readonly error: number;
+}
+
 interface Schema {
   readonly $ref?: string;
   readonly items?: Schema;
@@ -127,6 +142,7 @@ interface Schema {
 }
 
 interface Document {
+  readonly info: { readonly version: string };
   readonly paths: Record<
     string,
     Record<
@@ -134,6 +150,7 @@ interface Document {
       {
         readonly operationId: string;
         readonly summary: string;
+        readonly description: string;
         readonly tags: readonly string[];
         readonly parameters?: readonly { readonly name: string }[];
         readonly requestBody?: Content;
@@ -145,10 +162,13 @@ interface Document {
   readonly tags: readonly { readonly name: string }[];
 }
 
+async function openApi(): Promise<Document> {
+  return (await fetch(`${service.url}/openapi.json`)).json() as Promise<Document>;
+}
+
 /** The operations of the document, in the order of its tags, as the page has them. */
 async function operations() {
-  const answer = await fetch(`${service.url}/openapi.json`);
-  const { paths, components, tags: groups } = (await answer.json()) as Document;
+  const { paths, components, tags: groups } = await openApi();
   const names = groups.map(({ name }) => name);
   const membersOf = ({ $ref, items, properties = {} }: Schema = {}): string[] => {
     if (items !== undefined) return membersOf(items);
@@ -161,7 +181,8 @@ async function operations() {
       Object.entries(methods).map(([method, one]) => Object.assign(one, { path, method })),
     )
     .toSorted((one, other) => names.indexOf(one.tags[0]!) - names.indexOf(other.tags[0]!))
-    .map(({ operationId, summary, path, method, parameters = [], requestBody, responses }) => {
+    .map(({ path, method, parameters = [], requestBody, responses, ...said }) => {
+      const { operationId, summary, description } = said;
       const status = Number(Object.keys(responses).find((key) => key.startsWith('2')));
       const success = contentOf(responses[status]);
       const bodies = requestBody?.content?.['application/json']?.examples ?? {};
@@ -171,10 +192,16 @@ async function operations() {
       return {
         operationId,
         summary,
+        description,
         path,
         method,
         status,
         parameters: parameters.map(({ name }) => name),
+        /** The numbers of its failures. */
+        failures: Object.entries(responses)
+          .filter(([key]) => /^[45]/.test(key))
+          .flatMap(([, response]) => Object.values(contentOf(response)?.examples ?? {}))
+          .map(({ value }) => String((value as Failure).error)),
         /** The names of the members of its body and of what it answers. */
         members: [...membersOf(contentOf(requestBody)?.schema), ...membersOf(success?.schema)],
         /** The examples of what it creates. */
@@ -201,25 +228,19 @@ function references(path: string): number {
 }
 
 describe('someone who has never seen the service', () => {
-  it('meets a name, an icon and a color, and is led to the document', async () => {
+  it('meets a name, a logo and a color, and the versions of interface and service', async () => {
     const { page, faults } = await openDocs(browser, service.url);
     expect(page.url()).toBe(`${service.url}/docs`);
     expect(await page.title()).toBe('Plant Store');
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toContain('Plant Store');
-    const icon = await page.locator('link[rel=icon]').getAttribute('href');
-    const image = await page.request.get(new URL(icon ?? '', page.url()).href);
-    expect(image.headers()['content-type']).toContain('image/svg+xml');
     const logo = page.locator('header .logo');
-    expect(await logo.isVisible()).toBe(true);
     expect(await logo.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBeGreaterThan(0);
     expect(await page.locator('meta[name=theme-color]').getAttribute('content')).toBe('#1b7a4b');
-    for (const [name, path] of [
-      ['OpenAPI', '/openapi.json'],
-      ['YAML', '/openapi.yaml'],
-    ] as const) {
-      const href = await page.getByRole('link', { name }).first().getAttribute('href');
-      expect(new URL(href ?? '', page.url()).href).toBe(service.url + path);
-    }
+    const { info } = await openApi();
+    const { version } = JSON.parse(await readFile('package.json', 'utf8')) as Document['info'];
+    expect(await page.locator('.versions').innerText()).toBe(
+      `Interface ${info.version} · Service ${version}`,
+    );
     expect(faults).toEqual([]);
   });
 
@@ -344,15 +365,23 @@ describe('the reference', () => {
     }, heading);
   const ofOperation = (operationId: string) => `.operation:has(#${operationId}) .reference-text`;
 
-  it('has every operation with all its fields', async () => {
+  it('has every operation with its description, all its fields and all its failures', async () => {
     const rows = reading.locator('main tr > :first-child');
     const defined = new Set(await rows.allInnerTexts());
-    for (const { operationId, summary, method, path, parameters, members } of await operations()) {
+    const numbers = (within: Locator) => within.locator('.failures tbody th').allInnerTexts();
+    const common = await numbers(reading.locator('.text:has(#common-failures)'));
+    for (const one of await operations()) {
+      const { operationId, parameters, members, failures } = one;
       const part = partOf(reading, operationId);
-      const heading = `${await part.locator('h3').innerText()} ${await part.locator('.endpoint').innerText()}`;
-      for (const text of [method.toUpperCase(), path, summary]) {
-        expect(heading, `the heading of ${operationId}`).toContain(text);
+      const text = (await part.innerText()).replaceAll(/\s+/g, ' ');
+      const description = one.description.replaceAll('`', '').replaceAll(/\s+/g, ' ');
+      for (const said of [one.summary, `${one.method.toUpperCase()} ${one.path}`, description]) {
+        expect(text, `the text of ${operationId}`).toContain(said);
       }
+      const own = await numbers(part);
+      expect([...own, ...common].toSorted(), `the failures of ${operationId}`).toEqual(
+        [...new Set(failures)].toSorted(),
+      );
       const shown = await part.locator('.reference-text tr > :first-child').allInnerTexts();
       expect(shown, `the fields of ${operationId}`).toEqual(
         expect.arrayContaining([...parameters]),
@@ -362,6 +391,13 @@ describe('the reference', () => {
       expect(named, `the members of ${operationId}`).toEqual(expect.arrayContaining([...members]));
       for (const member of members) expect(defined).toContain(member);
     }
+  });
+
+  it('has every schema', async () => {
+    const { schemas } = (await openApi()).components;
+    expect(await reading.locator('.text:has(#schemas) h3').allInnerTexts()).toEqual(
+      Object.keys(schemas),
+    );
   });
 
   it('has name, type, need and rule of every field in sight', async () => {
@@ -376,11 +412,6 @@ describe('the reference', () => {
       ['name', 'string', 'required', expect.stringContaining('The name of the plant.')],
       ['tag', 'string', 'optional', expect.stringContaining('Tag that specifies the type')],
     ]);
-    expect((await table('.text:has(#schemas)', 'Plant')).map(([name]) => name)).toEqual([
-      'Name',
-      'name',
-      'tag',
-    ]);
     expect((await table(ofOperation('getPlant'), 'Parameters'))[1]).toEqual([
       'id',
       'integer (int64)',
@@ -394,16 +425,13 @@ describe('the reference', () => {
     );
   });
 
-  it.each([
-    ['createPlant', ['40001', '40002', '40003', '40009', '41300', '41500', '50308', '50309']],
-    ['getPlant', ['40004', '40401', '50309']],
-  ])('has the failures of %s in one table, with what to do', async (operationId, own) => {
-    const failures = await table(ofOperation(operationId), 'Failures');
-    expect(failures[0]).toEqual(['Error', 'Meaning', 'What to do']);
-    expect(failures.slice(1).map(([number]) => number)).toEqual(own);
-    for (const [, , remedy] of failures) expect(remedy).not.toBe('');
-    const reference = reading.locator(ofOperation(operationId));
-    expect(await reference.getByText('50300').count()).toBe(0);
+  it('says of each failure what to do, and has those of every operation in one place', async () => {
+    for (const text of await reading.locator('.failures td').allInnerTexts()) {
+      expect(text).not.toBe('');
+    }
+    const reference = reading.locator(ofOperation('createPlant'));
+    const titles = await reference.locator('.failures thead th').allInnerTexts();
+    expect(titles).toEqual(['Error', 'Meaning', 'What to do']);
     await reference.getByText('those of every operation').click();
     const common = reading.locator('.text:has(#common-failures)');
     expect(await common.getByText('50300').isVisible()).toBe(true);
@@ -429,23 +457,6 @@ describe('the reference', () => {
     expect(await reading.locator('.sidebar [aria-current]').count()).toBe(1);
   });
 
-  it('leaves room for the outline of the search field', async () => {
-    const content = reading.locator('.sidebar-content');
-    await content.evaluate((one) => one.scrollTo(0, 0));
-    const [field, list] = await Promise.all([
-      reading.getByRole('searchbox').boundingBox(),
-      content.boundingBox(),
-    ]);
-    expect(field!.x - list!.x).toBeGreaterThanOrEqual(4);
-    expect(field!.y - list!.y).toBeGreaterThanOrEqual(4);
-    expect(list!.x + list!.width - field!.x - field!.width).toBeGreaterThanOrEqual(4);
-  });
-
-  it('names the media type that an import takes', async () => {
-    const failures = await table(ofOperation('importPlants'), 'Failures');
-    expect(failures.find(([number]) => number === '41500')?.[1]).toContain('application/x-ndjson');
-  });
-
   it.each([
     ['remove a plant', 'Remove a plant', '#deletePlant'],
     ['40009', '40009, Create a plant', '#createPlant.40009'],
@@ -467,25 +478,6 @@ describe('the reference', () => {
     expect(await reading.locator('.sidebar nav').isVisible()).toBe(true);
   });
 
-  it('tells the version of the interface from that of the service', async () => {
-    const { info } = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
-      info: { version: string };
-    };
-    const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
-    expect(await reading.locator('.versions').innerText()).toBe(
-      `Interface ${info.version} · Service ${version}`,
-    );
-  });
-
-  it('has two fonts: one for text and one for code', async () => {
-    const fonts = await reading.evaluate(() => [
-      ...new Set(
-        [...document.querySelectorAll('body *')].map((one) => getComputedStyle(one).fontFamily),
-      ),
-    ]);
-    expect(fonts).toHaveLength(2);
-  });
-
   it('has nothing that is empty, and nothing to choose that is no choice', async () => {
     const text = await reading.locator('body').innerText();
     expect(text).not.toMatch(/Cancel|undefined|\[object/);
@@ -503,23 +495,6 @@ describe('the reference', () => {
         .map((heading) => heading.textContent),
     );
     expect(empty).toEqual([]);
-  });
-
-  it('has no red button before anything began', async () => {
-    const colors = await reading.locator('button:visible').evaluateAll((buttons) =>
-      buttons.flatMap((button) => {
-        const { color, backgroundColor, borderTopColor } = getComputedStyle(button);
-        return [color, backgroundColor, borderTopColor];
-      }),
-    );
-    expect(colors.length).toBeGreaterThan(10);
-    for (const color of colors) {
-      const [red = 0, green = 0, blue = 0] = (color.match(/[\d.]+/g) ?? []).map(Number);
-      expect({ color, isRed: red > green + 60 && red > blue + 60 }).toEqual({
-        color,
-        isRed: false,
-      });
-    }
   });
 
   it('has at most 70 characters in a line, whole words in tables, and no button over code', async () => {
@@ -570,8 +545,8 @@ describe('the code samples', () => {
       // The samples are the first examples. In the example, operations need the later examples of others.
       const stored = EXAMPLE === undefined ? [] : all;
       for (const { path, bodies } of stored.filter((one) => one.bodies.length > 0)) {
+        const headers = { 'Content-Type': 'application/json' };
         for (const body of bodies) {
-          const headers = { 'Content-Type': 'application/json' };
           await service.request('POST', path, { headers, body: JSON.stringify(body) });
         }
       }
@@ -747,27 +722,6 @@ describe.skipIf(EXAMPLE !== undefined)('a request', () => {
 
   beforeEach(() => page.reload());
 
-  it('has an id beyond 2^53 with all its digits, and so has the answer', async () => {
-    const id = '9007199254740993';
-    for (const [operationId, sent] of [
-      ['createPlant', (request: Request) => request.postData()],
-      ['getPlant', (request: Request) => request.url()],
-    ] as const) {
-      const form = await operation(page, operationId);
-      const name = 'An id that many JSON parsers round: 2^53 + 1';
-      await form.locator('[data-fills]').selectOption(name);
-      expect(await inputOf(form).inputValue()).toContain(id);
-      const request = page.waitForRequest(/\/plants/);
-      const { status, body } = await send(page, form);
-      expect(status).toBe('200');
-      expect(sent(await request)).toContain(id);
-      if (operationId === 'getPlant') expect(body).toContain(`"id": ${id},`);
-    }
-    const stored = await service.database.query('SELECT id FROM plants WHERE id = $1', [id]);
-    expect(stored).toEqual([{ id }]);
-    expect(faults).toEqual([]);
-  });
-
   it('may have an id of 2^63 - 1, and is refused beyond it with the exact limit', async () => {
     const post = await operation(page, 'createPlant');
     await post.locator('textarea').fill(`{"id":${LARGEST_ID},"name":"Last"}`);
@@ -892,12 +846,7 @@ describe.skipIf(EXAMPLE !== undefined)('a long answer', () => {
       }));
     const { nodes, height } = await measure();
     expect(nodes).toBeLessThan(20_000);
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      form.getByRole('link', { name: 'Download' }).click(),
-    ]);
-    expect(download.suggestedFilename()).toBe('exportPlants.ndjson');
-    expect(await readFile(await download.path(), 'utf8')).toBe(sent);
+    expect(await downloaded(page, form, 'exportPlants.ndjson')).toBe(sent);
     await form.getByRole('button', { name: 'Show all' }).click();
     const shown = form.locator('.answer-body code');
     await expect.poll(async () => (await shown.textContent())?.length).toBeGreaterThan(500_000);
@@ -909,11 +858,7 @@ describe.skipIf(EXAMPLE !== undefined)('a long answer', () => {
 });
 
 describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
-  const create = (id: number) =>
-    service.request('POST', '/plants', {
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ id, name: `Plant ${id}` }),
-    });
+  const create = (id: number) => service.post({ id, name: `Plant ${id}` });
 
   it('are shown live, the newest in sight, until the reader has seen enough', async () => {
     await service.database.empty();
@@ -945,12 +890,7 @@ describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
     await form.getByText('Canceled').waitFor();
     await expect.poll(focused).toBe('Send');
     expect(await shown.textContent()).toBe(text);
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      form.getByRole('link', { name: 'Download' }).click(),
-    ]);
-    expect(download.suggestedFilename()).toBe('listChanges.txt');
-    const events = (await readFile(await download.path(), 'utf8')).matchAll(/^data: (.*)$/gm);
+    const events = (await downloaded(page, form, 'listChanges.txt')).matchAll(/^data: (.*)$/gm);
     const ids = Array.from(events, ([, data]) => (JSON.parse(data!) as { id: number }).id);
     expect(ids).toEqual(Array.from({ length: 61 }, (_, index) => 3000 + index));
     expect(faults).toEqual([]);
@@ -1120,8 +1060,6 @@ describe.skipIf(EXAMPLE !== undefined)('the pictures in the README', () => {
     const page = await context.newPage();
     await page.goto(`${shown}/docs`);
     await page.locator('.copy').first().waitFor();
-    // When this fails, the pictures are old as well. CONTRIBUTING.md says how to renew them.
-    await expect(await page.locator('body').innerText()).toMatchFileSnapshot('docs-page.txt');
     for (const [colorScheme, name] of [
       ['light', 'docs-page'],
       ['dark', 'docs-page-dark'],
@@ -1141,6 +1079,8 @@ describe.skipIf(EXAMPLE !== undefined)('the pictures in the documents', () => {
     expect(pictures).toHaveLength(5);
     for (const name of pictures) {
       await page.goto(pathToFileURL(join('docs', name)).href);
+      // Chromium shows the beginning of what is not well-formed.
+      expect(await page.locator('parsererror').count(), `the faults of ${name}`).toBe(0);
       const { width, size, lightness } = await page.evaluate(() => {
         const drawing = document.querySelector('svg')!;
         const sizes = [...drawing.querySelectorAll('text')].map((text) =>

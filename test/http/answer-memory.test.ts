@@ -36,13 +36,17 @@ function hold(bytes: number) {
   return answer;
 }
 
+function expectFull(bytes = MB): void {
+  expect(() => hold(bytes)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
+}
+
 describe('the memory for answers', () => {
   it('takes 64 MB of large answers, and refuses more until one has left', () => {
     const [first] = [hold(32 * MB), hold(32 * MB)];
-    expect(() => hold(MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
+    expectFull();
     first.close();
     hold(32 * MB);
-    expect(() => hold(MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
+    expectFull();
   });
 
   it('counts once what several answers share, until the last has left', () => {
@@ -50,7 +54,7 @@ describe('the memory for answers', () => {
     const answers = Array.from({ length: 100 }, () => unread());
     for (const { response } of answers) memory.hold(response, 64 * MB, part);
     for (const { close } of answers.slice(1)) close();
-    expect(() => hold(MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
+    expectFull();
     answers[0]!.close();
     hold(64 * MB);
   });
@@ -67,14 +71,12 @@ describe('the memory for answers', () => {
   it('does not count short answers', () => {
     hold(64 * MB);
     for (let n = 0; n < 10_000; n += 1) hold(64 * 1024);
-    expect(() => hold(64 * 1024 + 1)).toThrow(
-      expect.objectContaining({ kind: ERRORS.tooManyAnswers }),
-    );
+    expectFull(64 * 1024 + 1);
   });
 
   it('takes an answer of any length if there is no other', () => {
     const huge = hold(600 * MB);
-    expect(() => hold(MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
+    expectFull();
     huge.close();
     hold(MB);
   });
@@ -82,7 +84,7 @@ describe('the memory for answers', () => {
   it('cuts off clients that have not read for ten seconds, the oldest first and no more than needed', () => {
     const [oldest, older] = [hold(30 * MB), hold(30 * MB)];
     clock += 9_999;
-    expect(() => hold(30 * MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
+    expectFull(30 * MB);
     clock += 1;
     hold(30 * MB);
     expect(oldest.destroy).toHaveBeenCalledOnce();
@@ -91,7 +93,7 @@ describe('the memory for answers', () => {
     oldest.close();
     expect(() => hold(30 * MB)).not.toThrow();
     expect(older.destroy).toHaveBeenCalledOnce();
-    expect(() => hold(30 * MB)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
+    expectFull(30 * MB);
   });
 
   it('leaves slow clients alone as long as there is room', () => {

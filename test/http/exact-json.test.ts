@@ -84,20 +84,6 @@ describe('parsing exact JSON', () => {
     );
   });
 
-  it.each([
-    '7',
-    '7.0',
-    '7e0',
-    '70e-1',
-    '0.7E+1',
-    '0.0000000000000007e16',
-    '7.00000000000000000000',
-  ])('returns the number 7 for %s, at any depth', (literal) => {
-    expect(parseExactJson(`{"a":[${literal}, { "b" : ${literal} }]}`)).toEqual({
-      a: [7, { b: 7 }],
-    });
-  });
-
   it('returns a number for the output of JSON.stringify', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
@@ -109,25 +95,32 @@ describe('parsing exact JSON', () => {
     );
   });
 
-  it.each([
-    ['9007199254740993', '9007199254740993e0'],
-    ['-92233720368547758080.0', '-9223372036854775808e1'],
-    ['1e400', '1e400'],
-    ['0.1e-400', '1e-401'],
-    ['0.99999999999999999999', '99999999999999999999e-20'],
-    ['9007199254740993.5', '90071992547409935e-1'],
-    ['1e99999999999999999999', '1e99999999999999999999'],
-  ])('keeps the digits of %s, which a double cannot represent', (literal, decimal) => {
-    expect(parseExactJson(literal)).toEqual(new ExactNumber(decimal));
-  });
+  const exact = (decimal: string) => new ExactNumber(decimal);
 
-  it.each(['0.1000000000000000000001', '52.520006599999996', '3.141592653589793238'])(
-    'rounds the fraction %s as JSON.parse does',
-    (literal) => {
-      expect(parseExactJson(literal)).toBe(Number(literal));
-      expect(toInteger(parseExactJson(literal))).toBeUndefined();
-    },
-  );
+  it.each([
+    ['7', 7],
+    ['7.0', 7],
+    ['7e0', 7],
+    ['70e-1', 7],
+    ['0.7E+1', 7],
+    ['0.0000000000000007e16', 7],
+    ['7.00000000000000000000', 7],
+    ['9007199254740993', exact('9007199254740993e0')],
+    ['-92233720368547758080.0', exact('-9223372036854775808e1')],
+    ['1e400', exact('1e400')],
+    ['0.1e-400', exact('1e-401')],
+    ['0.99999999999999999999', exact('99999999999999999999e-20')],
+    ['9007199254740993.5', exact('90071992547409935e-1')],
+    ['1e99999999999999999999', exact('1e99999999999999999999')],
+    // As JSON.parse rounds them.
+    ['0.1000000000000000000001', 0.1],
+    ['52.520006599999996', Number('52.520006599999996')],
+    ['3.141592653589793238', Number('3.141592653589793238')],
+  ])('returns the value of %s, or its digits if a double cannot represent it', (literal, value) => {
+    expect(parseExactJson(`{"a":[${literal}, { "b" : ${literal} }]}`)).toEqual({
+      a: [value, { b: value }],
+    });
+  });
 
   it('refuses what JSON.parse refuses', () => {
     const almost = fc
@@ -170,6 +163,9 @@ describe('parsing exact JSON', () => {
       '0.5',
       '1e-1',
       '1.00000000000000000000000001',
+      '0.1000000000000000000001',
+      '52.520006599999996',
+      '3.141592653589793238',
       '9007199254740993.5',
       '1e19',
       '1e400',
@@ -181,16 +177,6 @@ describe('parsing exact JSON', () => {
     for (const value of ['7', true, null, [7], { value: 7 }, undefined]) {
       expect(toInteger(value)).toBeUndefined();
     }
-  });
-
-  it('takes linear time for a megabyte of zeros', () => {
-    const zeros = '0'.repeat(1_000_000);
-    const start = performance.now();
-    expect(toInteger(parseExactJson(`1${zeros}1`))).toBeUndefined();
-    expect(toInteger(parseExactJson(`0.${zeros}1`))).toBeUndefined();
-    expect(toInteger(parseExactJson(`1.${zeros}`))).toBe(1n);
-    // Quadratic time would be minutes.
-    expect(performance.now() - start).toBeLessThan(10_000);
   });
 
   it('accepts a duplicate member only with an equal value', () => {
@@ -210,6 +196,9 @@ describe('a body of a megabyte', () => {
     Array.from({ length: 50_000 }, (_, index) => part(index)).join(',');
 
   it.each([
+    ['zeros in an integer', `1${'0'.repeat(1_000_000)}1`],
+    ['zeros in a small fraction', `0.${'0'.repeat(1_000_000)}1`],
+    ['zeros in a fraction', `1.${'0'.repeat(1_000_000)}`],
     ['fractions', `[${fill('1.0,')}]`],
     ['exponents', `[${fill('1e5,')}]`],
     ['numbers that are too small', `[${fill('1E-308,')}]`],
@@ -228,7 +217,7 @@ describe('a body of a megabyte', () => {
     ['nested arrays', `[${fill(`${'['.repeat(50)}${']'.repeat(50)},`)}]`],
   ])('of %s is parsed in linear time', (_, text) => {
     const start = process.cpuUsage();
-    parseExactJson(text);
+    toInteger(parseExactJson(text));
     // Some 30 to 200 ms; quadratic time would be minutes.
     expect(process.cpuUsage(start).user / 1_000).toBeLessThan(2_000);
   });
@@ -266,11 +255,6 @@ describe('malformed JSON', () => {
     expect(() => parseExactJson(`{"${long}":1,"${long}":2}`)).toThrow(
       `the member "${'a'.repeat(100)}…" occurs twice`,
     );
-  });
-
-  it('is nesting deeper than 64 levels', () => {
-    expect(parseExactJson(`${'['.repeat(64)}${']'.repeat(64)}`)).toBeDefined();
-    expect(() => parseExactJson('['.repeat(65))).toThrow('nested deeper than 64 levels');
   });
 });
 

@@ -5,14 +5,10 @@ import {
   Body,
   ConflictException,
   Controller,
-  createParamDecorator,
   Delete,
   Get,
-  GoneException,
   Header,
   HttpCode,
-  HttpException,
-  NotFoundException,
   Param,
   ParseIntPipe,
   Post,
@@ -20,7 +16,6 @@ import {
   Req,
   StreamableFile,
 } from '@nestjs/common';
-import type { ExecutionContext } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import { Type } from 'class-transformer';
@@ -64,10 +59,6 @@ interface Cat {
   readonly name: string;
 }
 
-const UserAgent = createParamDecorator((_: unknown, context: ExecutionContext) => ({
-  agent: context.switchToHttp().getRequest<Request>().get('user-agent'),
-}));
-
 let endless: Readable;
 
 @Controller('cats')
@@ -103,25 +94,9 @@ class CatsController {
   }
 
   @RequireScope('cats:read')
-  @Get('breed')
-  breed(@Query('breed') breed: string) {
-    return { breed };
-  }
-
-  @RequireScope('cats:read')
-  @Get('agent')
-  agent(@UserAgent() agent: Cat, @UserAgent() untyped: unknown) {
-    return { agent, untyped };
-  }
-
-  @RequireScope('cats:read')
   @Delete('all')
   @HttpCode(204)
   removeAll(): void {}
-
-  @RequireScope('cats:read')
-  @Delete()
-  async removeNone(): Promise<void> {}
 
   @RequireScope('cats:read')
   @Get('null')
@@ -133,12 +108,6 @@ class CatsController {
   @Get('text')
   text() {
     return 'This action returns all cats';
-  }
-
-  @RequireScope('cats:read')
-  @Get('number')
-  number() {
-    return 7;
   }
 
   @RequireScope('cats:read')
@@ -199,18 +168,7 @@ class CatsController {
   @RequireScope('cats:read')
   @Get('failures/:name')
   fail(@Param('name') name: string) {
-    switch (name) {
-      case 'conflict':
-        throw new ConflictException('There is another Tom');
-      case 'gone':
-        throw new GoneException();
-      case 'payment':
-        throw new HttpException('Cats cost', 402);
-      case 'teapot':
-        throw new HttpException({ status: 418, error: 'No coffee' }, 418);
-      default:
-        throw new NotFoundException(`There is no ${name}`);
-    }
+    throw new ConflictException(`There is another ${name}`);
   }
 
   @RequireScope('cats:read')
@@ -261,7 +219,6 @@ beforeEach(() => {
 function request(method: string, path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set('Authorization', `Bearer ${TOKEN}`);
-  headers.set('User-Agent', 'cat-flap');
   return fetch(url + path, { ...init, method, headers });
 }
 
@@ -317,6 +274,10 @@ describe('@Query()', () => {
     ['', 'breed is missing'],
     ['?breed=a&breed=b', 'breed must be a string'],
     ['?breed=a&limit=101', 'limit must not be greater than 100'],
+    [
+      '?breed=a&limit=5&limit=6',
+      'limit must not be greater than 100; limit must be an integer number',
+    ],
     ['?breed=a&limit=x', 'limit must not be greater than 100; limit must be an integer number'],
     ['?__proto__=a&constructor=b', 'breed is missing'],
   ])('%s is refused with the parameter and its rule', async (query, message) => {
@@ -326,17 +287,8 @@ describe('@Query()', () => {
   });
 });
 
-describe('other parameters', () => {
-  it('are unchanged', async () => {
-    expect(await (await request('GET', '/breed?breed=1e3')).json()).toEqual({ breed: '1e3' });
-    expect(await (await request('GET', '/agent')).json()).toEqual({
-      agent: { agent: 'cat-flap' },
-      untyped: { agent: 'cat-flap' },
-    });
-    expect(await (await request('GET', '/numbered/7')).text()).toBe('7');
-  });
-
-  it('may have pipes of Nest, whose exceptions become an Error', async () => {
+describe('a parameter', () => {
+  it('may have a pipe of Nest, whose exceptions become an Error', async () => {
     const answer = await request('GET', '/numbered/x');
     expect(answer.status).toBe(400);
     expect(answer.headers.get('content-type')).toBe('application/json');
@@ -349,17 +301,16 @@ describe('a path without parameters', () => {
     const answer = await request('GET', '/failures/report');
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe('OPTIONS, POST');
-    expect((await request('GET', '/failures/gone')).status).toBe(410);
+    expect((await request('GET', '/failures/gone')).status).toBe(409);
   });
 });
 
 describe('a handler', () => {
   it.each([
     ['DELETE', '/all', 204, '', null],
-    ['DELETE', '', 200, '', null],
     ['GET', '/null', 200, '', null],
     ['GET', '/text', 200, 'This action returns all cats', 'text/html; charset=utf-8'],
-    ['GET', '/number', 200, '7', 'text/html; charset=utf-8'],
+    ['GET', '/numbered/7', 200, '7', 'text/csv; charset=utf-8'],
     ['GET', '/list', 200, '["Tom","Kitty"]', 'application/json'],
     ['GET', '/chip', 200, '{"chip":9223372036854775807}', 'application/json'],
     ['GET', '/problem', 200, '{"title":"Hungry"}', 'application/problem+json'],
@@ -373,12 +324,6 @@ describe('a handler', () => {
     expect(await answer.text()).toBe(body);
     expect(answer.headers.get('content-type')).toBe(type);
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
-  });
-
-  it('may answer with a file and its header fields', async () => {
-    const { headers } = await request('GET', '/file');
-    expect(headers.get('content-length')).toBe('4');
-    expect(headers.get('content-disposition')).toBe('attachment; filename="cat.txt"');
   });
 
   it('whose file cannot be read is answered with an Error', async () => {
@@ -413,17 +358,11 @@ describe('a handler', () => {
     await vi.waitUntil(() => endless.destroyed, PATIENCE);
   });
 
-  it.each([
-    ['conflict', 409, 'There is another Tom'],
-    ['gone', 410, 'Gone'],
-    ['payment', 402, 'Cats cost'],
-    ['teapot', 418, 'No coffee'],
-    ['mouse', 404, 'There is no mouse'],
-  ])('may throw: %s', async (name, status, message) => {
-    const answer = await request('GET', `/failures/${name}`);
-    expect(answer.status).toBe(status);
+  it('may throw an exception of Nest', async () => {
+    const answer = await request('GET', '/failures/Tom');
+    expect(answer.status).toBe(409);
     expect(answer.headers.get('content-type')).toBe('application/json');
-    expect(await answer.json()).toEqual({ error: status * 100, message });
+    expect(await answer.json()).toEqual({ error: 40900, message: 'There is another Tom' });
   });
 
   it('is not reached by a path that cannot be decoded', async () => {

@@ -86,6 +86,11 @@ async function sending(bytes: string | Uint8Array, to?: TestService): Promise<Ra
   return socket;
 }
 
+/** Expects answers with these statuses, one after the other. */
+async function expectAnswers(socket: RawSocket, ...statuses: readonly number[]): Promise<void> {
+  for (const status of statuses) expect(await socket.answer()).toMatchObject({ status });
+}
+
 async function answerTo(bytes: string | Uint8Array): Promise<RawAnswer> {
   const socket = await sending(bytes);
   const answer = await socket.answer();
@@ -732,22 +737,16 @@ describe.concurrent('timeouts', () => {
     expect(performance.now() - start).toBeGreaterThan(HASTY_LIMITS.body - 2);
   });
 
-  it('close an idle connection after KEEP_ALIVE_TIMEOUT, without an answer', async () => {
+  it.each([
+    ['', ''],
+    [', even while blank lines arrive', '\r\n'],
+  ])('close an idle connection after KEEP_ALIVE_TIMEOUT, without an answer%s', async (_, piece) => {
     const socket = await sending(creating(newPlant()), hasty);
     // The field tells the client how long it may use the connection.
     const headers = { 'keep-alive': `timeout=${KEEP_ALIVE}` };
     expect(await socket.answer()).toMatchObject({ status: 200, headers });
     const start = performance.now();
-    await socket.end();
-    expect(performance.now() - start).toBeGreaterThan(KEEP_ALIVE * 1_000 - 500);
-    expect(socket.rest).toBe('');
-  });
-
-  it('close an idle connection even while blank lines arrive', async () => {
-    const socket = await sending(creating(newPlant()), hasty);
-    expect(await socket.answer()).toMatchObject({ status: 200 });
-    const start = performance.now();
-    const trickle = setInterval(() => socket.send('\r\n'), 100);
+    const trickle = setInterval(() => socket.send(piece), 100);
     await socket.end().finally(() => clearInterval(trickle));
     expect(performance.now() - start).toBeGreaterThan(KEEP_ALIVE * 1_000 - 500);
     expect(socket.rest).toBe('');
@@ -825,7 +824,7 @@ describe('a connection is kept alive', () => {
       [creating(plant), 200],
     ] as const) {
       socket.send(bytes);
-      expect(await socket.answer()).toMatchObject({ status });
+      await expectAnswers(socket, status);
     }
     expect(socket.ended).toBe(false);
   });
@@ -849,25 +848,18 @@ describe('a connection is kept alive', () => {
 
   it('with blank lines between the requests', async () => {
     const socket = await sending(`\r\n\r\n${creating(newPlant())}\r\n${creating(newPlant())}`);
-    expect(await socket.answer()).toMatchObject({ status: 200 });
-    expect(await socket.answer()).toMatchObject({ status: 200 });
+    await expectAnswers(socket, 200, 200);
   });
 
   it.each([
-    ['with the head', ''],
-    ['after the head', 'in two'],
-    ['in chunks', 'chunked'],
-  ])('after a body with refused content, which arrived %s', async (_, way) => {
-    const socket = await open();
-    const body = '{"id":"7"}';
-    if (way === 'chunked') {
-      socket.send(`${creatingHead(CHUNKED)}a\r\n${body}\r\n${LAST_CHUNK}`);
-    } else {
-      socket.send(creatingHead(`Content-Length: ${body.length}`) + (way === '' ? body : ''));
-      if (way !== '') {
-        await vi.waitFor(() => expect(socket.peer?.bytesRead).toBeGreaterThan(0), PATIENCE);
-        socket.send(body);
-      }
+    ['with the head', [`${creatingHead('Content-Length: 10')}{"id":"7"}`]],
+    ['after the head', [creatingHead('Content-Length: 10'), '{"id":"7"}']],
+    ['in chunks', [`${creatingHead(CHUNKED)}a\r\n{"id":"7"}\r\n${LAST_CHUNK}`]],
+  ])('after a body with refused content, which arrived %s', async (_, [first = '', second]) => {
+    const socket = await sending(first);
+    if (second !== undefined) {
+      await vi.waitUntil(() => socket.peer?.bytesRead, PATIENCE);
+      socket.send(second);
     }
     const answer = await socket.answer();
     expect(answer).toMatchObject({ status: 400, headers: { connection: 'keep-alive' } });
@@ -1099,8 +1091,7 @@ describe('a client that half-closes its connection', () => {
     const plant = newPlant();
     socket.send(creating(plant) + creating(plant) + head('GET /plants/1 HTTP/1.1', HOST));
     socket.sendEnd();
-    expect(await socket.answer()).toMatchObject({ status: 200 });
-    expect(await socket.answer()).toMatchObject({ status: 200 });
+    await expectAnswers(socket, 200, 200);
     expectError(await socket.answer(), 40100);
     await expectEnd(socket);
   });
@@ -1132,7 +1123,7 @@ describe('X-Request-Id', () => {
     ['a UUID', '0b7d1a52-5c3e-4f0a-9d4e-8a5e6f7a8b9c'],
     ['a ULID with other characters', '01J-abc.DEF:1+2/3=4@5'],
     ['a trace id', '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'],
-    ['base64', 'cGxhbnQ/c3RvcmU+==/+=='.replace('?', '').replace('>', '')],
+    ['base64', 'cGxhbnQ/c3RvcmU+==/+=='],
     ['one character', 'x'],
     ['128 characters', 'x'.repeat(128)],
   ])('is repeated in the answer and in the log when it is %s', async (_, id) => {
@@ -1152,12 +1143,10 @@ describe('X-Request-Id', () => {
     ['there are two', ['a', 'b']],
     ['there is none', []],
   ])('is made by the service when %s', async (_, ids) => {
-    const answer = await answerTo(getting('/plants/0', ...ids.map((id) => `X-Request-Id: ${id}`)));
-    expect(answer.headers['x-request-id']).toMatch(UUID);
-  });
-
-  it('is different for each request', async () => {
-    const answers = await Promise.all([1, 2, 3].map(() => answerTo(getting('/plants/0'))));
-    expect(new Set(answers.map(({ headers }) => headers['x-request-id'])).size).toBe(3);
+    const request = getting('/plants/0', ...ids.map((id) => `X-Request-Id: ${id}`));
+    const answers = await Promise.all([1, 2, 3].map(() => answerTo(request)));
+    const made = answers.map(({ headers }) => headers['x-request-id']);
+    for (const id of made) expect(id).toMatch(UUID);
+    expect(new Set(made).size).toBe(3);
   });
 });

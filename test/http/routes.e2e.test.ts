@@ -93,11 +93,6 @@ describe('credentials', () => {
 });
 
 describe('paths', () => {
-  it.each(['/', '/docs', '/openapi.json'])('%s is open to everybody', async (path) => {
-    const answer = await service.request('GET', path, { anonymous: true });
-    expect(answer.status).toBeLessThan(400);
-  });
-
   it.each([
     '/plants/',
     '/Plants',
@@ -150,12 +145,6 @@ describe('paths', () => {
       headers: { allow: 'GET, HEAD, OPTIONS' },
     });
     socket.destroy();
-  });
-
-  it('lead from the root to the docs page', async () => {
-    const answer = await service.request('GET', '/', { anonymous: true });
-    expect(answer.status).toBe(302);
-    expect(answer.headers.get('location')).toBe('/docs');
   });
 });
 
@@ -285,7 +274,18 @@ describe('CORS', () => {
     expect(answer.headers.has('access-control-allow-origin')).toBe(false);
   });
 
-  it('lets the named origins in, preflight included', async () => {
+  it('lets the named origins send and read every field that the document describes, and pass on its trace', async () => {
+    const { paths } = JSON.parse(await readFile(DOCUMENT, 'utf8')) as Document;
+    const operations = Object.values(paths).flatMap((path) => Object.values(path));
+    const sent = operations
+      .flatMap(({ parameters }) => parameters)
+      .filter((parameter) => parameter.in === 'header')
+      .map(({ name }) => name);
+    const received = operations
+      .flatMap(({ responses }) => Object.values(responses))
+      .flatMap(({ headers }) => Object.keys(headers ?? {}));
+    // The last one lets a page go on with events.
+    expect(sent).toEqual(expect.arrayContaining(['If-Match', 'Last-Event-ID']));
     const preflight = await open.request('OPTIONS', '/plants', {
       anonymous: true,
       headers: {
@@ -298,33 +298,13 @@ describe('CORS', () => {
     expect(Object.fromEntries(preflight.headers)).toMatchObject({
       allow: allowOf('/plants'),
       'access-control-allow-origin': 'https://b.example',
-      'access-control-allow-headers': expect.stringContaining('Authorization'),
     });
-    const answer = await open.post({ id: 1, name: 'a' }, { Origin: 'https://a.example' });
-    expect(answer.headers.get('access-control-allow-origin')).toBe('https://a.example');
-  });
-
-  it('lets a page send and read every field that the document describes, and pass on its trace', async () => {
-    const { paths } = JSON.parse(await readFile(DOCUMENT, 'utf8')) as Document;
-    const operations = Object.values(paths).flatMap((path) => Object.values(path));
-    const sent = operations
-      .flatMap(({ parameters }) => parameters)
-      .filter((parameter) => parameter.in === 'header')
-      .map(({ name }) => name);
-    const received = operations
-      .flatMap(({ responses }) => Object.values(responses))
-      .flatMap(({ headers }) => Object.keys(headers ?? {}));
-    const preflight = await open.request('OPTIONS', '/plants', {
-      anonymous: true,
-      headers: { Origin: 'https://a.example', 'Access-Control-Request-Method': 'POST' },
-    });
-    // The last one lets a page go on with events.
-    expect(sent).toEqual(expect.arrayContaining(['If-Match', 'Last-Event-ID']));
     const allowed = preflight.headers.get('access-control-allow-headers')?.split(',');
     const others = ['Authorization', 'Content-Type', 'traceparent', 'tracestate', 'baggage'];
     expect(allowed?.toSorted()).toEqual([...new Set([...sent, ...others])].toSorted());
-    const answer = await open.post({ id: 1, name: 'a' }, { Origin: 'https://a.example' });
-    const exposed = answer.headers.get('access-control-expose-headers')?.split(',');
+    const { headers } = await open.post({ id: 1, name: 'a' }, { Origin: 'https://a.example' });
+    expect(headers.get('access-control-allow-origin')).toBe('https://a.example');
+    const exposed = headers.get('access-control-expose-headers')?.split(',');
     expect(exposed?.toSorted()).toEqual([...new Set([...received, 'Allow'])].toSorted());
   });
 
@@ -349,11 +329,6 @@ describe('a base path', () => {
     expect(below.url.endsWith('/api/v1')).toBe(true);
     expect((await below.post({ id: 1, name: 'a' })).status).toBe(200);
     expect((await below.request('GET', '/plants/1')).status).toBe(200);
-    const root = await below.request('GET', '');
-    expect(root.headers.get('location')).toBe('/api/v1/docs');
-    expect((await below.request('GET', '/docs')).status).toBe(200);
-    const { servers } = (await below.request('GET', '/openapi.json')).json;
-    expect(servers).toMatchObject([{ url: '/api/v1' }, { url: 'https://shop.example.com/api/v1' }]);
   });
 
   it.each(['/', '/plants', '/api', '/api/v1x/plants', '/docs', '/openapi.json'])(

@@ -78,38 +78,6 @@ describe('the TypeScript blocks', () => {
   });
 });
 
-describe('an excerpt', () => {
-  const source = 'class A {\n  // #region plants\n  one = 1;\n\n  two = 2;\n  three = 3;\n}\n';
-
-  it.each([
-    ['class A {\n  one = 1;\n  two = 2;\n  // …\n}', undefined],
-    ['one = 1;\n// …\nthree = 3;', undefined],
-    ['one = 1;\nthree = 3;', 'three = 3;'],
-    ['two = 2;\n// …\none = 1;', 'one = 1;'],
-    ['class A {\n  four = 4;\n}', 'four = 4;'],
-  ])('%j is compared with its file', (excerpt, line) => {
-    expect(foreignLine(excerpt, source)).toBe(line);
-  });
-});
-
-const PICTURES = readdirSync('docs').filter((name) => name.endsWith('.svg'));
-
-it.each(PICTURES)('docs/%s is well-formed, otherwise browsers do not show it', async (name) => {
-  const source = await readFile(`docs/${name}`, 'utf8');
-  const open: string[] = [];
-  const rest = source.replaceAll(
-    /<(?<end>\/?)(?<element>[\w:]+)[^<>]*?(?<empty>\/?)>/g,
-    (...match) => {
-      const { end, element, empty } = match.at(-1) as Record<string, string>;
-      if (end !== '') expect(open.pop()).toBe(element);
-      else if (empty === '') open.push(element!);
-      return '';
-    },
-  );
-  expect(open).toEqual([]);
-  expect(rest).not.toMatch(/[<>]/);
-});
-
 /** What the documentation of the service consists of, besides the record of earlier releases. */
 const FILES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', '.env.example', 'docker-compose.yml'];
 const TEXTS = FILES.concat(

@@ -90,17 +90,6 @@ describe('the Markdown files', () => {
     );
     expect(missing).toEqual([]);
   });
-
-  it.each([
-    ['docs/nothing.md', 'has no file'],
-    ['#nothing', 'has no heading'],
-    ['CONTRIBUTING.md#nothing', 'has no heading'],
-    ['https://', 'is no URL'],
-    ['#call', undefined],
-    ['CONTRIBUTING.md#add-an-endpoint', undefined],
-  ])('may not link to %s unless it exists', async (href, fault) => {
-    expect(await faultOf('README.md', href)).toBe(fault);
-  });
 });
 
 describe('the requests in the README', () => {

@@ -61,25 +61,6 @@ describe('the code samples', () => {
     expect(samples.Python).toContain(String.raw`data="id,name\n",`);
   });
 
-  it('name the method where it is not the usual one', () => {
-    const samples = (method: string, value?: object) =>
-      codeSamples({
-        method,
-        path: '/others/1',
-        headers: {},
-        ...(value !== undefined && { body: json(value) }),
-      });
-    expect(samples('GET').curl).not.toContain('-X');
-    expect(samples('POST', {}).curl).not.toContain('-X');
-    expect(samples('DELETE').curl).toContain('-X DELETE');
-    expect(samples('PUT', {})).toMatchObject({
-      curl: expect.stringContaining('-X PUT'),
-      TypeScript: expect.stringContaining("method: 'PUT'"),
-      Python: expect.stringContaining('requests.put('),
-      Go: expect.stringContaining('http.NewRequest("PUT"'),
-    });
-  });
-
   it('have the value of each language, with all digits', () => {
     const value = { id: 9007199254740993n, wet: true, note: null, parts: [1n, {}], size: 1.5 };
     const { TypeScript, Python } = codeSamples({

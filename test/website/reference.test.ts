@@ -3,20 +3,13 @@ import { renderReference } from '../../src/website/reference.js';
 
 const INFO = { title: 'Lists', version: '2.0.0', description: 'Lists of plants.' };
 
-const ERRORS = [
-  { number: 40001, message: 'meaning 40001', remedy: 'Use `this`' },
-  { number: 40400, message: 'meaning 40400', remedy: 'Check the path' },
-];
-
-const NO_ERRORS: typeof ERRORS = [];
-
 /** What the reference says of operations, as text without tags. */
-function reference(paths: object, errors = NO_ERRORS): string {
-  return textOf(JSON.stringify({ openapi: '3.1.0', info: INFO, paths }), errors);
+function reference(paths: object): string {
+  return textOf(JSON.stringify({ openapi: '3.1.0', info: INFO, paths }));
 }
 
-function textOf(document: string, errors = NO_ERRORS): string {
-  const { source } = renderReference({ document, version: '3.4.5', errors });
+function textOf(document: string): string {
+  const { source } = renderReference({ document, version: '3.4.5', errors: [] });
   return source.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 }
 
@@ -53,40 +46,6 @@ it('has no empty section for an operation without body, answer, failure or heade
   }
 });
 
-it('shows each failure once, and in one place the failures that all operations share', () => {
-  const failures = (...numbers: readonly number[]) => ({
-    content: {
-      'application/json': {
-        examples: Object.fromEntries(
-          numbers.map((error) => [error, { summary: `meaning ${error}`, value: { error } }]),
-        ),
-      },
-    },
-  });
-  const operation = (operationId: string, ...numbers: readonly number[]) => ({
-    operationId,
-    summary: operationId,
-    tags: ['lists'],
-    responses: { 200: { description: 'It' }, 400: failures(...numbers) },
-  });
-  const text = reference(
-    {
-      '/a': { get: operation('a', 40003, 40001) },
-      '/b': { get: operation('b', 40001, 40002) },
-    },
-    ERRORS,
-  );
-  const common = 'And those of every operation .';
-  expect(text).toContain(`Failures Error Meaning What to do 40003 meaning 40003 ${common}`);
-  expect(text).toContain(`Failures Error Meaning What to do 40002 meaning 40002 ${common}`);
-  expect(text).toContain(
-    'Failures of every operation Error Meaning What to do 40001 meaning 40001 Use this',
-  );
-  expect(text).toContain(
-    'Other failures Error Meaning What to do 40400 meaning 40400 Check the path',
-  );
-});
-
 it('shows limits with every digit, and says what refers to another operation', () => {
   const text = textOf(`{"openapi":"3.1.0","info":${JSON.stringify(INFO)},"paths":{"/a":{"get":{
     "operationId":"a","summary":"A","responses":{"200":{"description":"It",
@@ -110,70 +69,4 @@ it('shows the scope of an operation that needs one', () => {
   const text = reference({ '/a': { get: { ...get, 'x-required-scope': 'lists:read' } } });
   expect(text).toContain('GET /a Scope lists:read Try it');
   expect(reference({ '/a': { get } })).toContain('GET /a Try it');
-});
-
-it('shows bodies of other media types as text', () => {
-  const lines = (value: string) => ({
-    'application/x-ndjson': { schema: { type: 'string' }, examples: { one: { value } } },
-  });
-  const text = reference({
-    '/lists': {
-      post: {
-        operationId: 'importLists',
-        summary: 'Import lists',
-        requestBody: { description: 'Lists in lines.', content: lines('{"id":1}\n{"id":2}\n') },
-        responses: { 200: { description: 'Has `created`.', content: lines('{"created":2}\n') } },
-      },
-    },
-  });
-  expect(text).toContain('Body application/x-ndjson Lists in lines.');
-  expect(text).toContain('Response 200 application/x-ndjson Has created .');
-  expect(text).toContain('--data-binary &#39;{&quot;id&quot;:1} {&quot;id&quot;:2} &#39;');
-  expect(text).toContain('Response 200 {&quot;created&quot;:2}');
-});
-
-it('has the parts of a description below their headings, and defines each schema once', () => {
-  const document = {
-    openapi: '3.1.0',
-    info: { ...INFO, description: 'Lists.\n\n## How to ask\n\nFor a List.\n' },
-    paths: {
-      '/a': {
-        get: {
-          operationId: 'a',
-          summary: 'A',
-          parameters: [{ name: 'limit', in: 'query', schema: { type: 'integer', default: 50 } }],
-          responses: {
-            200: {
-              description: 'It is a List.',
-              content: {
-                'application/json': {
-                  schema: { type: 'array', items: { $ref: '#/components/schemas/List' } },
-                },
-              },
-            },
-          },
-        },
-      },
-    },
-    components: {
-      schemas: {
-        List: {
-          type: 'object',
-          properties: { size: { type: 'integer', description: 'How long it is.' } },
-        },
-      },
-    },
-  };
-  const { source } = renderReference({
-    document: JSON.stringify(document),
-    version: '1.0.0',
-    errors: [],
-  });
-  expect(source).toContain('<h2 id="how-to-ask">How to ask</h2>');
-  expect(source).toContain('<a href="#how-to-ask">How to ask</a>');
-  expect(source).toContain('<h3 id="schema-List">List</h3>');
-  expect(source).toContain('It is a <a href="#schema-List">List</a>.');
-  expect(source).toContain('For a <a href="#schema-List">List</a>.');
-  expect(source.split('How long it is.')).toHaveLength(2);
-  expect(source).toContain('default <code>50</code>');
 });

@@ -9,8 +9,9 @@ import { startTestService, TOKEN } from '../../../test/support/test-service.js';
 import type { TestService } from '../../../test/support/test-service.js';
 import { ERRORS, PlantStore } from '../src/plant-store.js';
 import type { PlantChange } from '../src/plant-store.js';
-import { FrontServer } from './front-server.js';
-import { all } from './plants.js';
+import { FrontServer, refuse } from './front-server.js';
+import type { Reply } from './front-server.js';
+import { all, failureOf } from './plants.js';
 
 const POSITION = 9007199254740993n;
 
@@ -25,12 +26,6 @@ async function take<T>(items: AsyncIterable<T>, count: number): Promise<T[]> {
 }
 
 const positionsOf = (changes: readonly PlantChange[]) => changes.map(({ position }) => position);
-
-const failureOf = (request: Promise<unknown>) =>
-  request.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
 
 describe('the changes of a service', () => {
   let service: TestService;
@@ -71,12 +66,8 @@ describe('the changes of a service', () => {
     await store.patch(1n, { tag: 'b' });
     expect((await next).value).toMatchObject({ kind: 'replaced', plant: { id: 1n, tag: 'b' } });
     await following.return();
-  });
-
-  it('of one plant are followed', async () => {
-    for (const id of [1n, 2n]) await store.create({ id, name: 'a' });
-    const [change] = await take(store.followChanges({ plant: 2n }), 1);
-    expect(change).toMatchObject({ id: 2n });
+    const [ofOnePlant] = await take(store.followChanges({ plant: 2n }), 1);
+    expect(ofOnePlant).toMatchObject({ id: 2n });
   });
 
   it('arrive once, and none is missed, over connections that break after a few events', async () => {
@@ -124,8 +115,6 @@ describe('the changes of a service', () => {
 });
 
 describe('a follower', () => {
-  type Reply = (response: ServerResponse) => void;
-
   /** What the server was asked: the query, and where to go on. */
   let requests: string[];
   let headers: IncomingHttpHeaders[];
@@ -153,7 +142,7 @@ describe('a follower', () => {
       reply?.(response);
     });
 
-  const storeAt = ({ url }: FrontServer) => new PlantStore({ url, token: TOKEN, timeout: 5_000 });
+  const storeAt = (server: FrontServer) => server.store({ timeout: 5_000 });
 
   /** From each request to the next one, in milliseconds. */
   const pauses = () => times.slice(1).map((time, index) => time - (times[index] ?? 0));
@@ -178,13 +167,6 @@ describe('a follower', () => {
       events()(response);
       response.write(text, () => response.destroy());
     };
-  const refuse =
-    (error: number, fields = {}): Reply =>
-    (response) =>
-      response
-        .writeHead(Math.floor(error / 100), fields)
-        .end(JSON.stringify({ error, message: 'no' }));
-
   const [first, second] = [eventAt(POSITION), eventAt(POSITION + 1n)];
 
   it.each([
@@ -229,10 +211,9 @@ describe('a follower', () => {
       ...Array.from({ length: 3 }, () => refuse(ERRORS.overloaded)),
       events(second),
     );
-    const store = new PlantStore({ url: server.url, token: TOKEN, retries: 0 });
-    expect(await take(store.followChanges(), 2)).toHaveLength(2);
+    expect(await take(server.store({ retries: 0 }).followChanges(), 2)).toHaveLength(2);
     await using down = await serve(refuse(ERRORS.overloaded));
-    const hopeless = new PlantStore({ url: down.url, token: TOKEN, retries: 0 });
+    const hopeless = down.store({ retries: 0 });
     await expect(hopeless.followChanges().next()).rejects.toMatchObject({ status: 503 });
   });
 
@@ -276,23 +257,6 @@ describe('a follower', () => {
     responses[1]?.write(eventAt(POSITION + 6n));
     expect((await next).value).toMatchObject({ position: POSITION + 6n });
     await following.return();
-  });
-
-  it('reads characters and events that arrive in pieces', async () => {
-    const bytes = Buffer.from(
-      `id: 1\ndata: {"position":1,"id":2,"plant":{"id":2,"name":"Séneçon 🌵"}}\n\n`,
-    );
-    await using server = await serve((response) => {
-      events()(response);
-      void (async () => {
-        for (const byte of bytes) {
-          response.write(Buffer.from([byte]));
-          await new Promise(setImmediate);
-        }
-      })();
-    });
-    const [change] = await take(storeAt(server).followChanges(), 1);
-    expect(change?.plant?.name).toBe('Séneçon 🌵');
   });
 
   it('leaves a connection that is silent for 45 seconds, and continues', async () => {

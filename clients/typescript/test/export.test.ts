@@ -6,7 +6,7 @@ import type { TestService } from '../../../test/support/test-service.js';
 import { IncompleteExportError, PlantStore } from '../src/plant-store.js';
 import type { StoredPlant } from '../src/plant-store.js';
 import { FrontServer } from './front-server.js';
-import { all, PLANTS, rowsOf } from './plants.js';
+import { all, failureOf, PLANTS, rowsOf } from './plants.js';
 
 let service: TestService;
 let store: PlantStore;
@@ -28,14 +28,17 @@ async function insert(plants: number): Promise<void> {
   );
 }
 
-describe('an export', () => {
-  it('returns all plants, with exact ids', async () => {
-    await store.import(PLANTS).summary();
-    expect(await all(store.export())).toEqual(PLANTS);
+/** A server that sends a plant, and then nothing. */
+const silentServer = () =>
+  FrontServer.start((_request, response) => {
+    response.write('{"id":7,"name":"Ficus"}\n');
   });
 
-  it('of no plants is empty', async () => {
+describe('an export', () => {
+  it('returns all plants, with exact ids', async () => {
     expect(await all(store.export())).toEqual([]);
+    await store.import(PLANTS).summary();
+    expect(await all(store.export())).toEqual(PLANTS);
   });
 
   it('applies the filters', async () => {
@@ -94,10 +97,9 @@ describe('an export', () => {
     });
     const found: StoredPlant[] = [];
     const reading = async () => {
-      const { url } = proxy;
-      for await (const plant of new PlantStore({ url, token: TOKEN }).export()) found.push(plant);
+      for await (const plant of proxy.store().export()) found.push(plant);
     };
-    const failure: unknown = await reading().catch((error: unknown) => error);
+    const failure = await failureOf(reading());
     expect(failure).toBeInstanceOf(IncompleteExportError);
     expect(failure).toMatchObject({ name: 'IncompleteExportError', last });
     expect(found.at(-1)?.id).toBe(last);
@@ -113,8 +115,7 @@ describe('an export', () => {
       };
       write();
     });
-    const endlessStore = new PlantStore({ url: endless.url, token: TOKEN });
-    for await (const plant of endlessStore.export()) {
+    for await (const plant of endless.store().export()) {
       expect(plant).toEqual({ id: 7n, name: 'Ficus' });
       break;
     }
@@ -137,12 +138,10 @@ describe('an export', () => {
   });
 
   it('ends when it is aborted while the service is silent', async () => {
-    await using silent = await FrontServer.start((_request, response) => {
-      response.write('{"id":7,"name":"Ficus"}\n');
-    });
+    await using silent = await silentServer();
     const controller = new AbortController();
     const { signal } = controller;
-    const exported = new PlantStore({ url: silent.url, token: TOKEN }).export({ signal });
+    const exported = silent.store().export({ signal });
     await exported.next();
     const next = exported.next();
     controller.abort();
@@ -156,16 +155,13 @@ describe('an export', () => {
       if (requests === 1) response.writeHead(503).end();
       else response.end('{"id":7,"name":"Ficus"}\n\n');
     });
-    const exported = new PlantStore({ url: front.url, token: TOKEN }).export();
-    expect(await all(exported)).toEqual([{ id: 7n, name: 'Ficus' }]);
+    expect(await all(front.store().export())).toEqual([{ id: 7n, name: 'Ficus' }]);
     expect(requests).toBe(2);
   });
 
   it('fails when the service is silent for longer than the timeout', async () => {
-    await using silent = await FrontServer.start((_request, response) => {
-      response.write('{"id":7,"name":"Ficus"}\n');
-    });
-    const exported = new PlantStore({ url: silent.url, token: TOKEN, timeout: 1_000 }).export();
+    await using silent = await silentServer();
+    const exported = silent.store({ timeout: 1_000 }).export();
     expect((await exported.next()).value).toEqual({ id: 7n, name: 'Ficus' });
     await expect(exported.next()).rejects.toMatchObject({ name: 'TimeoutError' });
   });
@@ -181,8 +177,7 @@ describe('an export', () => {
       })();
     });
     const ids: bigint[] = [];
-    const patient = new PlantStore({ url: slow.url, token: TOKEN, timeout: 2_000 });
-    for await (const { id } of patient.export()) {
+    for await (const { id } of slow.store({ timeout: 2_000 }).export()) {
       ids.push(id);
       // Longer than the timeout.
       if (id === 4n) await sleep(2_100);

@@ -1,7 +1,21 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { TOKEN } from '../../../test/support/test-service.js';
+import { PlantStore } from '../src/plant-store.js';
+import type { PlantStoreOptions } from '../src/plant-store.js';
+
+/** Answers a request, or does not. */
+export type Reply = (response: ServerResponse) => void;
+
+/** Refuses a request as the service does. */
+export const refuse =
+  (error: number, fields = {}): Reply =>
+  (response) =>
+    response
+      .writeHead(Math.floor(error / 100), fields)
+      .end(JSON.stringify({ error, message: 'no' }));
 
 /** A server that answers as a proxy or a failing service may. */
 export class FrontServer implements AsyncDisposable {
@@ -19,6 +33,10 @@ export class FrontServer implements AsyncDisposable {
 
   get url(): string {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  store(options: Partial<PlantStoreOptions> = {}): PlantStore {
+    return new PlantStore({ url: this.url, token: TOKEN, ...options });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

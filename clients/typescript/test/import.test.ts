@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestService, TOKEN } from '../../../test/support/test-service.js';
@@ -6,7 +5,8 @@ import type { TestService } from '../../../test/support/test-service.js';
 import { PlantStore, PlantStoreError } from '../src/plant-store.js';
 import type { NewPlant, NewPlants, RefusedPlant } from '../src/plant-store.js';
 import { FrontServer } from './front-server.js';
-import { all, PLANTS, rowsOf } from './plants.js';
+import type { Reply } from './front-server.js';
+import { all, failureOf, PLANTS, rowsOf } from './plants.js';
 
 let service: TestService;
 let store: PlantStore;
@@ -22,6 +22,17 @@ afterAll(() => service.stop());
 
 /** Names that make two plants too large for one request. */
 const longName = (start: string) => start.padEnd(300_000, 'é');
+
+/** A client that tells the body of each request. */
+const storeThatTells = (tell: (body: string) => void) =>
+  new PlantStore({
+    url: service.url,
+    token: TOKEN,
+    fetch: async (request) => {
+      tell(await request.clone().text());
+      return fetch(request);
+    },
+  });
 
 describe('an import', () => {
   function* iterable(): Generator<NewPlant> {
@@ -75,14 +86,7 @@ describe('an import', () => {
   it('sends requests of bounded size, with lines that count through all of them', async () => {
     await store.create({ id: 3n, name: 'Ficus' });
     const sizes: number[] = [];
-    const measured = new PlantStore({
-      url: service.url,
-      token: TOKEN,
-      fetch: async (request) => {
-        sizes.push((await request.clone().arrayBuffer()).byteLength);
-        return fetch(request);
-      },
-    });
+    const measured = storeThatTells((body) => sizes.push(Buffer.byteLength(body)));
     const plants: NewPlant[] = [
       { id: 1n, name: longName('one').slice(0, 250_000) },
       { id: 2n, name: 'two' },
@@ -105,14 +109,7 @@ describe('an import', () => {
 
   it('sends few plants in a request, so that their answers fit into the buffers of a connection', async () => {
     const requests: number[] = [];
-    const counting = new PlantStore({
-      url: service.url,
-      token: TOKEN,
-      fetch: async (request) => {
-        requests.push((await request.clone().text()).split('\n').length - 1);
-        return fetch(request);
-      },
-    });
+    const counting = storeThatTells((body) => requests.push(body.split('\n').length - 1));
     const plants = Array.from({ length: 2_500 }, (_, index) => ({ id: BigInt(index), name: '\0' }));
     const running = counting.import(plants);
     const refused = await all(running);
@@ -124,11 +121,8 @@ describe('an import', () => {
 
   it('of no plants sends no request', async () => {
     const unreachable = new PlantStore({ url: 'http://127.0.0.1:1', token: TOKEN });
-    expect(await unreachable.import([]).summary()).toEqual({
-      created: 0,
-      unchanged: 0,
-      refused: 0,
-    });
+    const summary = { created: 0, unchanged: 0, refused: 0 };
+    expect(await unreachable.import([]).summary()).toEqual(summary);
   });
 
   it('stops when the iteration is left, closes the source, and has no summary', async () => {
@@ -174,11 +168,10 @@ describe('an import', () => {
       response.write('{"line":2,"error":40003,"message":"name must be a string"}\n');
       response.end('{"error":50300,"message":"the database is unavailable"}\n');
     });
-    const { url } = broken;
-    const running = new PlantStore({ url, token: TOKEN, retries: 1 }).import(PLANTS);
+    const running = broken.store({ retries: 1 }).import(PLANTS);
     const iterator = running[Symbol.asyncIterator]();
     expect((await iterator.next()).value).toMatchObject({ line: 2, plant: PLANTS[1] });
-    const failure: unknown = await running.summary().catch((error: unknown) => error);
+    const failure = await failureOf(running.summary());
     expect(failure).toBeInstanceOf(PlantStoreError);
     expect(failure).toMatchObject({
       status: 503,
@@ -191,14 +184,13 @@ describe('an import', () => {
     await using broken = await FrontServer.start((_request, response) => {
       response.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).end();
     });
-    const { url } = broken;
-    const running = new PlantStore({ url, token: TOKEN, retries: 0 }).import(PLANTS);
-    await expect(running.summary()).rejects.toThrow('the answer to the import has no summary');
+    const summary = broken.store({ retries: 0 }).import(PLANTS).summary();
+    await expect(summary).rejects.toThrow('the answer to the import has no summary');
   });
 
   const line = '{"line":2,"error":40003,"message":"name must be a string"}\n';
 
-  it.each<[string, (response: ServerResponse) => void]>([
+  it.each<[string, Reply]>([
     ['an answer of 503', (response) => response.writeHead(503).end()],
     ['an answer that breaks off', (response) => response.write(line, () => response.destroy())],
     [
@@ -216,8 +208,7 @@ describe('an import', () => {
         else response.end(`${line}{"created":2,"unchanged":1,"refused":1}\n`);
       })();
     });
-    const { url } = front;
-    const running = new PlantStore({ url, token: TOKEN, timeout: 2_000 }).import(PLANTS);
+    const running = front.store({ timeout: 2_000 }).import(PLANTS);
     expect(await all(running)).toMatchObject([{ line: 2, plant: PLANTS[1], code: 40003 }]);
     expect(await running.summary()).toEqual({ created: 2, unchanged: 1, refused: 1 });
     expect(bodies).toHaveLength(2);

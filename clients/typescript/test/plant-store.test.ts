@@ -4,6 +4,7 @@ import type { TestService } from '../../../test/support/test-service.js';
 import { PlantStore, PlantStoreError } from '../src/plant-store.js';
 import type { PlantStoreOptions } from '../src/plant-store.js';
 import { FrontServer } from './front-server.js';
+import { rowsOf } from './plants.js';
 
 const MIN = -(2n ** 63n);
 const MAX = 2n ** 63n - 1n;
@@ -20,11 +21,6 @@ beforeEach(() => service.database.empty());
 
 afterAll(() => service.stop());
 
-/** What the service has stored, as text. */
-function rows(): Promise<unknown[]> {
-  return service.database.query('SELECT id, name, tag FROM plants ORDER BY id');
-}
-
 async function failureOf(request: Promise<unknown>): Promise<PlantStoreError> {
   const failure: unknown = await request.catch((error: unknown) => error);
   if (!(failure instanceof PlantStoreError))
@@ -38,12 +34,12 @@ describe('one plant', () => {
       name: 'Séneçon 🌵',
       tag: 'indoor',
     });
-    expect(await rows()).toEqual([{ id: String(id), name: 'Séneçon 🌵', tag: 'indoor' }]);
+    expect(await rowsOf(service)).toEqual([{ id: String(id), name: 'Séneçon 🌵', tag: 'indoor' }]);
     expect(await store.get(id)).toMatchObject({ id, name: 'Séneçon 🌵', tag: 'indoor' });
     expect(await store.replace(id, { id, name: 'Ficus' })).toMatchObject({ id, name: 'Ficus' });
     expect((await store.list()).plants).toEqual([{ id, name: 'Ficus' }]);
     await store.remove(id);
-    expect(await rows()).toEqual([]);
+    expect(await rowsOf(service)).toEqual([]);
   });
 
   it('keeps text that looks like a number or like JSON', async () => {
@@ -56,7 +52,7 @@ describe('one plant', () => {
     await store.create({ id: 7n, name: 'Ficus', tag: 'indoor' });
     expect(await store.patch(7n, { name: 'Aloe' })).toMatchObject({ name: 'Aloe', tag: 'indoor' });
     expect(await store.patch(7n, { tag: null })).not.toHaveProperty('tag');
-    expect(await rows()).toEqual([{ id: '7', name: 'Aloe', tag: null }]);
+    expect(await rowsOf(service)).toEqual([{ id: '7', name: 'Aloe', tag: null }]);
   });
 
   it('is changed and removed only while it has the entity tag that was read', async () => {
@@ -71,9 +67,9 @@ describe('one plant', () => {
     ]) {
       expect(await failureOf(change())).toMatchObject({ status: 412, code: 41200 });
     }
-    expect(await rows()).toEqual([{ id: '7', name: 'Aloe', tag: null }]);
+    expect(await rowsOf(service)).toEqual([{ id: '7', name: 'Aloe', tag: null }]);
     await store.remove(7n, { ifMatch: changed ?? '' });
-    expect(await rows()).toEqual([]);
+    expect(await rowsOf(service)).toEqual([]);
   });
 
   it('is not changed without a precondition when its entity tag is unknown', async () => {
@@ -82,7 +78,7 @@ describe('one plant', () => {
     await expect(store.patch(7n, { name: 'Aloe' }, { ifMatch: undefined })).rejects.toThrow(
       new TypeError('ifMatch is undefined'),
     );
-    expect(await rows()).toEqual([{ id: '7', name: 'Ficus', tag: null }]);
+    expect(await rowsOf(service)).toEqual([{ id: '7', name: 'Ficus', tag: null }]);
   });
 });
 
@@ -238,17 +234,16 @@ describe('a failure', () => {
       await using proxy = await FrontServer.start((_request, response) => {
         response.writeHead(503, { 'Retry-After': header }).end('<html>Service Unavailable</html>');
       });
-      const failure = await failureOf(
-        new PlantStore({ url: proxy.url, token: TOKEN, retries: 0 }).list(),
-      );
+      const failure = await failureOf(proxy.store({ retries: 0 }).list());
       expect(failure).toMatchObject({ status: 503, code: undefined, retryAfter });
       expect(failure.message).toBe('the answer has the status 503 Service Unavailable');
     });
 
     it('is the error of fetch when the connection breaks', async () => {
       await using proxy = await FrontServer.start((_request, response) => response.destroy());
-      const broken = new PlantStore({ url: proxy.url, token: TOKEN, retries: 0 });
-      await expect(broken.list()).rejects.toThrow(new TypeError('fetch failed'));
+      await expect(proxy.store({ retries: 0 }).list()).rejects.toThrow(
+        new TypeError('fetch failed'),
+      );
     });
   });
 });

@@ -20,3 +20,11 @@ export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   for await (const item of items) found.push(item);
   return found;
 }
+
+/** Why a request fails, or `undefined`. */
+export function failureOf(request: Promise<unknown>): Promise<unknown> {
+  return request.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}

@@ -1,13 +1,10 @@
-import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { startTestService, TOKEN } from '../../../test/support/test-service.js';
 import { ERRORS, PlantStore, PlantStoreError } from '../src/plant-store.js';
 import type { PlantStoreOptions } from '../src/plant-store.js';
-import { FrontServer } from './front-server.js';
-
-/** Answers a request, or does not. */
-type Reply = (response: ServerResponse) => void;
+import { FrontServer, refuse } from './front-server.js';
+import type { Reply } from './front-server.js';
+import { failureOf } from './plants.js';
 
 const drop: Reply = (response) => response.destroy();
 const silence: Reply = () => {};
@@ -15,8 +12,6 @@ const send =
   (status: number, body = '', headers: Record<string, string> = {}): Reply =>
   (response) =>
     response.writeHead(status, headers).end(body);
-const refuse = (error: number) =>
-  send(Math.floor(error / 100), JSON.stringify({ error, message: 'no' }));
 const cut: Reply = (response) => {
   response.writeHead(200, { 'Content-Length': '100' });
   response.write('{"name":', () => response.destroy());
@@ -46,19 +41,12 @@ class Script implements AsyncDisposable {
   }
 
   store(options: Partial<PlantStoreOptions> = {}): PlantStore {
-    return new PlantStore({ url: this.server.url, token: TOKEN, ...options });
+    return this.server.store(options);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.server[Symbol.asyncDispose]();
   }
-}
-
-async function failureOf(request: Promise<unknown>): Promise<unknown> {
-  return request.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
 }
 
 describe('a request is repeated', () => {
@@ -248,38 +236,4 @@ describe('a change with ifMatch', () => {
     expect(await failureOf(change(lost.store()))).toBeInstanceOf(PlantStoreError);
     expect([script.requests.length, lost.requests.length]).toEqual([1, 1]);
   });
-});
-
-it('a plant is created and removed once when each first answer is lost', async () => {
-  const service = await startTestService();
-  const lost = new Set<string>();
-  await using proxy = await FrontServer.start((request, response) => {
-    void (async () => {
-      const { method = '', url = '', headers } = request;
-      const body = await text(request);
-      const answer = await fetch(service.url + url, {
-        method,
-        headers: {
-          Authorization: headers.authorization ?? '',
-          ...(body !== '' && { 'Content-Type': headers['content-type'] ?? '' }),
-        },
-        ...(body !== '' && { body }),
-      });
-      const answered = await answer.text();
-      if (lost.has(method)) response.writeHead(answer.status).end(answered);
-      else response.destroy();
-      lost.add(method);
-    })();
-  });
-  try {
-    const store = new PlantStore({ url: proxy.url, token: TOKEN });
-    const count = () => service.database.query('SELECT id, name FROM plants');
-    expect(await store.create({ id: 7n, name: 'Aloe' })).toEqual({ name: 'Aloe' });
-    expect(await count()).toEqual([{ id: '7', name: 'Aloe' }]);
-    await store.remove(7n);
-    expect(await count()).toEqual([]);
-    expect(await failureOf(store.remove(7n))).toMatchObject({ code: ERRORS.noSuchPlant });
-  } finally {
-    await service.stop();
-  }
 });
