@@ -306,6 +306,25 @@ describe('tools that read the document', () => {
   it('give no error, warning or hint', async () => {
     expect(await spectralReports(text)).toEqual([]);
   });
+
+  it.each([
+    ['an address', '"identifier": "MIT"', '"url": "/docs/LICENSE"'],
+    ['an operationId', '"operationId": "getPlant"', '"operationId": "createPlant"'],
+    ['an example', '"error": 40001', '"error": "40001"'],
+  ])('would report %s that is wrong', async (_name, right, wrong) => {
+    expect(text).toContain(right);
+    expect(await spectralReports(text.replaceAll(right, wrong))).not.toEqual([]);
+  });
+
+  it.each([
+    ['a body', '"name": "Ficus"', '"name": 7'],
+    ['a parameter', '"value": 1001', '"value": "x"'],
+    ['a failure', '"error": 40001', '"error": "40001"'],
+    ['a member', '"example": 7', '"example": "seven"'],
+  ])('would find an example of %s that is wrong', async (_name, right, wrong) => {
+    expect(text).toContain(right);
+    expect(await faultsIn(text.replace(right, wrong))).toHaveLength(1);
+  });
 });
 
 describe('the examples', () => {

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
+import { startTestService, TOKEN } from '../../../test/support/test-service.js';
 import { ERRORS, PlantStore, PlantStoreError } from '../src/plant-store.js';
 import type { PlantStoreOptions } from '../src/plant-store.js';
 import { FrontServer, refuse } from './front-server.js';
@@ -236,4 +237,38 @@ describe('a change with ifMatch', () => {
     expect(await failureOf(change(lost.store()))).toBeInstanceOf(PlantStoreError);
     expect([script.requests.length, lost.requests.length]).toEqual([1, 1]);
   });
+});
+
+it('a plant is created and removed once when each first answer is lost', async () => {
+  const service = await startTestService();
+  const lost = new Set<string>();
+  await using proxy = await FrontServer.start((request, response) => {
+    void (async () => {
+      const { method = '', url = '', headers } = request;
+      const body = await text(request);
+      const answer = await fetch(service.url + url, {
+        method,
+        headers: {
+          Authorization: headers.authorization ?? '',
+          ...(body !== '' && { 'Content-Type': headers['content-type'] ?? '' }),
+        },
+        ...(body !== '' && { body }),
+      });
+      const answered = await answer.text();
+      if (lost.has(method)) response.writeHead(answer.status).end(answered);
+      else response.destroy();
+      lost.add(method);
+    })();
+  });
+  try {
+    const store = new PlantStore({ url: proxy.url, token: TOKEN });
+    const count = () => service.database.query('SELECT id, name FROM plants');
+    expect(await store.create({ id: 7n, name: 'Aloe' })).toEqual({ name: 'Aloe' });
+    expect(await count()).toEqual([{ id: '7', name: 'Aloe' }]);
+    await store.remove(7n);
+    expect(await count()).toEqual([]);
+    expect(await failureOf(store.remove(7n))).toMatchObject({ code: ERRORS.noSuchPlant });
+  } finally {
+    await service.stop();
+  }
 });
