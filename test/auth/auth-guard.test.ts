@@ -17,7 +17,7 @@ const OTHER: Principal = { ...READER, scopes: new Set() };
 
 class Routes {
   @REQUIRED_SCOPE('plants:read')
-  read(): void {}
+  read(this: void): void {}
 }
 
 const verify = vi.fn<TokenVerifier['verify']>();

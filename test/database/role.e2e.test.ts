@@ -39,7 +39,11 @@ describe('the service, as a role that owns nothing', () => {
 
   async function asRole(statement: string) {
     const session = await connect(urlAs(name, database));
-    return session.query(statement).finally(() => session.end());
+    try {
+      return await session.query(statement);
+    } finally {
+      await session.end();
+    }
   }
 
   it('creates, shows, lists, searches, replaces, changes and removes plants', async () => {
