@@ -24,18 +24,15 @@ let writer: string;
 
 beforeAll(async () => {
   database = await createMigratedDatabase();
-  const create = (scopes: readonly string[]) =>
-    issue(
-      database.url,
-      'create',
-      '--name',
-      'victim',
-      ...scopes.flatMap((scope) => ['--scope', scope]),
-    );
-  const scopes = [...new Set(OPERATIONS.map(({ scope }) => scope))];
-  token = await create([]);
-  reader = await create(scopes.filter((scope) => scope.endsWith(':read')));
-  writer = await create(scopes.filter((scope) => scope.endsWith(':write')));
+  const create = (right: string) => {
+    const scopes = [...new Set(OPERATIONS.map(({ scope }) => scope))];
+    const wanted = scopes.filter((scope) => right !== '' && scope.endsWith(right));
+    const args = wanted.flatMap((scope) => ['--scope', scope]);
+    return issue(database.url, 'create', '--name', 'victim', ...args);
+  };
+  token = await create('');
+  reader = await create(':read');
+  writer = await create(':write');
   service = await startTestService({ database });
   plants = `${service.url}/plants`;
   expect((await service.post({ id: 1, name: SECRET_NAME })).status).toBe(200);
@@ -73,7 +70,14 @@ describe('a token that is not quite an issued one', () => {
     ['with the secret of another', () => token.slice(0, 17) + reader.slice(17)],
     ['that nobody has issued', () => newToken(newTokenId())],
     ['that is only its id', () => [idOf(token), `pst_${idOf(token)}`, `pst_${idOf(token)}_`]],
-    ['that is its hash', () => [hash('sha256', token, 'hex'), hash('sha256', token, 'base64url')]],
+    [
+      'that is its hash, which the database has',
+      () => {
+        const digest = hash('sha256', token, 'buffer');
+        const encodings = ['hex', 'base64', 'base64url', 'latin1'] as const;
+        return encodings.map((encoding) => encodeURIComponent(digest.toString(encoding)));
+      },
+    ],
     [
       'with its hash as the secret',
       () => `pst_${idOf(token)}_${hash('sha256', token, 'hex').slice(0, 28)}`,
@@ -87,55 +91,6 @@ describe('a token that is not quite an issued one', () => {
     const answers = await Promise.all([forge()].flat().map((forged) => call(plants, forged)));
     expect([...new Set(answers)]).toEqual(['401 40101']);
     expect(await call(plants, token)).toBe('200');
-  });
-
-  it('is refused with the hash that the database has', async () => {
-    const [row] = await database.query('SELECT secret_hash FROM access_tokens WHERE id = $1', [
-      idOf(token),
-    ]);
-    const digest = row!['secret_hash'] as Buffer;
-    for (const encoding of ['hex', 'base64', 'latin1'] as const) {
-      const text = encodeURIComponent(digest.toString(encoding));
-      expect(await call(plants, text)).toBe('401 40101');
-    }
-  });
-});
-
-describe('an issued token in another place', () => {
-  it.each<[string, (credentials: string) => [path: string, headers: Record<string, string>]]>([
-    ['the query', (own) => [`/plants?access_token=${own}&token=${own}`, {}]],
-    ['a cookie', (own) => ['/plants', { Cookie: `access_token=${own}; token=${own}` }]],
-    ['another header', (own) => ['/plants', { 'X-Api-Key': own, 'Proxy-Authorization': own }]],
-    [
-      'Basic credentials',
-      (own) => ['/plants', { Authorization: `Basic ${btoa(`${own}:${own}`)}` }],
-    ],
-    ['another scheme', (own) => ['/plants', { Authorization: `Token ${own}` }]],
-    ['no scheme', (own) => ['/plants', { Authorization: own }]],
-  ])('is not looked for in %s', async (_, request) => {
-    const [path, headers] = request(token);
-    const answer = await service.request('GET', path, { anonymous: true, headers });
-    expect({ status: answer.status, error: answer.json['error'] }).toEqual({
-      status: 401,
-      error: 40100,
-    });
-  });
-
-  it.each([
-    ['application/json', () => JSON.stringify({ id: 2, name: 'Aloe', access_token: token })],
-    ['application/x-www-form-urlencoded', () => `access_token=${token}`],
-  ])('is not looked for in a body of type %s', async (type, body) => {
-    const options = { anonymous: true, headers: { 'Content-Type': type }, body: body() };
-    expect((await service.request('POST', '/plants', options)).status).toBe(401);
-  });
-
-  it('is refused with a second Authorization header', async () => {
-    for (const second of [token, 'x', '']) {
-      const fields = [token, second].map((each) => `Authorization: Bearer ${each}\r\n`);
-      for (const both of [fields, fields.toReversed()]) {
-        expect(await raw(`GET /plants HTTP/1.1\r\nHost: plants\r\n${both.join('')}\r\n`)).toBe(401);
-      }
-    }
   });
 });
 
@@ -205,10 +160,10 @@ describe('a path that is written in another way', () => {
     '/plants/.',
     '/./plants',
     '/docs/../plants',
+    '/%70lants',
     '/docs/%2e%2e/plants',
     '/docs/..%2fplants',
     '/docs/..;/plants',
-    '/%70lants',
     '/plants;x=1',
     '/plants%00',
     '/plants%2f1',
@@ -224,26 +179,6 @@ describe('a path that is written in another way', () => {
       expect([400, 401, 404, 405]).toContain(status);
     }
     expect(await stored()).toContainEqual({ id: '1', name: SECRET_NAME });
-  });
-});
-
-describe('an address that is forged', () => {
-  const FIELDS = ['X-Real-IP', 'True-Client-IP', 'CF-Connecting-IP', 'X-Client-IP', 'Client-IP'];
-
-  it.each([
-    ['without TRUST_PROXY', {}, '127.0.0.1'],
-    ['behind a proxy', { TRUST_PROXY: '1' }, '192.0.2.1'],
-  ])('does not reach the log %s', async (_, settings, client) => {
-    const own = await startTestService({ database, environment: settings });
-    const forged = Object.fromEntries(FIELDS.map((name) => [name, '198.51.100.1']));
-    const headers = {
-      ...forged,
-      Forwarded: 'for=198.51.100.1;by=198.51.100.1',
-      'X-Forwarded-For': '198.51.100.1, 192.0.2.1',
-    };
-    expect((await own.request('GET', '/plants', { headers })).status).toBe(200);
-    await own.stop();
-    expect(own.log).toContainEqual(expect.objectContaining({ msg: 'request', client }));
   });
 });
 

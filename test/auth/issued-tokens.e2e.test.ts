@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { newToken, newTokenId } from '../../src/auth/issued-tokens/token-format.js';
 import { FaultyLink } from '../support/faulty-link.js';
-import { call, idOf, issue, tokenCommand } from '../support/issued-tokens.js';
+import { call, idOf, issue, storedToken, tokenCommand } from '../support/issued-tokens.js';
 import { PATIENCE } from '../support/patience.js';
 import { createMigratedDatabase, given } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
@@ -73,40 +73,29 @@ describe.concurrent('plant-store token rotate', () => {
       interval: 100,
     });
     expect(await call(plants, current)).toBe('200');
-    const [row] = await database.query(
-      'SELECT (expires_at - issued_at)::text AS lifetime, issued_at > created_at AS anew FROM access_tokens WHERE id = $1',
-      [idOf(old)],
-    );
-    expect(row).toEqual({ lifetime: '10 days', anew: true });
+    const columns = '(expires_at - issued_at)::text AS lifetime, issued_at > created_at AS anew';
+    expect(await storedToken(database, old, columns)).toEqual({ lifetime: '10 days', anew: true });
   });
 
   it('never lets the old secret outlive its own expiry, and keeps two secrets at most', async () => {
     const first = await create('--expires', '1h');
     const second = await issue(database.url, 'rotate', idOf(first), '--expires', 'never');
-    const [row] = await database.query(
-      `SELECT previous_expires_at - created_at <= interval '1 hour' AS bounded, expires_at FROM access_tokens WHERE id = $1`,
-      [idOf(first)],
-    );
-    expect(row).toEqual({ bounded: true, expires_at: null });
+    const columns = "previous_expires_at - created_at <= interval '1 hour' AS bounded, expires_at";
+    const bounded = { bounded: true, expires_at: null };
+    expect(await storedToken(database, first, columns)).toEqual(bounded);
     const third = await issue(database.url, 'rotate', idOf(first), '--end-grace');
-    const answers = [
-      await call(plants, third),
-      await call(plants, second),
-      await call(plants, first),
-    ];
-    expect(answers).toEqual(['200', '200', '401 40101']);
+    expect(await call(plants, third)).toBe('200');
+    expect(await call(plants, second)).toBe('200');
+    expect(await call(plants, first)).toBe('401 40101');
   });
 
   it('does not end the grace of an earlier rotation, unless it is told to', async () => {
     const first = await create();
     const second = await issue(database.url, 'rotate', idOf(first), '--grace', '1h');
     const refused = await tokenCommand(database.url, 'rotate', idOf(first));
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toMatch(
-      new RegExp(
-        `the token ${idOf(first)} has the grace of an earlier rotation until 20.*--end-grace`,
-      ),
-    );
+    const reason = `the token ${idOf(first)} has the grace of an earlier rotation until 20.*--end-grace`;
+    const stderr = expect.stringMatching(reason) as string;
+    expect(refused).toEqual({ code: 1, stdout: '', stderr });
     expect(await call(plants, first)).toBe('200');
     expect(await call(plants, second)).toBe('200');
     const third = await issue(database.url, 'rotate', idOf(first), '--end-grace', '--grace', '0s');
@@ -131,22 +120,18 @@ describe.concurrent('plant-store token rotate', () => {
 describe.concurrent('an issued token', () => {
   it('expires to the second, without a reading', async () => {
     const token = await create('--expires', '10s');
-    const [row] = await database.query('SELECT expires_at FROM access_tokens WHERE id = $1', [
-      idOf(token),
-    ]);
-    const expiry = (row!['expires_at'] as Date).getTime();
+    const { expires_at: expires } = await storedToken(database, token, 'expires_at');
+    const expiry = (expires as Date).getTime();
     const answers: { readonly sent: number; readonly done: number; readonly answer: string }[] = [];
     while ((answers.at(-1)?.sent ?? 0) < expiry + 1_000) {
       const sent = Date.now();
       answers.push({ sent, answer: await call(plants, token), done: Date.now() });
       await sleep(5);
     }
-    expect(answers.filter(({ done }) => done < expiry).map(({ answer }) => answer)).not.toContain(
-      '401 40102',
-    );
-    expect(
-      new Set(answers.filter(({ sent }) => sent >= expiry).map(({ answer }) => answer)),
-    ).toEqual(new Set(['401 40102']));
+    const before = answers.filter(({ done }) => done < expiry);
+    const after = answers.filter(({ sent }) => sent >= expiry);
+    expect(before.map(({ answer }) => answer)).not.toContain('401 40102');
+    expect(new Set(after.map(({ answer }) => answer))).toEqual(new Set(['401 40102']));
     expect(answers[0]?.answer).toBe('200');
   });
 
@@ -184,10 +169,8 @@ describe.concurrent('an issued token', () => {
     const before = Date.now();
     expect(await call(`${other.url}/plants`, token)).toBe('200');
     await other.stop();
-    const [row] = await database.query('SELECT last_used_at FROM access_tokens WHERE id = $1', [
-      idOf(token),
-    ]);
-    const used = (row!['last_used_at'] as Date).getTime();
+    const { last_used_at: last } = await storedToken(database, token, 'last_used_at');
+    const used = (last as Date).getTime();
     expect(used).toBeGreaterThanOrEqual(before);
     expect(used).toBeLessThanOrEqual(Date.now());
   });
@@ -334,10 +317,8 @@ describe('a flood of tokens that nobody issued', () => {
       i % 2 === 0 ? newToken(newTokenId()) : `${newToken(newTokenId()).slice(0, -1)}!`,
     );
     const answers = await Promise.all(wrong.map((token) => call(`${other.url}/plants`, token)));
-    const known = await call(
-      `${other.url}/plants`,
-      await issue(own.url, 'create', '--name', 'test'),
-    );
+    const token = await issue(own.url, 'create', '--name', 'test');
+    const known = await call(`${other.url}/plants`, token);
     const seconds = (performance.now() - begin) / 1_000;
     await sleep(1_500);
     const added = (await readings()) - before;

@@ -59,16 +59,14 @@ function verifierWith(times: Partial<IssuerTimes> = {}) {
     { issuer: url, audience: AUDIENCE, defaultScopes: [] },
     issuerKeys,
   );
-  return {
-    /** Whether the token is valid. */
-    verify: async (token: string): Promise<boolean> => {
-      try {
-        return (await verifier.verify(token)) !== undefined;
-      } catch (error) {
-        if (error instanceof CredentialsError && error.kind === ERRORS.tokenNotValid) return false;
-        throw error;
-      }
-    },
+  /** Whether a token is valid. */
+  return async (token: string): Promise<boolean> => {
+    try {
+      return (await verifier.verify(token)) !== undefined;
+    } catch (error) {
+      if (error instanceof CredentialsError && error.kind === ERRORS.tokenNotValid) return false;
+      throw error;
+    }
   };
 }
 
@@ -89,39 +87,28 @@ function letPass(milliseconds: number): void {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds });
 }
 
-/** Advances the fake clock. The network keeps real time. */
-async function advance(milliseconds: number): Promise<void> {
-  await vi.advanceTimersByTimeAsync(milliseconds);
-}
-
+/** The network keeps real time. */
 function fakeClock(): void {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
 }
 
-function logged(): string[] {
-  const text = String(log.read() ?? '');
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => (JSON.parse(line) as { msg: string }).msg);
+function logged(): unknown[] {
+  const lines = String(log.read()).trim().split('\n');
+  return lines.map((line) => (JSON.parse(line) as { msg: unknown }).msg);
+}
+
+/** Makes the issuer answer with its keys only when the function is called that this returns. */
+function holdKeys(): () => void {
+  let answer = () => {};
+  issuer.behave('keys', (_, well) => {
+    answer = well;
+  });
+  return () => answer();
 }
 
 /** A token that is valid longer than any test moves the clock. */
 function lastingToken(): Promise<string> {
   return issuer.token({ exp: secondsFromNow(86_400) });
-}
-
-/** Fails when the promise is not settled in time, so that a hang fails one assertion and not the whole file. */
-async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`not within ${milliseconds} ms`)), milliseconds);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 describe('a document of the issuer', () => {
@@ -153,31 +140,31 @@ describe('a token without the id of its key', () => {
     const former = issuer.key;
     await issuer.rotate();
     issuer.keys = [former.jwk, issuer.key.jwk];
-    const verifier = verifierWith();
-    expect(await verifier.verify(await issuer.token({}, { header }))).toBe(true);
-    expect(await verifier.verify(await issuer.token({}, { key: former, header }))).toBe(true);
+    const isValid = verifierWith();
+    expect(await isValid(await issuer.token({}, { header }))).toBe(true);
+    expect(await isValid(await issuer.token({}, { key: former, header }))).toBe(true);
     const stranger = await newKey('ES256');
-    expect(await verifier.verify(await issuer.token({}, { key: stranger, header }))).toBe(false);
+    expect(await isValid(await issuer.token({}, { key: stranger, header }))).toBe(false);
     const other = await issuer.token({ aud: 'another' }, { key: former, header });
-    expect(await verifier.verify(other)).toBe(false);
+    expect(await isValid(other)).toBe(false);
   });
 
   it('is verified with a key that was published after the last fetch', async () => {
-    const verifier = verifierWith();
-    expect(await verifier.verify(await issuer.token({}, { header }))).toBe(true);
+    const isValid = verifierWith();
+    expect(await isValid(await issuer.token({}, { header }))).toBe(true);
     await issuer.rotate();
-    expect(await verifier.verify(await issuer.token({}, { header }))).toBe(true);
+    expect(await isValid(await issuer.token({}, { header }))).toBe(true);
     expect(issuer.asked('keys')).toBe(2);
   });
 
   it('makes the keys be fetched seldom, however many tokens have a wrong signature', async () => {
-    const verifier = verifierWith();
-    expect(await verifier.verify(await issuer.token({}, { header }))).toBe(true);
+    const isValid = verifierWith();
+    expect(await isValid(await issuer.token({}, { header }))).toBe(true);
     const key = await newKey('ES256');
     const tokens = await Promise.all(
       hundred((index) => issuer.token({ jti: index }, { key, header })),
     );
-    for (const token of tokens) expect(await verifier.verify(token)).toBe(false);
+    for (const token of tokens) expect(await isValid(token)).toBe(false);
     expect(issuer.asked('keys')).toBe(2);
   });
 });
@@ -186,37 +173,40 @@ describe.each(DOCUMENTS)('an issuer that, asked for its %s,', (document) => {
   it.each(Object.entries(ISSUER_FAULTS))(
     '%s is unavailable until it recovers',
     async (_, fault) => {
-      const verifier = verifierWith({ afterFailure: 0 });
+      const isValid = verifierWith({ afterFailure: 0 });
       const token = await issuer.token();
       issuer.behave(document, fault);
-      await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
-      await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
+      await expect(isValid(token)).rejects.toMatchObject(UNAVAILABLE);
+      await expect(isValid(token)).rejects.toMatchObject(UNAVAILABLE);
       expect(issuer.asked(document)).toBe(2);
       expect(issuer.requests.filter((path) => path.startsWith('/'))).toEqual([]);
       issuer.recover();
-      expect(await verifier.verify(token)).toBe(true);
+      expect(await isValid(token)).toBe(true);
     },
   );
 
-  it.each(Object.entries(ISSUER_HANGS))('%s times out', async (_, hang) => {
-    const verifier = verifierWith({ timeout: 200, afterFailure: 0 });
-    const token = await issuer.token();
-    issuer.behave(document, hang);
-    // In Node 20, a garbage collection can remove the timeout of `fetch`.
-    const collecting = setInterval(collectGarbage, 20);
-    try {
+  it.each(Object.entries(ISSUER_HANGS))(
+    '%s times out',
+    { timeout: 2 * PATIENCE },
+    async (_, hang) => {
+      const isValid = verifierWith({ timeout: 200, afterFailure: 0 });
+      const token = await issuer.token();
+      issuer.behave(document, hang);
+      // In Node 20, a garbage collection can remove the timeout of `fetch`.
+      const collecting = setInterval(collectGarbage, 20);
       const start = performance.now();
-      const attempt = verifier.verify(token);
-      await expect(within(PATIENCE, attempt)).rejects.toMatchObject(UNAVAILABLE);
+      try {
+        await expect(isValid(token)).rejects.toMatchObject(UNAVAILABLE);
+      } finally {
+        clearInterval(collecting);
+      }
       expect(performance.now() - start).toBeGreaterThan(190);
       expect(String(log.read())).toContain('"reason":"request timed out"');
-    } finally {
-      clearInterval(collecting);
-    }
-    issuer.recover();
-    // A busy process can miss so short a timeout.
-    await vi.waitFor(async () => expect(await verifier.verify(token)).toBe(true), PATIENCE);
-  });
+      issuer.recover();
+      // A busy process can miss so short a timeout.
+      await vi.waitFor(async () => expect(await isValid(token)).toBe(true), PATIENCE);
+    },
+  );
 });
 
 describe('a discovery document', () => {
@@ -245,24 +235,24 @@ describe('a discovery document', () => {
       }),
     ],
   ])('that %s is refused until it is corrected', async (_, members) => {
-    const verifier = verifierWith({ afterFailure: 0 });
+    const isValid = verifierWith({ afterFailure: 0 });
     const token = await issuer.token();
     issuer.discovery = members(issuer);
-    await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
+    await expect(isValid(token)).rejects.toMatchObject(UNAVAILABLE);
     expect(issuer.asked('keys')).toBe(0);
     issuer.discovery = {};
-    expect(await verifier.verify(token)).toBe(true);
+    expect(await isValid(token)).toBe(true);
   });
 
   it('is fetched again when its jwks_uri no longer works', async () => {
-    const verifier = verifierWith({ afterFailure: 0 });
+    const isValid = verifierWith({ afterFailure: 0 });
     const token = await lastingToken();
-    expect(await verifier.verify(token)).toBe(true);
+    expect(await isValid(token)).toBe(true);
     issuer.behave('keys', ISSUER_FAULTS['answers with status 404']!);
     issuer.discovery = { jwks_uri: issuer.jwksUri.replace('/keys', '/moved/keys') };
     letPass(ISSUER_TIMES.maxAge + 1_000);
-    await verifier.verify(token).catch(() => false);
-    expect(await verifier.verify(token)).toBe(true);
+    await isValid(token).catch(() => false);
+    expect(await isValid(token)).toBe(true);
   });
 });
 
@@ -273,33 +263,30 @@ describe('the keys of an issuer', () => {
       response.once('finish', () => setImmediate(() => socket?.destroy()));
       well();
     });
-    expect(await verifierWith().verify(await issuer.token())).toBe(true);
+    expect(await verifierWith()(await issuer.token())).toBe(true);
   });
 
   it('are found by a valid token that arrives while they are fetched for an unknown key id', async () => {
-    const verifier = verifierWith({ betweenRefetches: FOR_EVER });
+    const isValid = verifierWith({ betweenRefetches: FOR_EVER });
     const [stranger = ''] = await strangers();
-    expect(await verifier.verify(await issuer.token())).toBe(true);
+    expect(await isValid(await issuer.token())).toBe(true);
     await issuer.rotate();
-    let answer: (() => void) | undefined;
-    issuer.behave('keys', (_, well) => {
-      answer = well;
-    });
-    const refused = verifier.verify(stranger);
+    const answer = holdKeys();
+    const refused = isValid(stranger);
     await vi.waitFor(() => expect(issuer.asked('keys')).toBe(2), PATIENCE);
-    const accepted = verifier.verify(await issuer.token());
-    answer?.();
+    const accepted = isValid(await issuer.token());
+    answer();
     expect(await Promise.all([refused, accepted])).toEqual([false, true]);
     expect(issuer.asked('keys')).toBe(2);
   });
 
   it('are found after the interval when unknown key ids have triggered the last fetch', async () => {
-    const verifier = verifierWith({ betweenRefetches: 100 });
+    const isValid = verifierWith({ betweenRefetches: 100 });
     const [stranger = ''] = await strangers();
-    expect(await verifier.verify(stranger)).toBe(false);
+    expect(await isValid(stranger)).toBe(false);
     await issuer.rotate();
     const token = await issuer.token();
-    await vi.waitFor(async () => expect(await verifier.verify(token)).toBe(true), {
+    await vi.waitFor(async () => expect(await isValid(token)).toBe(true), {
       timeout: PATIENCE,
       interval: 10,
     });
@@ -307,100 +294,91 @@ describe('the keys of an issuer', () => {
 
   it('are refreshed in the background, so that no caller waits and a withdrawn key stops working', async () => {
     fakeClock();
-    const verifier = verifierWith();
+    const isValid = verifierWith();
     const token = await lastingToken();
-    expect(await verifier.verify(token)).toBe(true);
+    expect(await isValid(token)).toBe(true);
     await issuer.rotate();
-    let answer: (() => void) | undefined;
-    issuer.behave('keys', (_, well) => {
-      answer = well;
-    });
-    await advance(ISSUER_TIMES.refresh);
+    const answer = holdKeys();
+    await vi.advanceTimersByTimeAsync(ISSUER_TIMES.refresh);
     await vi.waitFor(() => expect(issuer.asked('keys')).toBe(2), PATIENCE);
-    expect(await verifier.verify(token)).toBe(true);
+    expect(await isValid(token)).toBe(true);
     issuer.recover();
-    answer?.();
-    await vi.waitFor(async () => expect(await verifier.verify(token)).toBe(false), PATIENCE);
+    answer();
+    await vi.waitFor(async () => expect(await isValid(token)).toBe(false), PATIENCE);
   });
 
   it('are not fetched after the service has stopped', async () => {
     fakeClock();
-    const verifier = verifierWith();
-    expect(await verifier.verify(await issuer.token())).toBe(true);
+    const isValid = verifierWith();
+    expect(await isValid(await issuer.token())).toBe(true);
     issuerKeys?.onModuleDestroy();
-    await advance(10 * ISSUER_TIMES.refresh);
+    await vi.advanceTimersByTimeAsync(10 * ISSUER_TIMES.refresh);
     expect(issuer.asked('keys')).toBe(1);
   });
 });
 
 describe('a token that was verified', () => {
   it('is remembered: its signature is verified once', async () => {
-    const verifier = verifierWith();
+    const isValid = verifierWith();
     const tokens = [await issuer.token(), await issuer.token({ sub: 'other' })];
     const verify = vi.spyOn(crypto.subtle, 'verify');
-    try {
-      for (let round = 0; round < 3; round += 1) {
-        for (const token of tokens) expect(await verifier.verify(token)).toBe(true);
-      }
-      expect(verify).toHaveBeenCalledTimes(tokens.length);
-    } finally {
-      verify.mockRestore();
+    for (const token of [...tokens, ...tokens, ...tokens]) {
+      expect(await isValid(token)).toBe(true);
     }
+    expect(verify).toHaveBeenCalledTimes(tokens.length);
   });
 
   it('expires nevertheless', async () => {
-    const verifier = verifierWith();
+    const isValid = verifierWith();
     const token = await issuer.token({ exp: secondsFromNow(70) });
-    expect(await verifier.verify(token)).toBe(true);
+    expect(await isValid(token)).toBe(true);
     letPass(59_000);
-    expect(await verifier.verify(token)).toBe(true);
+    expect(await isValid(token)).toBe(true);
     letPass(12_000);
-    await expect(verifier.verify(token)).rejects.toMatchObject({ kind: ERRORS.tokenExpired });
+    await expect(isValid(token)).rejects.toMatchObject({ kind: ERRORS.tokenExpired });
   });
 });
 
-describe('a token that was refused', () => {
-  it('is verified again, because its key may have been published since', async () => {
-    const verifier = verifierWith({ betweenRefetches: 0 });
-    const key = await newKey('ES256');
-    const token = await issuer.token({}, { key });
-    expect(await verifier.verify(token)).toBe(false);
-    issuer.keys = [key.jwk];
-    expect(await verifier.verify(token)).toBe(true);
-  });
+it('a token that was refused is verified again, because its key may have been published since', async () => {
+  const isValid = verifierWith({ betweenRefetches: 0 });
+  const key = await newKey('ES256');
+  const token = await issuer.token({}, { key });
+  expect(await isValid(token)).toBe(false);
+  issuer.keys = [key.jwk];
+  expect(await isValid(token)).toBe(true);
 });
 
 describe('while an issuer fails', () => {
   it('its keys stay in use for an hour, for known and new tokens, and again after its recovery', async () => {
-    const verifier = verifierWith({ afterFailure: 0 });
+    const isValid = verifierWith({ afterFailure: 0 });
     const token = await lastingToken();
-    expect(await verifier.verify(token)).toBe(true);
+    expect(await isValid(token)).toBe(true);
     issuer.behave('keys', ISSUER_FAULTS['hangs up']!);
     letPass(ISSUER_TIMES.maxAge - 10_000);
-    expect(await verifier.verify(token)).toBe(true);
-    expect(await verifier.verify(await lastingToken())).toBe(true);
+    expect(await isValid(token)).toBe(true);
+    expect(await isValid(await lastingToken())).toBe(true);
     expect(issuer.asked('keys')).toBe(1);
     letPass(11_000);
-    await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
+    await expect(isValid(token)).rejects.toMatchObject(UNAVAILABLE);
     issuer.recover();
-    expect(await verifier.verify(token)).toBe(true);
+    expect(await isValid(token)).toBe(true);
   });
 
   it('the service retries, and log and metrics show when the outage begins and ends', async () => {
     fakeClock();
-    const verifier = verifierWith();
+    const isValid = verifierWith();
     const token = await lastingToken();
-    expect(await verifier.verify(token)).toBe(true);
+    expect(await isValid(token)).toBe(true);
     const state = async () => /^plant_store_token_issuer_up (.*)$/m.exec(await metrics.text())?.[1];
     expect(await state()).toBe('1');
     issuer.behave('keys', ISSUER_FAULTS['answers with status 500']!);
-    await advance(ISSUER_TIMES.refresh);
+    await vi.advanceTimersByTimeAsync(ISSUER_TIMES.refresh);
     await vi.waitFor(async () => expect(await state()).toBe('0'), PATIENCE);
     vi.spyOn(performance, 'now').mockReturnValue(performance.now() + ISSUER_TIMES.afterFailure);
-    await advance(ISSUER_TIMES.retry);
+    await vi.advanceTimersByTimeAsync(ISSUER_TIMES.retry);
     await vi.waitFor(() => expect(issuer.asked('keys')).toBe(3), PATIENCE);
     vi.restoreAllMocks();
-    expect(await verifier.verify(token)).toBe(true);
+    expect(await isValid(token)).toBe(true);
     expect(logged()).toEqual(['the token issuer is unavailable']);
     issuer.recover();
     // The fake clock goes on by 50 ms for each attempt, and the next fetch comes after 10 s.
@@ -409,29 +387,15 @@ describe('while an issuer fails', () => {
     expect(await metrics.text()).toMatch(/^plant_store_token_issuer_keys_age_seconds \d/m);
   });
 
-  it('a token of a new key is never refused as invalid, and valid as soon as the issuer recovers', async () => {
-    const verifier = verifierWith({ afterFailure: 0 });
-    const known = await issuer.token();
-    expect(await verifier.verify(known)).toBe(true);
-    await issuer.rotate();
-    const token = await issuer.token();
-    issuer.behave('keys', ISSUER_FAULTS['hangs up']!);
-    await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
-    await expect(verifier.verify(token)).rejects.toMatchObject(UNAVAILABLE);
-    expect(await verifier.verify(known)).toBe(true);
-    issuer.recover();
-    expect(await verifier.verify(token)).toBe(true);
-  });
-
   it('a hundred made-up key ids make one request', async () => {
-    const verifier = verifierWith({ afterFailure: FOR_EVER });
+    const isValid = verifierWith({ afterFailure: FOR_EVER });
     const known = await issuer.token();
-    expect(await verifier.verify(known)).toBe(true);
+    expect(await isValid(known)).toBe(true);
     issuer.behave('keys', ISSUER_FAULTS['answers with status 500']!);
     const tokens = await strangers();
-    await Promise.allSettled(tokens.map((token) => verifier.verify(token)));
-    for (const token of tokens) await verifier.verify(token).catch(() => false);
+    await Promise.allSettled(tokens.map((token) => isValid(token)));
+    for (const token of tokens) await isValid(token).catch(() => false);
     expect(issuer.asked('keys')).toBe(2);
-    expect(await verifier.verify(known)).toBe(true);
+    expect(await isValid(known)).toBe(true);
   });
 });

@@ -40,13 +40,6 @@ async function stored(): Promise<unknown> {
   return row!['last_used_at'];
 }
 
-it('the last uses are written at the shutdown', async () => {
-  uses.note(ID, USED - 1_000);
-  uses.note(ID, USED);
-  await uses.onModuleDestroy();
-  expect(await stored()).toEqual(new Date(USED));
-});
-
 it('nothing is written without a use', async () => {
   await uses.onModuleDestroy();
   expect(await stored()).toBeNull();

@@ -1,11 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createMigratedDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { AUDIENCE, TestIssuer } from '../support/test-issuer.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 
-const WRONG = 'Bearer a-wrong-token';
+const STATIC = `Bearer ${TOKEN}`;
+
+/** The fields of an answer that tells no limit. */
+const NOTHING = { policy: null, limit: null, retryAfter: null };
 
 let database: TestDatabase;
 let issuer: TestIssuer;
@@ -19,17 +22,17 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Runs a test with a service of its own, which has counted nothing yet. */
-async function withService(
-  environment: Record<string, string>,
-  test: (service: TestService) => Promise<void>,
-): Promise<void> {
+/** A service that has counted nothing yet. It stops at the end of the test. */
+async function start(environment: Record<string, string>): Promise<TestService> {
   const service = await startTestService({ environment, database });
-  try {
-    await test(service);
-  } finally {
-    await service.stop();
-  }
+  onTestFinished(() => service.stop());
+  return service;
+}
+
+/** A service that accepts JWTs, with a limit. */
+function startWithLimit(quota: number): Promise<TestService> {
+  const jwt = { AUTH_JWT_ISSUER: issuer.url, AUTH_JWT_AUDIENCE: AUDIENCE };
+  return start({ ...jwt, RATE_LIMIT: String(quota) });
 }
 
 /** Lists plants. */
@@ -38,12 +41,6 @@ function list(service: TestService, credentials?: string, headers = {}): Promise
     headers: { ...headers, ...(credentials !== undefined && { Authorization: credentials }) },
     anonymous: true,
   });
-}
-
-async function statuses(answers: number, ask: () => Promise<{ status: number }>) {
-  const all: number[] = [];
-  for (let i = 0; i < answers; i++) all.push((await ask()).status);
-  return all;
 }
 
 function fieldsOf({ headers }: Answer) {
@@ -69,132 +66,105 @@ async function metric(service: TestService, name: string): Promise<number> {
 }
 
 describe('the limit of a principal', () => {
-  const STATIC = `Bearer ${TOKEN}`;
-
-  function limited(quota: number, test: (service: TestService) => Promise<void>) {
-    const jwt = { AUTH_JWT_ISSUER: issuer.url, AUTH_JWT_AUDIENCE: AUDIENCE };
-    return withService({ ...jwt, RATE_LIMIT: String(quota) }, test);
-  }
-
   it('is told with each answer, and refuses what exceeds it', async () => {
-    await limited(2, async (service) => {
-      for (const remaining of [1, 0]) {
-        const answer = await list(service, STATIC);
-        expect(answer.status).toBe(200);
-        expect(fieldsOf(answer)).toEqual({
-          policy: '"principal";q=2;w=60',
-          limit: `"principal";r=${remaining};t=${secondsIn(answer)}`,
-          retryAfter: null,
-        });
-      }
-      const refused = await list(service, STATIC);
-      expect(refused.status).toBe(429);
-      expect(refused.text).toBe(
-        '{"error":42900,"message":"the owner of the token has sent more than 2 requests in 60 seconds"}',
-      );
-      const seconds = secondsIn(refused);
-      expect(fieldsOf(refused)).toEqual({
-        policy: '"principal";q=2;w=60',
-        limit: `"principal";r=0;t=${seconds}`,
-        retryAfter: String(seconds),
-      });
-      expect(refused.headers.has('www-authenticate')).toBe(false);
-      expect(await metric(service, 'plant_store_rate_limited_total{limit="principal"}')).toBe(1);
-      expect(await metric(service, 'plant_store_refusals_total{error="42900"}')).toBe(1);
-      expect(service.log).toContainEqual(
-        expect.objectContaining({ status: 429, error: 42900, principalKind: 'static-token' }),
-      );
-    });
+    const service = await startWithLimit(2);
+    const policy = '"principal";q=2;w=60';
+    for (const remaining of [1, 0]) {
+      const answer = await list(service, STATIC);
+      expect(answer.status).toBe(200);
+      const limit = `"principal";r=${remaining};t=${secondsIn(answer)}`;
+      expect(fieldsOf(answer)).toEqual({ policy, limit, retryAfter: null });
+    }
+    const refused = await list(service, STATIC);
+    expect(refused.status).toBe(429);
+    expect(refused.text).toBe(
+      '{"error":42900,"message":"the owner of the token has sent more than 2 requests in 60 seconds"}',
+    );
+    const seconds = secondsIn(refused);
+    const limit = `"principal";r=0;t=${seconds}`;
+    expect(fieldsOf(refused)).toEqual({ policy, limit, retryAfter: String(seconds) });
+    expect(refused.headers.has('www-authenticate')).toBe(false);
+    expect(await metric(service, 'plant_store_rate_limited_total{limit="principal"}')).toBe(1);
+    expect(await metric(service, 'plant_store_refusals_total{error="42900"}')).toBe(1);
+    expect(service.log).toContainEqual(
+      expect.objectContaining({ status: 429, error: 42900, principalKind: 'static-token' }),
+    );
+    // It is refused before the body is read.
+    expect((await service.post('x'.repeat(900_000))).json['error']).toBe(42900);
   });
 
   it('does not count the requests of others, but all tokens of the same principal', async () => {
-    await limited(2, async (service) => {
-      const token = async (sub: string) => `Bearer ${await issuer.token({ sub, jti: sub })}`;
-      const gardener = await token('gardener');
-      const again = `Bearer ${await issuer.token({ sub: 'gardener', jti: 'another' })}`;
-      expect(await statuses(3, () => list(service, STATIC))).toEqual([200, 200, 429]);
-      expect(await statuses(1, () => list(service, gardener))).toEqual([200]);
-      expect(await statuses(2, () => list(service, again))).toEqual([200, 429]);
-      expect(await statuses(1, async () => list(service, await token('visitor')))).toEqual([200]);
-    });
+    const service = await startWithLimit(2);
+    const statuses = async (count: number, credentials: string) => {
+      const all: number[] = [];
+      for (let i = 0; i < count; i++) all.push((await list(service, credentials)).status);
+      return all;
+    };
+    const token = async (sub: string, jti: string) => `Bearer ${await issuer.token({ sub, jti })}`;
+    expect(await statuses(3, STATIC)).toEqual([200, 200, 429]);
+    expect(await statuses(1, await token('gardener', 'gardener'))).toEqual([200]);
+    expect(await statuses(2, await token('gardener', 'another'))).toEqual([200, 429]);
+    expect(await statuses(1, await token('visitor', 'visitor'))).toEqual([200]);
   });
 
   it('counts requests that fail, and comes before the scope', async () => {
-    await limited(2, async (service) => {
-      const credentials = `Bearer ${await issuer.token({ scope: 'plants:read' })}`;
-      const create = () =>
-        service.request('POST', '/plants', { headers: { Authorization: credentials }, body: '{}' });
-      const forbidden = await create();
-      expect(forbidden.status).toBe(403);
-      expect(forbidden.headers.get('ratelimit')).toMatch(/^"principal";r=1;t=\d+$/);
-      expect((await list(service, credentials, { 'X-Request-Id': 'x' })).status).toBe(200);
-      expect((await create()).status).toBe(429);
-    });
+    const service = await startWithLimit(2);
+    const credentials = `Bearer ${await issuer.token({ scope: 'plants:read' })}`;
+    const create = () => service.post({}, { Authorization: credentials });
+    const forbidden = await create();
+    expect(forbidden.status).toBe(403);
+    expect(forbidden.headers.get('ratelimit')).toMatch(/^"principal";r=1;t=\d+$/);
+    expect((await list(service, credentials)).status).toBe(200);
+    expect((await create()).status).toBe(429);
   });
 
-  it('is told with creates and look-ups as well', async () => {
-    await limited(10, async (service) => {
-      const created = await service.post({ id: 7, name: 'Aloe' });
-      expect(created.text).toBe('{"name":"Aloe"}');
-      expect(created.headers.get('ratelimit')).toMatch(/^"principal";r=9;t=\d+$/);
-      const found = await service.request('GET', '/plants/7');
-      expect(found.headers.get('ratelimit')).toMatch(/^"principal";r=8;t=\d+$/);
-      const exported = await service.request('GET', '/plants/export');
-      expect(exported.headers.get('ratelimit')).toMatch(/^"principal";r=7;t=\d+$/);
-    });
-  });
-
-  it('refuses before the body is read', async () => {
-    await limited(1, async (service) => {
-      await list(service, STATIC);
-      const answer = await service.post('x'.repeat(900_000));
-      expect(answer.json['error']).toBe(42900);
-    });
+  it('is told with creates, look-ups and exports as well', async () => {
+    const service = await startWithLimit(10);
+    for (const [remaining, answer] of [
+      [9, await service.post({ id: 7, name: 'Aloe' })],
+      [8, await service.request('GET', '/plants/7')],
+      [7, await service.request('GET', '/plants/export')],
+    ] as const) {
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('ratelimit')).toMatch(
+        new RegExp(`^"principal";r=${remaining};t=\\d+$`),
+      );
+    }
   });
 
   it('is off by default: nothing is counted or told', async () => {
-    await withService({}, async (service) => {
-      for (let i = 0; i < 100; i++) {
-        const answer = await list(service, STATIC);
-        expect(answer.status).toBe(200);
-        expect(fieldsOf(answer)).toEqual({ policy: null, limit: null, retryAfter: null });
-      }
-    });
+    const service = await start({});
+    for (let i = 0; i < 100; i++) {
+      const answer = await list(service, STATIC);
+      expect(answer.status).toBe(200);
+      expect(fieldsOf(answer)).toEqual(NOTHING);
+    }
+    expect(await metric(service, 'plant_store_rate_limited_total{limit="principal"}')).toBe(0);
   });
 });
 
 describe('wrong credentials', () => {
   it('are answered 401, however many come from an address, and a valid token works meanwhile', async () => {
-    const jwt = { AUTH_JWT_ISSUER: issuer.url, AUTH_JWT_AUDIENCE: AUDIENCE };
-    await withService({ ...jwt, RATE_LIMIT: '1000' }, async (service) => {
-      const expired = `Bearer ${await issuer.token({ exp: 1 })}`;
-      const before = await metric(
-        service,
-        'plant_store_refused_credentials_total{reason="expired"}',
-      );
-      for (let i = 0; i < 100; i++) {
-        const answer = await list(service, expired);
-        expect(answer.status).toBe(401);
-        expect(answer.headers.get('www-authenticate')).toContain('error="invalid_token"');
-        expect(fieldsOf(answer)).toEqual({ policy: null, limit: null, retryAfter: null });
-        expect((await list(service, WRONG)).status).toBe(401);
-      }
-      expect((await list(service, `Bearer ${TOKEN}`)).status).toBe(200);
-      expect(await metric(service, 'plant_store_refused_credentials_total{reason="expired"}')).toBe(
-        before + 100,
-      );
-    });
+    const service = await startWithLimit(1_000);
+    const expired = `Bearer ${await issuer.token({ exp: 1 })}`;
+    const counted = () =>
+      metric(service, 'plant_store_refused_credentials_total{reason="expired"}');
+    const before = await counted();
+    for (let i = 0; i < 100; i++) {
+      const answer = await list(service, expired);
+      expect(answer.status).toBe(401);
+      expect(answer.headers.get('www-authenticate')).toContain('error="invalid_token"');
+      expect(fieldsOf(answer)).toEqual(NOTHING);
+      expect((await list(service, 'Bearer a-wrong-token')).status).toBe(401);
+    }
+    expect((await list(service, STATIC)).status).toBe(200);
+    expect(await counted()).toBe(before + 100);
   });
 });
 
-describe('CORS', () => {
-  it('lets pages read the fields', async () => {
-    await withService({ CORS_ORIGINS: 'https://app.example.com' }, async (service) => {
-      const answer = await list(service, undefined, { Origin: 'https://app.example.com' });
-      const exposed = answer.headers.get('access-control-expose-headers')?.split(',');
-      expect(exposed).toEqual(
-        expect.arrayContaining(['RateLimit', 'RateLimit-Policy', 'Retry-After']),
-      );
-    });
-  });
+it('pages of permitted origins may read the fields', async () => {
+  const service = await start({ CORS_ORIGINS: 'https://app.example.com' });
+  const answer = await list(service, undefined, { Origin: 'https://app.example.com' });
+  const exposed = answer.headers.get('access-control-expose-headers')?.split(',');
+  expect(exposed).toEqual(expect.arrayContaining(['RateLimit', 'RateLimit-Policy', 'Retry-After']));
 });

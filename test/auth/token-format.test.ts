@@ -18,19 +18,16 @@ const character = fc.oneof(
 );
 
 describe('a token', () => {
-  it('is what secret scanners look for, and a bearer token', () => {
-    fc.assert(
-      fc.property(token, (text) => {
-        expect(text).toMatch(/^pst_[0-9A-Za-z]{12}_[0-9A-Za-z]{28}$/);
-      }),
-    );
-  });
-
-  it('has its id in it, and a correct checksum', () => {
+  it('is what secret scanners look for, with its id and a correct checksum', () => {
     const id = newTokenId();
     expect(isTokenId(id)).toBe(true);
     expect(tokenIdIn(newToken(id))).toBe(id);
-    fc.assert(fc.property(token, isWellFormed));
+    fc.assert(
+      fc.property(token, (text) => {
+        expect(text).toMatch(/^pst_[0-9A-Za-z]{12}_[0-9A-Za-z]{28}$/);
+        expect(isWellFormed(text)).toBe(true);
+      }),
+    );
   });
 
   it('with a typo is told from every token', () => {
@@ -65,9 +62,8 @@ describe('a token', () => {
 
   it('takes each digit with the same probability', () => {
     const counts = new Map<string, number>();
-    const digits = Array.from({ length: 2_000 }, () => newToken(newTokenId()).slice(17, 39)).join(
-      '',
-    );
+    const secrets = Array.from({ length: 2_000 }, () => newToken(newTokenId()).slice(17, 39));
+    const digits = secrets.join('');
     for (const digit of digits) counts.set(digit, (counts.get(digit) ?? 0) + 1);
     const expected = digits.length / 62;
     const deviations = [...counts.values()].map((count) => (count - expected) ** 2 / expected);

@@ -21,6 +21,11 @@ function mistakesOf(environment: Record<string, string>): string[] {
   }
 }
 
+/** Values of a row, of which each can have spaces. */
+function listed(values: string | undefined): readonly string[] {
+  return values?.split(' | ') ?? [];
+}
+
 describe('the configuration', () => {
   it('has the documented defaults', () => {
     expect(readConfig({})).toEqual({
@@ -100,39 +105,25 @@ describe('the configuration', () => {
   it.each([
     [
       'ENDPOINT',
-      ['http://127.0.0.1:4318', 'https://otel.example/x/'],
-      [
-        '127.0.0.1:4318',
-        'localhost:4318',
-        'grpc://otel:4317',
-        'http://otel:4318 ',
-        'http://otel?x',
-        'http://u:p@otel',
-      ],
+      'http://127.0.0.1:4318 | https://otel.example/x/',
+      '127.0.0.1:4318 | localhost:4318 | grpc://otel:4317 | http://otel:4318  | http://otel?x | http://u:p@otel',
     ],
-    ['PROTOCOL', ['http/json', 'http/protobuf'], ['grpc', 'json']],
+    ['PROTOCOL', 'http/json | http/protobuf', 'grpc | json'],
     [
       'HEADERS',
-      ['authorization=Bearer%20x', 'a=1, b=2', 'a=1;note=50%'],
-      [
-        'authorization',
-        'a=1,b',
-        '=x',
-        'a=%zz',
-        'Authorization:Basic%20dXNlcjpwYXNz==',
-        'na(me)=v',
-        'x-a=b%0Ac',
-      ],
+      'authorization=Bearer%20x | a=1, b=2 | a=1;note=50%',
+      'authorization | a=1,b | =x | a=%zz | Authorization:Basic%20dXNlcjpwYXNz== | na(me)=v | x-a=b%0Ac',
     ],
-    ['TIMEOUT', ['10000'], ['10s', '0', '-1']],
-    ['COMPRESSION', ['gzip', 'none'], ['zstd']],
+    ['TIMEOUT', '10000', '10s | 0 | -1'],
+    ['COMPRESSION', 'gzip | none', 'zstd'],
   ] as const)(
     'checks OTEL_EXPORTER_OTLP_%s, of which the exporter would tell nobody',
     (part, good, bad) => {
       for (const prefix of ['OTEL_EXPORTER_OTLP', 'OTEL_EXPORTER_OTLP_TRACES'] as const) {
         const name = `${prefix}_${part}` as const;
-        for (const value of ['', ...good]) expect(mistakesOf({ [name]: value })).toEqual([]);
-        for (const value of bad) {
+        for (const value of ['', ...listed(good)])
+          expect(mistakesOf({ [name]: value })).toEqual([]);
+        for (const value of listed(bad)) {
           const { rule } = EXPORTER_VARIABLES[name]!;
           expect(mistakesOf({ [name]: value })).toEqual([`${name} must be ${rule}`]);
           expect(mistakesOf({ [name]: value, OTEL_SDK_DISABLED: 'true' })).toEqual([]);
@@ -142,13 +133,15 @@ describe('the configuration', () => {
   );
 
   it.each([
-    ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', ['1', '512'], ['0', '-5', 'many']],
-    ['OTEL_BSP_MAX_QUEUE_SIZE', ['2048'], ['0', '1e9']],
-    ['OTEL_TRACES_SAMPLER', ['always_off', 'parentbased_traceidratio'], ['bogus', 'ALWAYS_ON']],
+    ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', '1 | 512', '0 | -5 | many'],
+    ['OTEL_BSP_MAX_QUEUE_SIZE', '2048', '0 | 1e9'],
+    ['OTEL_TRACES_SAMPLER', 'always_off | parentbased_traceidratio', 'bogus | ALWAYS_ON'],
   ] as const)('checks %s if traces are sent', (name, good, bad) => {
     const sent = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
-    for (const value of ['', ...good]) expect(mistakesOf({ ...sent, [name]: value })).toEqual([]);
-    for (const value of bad) {
+    for (const value of ['', ...listed(good)]) {
+      expect(mistakesOf({ ...sent, [name]: value })).toEqual([]);
+    }
+    for (const value of listed(bad)) {
       const { rule } = SDK_VARIABLES[name]!;
       expect(mistakesOf({ ...sent, [name]: value })).toEqual([`${name} must be ${rule}`]);
       expect(mistakesOf({ [name]: value })).toEqual([]);
@@ -169,117 +162,87 @@ describe('the configuration', () => {
 
   it('cannot be changed afterwards', () => {
     const withUrl = withDatabase(readConfig({}), DATABASE_URL);
-    expect(Object.isFrozen(withUrl)).toBe(true);
-    expect(Object.isFrozen(withUrl.database)).toBe(true);
     const config = readConfig({ CORS_ORIGINS: 'https://a.example' });
-    expect(Object.isFrozen(config)).toBe(true);
-    expect(Object.isFrozen(config.http)).toBe(true);
-    expect(Object.isFrozen(config.http.corsOrigins)).toBe(true);
+    const { http } = config;
+    const frozen = [withUrl, withUrl.database, config, http, http.corsOrigins];
+    expect(frozen.map(Object.isFrozen)).toEqual(frozen.map(() => true));
   });
 
   it.each([
-    ['HOST', ['::', '::1', '0.0.0.0', 'plants.internal'], ['a b', 'http://x', '-x', 'x-']],
-    ['KEEP_ALIVE_TIMEOUT', ['1', '3660', '86400'], ['0', '86401', '60s', '1.5']],
-    ['PORT', ['0', '80', '65535'], ['65536', '-1', '3000.5', '0x10', 'http', '30 00']],
-    ['MANAGEMENT_HOST', ['localhost'], ['*']],
-    ['MANAGEMENT_PORT', ['9000'], ['99999']],
+    ['HOST', ':: | ::1 | 0.0.0.0 | plants.internal', 'a b | http://x | -x | x-'],
+    ['KEEP_ALIVE_TIMEOUT', '1 | 3660 | 86400', '0 | 86401 | 60s | 1.5'],
+    ['PORT', '0 | 80 | 65535', '65536 | -1 | 3000.5 | 0x10 | http | 30 00'],
+    ['MANAGEMENT_HOST', 'localhost', '*'],
+    ['MANAGEMENT_PORT', '9000', '99999'],
     [
       'DATABASE_URL',
-      ['postgresql://h/d', DATABASE_URL, 'postgres://u:p%3F@[::1]:5/d?sslmode=verify-full'],
-      [
-        'mysql://h/d',
-        'plants',
-        '://',
-        'postgres://u:p@a:1,b:x/d',
-        'postgres://u:%zz@h/d',
-        // Passwords that are not percent-encoded.
-        'postgres://u:12?ab&cd@h/d',
-        'postgres://u:12#ab@h/d',
-      ],
+      `postgresql://h/d | ${DATABASE_URL} | postgres://u:p%3F@[::1]:5/d?sslmode=verify-full`,
+      // The last two have passwords that are not percent-encoded.
+      'mysql://h/d | plants | :// | postgres://u:p@a:1,b:x/d | postgres://u:%zz@h/d | postgres://u:12?ab&cd@h/d | postgres://u:12#ab@h/d',
     ],
-    ['DATABASE_POOL_MAX', ['1', '1000'], ['0', '1001', 'ten']],
-    ['DATABASE_MIGRATE_ON_START', ['true', 'false'], ['yes', '1', 'TRUE']],
-    ['DATABASE_SERVICE_ROLE', ['service', 'The "Service"', 'x'.repeat(63)], ['é'.repeat(32)]],
+    ['DATABASE_POOL_MAX', '1 | 1000', '0 | 1001 | ten'],
+    ['DATABASE_MIGRATE_ON_START', 'true | false', 'yes | 1 | TRUE'],
+    ['DATABASE_SERVICE_ROLE', `service | The "Service" | ${'x'.repeat(63)}`, 'é'.repeat(32)],
     [
       'AUTH_TOKEN',
-      [TOKEN, `${TOKEN}~+/.-_==`],
-      ['x'.repeat(31), `${TOKEN} x`, `${TOKEN}=x`, `${TOKEN}é`],
+      `${TOKEN} | ${TOKEN}~+/.-_==`,
+      `${'x'.repeat(31)} | ${TOKEN} x | ${TOKEN}=x | ${TOKEN}é`,
     ],
     [
       'AUTH_JWT_ISSUER',
-      ['https://id.example/', 'http://localhost:9', 'http://[::1]:9/x'],
-      [
-        'http://id.example',
-        'id.example',
-        'https://id.example?x=1',
-        'https://id.example#',
-        'https://u:p@id.example',
-        'ftp://id.example',
-        'https://id.exa\tmple',
-        'https:\\\\id.example',
-      ],
+      'https://id.example/ | http://localhost:9 | http://[::1]:9/x',
+      'http://id.example | id.example | https://id.example?x=1 | https://id.example# | https://u:p@id.example | ftp://id.example | https://id.exa\tmple | https:\\\\id.example',
     ],
-    ['AUTH_ISSUED_TOKENS', ['true', 'false'], ['yes', '1']],
-    ['AUTH_JWT_AUDIENCE', ['plants'], []],
+    ['AUTH_ISSUED_TOKENS', 'true | false', 'yes | 1'],
+    ['AUTH_JWT_AUDIENCE', 'plants'],
     [
       'AUTH_JWT_JWKS_URI',
-      ['https://id.example/keys?v=1', 'http://127.9.9.9/keys'],
-      ['http://id.example/keys', 'keys'],
+      'https://id.example/keys?v=1 | http://127.9.9.9/keys',
+      'http://id.example/keys | keys',
     ],
     [
       'AUTH_JWT_DEFAULT_SCOPES',
-      ['plants:read', ' plants:read  gardens:write ', 'none'],
-      ['plants', 'plants:delete', 'plants:read,plants:write', 'none plants:read', 'Plants:read'],
+      'plants:read |  plants:read  gardens:write  | none',
+      'plants | plants:delete | plants:read,plants:write | none plants:read | Plants:read',
     ],
     [
       'PUBLIC_BASE_URL',
-      ['https://shop.example.com/api', 'http://localhost:3000/'],
-      [
-        'ftp://x',
-        '/api',
-        'https://x/?a',
-        'https://x/#a',
-        'https://x/a:b',
-        'https://x/a//b',
-        'https://u@x',
-      ],
+      'https://shop.example.com/api | http://localhost:3000/',
+      'ftp://x | /api | https://x/?a | https://x/#a | https://x/a:b | https://x/a//b | https://u@x',
     ],
-    [
-      'BODY_LIMIT',
-      ['1kb', '100MB', '2048b'],
-      ['1', '0kb', '512b', '101mb', '1gb', '-1kb', '1.5mb'],
-    ],
+    ['BODY_LIMIT', '1kb | 100MB | 2048b', '1 | 0kb | 512b | 101mb | 1gb | -1kb | 1.5mb'],
     [
       'CORS_ORIGINS',
-      ['https://a.example', 'https://a.example, http://localhost:8080'],
-      ['*', 'a.example', 'https://a.example/', 'https://a.example/x'],
+      'https://a.example | https://a.example, http://localhost:8080',
+      '* | a.example | https://a.example/ | https://a.example/x',
     ],
-    ['DOCS_ENABLED', ['false'], ['off']],
-    ['DOCS_OAUTH_CLIENT_ID', ['plant-store-docs', '0oa1b2/c~d:{e}'], ['plant store', 'pflänzchen']],
-    ['LOG_LEVEL', ['silent', 'trace'], ['verbose', 'INFO']],
-    ['LOG_FORMAT', ['json', 'text'], ['pretty', 'JSON']],
-    ['RATE_LIMIT', ['0', '600', '1000000'], ['-1', '1000001', '600/m', '0.5', '1e3']],
-    ['CHANGES_ENABLED', ['true', 'false'], ['yes', '1']],
-    ['CHANGES_RETENTION', ['1d', '90d', '3650d'], ['0d', '3651d', '90', '1w', '-1d', '1.5d']],
-    ['SHUTDOWN_DELAY', ['0', '300'], ['301', '-1', '1.5', '5s']],
+    ['DOCS_ENABLED', 'false', 'off'],
+    ['DOCS_OAUTH_CLIENT_ID', 'plant-store-docs | 0oa1b2/c~d:{e}', 'plant store | pflänzchen'],
+    ['LOG_LEVEL', 'silent | trace', 'verbose | INFO'],
+    ['LOG_FORMAT', 'json | text', 'pretty | JSON'],
+    ['RATE_LIMIT', '0 | 600 | 1000000', '-1 | 1000001 | 600/m | 0.5 | 1e3'],
+    ['CHANGES_ENABLED', 'true | false', 'yes | 1'],
+    ['CHANGES_RETENTION', '1d | 90d | 3650d', '0d | 3651d | 90 | 1w | -1d | 1.5d'],
+    ['SHUTDOWN_DELAY', '0 | 300', '301 | -1 | 1.5 | 5s'],
     [
       'TRUST_PROXY',
-      ['0', '2', 'loopback', '10.0.0.0/8, ::1', 'fd00::/8'],
-      ['true', '101', '10.0.0.0/33', '0.0.0.0/0', '::/129', '1.2.3.4/8/8', 'proxy', ','],
+      '0 | 2 | loopback | 10.0.0.0/8, ::1 | fd00::/8',
+      'true | 101 | 10.0.0.0/33 | 0.0.0.0/0 | ::/129 | 1.2.3.4/8/8 | proxy | ,',
     ],
-  ] as const)('checks %s, naming the variable and the rule, never the value', (name, good, bad) => {
-    const others = /^(AUTH_JWT|DOCS_OAUTH)/.test(name)
-      ? { AUTH_JWT_ISSUER: 'https://id.example', AUTH_JWT_AUDIENCE: 'plants' }
-      : {};
-    for (const value of good) {
-      expect(mistakesOf({ AUTH_TOKEN: TOKEN, ...others, [name]: value })).toEqual([]);
-    }
-    for (const value of bad) {
-      expect(mistakesOf({ AUTH_TOKEN: TOKEN, ...others, [name]: value })).toEqual([
-        `${name} must be ${VARIABLES[name].rule}`,
-      ]);
-    }
-  });
+  ] as const)(
+    'checks %s, naming the variable and the rule, never the value',
+    (name, good, bad?: string) => {
+      const others = /^(AUTH_JWT|DOCS_OAUTH)/.test(name)
+        ? { AUTH_JWT_ISSUER: 'https://id.example', AUTH_JWT_AUDIENCE: 'plants' }
+        : {};
+      const mistakes = (value: string) =>
+        mistakesOf({ AUTH_TOKEN: TOKEN, ...others, [name]: value });
+      for (const value of listed(good)) expect(mistakes(value)).toEqual([]);
+      for (const value of listed(bad)) {
+        expect(mistakes(value)).toEqual([`${name} must be ${VARIABLES[name].rule}`]);
+      }
+    },
+  );
 
   describe('of the database', () => {
     const url = (query: string) => `postgres://u:p@db_1.example/d${query}`;
@@ -397,31 +360,22 @@ describe('the configuration', () => {
     }
   });
 
-  it('accepts issued tokens as the only way to authenticate, if they are asked for', () => {
-    const only = { NODE_ENV: 'production', DATABASE_URL, AUTH_ISSUED_TOKENS: 'true' };
-    expect(readConfig(only).auth).toEqual({
-      token: undefined,
-      previousToken: undefined,
-      issuedTokens: true,
-      jwt: undefined,
-    });
-    const none = { AUTH_TOKEN: TOKEN, AUTH_ISSUED_TOKENS: 'false' };
-    expect(readConfig(none).auth.issuedTokens).toBe(false);
+  it.each([
+    ['issued tokens, if they are asked for', { AUTH_ISSUED_TOKENS: 'true' }, undefined],
+    [
+      'JWTs',
+      { AUTH_JWT_ISSUER: 'https://id.example/', AUTH_JWT_AUDIENCE: 'plants' },
+      { issuer: 'https://id.example/', audience: 'plants', jwksUri: undefined },
+    ],
+  ])('accepts as the only way to authenticate %s', (_, only, jwt) => {
+    const config = readConfig({ NODE_ENV: 'production', DATABASE_URL, ...only });
+    const token = undefined;
+    expect(config.auth).toEqual({ token, previousToken: token, issuedTokens: true, jwt });
   });
 
-  it('accepts JWTs as the only way to authenticate', () => {
-    const config = readConfig({
-      NODE_ENV: 'production',
-      DATABASE_URL,
-      AUTH_JWT_ISSUER: 'https://id.example/',
-      AUTH_JWT_AUDIENCE: 'plants',
-    });
-    expect(config.auth).toEqual({
-      token: undefined,
-      previousToken: undefined,
-      issuedTokens: true,
-      jwt: { issuer: 'https://id.example/', audience: 'plants', jwksUri: undefined },
-    });
+  it('need not accept issued tokens', () => {
+    const none = { AUTH_TOKEN: TOKEN, AUTH_ISSUED_TOKENS: 'false' };
+    expect(readConfig(none).auth.issuedTokens).toBe(false);
   });
 });
 
@@ -431,17 +385,20 @@ describe('a secret in a file', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'plant-store-config-'));
-    await writeFile(join(folder, 'token'), `${TOKEN}\n`);
-    await writeFile(join(folder, 'previous'), `${PREVIOUS}\r\n`);
-    await writeFile(join(folder, 'url'), `${DATABASE_URL}?sslmode=require`);
-    await writeFile(join(folder, 'local'), `plant-store-local-${TOKEN}`);
-    await writeFile(join(folder, 'two'), `${TOKEN}\n${PREVIOUS}\n`);
-    await writeFile(join(folder, 'marked'), `\ufeff${TOKEN}\r\n\r\n`);
-    await writeFile(join(folder, 'marked-url'), `\ufeff ${DATABASE_URL}\r\n`);
-    await writeFile(join(folder, 'marked-password'), '\ufeff secret \r\n');
-    await writeFile(join(folder, 'parameter'), `${DATABASE_URL}?channel_binding=require`);
-    await writeFile(join(folder, 'empty'), '\n');
-    await writeFile(join(folder, 'large'), 'x'.repeat(65_537));
+    const contents = {
+      token: `${TOKEN}\n`,
+      previous: `${PREVIOUS}\r\n`,
+      url: `${DATABASE_URL}?sslmode=require`,
+      local: `plant-store-local-${TOKEN}`,
+      two: `${TOKEN}\n${PREVIOUS}\n`,
+      marked: `\ufeff${TOKEN}\r\n\r\n`,
+      'marked-url': `\ufeff ${DATABASE_URL}\r\n`,
+      'marked-password': '\ufeff secret \r\n',
+      parameter: `${DATABASE_URL}?channel_binding=require`,
+      empty: '\n',
+      large: 'x'.repeat(65_537),
+    };
+    for (const [name, text] of Object.entries(contents)) await writeFile(join(folder, name), text);
   });
 
   afterAll(() => rm(folder, { recursive: true }));
@@ -487,26 +444,29 @@ describe('a secret in a file', () => {
     expect(auth).toMatchObject({ token: TOKEN, previousToken: undefined });
   });
 
-  const TOKEN_RULE =
-    'must be 32 or more of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)';
   const READABLE = 'must name a file that can be read and has at most 64 KB';
 
   it.each([
     ['AUTH_TOKEN', 'missing', `AUTH_TOKEN_FILE ${READABLE}`],
     ['AUTH_TOKEN', '.', `AUTH_TOKEN_FILE ${READABLE}`],
     ['AUTH_TOKEN', 'large', `AUTH_TOKEN_FILE ${READABLE}`],
-    ['AUTH_TOKEN', 'empty', `the content of AUTH_TOKEN_FILE ${TOKEN_RULE}`],
-    ['AUTH_TOKEN', 'two', `the content of AUTH_TOKEN_FILE ${TOKEN_RULE}`],
+    ['AUTH_TOKEN', 'empty', `the content of AUTH_TOKEN_FILE must be ${VARIABLES.AUTH_TOKEN.rule}`],
+    ['AUTH_TOKEN', 'two', `the content of AUTH_TOKEN_FILE must be ${VARIABLES.AUTH_TOKEN.rule}`],
     ['DATABASE_URL', 'missing', `DATABASE_URL_FILE ${READABLE}`],
-    ['DATABASE_URL', 'empty', /^the content of DATABASE_URL_FILE must be a URL such as postgres:/],
-    ['DATABASE_URL', 'parameter', /^the content of DATABASE_URL_FILE must not have the parameter/],
+    [
+      'DATABASE_URL',
+      'empty',
+      expect.stringMatching(/^the content of DATABASE_URL_FILE must be a URL such as postgres:/),
+    ],
+    [
+      'DATABASE_URL',
+      'parameter',
+      expect.stringMatching(/^the content of DATABASE_URL_FILE must not have the parameter/),
+    ],
   ])('ends the start with one line: %s in %s', (name, file, mistake) => {
     const others = name === 'DATABASE_URL' ? { AUTH_TOKEN: TOKEN } : { DATABASE_URL };
     const environment = { NODE_ENV: 'production', ...others, ...files({ [name]: file }) };
-    const [line, ...rest] = mistakesOf(environment);
-    expect(rest).toEqual([]);
-    if (typeof mistake === 'string') expect(line).toBe(mistake);
-    else expect(line).toMatch(mistake);
+    expect(mistakesOf(environment)).toEqual([mistake]);
   });
 
   it('cannot be in a variable as well', () => {
@@ -529,11 +489,6 @@ describe('a secret in a file', () => {
 });
 
 describe('the documentation of the configuration', () => {
-  it.each(['.env.example', 'docs/configuration.md'])('lists every variable in %s', async (file) => {
-    const text = await readFile(file, 'utf8');
-    for (const name of Object.keys(VARIABLES)) expect(text).toMatch(new RegExp(`\\b${name}\\b`));
-  });
-
   it('gives names and defaults in docs/configuration.md', async () => {
     const text = await readFile('docs/configuration.md', 'utf8');
     const rows = [...text.matchAll(/^\| `([A-Z_]+)` +\| ([^|]*)\|/gm)];

@@ -69,36 +69,6 @@ describe('a database URL with several hosts', () => {
     );
   });
 
-  it.each([
-    ['postgres://u:p@a,b/d?port=5433', ['a:5433', 'b:5433']],
-    ['postgres://u:p@a:1,b:2/d?port=3,4', ['a:3', 'b:4']],
-    ['postgres://u:p@x:5433/d?host=a,b', ['a:5433', 'b:5433']],
-    ['postgres://u:p@x:1,y:2/d?host=a,b', ['a:1', 'b:2']],
-    ['postgres://u:p@a,%2Frun%2Fpostgresql/d', ['a:5432', '/run/postgresql:5432']],
-    ['postgresql://[::1],[fe80::2]:6/d', ['[::1]:5432', '[fe80::2]:6']],
-  ])('assigns the ports as libpq does: %s', (raw, expected) => {
-    expect(isAccepted(raw)).toBe(true);
-    expect(databaseServers(raw).urls.map(hostOf)).toEqual(expected);
-  });
-
-  it.each([
-    'postgres://u:p@a:1,b:x/d',
-    'postgres://u:p@a:1,b:99999/d',
-    'postgres://u:p@a,[::1/d',
-    'postgres://u:p@a,,b/d',
-    'postgres://u:p@a,b,/d',
-    'postgres://u:p@a,-!-/d',
-    'postgres://u:p@a,b,c/d?port=1,2',
-    'postgres://u:p@a:1,b:2/d?host=c,d,e',
-    'postgres://u:p@a,b/d?port=1,2,3',
-    'postgres://u:p@a,b/d?target_session_attrs=standby',
-    'postgres://u:p@a,b/d?target_session_attrs=any',
-    // The password "5,b/x", not encoded.
-    'postgres://u:5,b/x@host/d',
-  ])('is refused if it cannot be right: %s', (raw) => {
-    expect(isAccepted(raw)).toBe(false);
-  });
-
   it('has the TLS parameters for each host, which the driver verifies', () => {
     const raw = databaseUrl('postgres://a,b/d?sslmode=require&application_name=x,y');
     expect(raw).toBe('postgres://a,b/d?sslmode=verify-full&application_name=x%2Cy');
@@ -107,12 +77,6 @@ describe('a database URL with several hosts', () => {
       expect(client.ssl).toEqual({});
       expect(url).toContain('application_name=x%2Cy');
     }
-  });
-
-  it('names its hosts and ports without user and password', () => {
-    expect(databaseServers('postgres://user:secret@a:1,b:2/d').urls.map(hostOf).join()).toBe(
-      'a:1,b:2',
-    );
   });
 });
 
@@ -143,25 +107,44 @@ describe('a database URL without a host in front of the path', () => {
     ['postgresql://:5433/db?host=::1&user=user', '[::1]:5433', 'user', 'db'],
     ['postgresql://other@/db?host=a&user=user&port=1', 'a:1', 'user', 'db'],
     ['postgresql://user@%2Frun%2Fpostgresql:5433/db', '/run/postgresql:5433', 'user', 'db'],
-  ])('is read as libpq does: %s', (raw, server, user, database) => {
+    ['postgres://user@/db?host=/run/a,b.example&port=1,2', '/run/a:1,b.example:2', 'user', 'db'],
+  ])('is read as libpq does: %s', (raw, servers, user, database) => {
     expect(isAccepted(raw)).toBe(true);
-    const [url] = databaseServers(databaseUrl(raw)!).urls;
-    expect(hostOf(url)).toBe(server);
-    expect(driven(url)).toMatchObject([{ user, database }]);
-  });
-
-  it('can have several hosts in a parameter', () => {
-    const raw = 'postgres://user@/db?host=/run/a,b.example&port=1,2';
-    expect(isAccepted(raw)).toBe(true);
-    expect(databaseServers(databaseUrl(raw)!).urls.map(hostOf)).toEqual([
-      '/run/a:1',
-      'b.example:2',
-    ]);
+    const url = databaseUrl(raw)!;
+    expect(databaseServers(url).urls.map(hostOf).join()).toBe(servers);
+    expect(driven(url)[0]).toMatchObject({ user, database });
   });
 });
 
-describe('a database URL that the driver would read differently', () => {
+describe('a database URL', () => {
   it.each([
+    ['postgres://u:p@a,b/d?port=5433', 'a:5433,b:5433'],
+    ['postgres://u:p@a:1,b:2/d?port=3,4', 'a:3,b:4'],
+    ['postgres://u:p@x:5433/d?host=a,b', 'a:5433,b:5433'],
+    ['postgres://u:p@x:1,y:2/d?host=a,b', 'a:1,b:2'],
+    ['postgres://u:p@a,%2Frun%2Fpostgresql/d', 'a:5432,/run/postgresql:5432'],
+    ['postgresql://[::1],[fe80::2]:6/d', '[::1]:5432,[fe80::2]:6'],
+    ['postgres://user:secret@a:1,b:2/d', 'a:1,b:2'],
+  ])('has its ports as in libpq: %s', (raw, servers) => {
+    expect(isAccepted(raw)).toBe(true);
+    expect(databaseServers(raw).urls.map(hostOf).join()).toBe(servers);
+  });
+
+  it.each([
+    'postgres://u:p@a:1,b:x/d',
+    'postgres://u:p@a:1,b:99999/d',
+    'postgres://u:p@a,[::1/d',
+    'postgres://u:p@a,,b/d',
+    'postgres://u:p@a,b,/d',
+    'postgres://u:p@a,-!-/d',
+    'postgres://u:p@a,b,c/d?port=1,2',
+    'postgres://u:p@a:1,b:2/d?host=c,d,e',
+    'postgres://u:p@a,b/d?port=1,2,3',
+    'postgres://u:p@a,b/d?target_session_attrs=standby',
+    'postgres://u:p@a,b/d?target_session_attrs=any',
+    // The password "5,b/x", not encoded.
+    'postgres://u:5,b/x@host/d',
+    // The driver would read these in another way.
     'postgres://u:a b@h/d',
     'postgres://u:a%2Fb@h/d?options=-c search_path=x',
     'postgres://u:p@h\t/d',
@@ -172,7 +155,7 @@ describe('a database URL that the driver would read differently', () => {
     'postgres://u:p@h/d?port=0',
     'postgres://u:p@h/d?port=65536',
     'postgres://u:p@h/d?sslmode=require&sslmode=prefer',
-  ])('is refused: %s', (raw) => {
+  ])('is refused if it cannot be right: %s', (raw) => {
     expect(isAccepted(raw)).toBe(false);
   });
 
@@ -185,6 +168,34 @@ describe('a database URL that the driver would read differently', () => {
     const raw = 'postgres://h/d?password=a$&sslmode=require';
     expect(driven(databaseUrl(raw)!)).toMatchObject([{ password: 'a$' }]);
   });
+
+  it('is left as it is if it has one host', () => {
+    const raw = 'postgres://u:p%2C@[::1]:5/d?sslmode=verify-full&port=6';
+    expect(databaseServers(raw).urls).toEqual([raw]);
+  });
+
+  it.each([
+    ['postgres://a/d', false],
+    ['postgres://a/d?target_session_attrs=primary', false],
+    ['postgres://a/d?target_session_attrs=read-write', true],
+    ['postgres://a,b/d', true],
+    ['postgres://a,b/d?target_session_attrs=primary', false],
+    ['postgres://a,b/d?target_session_attrs=read-write', true],
+  ])('such as %s asks for sessions that can write: %s', (raw, mustWrite) => {
+    expect(isAccepted(raw)).toBe(true);
+    expect(databaseServers(raw).mustWrite).toBe(mustWrite);
+  });
+
+  it.each(['lock_timeout', 'idle_in_transaction_session_timeout'])(
+    'has a number of milliseconds as its %s: the driver would take the digits at its beginning',
+    (timeout) => {
+      const mistakes = (value: string) => databaseUrlMistakes(`postgres://h/d?${timeout}=${value}`);
+      for (const value of ['5s', '1min', 'abc', '-1', '1.5', '2147483648', '']) {
+        expect(mistakes(value)).toEqual([`have a number of milliseconds as its ${timeout}`]);
+      }
+      for (const value of ['0', '5000', '2147483647']) expect(mistakes(value)).toEqual([]);
+    },
+  );
 });
 
 describe('sslrootcert=system', () => {
@@ -215,90 +226,36 @@ describe('sslrootcert=system', () => {
   });
 });
 
-describe('PGSSLMODE', () => {
-  it.each([
-    ['postgres://h/d', 'allow'],
-    ['postgres://h/d', 'prefer'],
-    ['postgres://h/d', 'secret'],
-  ])('for %s is refused if the driver cannot do it: %s', (url, mode) => {
-    expect(libpqMistakes(url, { PGSSLMODE: mode })).toEqual([
-      expect.stringMatching(/^PGSSLMODE must be one of /),
-    ]);
-  });
-
-  it.each([
-    [undefined, 'prefer'],
-    ['postgres://h/d', ''],
-    ['postgres://h/d', 'verify-full'],
-    ['postgres://h/d?sslmode=disable', 'prefer'],
-    ['postgres://h/d?ssl=0', 'prefer'],
-  ])('for %s may be %s', (url, mode) => {
-    expect(libpqMistakes(url, { PGSSLMODE: mode })).toEqual([]);
-  });
-});
-
-describe('PGHOST and PGPORT', () => {
+describe('the variables of libpq', () => {
   const ONE_HOST = 'PGHOST must be one host: several belong in DATABASE_URL';
   const PORT = 'PGPORT must be a port from 1 to 65535';
+  const MODE = expect.stringMatching(/^PGSSLMODE must be one of /) as string;
 
-  it.each([
+  it.each<[string | undefined, Record<string, string>, string[]]>([
+    ['postgres://h/d', { PGSSLMODE: 'allow' }, [MODE]],
+    ['postgres://h/d', { PGSSLMODE: 'prefer' }, [MODE]],
+    ['postgres://h/d', { PGSSLMODE: 'secret' }, [MODE]],
     ['postgres:///d', { PGHOST: 'a,b' }, [ONE_HOST]],
     ['postgres:///d', { PGHOST: 'a b', PGPORT: '1,2' }, [ONE_HOST, PORT]],
     ['postgres://h/d', { PGPORT: 'abc' }, [PORT]],
     ['postgres://h/d', { PGPORT: '5432x' }, [PORT]],
     ['postgres://h:1,i/d', { PGPORT: '0' }, [PORT]],
     ['postgres://h/d', { PGREPLICATION: 'database' }, ['PGREPLICATION must not be set']],
+    // What does not count may be anything.
+    [undefined, { PGSSLMODE: 'prefer' }, []],
+    ['postgres://h/d', { PGSSLMODE: '' }, []],
+    ['postgres://h/d', { PGSSLMODE: 'verify-full' }, []],
+    ['postgres://h/d?sslmode=disable', { PGSSLMODE: 'prefer' }, []],
+    ['postgres://h/d?ssl=0', { PGSSLMODE: 'prefer' }, []],
+    [undefined, { PGHOST: 'a,b', PGPORT: 'abc' }, []],
+    ['postgres:///d', { PGHOST: '/run/postgresql', PGPORT: '5433' }, []],
+    ['postgres:///d', { PGHOST: '', PGPORT: '' }, []],
+    ['postgres:///d?host=/run/postgresql&port=1', { PGHOST: 'a,b', PGPORT: 'abc' }, []],
+    ['postgres://h:1/d', { PGHOST: 'a,b', PGPORT: 'abc' }, []],
   ])(
     'of which the driver would take a part are refused: %s with %j',
     (url, variables, mistakes) => {
       expect(libpqMistakes(url, variables)).toEqual(mistakes);
     },
   );
-
-  it.each([
-    [undefined, { PGHOST: 'a,b', PGPORT: 'abc' }],
-    ['postgres:///d', { PGHOST: '/run/postgresql', PGPORT: '5433' }],
-    ['postgres:///d', { PGHOST: '', PGPORT: '' }],
-    ['postgres:///d?host=/run/postgresql&port=1', { PGHOST: 'a,b', PGPORT: 'abc' }],
-    ['postgres://h:1/d', { PGHOST: 'a,b', PGPORT: 'abc' }],
-  ])('that do not count may be anything: %s with %j', (url, variables) => {
-    expect(libpqMistakes(url, variables)).toEqual([]);
-  });
-});
-
-describe('timeouts', () => {
-  it.each(['lock_timeout', 'idle_in_transaction_session_timeout'])(
-    '%s is a number of milliseconds: the driver would take the digits at its beginning',
-    (timeout) => {
-      for (const value of ['5s', '1min', 'abc', '-1', '1.5', '2147483648', '']) {
-        expect(databaseUrlMistakes(`postgres://h/d?${timeout}=${value}`)).toEqual([
-          `have a number of milliseconds as its ${timeout}`,
-        ]);
-      }
-      for (const value of ['0', '5000', '2147483647']) {
-        expect(databaseUrlMistakes(`postgres://h/d?${timeout}=${value}`)).toEqual([]);
-      }
-    },
-  );
-});
-
-describe('target_session_attrs', () => {
-  it.each([
-    ['postgres://a/d', false],
-    ['postgres://a/d?target_session_attrs=primary', false],
-    ['postgres://a/d?target_session_attrs=read-write', true],
-    ['postgres://a,b/d', true],
-    ['postgres://a,b/d?target_session_attrs=primary', false],
-    ['postgres://a,b/d?target_session_attrs=read-write', true],
-  ])('of %s asks for sessions that can write: %s', (raw, mustWrite) => {
-    expect(isAccepted(raw)).toBe(true);
-    expect(databaseServers(raw).mustWrite).toBe(mustWrite);
-  });
-});
-
-describe('a database URL with one host', () => {
-  it('is left as it is', () => {
-    const raw = 'postgres://u:p%2C@[::1]:5/d?sslmode=verify-full&port=6';
-    expect(databaseServers(raw).urls).toEqual([raw]);
-  });
 });

@@ -1,7 +1,6 @@
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { withEnvFile } from '../../src/config/env-file.js';
 import { StartupError } from '../../src/errors/startup.error.js';
@@ -59,18 +58,4 @@ it.each(['\u00a0', '\u200b', ' \u2060', 'export \u00a0'])(
 it('a file that cannot be read is an error', async () => {
   await mkdir('.env');
   expect(() => withEnvFile({})).toThrow(new StartupError('.env cannot be read: EISDIR'));
-});
-
-it('any value is the same with and without a byte order mark', async () => {
-  const value = fc.stringMatching(/^[!-&(-~][ -&(-~]{0,20}[!-&(-~]$/);
-  await fc.assert(
-    fc.asyncProperty(value, async (text) => {
-      await writeFile('.env', `A='${text}'\n`);
-      const plain = withEnvFile({});
-      await writeFile('.env', `\ufeffA='${text}'\r\n`);
-      expect(withEnvFile({})).toEqual(plain);
-      expect(plain).toEqual({ A: text });
-    }),
-    { numRuns: 30 },
-  );
 });

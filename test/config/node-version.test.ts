@@ -5,21 +5,28 @@ import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isWithin } from '../../src/config/node-version.js';
 
-const { engines } = JSON.parse(await readFile('package.json', 'utf8')) as {
+const { engines, scripts } = JSON.parse(await readFile('package.json', 'utf8')) as {
   engines: { node: string };
+  scripts: Record<string, string>;
 };
 
-describe('the version of Node.js', () => {
-  it.each(['20.19.0', '20.20.2', '22.13.0', '22.22.3', '24.11.0', '24.11.1', '25.0.0', '100.0.0'])(
-    'is supported: %s',
-    (version) => expect(isWithin(version, engines.node)).toBe(true),
-  );
-
-  it.each(['8.17.0', '18.20.8', '20.18.3', '21.7.3', '22.12.9', '23.11.1', '24.10.9'])(
-    'is not supported: %s',
-    (version) => expect(isWithin(version, engines.node)).toBe(false),
-  );
+it.each([
+  ['20.19.0 20.20.2 22.13.0 22.22.3 24.11.0 24.11.1 25.0.0 100.0.0', true],
+  ['8.17.0 18.20.8 20.18.3 21.7.3 22.12.9 23.11.1 24.10.9', false],
+])('of the versions of Node.js, these are supported: %s: %s', (versions, isSupported) => {
+  for (const version of versions.split(' ')) {
+    expect([version, isWithin(version, engines.node)]).toEqual([version, isSupported]);
+  }
 });
+
+/** The exit code of a program in Node.js, with what it prints. */
+function run(cwd: string, ...args: readonly string[]): Promise<unknown> {
+  return new Promise((settle) => {
+    execFile(process.execPath, args, { cwd }, (error, stdout, stderr) =>
+      settle([error?.code, stdout, stderr]),
+    );
+  });
+}
 
 describe('an old Node.js', () => {
   let folder: string;
@@ -43,21 +50,12 @@ describe('an old Node.js', () => {
     'dist/cli/plant-store.js',
     'src/config/node-version.js',
   ])('makes %s print the required version, and nothing else', async (file) => {
-    const told = await new Promise((settle) => {
-      const commandLine = ['--require', old, resolve(file), 'run'];
-      execFile(process.execPath, commandLine, { cwd: folder }, (error, stdout, stderr) =>
-        settle([error?.code, stdout, stderr]),
-      );
-    });
     const line = `plant-store: Node.js 18.20.8 is not supported, ${engines.node} is required\n`;
-    expect(told).toEqual([1, '', line]);
+    expect(await run(folder, '--require', old, resolve(file), 'run')).toEqual([1, '', line]);
     expect(await readdir(folder)).toEqual(['old.cjs']);
   });
 
-  it('is refused before the build', async () => {
-    const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as {
-      scripts: Record<string, string>;
-    };
+  it('is refused before the build', () => {
     expect(scripts).toMatchObject({
       prestart: 'npm run build --silent',
       prebuild: 'node src/config/node-version.js',
@@ -75,19 +73,11 @@ describe('the build', () => {
 
   afterEach(() => rm(clone, { recursive: true }));
 
-  function build(): Promise<unknown> {
-    return new Promise((settle) => {
-      execFile(process.execPath, ['bundle.js'], { cwd: clone }, (error, stdout, stderr) =>
-        settle([error?.code, stdout, stderr]),
-      );
-    });
-  }
-
   it('says in one line that packages are not installed', async () => {
     // As with NODE_ENV=production, which makes npm leave out the bundler.
     const line =
       'plant-store: the packages are not installed: run `npm ci --include=dev --include=optional` first\n';
-    expect(await build()).toEqual([1, '', line]);
+    expect(await run(clone, 'bundle.js')).toEqual([1, '', line]);
   });
 
   it('says in one line that it cannot write its output', async () => {
@@ -96,6 +86,6 @@ describe('the build', () => {
     await writeFile(join(clone, 'dist'), '');
     const line =
       'plant-store: cannot write the build to dist (EEXIST): run `npm run build` as the owner first\n';
-    expect(await build()).toEqual([1, '', line]);
+    expect(await run(clone, 'bundle.js')).toEqual([1, '', line]);
   });
 });

@@ -14,7 +14,10 @@ import { PATIENCE } from '../support/patience.js';
 
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.useRealTimers();
 });
+
+const UNAVAILABLE = 'database-unavailable';
 
 type Perform = BatcherOptions<string, string>['perform'];
 
@@ -33,7 +36,7 @@ function createBatcher(options: Partial<BatcherOptions<string, string>> = {}) {
   });
   const addAll = (items: readonly string[]) =>
     Promise.allSettled(items.map((item) => batcher.add(item)));
-  return { batcher, groups, addAll };
+  return { batcher, groups, addAll, sizes: () => groups.map(({ length }) => length) };
 }
 
 /** An error of PostgreSQL. */
@@ -57,14 +60,18 @@ function outcomes(settled: readonly PromiseSettledResult<string>[]): string[] {
 function createGate() {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));
-  return {
-    open,
-    perform: async (items: readonly string[]) => {
-      await opened;
-      return items;
-    },
-  };
+  const perform = (items: readonly string[]) => opened.then(() => items);
+  return { open, perform };
 }
+
+/** A clock that only the test moves. */
+function createClock() {
+  const clock = { now: 0 };
+  vi.spyOn(performance, 'now').mockImplementation(() => clock.now);
+  return clock;
+}
+
+const immediate = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 describe('items that are added together', () => {
   it('are sent in one group, and each gets its own result', async () => {
@@ -76,24 +83,19 @@ describe('items that are added together', () => {
   });
 
   it('are sent in groups of at most 500 items, which double while they are fast', async () => {
-    const { addAll, groups } = createBatcher();
+    const { addAll, sizes } = createBatcher();
     await addAll(texts(1_000));
     await addAll(texts(1_000));
-    const sizes = groups.map(({ length }) => length);
-    expect(sizes.slice(0, 2)).toEqual([32, 32]);
-    expect(Math.max(...sizes)).toBe(500);
+    expect(sizes().slice(0, 2)).toEqual([32, 32]);
+    expect(Math.max(...sizes())).toBe(500);
   });
 
   it('are sent in groups of at most a million characters, unless a single item is longer', async () => {
     const { addAll, groups } = createBatcher();
     const long = 'x'.repeat(400_000);
     await addAll([long, long, long, 'y'.repeat(2_000_000), 'z']);
-    expect(groups.map((group) => group.map((item) => item[0]).join(''))).toEqual([
-      'xx',
-      'x',
-      'y',
-      'z',
-    ]);
+    const beginnings = groups.map((group) => group.map((item) => item[0]).join(''));
+    expect(beginnings).toEqual(['xx', 'x', 'y', 'z']);
   });
 
   it('are performed in at most two concurrent groups', async () => {
@@ -124,15 +126,6 @@ describe('a group that fails', () => {
     ]);
   });
 
-  it('for a reason that no item can cause is not retried item by item', async () => {
-    const { addAll, groups } = createBatcher({
-      perform: () => Promise.reject(refusal('permission denied for table', '42501')),
-    });
-    const settled = await addAll(texts(30));
-    expect(new Set(outcomes(settled))).toEqual(new Set(['error: permission denied for table']));
-    expect(groups).toHaveLength(1);
-  });
-
   /** Refuses groups with a number that is wanted, like a database that cannot reach the server of some rows. */
   function refusing(isRefused: (item: number) => boolean, state = '08006') {
     return (items: readonly string[]) =>
@@ -144,21 +137,21 @@ describe('a group that fails', () => {
   it.each(['08006', '57P01', '58030', 'XX000'])(
     'for a reason that can concern some of its items is halved: SQLSTATE %s',
     async (state) => {
-      const { addAll, groups } = createBatcher({ perform: refusing((item) => item === 2, state) });
+      const { addAll, sizes } = createBatcher({ perform: refusing((item) => item === 2, state) });
       const [a, b, ...others] = texts(8);
       expect(outcomes(await addAll([a!, b!, ...others]))).toEqual([
         a,
         b,
-        'database-unavailable',
+        UNAVAILABLE,
         ...others.slice(1),
       ]);
-      expect(groups.map(({ length }) => length)).toEqual([8, 4, 2, 2, 1, 1, 4]);
+      expect(sizes()).toEqual([8, 4, 2, 2, 1, 1, 4]);
     },
   );
 
   it('for every other item of full groups performs the rest, and shrinks the next groups', async () => {
     let perform = refusing(() => false);
-    const { addAll, groups } = createBatcher({ perform: (items) => perform(items) });
+    const { addAll, groups, sizes } = createBatcher({ perform: (items) => perform(items) });
     // Groups grow to 500 items.
     for (let round = 1; round <= 3; round += 1) await addAll(texts(1_000));
     const isOdd = (item: number) => item % 2 === 1;
@@ -171,39 +164,41 @@ describe('a group that fails', () => {
 
     groups.length = 0;
     const settled = await addAll(texts(500));
-    expect(Math.max(...groups.map(({ length }) => length))).toBe(32);
+    expect(Math.max(...sizes())).toBe(32);
     expect(outcomes(settled)).toEqual(
-      texts(500).map((item, index) => (isOdd(index) ? 'database-unavailable' : item)),
+      texts(500).map((item, index) => (isOdd(index) ? UNAVAILABLE : item)),
     );
   });
 
   it('for every item costs few statements', async () => {
     const { addAll, groups } = createBatcher({ perform: refusing(() => true) });
-    expect(new Set(outcomes(await addAll(texts(32))))).toEqual(new Set(['database-unavailable']));
+    expect(new Set(outcomes(await addAll(texts(32))))).toEqual(new Set([UNAVAILABLE]));
     expect(groups.length).toBeLessThanOrEqual(16);
   });
 
-  it('slowly is not retried', async () => {
-    let clock = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => clock);
-    const { addAll, groups } = createBatcher({
+  it.each([
+    ['no item can cause it', refusal('no permission', '42501'), 10, 'error: no permission'],
+    ['the database cannot serve anybody', new RefusedStatementError('53100'), 10, UNAVAILABLE],
+    ['it was slow', new RefusedStatementError('08006'), 1_500, UNAVAILABLE],
+  ])('is not halved if %s', async (_, failure, milliseconds, outcome) => {
+    const clock = createClock();
+    const { addAll, sizes } = createBatcher({
       perform: () => {
-        clock += 1_500;
-        return Promise.reject(new RefusedStatementError('08006'));
+        clock.now += milliseconds;
+        return Promise.reject(failure);
       },
     });
-    expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set(['database-unavailable']));
-    expect(groups).toHaveLength(1);
+    expect(new Set(outcomes(await addAll(texts(30))))).toEqual(new Set([outcome]));
+    expect(sizes()).toEqual([30]);
   });
 
   it('is retried after a wait for the lock of a row, and its parts know it', async () => {
-    let clock = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => clock);
+    const clock = createClock();
     const retries: boolean[] = [];
     const { addAll } = createBatcher({
       perform: (items, isRetry) => {
         retries.push(isRetry);
-        clock += isRetry ? 50 : 1_500;
+        clock.now += isRetry ? 50 : 1_500;
         if (items.includes('item 5')) return Promise.reject(new RowLockedError());
         return Promise.resolve(items);
       },
@@ -235,17 +230,10 @@ describe('a group that fails', () => {
   });
 
   it('because of locked rows tells the items that have not been performed alone when there are too many', async () => {
-    const { addAll } = createBatcher({
-      perform: (items) =>
-        items.some((item) => item !== 'item 32')
-          ? Promise.reject(new RowLockedError())
-          : Promise.resolve(items),
-    });
-    const failures = (await addAll(texts(32))).map((result) =>
-      result.status === 'rejected' ? (result.reason as Error).constructor : undefined,
-    );
-    expect(failures[0]).toBe(RowLockedError);
-    expect(failures.at(-1)).toBe(GroupLockedError);
+    const { addAll } = createBatcher({ perform: () => Promise.reject(new RowLockedError()) });
+    const settled = await addAll(texts(32));
+    expect(settled[0]).toMatchObject({ reason: expect.any(RowLockedError) as object });
+    expect(settled.at(-1)).toMatchObject({ reason: expect.any(GroupLockedError) as object });
   });
 
   it('because of locked rows does not keep the queue waiting while it is halved', async () => {
@@ -257,7 +245,6 @@ describe('a group that fails', () => {
         return items;
       },
     });
-    const immediate = () => new Promise<void>((resolve) => setImmediate(resolve));
     const halved: Promise<PromiseSettledResult<string>[]>[] = [];
     for (const group of [1, 2]) {
       halved.push(addAll([`locked ${group}`, `free ${group}`]));
@@ -284,7 +271,6 @@ describe('a group that fails', () => {
     });
     expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set(['row-locked']));
     expect(groups).toHaveLength(1);
-    const immediate = () => new Promise<void>((resolve) => setImmediate(resolve));
     const first = addAll(texts(2));
     await immediate();
     const second = addAll(texts(2));
@@ -297,14 +283,8 @@ describe('a group that fails', () => {
     expect(await batcher.add('again')).toBe('again');
   });
 
-  it('because the database cannot serve anybody is not halved', async () => {
-    const { addAll, groups } = createBatcher({ perform: refusing(() => true, '53100') });
-    expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set(['database-unavailable']));
-    expect(groups).toHaveLength(1);
-  });
-
   it('is given up when the database becomes unavailable during the halving', async () => {
-    const { addAll, groups } = createBatcher({
+    const { addAll, sizes } = createBatcher({
       perform: (items) =>
         Promise.reject(
           items.length === 8
@@ -312,42 +292,39 @@ describe('a group that fails', () => {
             : new PlantStoreError(ERRORS.databaseUnavailable),
         ),
     });
-    expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set(['database-unavailable']));
+    expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set([UNAVAILABLE]));
     // The group, and its first half only.
-    expect(groups.map(({ length }) => length)).toEqual([8, 4]);
+    expect(sizes()).toEqual([8, 4]);
   });
 
   it.each([
     ['a timeout of the pool', new PlantStoreError(ERRORS.poolExhausted), 'pool-exhausted'],
     ['a deadlock', new RefusedStatementError('40P01'), 'transaction-conflict'],
   ])('keeps its size after %s', async (_, failure, code) => {
-    let clock = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => clock);
-    const { addAll, groups } = createBatcher({
+    const clock = createClock();
+    const { addAll, sizes } = createBatcher({
       perform: () => {
-        clock += 2_500;
+        clock.now += 2_500;
         return Promise.reject(failure);
       },
     });
     for (let round = 1; round <= 3; round += 1) {
       expect(new Set(outcomes(await addAll(texts(32))))).toEqual(new Set([code]));
     }
-    expect(groups.map(({ length }) => length)).toEqual([32, 32, 32]);
+    expect(sizes()).toEqual([32, 32, 32]);
   });
 
   it('shrinks after it was slow', async () => {
-    let clock = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => clock);
-    const { addAll, groups } = createBatcher({
+    const clock = createClock();
+    const { addAll, sizes } = createBatcher({
       perform: (items) => {
-        clock += 2_500;
+        clock.now += 2_500;
         return Promise.resolve(items);
       },
     });
     for (let round = 1; round <= 2; round += 1) await addAll(texts(16));
-    expect(groups.map(({ length }) => length)).toEqual([16, 16]);
     await addAll(texts(16));
-    expect(groups.map(({ length }) => length).slice(2)).toEqual([8, 8]);
+    expect(sizes()).toEqual([16, 16, 8, 8]);
   });
 });
 
@@ -383,73 +360,64 @@ describe('a queue', () => {
 
   it('refuses items after two seconds, and then all items until a group succeeds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
-    try {
-      const gate = createGate();
-      const { addAll, batcher, groups } = createBatcher({ perform: gate.perform });
-      const first = addAll(texts(64));
-      while (groups.length < 2) await new Promise((resolve) => setImmediate(resolve));
-      const late = batcher.add('late').catch((error: unknown) => error);
-      await new Promise((resolve) => setImmediate(resolve));
-      vi.advanceTimersByTime(2_100);
-      expect(await late).toMatchObject({ kind: ERRORS.overloaded });
-      await expect(batcher.add('later')).rejects.toMatchObject({ kind: ERRORS.overloaded });
-      gate.open();
-      await first;
-      expect(await batcher.add('again')).toBe('again');
-    } finally {
-      vi.useRealTimers();
-    }
+    const gate = createGate();
+    const { addAll, batcher, groups } = createBatcher({ perform: gate.perform });
+    const first = addAll(texts(64));
+    while (groups.length < 2) await immediate();
+    const late = batcher.add('late').catch((error: unknown) => error);
+    await immediate();
+    vi.advanceTimersByTime(2_100);
+    expect(await late).toMatchObject({ kind: ERRORS.overloaded });
+    await expect(batcher.add('later')).rejects.toMatchObject({ kind: ERRORS.overloaded });
+    gate.open();
+    await first;
+    expect(await batcher.add('again')).toBe('again');
   });
 });
 
 describe('an item', () => {
   it('is refused six seconds after it was added, although its group still runs', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    try {
-      const gates = [createGate(), createGate(), createGate()];
-      const { batcher, groups } = createBatcher({
-        perform: (items) => gates[groups.length - 1]!.perform(items),
-      });
-      const settled: string[] = [];
-      const add = async (item: string) => {
-        void batcher.add(item).then(
-          () => settled.push(item),
-          (error: PlantStoreError) => settled.push(`${item}: ${error.kind.code}`),
-        );
-        await immediate();
-      };
-      const immediate = () => new Promise((resolve) => setImmediate(resolve));
-      const pass = async (milliseconds: number) => {
-        vi.advanceTimersByTime(milliseconds);
-        await immediate();
-      };
-      // Both running groups are slow, so further items wait, and then run for long.
-      await add('a');
-      await add('b');
-      await add('early');
-      await pass(1_000);
-      await add('late');
-      await pass(800);
-      gates[0]!.open();
+    const gates = [createGate(), createGate(), createGate()];
+    const { batcher, groups } = createBatcher({
+      perform: (items) => gates[groups.length - 1]!.perform(items),
+    });
+    const settled: string[] = [];
+    const add = async (item: string) => {
+      void batcher.add(item).then(
+        () => settled.push(item),
+        (error: PlantStoreError) => settled.push(`${item}: ${error.kind.code}`),
+      );
       await immediate();
-      expect(groups.at(-1)).toEqual(['early', 'late']);
-      expect(settled).toEqual(['a']);
+    };
+    const pass = async (milliseconds: number) => {
+      vi.advanceTimersByTime(milliseconds);
+      await immediate();
+    };
+    // Both running groups are slow, so further items wait, and then run for long.
+    await add('a');
+    await add('b');
+    await add('early');
+    await pass(1_000);
+    await add('late');
+    await pass(800);
+    gates[0]!.open();
+    await immediate();
+    expect(groups.at(-1)).toEqual(['early', 'late']);
+    expect(settled).toEqual(['a']);
 
-      await pass(4_100);
-      // After 5.9 s.
-      expect(settled).toEqual(['a']);
-      await pass(200);
-      expect(settled).toEqual(['a', 'b: database-too-slow', 'early: database-too-slow']);
-      await pass(700);
-      expect(settled).toHaveLength(3);
-      gates[2]!.open();
-      await immediate();
-      expect(settled.at(-1)).toBe('late');
-      gates[1]!.open();
-      await immediate();
-      expect(vi.getTimerCount()).toBe(0);
-    } finally {
-      vi.useRealTimers();
-    }
+    await pass(4_100);
+    // After 5.9 s.
+    expect(settled).toEqual(['a']);
+    await pass(200);
+    expect(settled).toEqual(['a', 'b: database-too-slow', 'early: database-too-slow']);
+    await pass(700);
+    expect(settled).toHaveLength(3);
+    gates[2]!.open();
+    await immediate();
+    expect(settled.at(-1)).toBe('late');
+    gates[1]!.open();
+    await immediate();
+    expect(vi.getTimerCount()).toBe(0);
   });
 });

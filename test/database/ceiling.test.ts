@@ -15,21 +15,15 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('lets the pool have as many connections as it has when the server refuses another', () => {
+it('lets the pool have as many connections as it has when the server refuses another, and one at least', () => {
   ceiling.noteLimit(3);
   expect(pool.max).toBe(3);
   expect(ceiling.isLowered).toBe(true);
-});
-
-it('counts a connection that was on its way', () => {
-  ceiling.noteLimit(3);
+  // One that was on its way counts.
   ceiling.noteConnection(4);
   expect(pool.max).toBe(4);
   ceiling.noteConnection(2);
   expect(pool.max).toBe(4);
-});
-
-it('leaves the pool one connection at least', () => {
   ceiling.noteLimit(0);
   expect(pool.max).toBe(1);
 });

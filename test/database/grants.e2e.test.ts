@@ -32,6 +32,10 @@ function refused(database: TestDatabase, access: ServiceAccess): Promise<string>
   );
 }
 
+function accessOf(name: string, password?: string): ServiceAccess {
+  return { role: { name, password }, schema: SCHEMA };
+}
+
 describe('the privileges', () => {
   let database: TestDatabase;
   const roles: string[] = [];
@@ -58,8 +62,7 @@ describe('the privileges', () => {
     const name = await createRole();
     // Too many, from before.
     await database.query(`GRANT ALL ON plants, plant_store_migrations TO ${quoted(name)}`);
-    for (const _ of [1, 2])
-      await migrate(database, { role: { name, password: undefined }, schema: SCHEMA });
+    for (const _ of [1, 2]) await migrate(database, accessOf(name));
     expect(await privilegesOf(name, database)).toMatchObject({
       plants: 'DELETE,INSERT,SELECT,UPDATE',
       plant_store_migrations: 'SELECT',
@@ -68,18 +71,14 @@ describe('the privileges', () => {
 
   it('are exactly those that docs/operations.md lists', async () => {
     const name = await createRole();
-    await migrate(database, { role: { name, password: undefined }, schema: SCHEMA });
+    await migrate(database, accessOf(name));
     const page = await readFile('docs/operations.md', 'utf8');
     const [, table = ''] = /gets exactly this:\n\n([^]*?)\n\n/.exec(page) ?? [];
     const rows = table.split('\n').slice(2);
     const listed = rows.flatMap((row) => {
-      const [, on = '', privileges = ''] = row.split('|');
-      const all = privileges.match(/`[A-Z]+`/g) ?? [];
-      const text = all
-        .map((each) => each.slice(1, -1))
-        .toSorted()
-        .join(', ');
-      return on.split(', ').map((each) => [each.trim().replaceAll('`', ''), text] as const);
+      const [, on = '', privileges = ''] = row.replaceAll('`', '').split('|');
+      const sorted = (privileges.match(/[A-Z]+/g) ?? []).toSorted().join(', ');
+      return on.split(',').map((each) => [each.trim(), sorted] as const);
     });
     expect(Object.fromEntries(listed)).toEqual(await grantsOf(name, database));
   });
@@ -87,10 +86,7 @@ describe('the privileges', () => {
   it('are fewer where a feature says so', async () => {
     const name = await createRole();
     const privileges = new Map([[Plant, ['SELECT', 'INSERT', 'UPDATE'] as const]]);
-    await migrate(database, {
-      role: { name, password: undefined },
-      schema: { ...SCHEMA, privileges },
-    });
+    await migrate(database, { ...accessOf(name), schema: { ...SCHEMA, privileges } });
     expect(await privilegesOf(name, database)).toMatchObject({ plants: 'INSERT,SELECT,UPDATE' });
   });
 
@@ -105,8 +101,7 @@ describe('the privileges', () => {
   });
 
   it('need a role that exists, or its password', async () => {
-    const role = { name: newRole(), password: undefined };
-    expect(await refused(database, { role, schema: SCHEMA })).toBe(
+    expect(await refused(database, accessOf(newRole()))).toBe(
       'StartupError: DATABASE_SERVICE_ROLE: there is no such role: create it, or set DATABASE_SERVICE_PASSWORD',
     );
   });
@@ -116,9 +111,9 @@ describe('the privileges', () => {
     const part = await createRole();
     await database.query(`GRANT "${String(row?.['name'])}" TO ${quoted(part)}`);
     for (const name of [String(row?.['name']), part]) {
-      expect(
-        await refused(database, { role: { name, password: undefined }, schema: SCHEMA }),
-      ).toMatch(/^StartupError: DATABASE_SERVICE_ROLE must be a role that has no part in .*$/);
+      expect(await refused(database, accessOf(name))).toMatch(
+        /^StartupError: DATABASE_SERVICE_ROLE must be a role that has no part in .*$/,
+      );
     }
   });
 
@@ -128,10 +123,10 @@ describe('the privileges', () => {
     const logger = pino(
       new Writable({ write: (line, _, done) => (lines.push(String(line)), done()) }),
     );
-    await migrate(database, { role: { name, password: undefined }, schema: SCHEMA }, logger);
+    await migrate(database, accessOf(name), logger);
     expect(lines.join()).not.toContain('may create');
     await database.query(`GRANT CREATE ON SCHEMA public TO ${quoted(name)}`);
-    await migrate(database, { role: { name, password: undefined }, schema: SCHEMA }, logger);
+    await migrate(database, accessOf(name), logger);
     expect(lines.join()).toContain('DATABASE_SERVICE_ROLE may create in the database');
   });
 
@@ -142,14 +137,14 @@ describe('the privileges', () => {
     );
     const own = await createTestDatabase(`OWNER ${quoted(owner)}`);
     const name = newRole();
-    const role = { name, password: PASSWORD };
-    expect(await refused({ ...own, url: urlAs(owner, own) }, { role, schema: SCHEMA })).toBe(
+    const access = accessOf(name, PASSWORD);
+    expect(await refused({ ...own, url: urlAs(owner, own) }, access)).toBe(
       'StartupError: DATABASE_SERVICE_ROLE: there is no such role, and the role of DATABASE_URL may not create roles: create it as an administrator',
     );
     await database.query(`CREATE ROLE ${quoted(name)}`);
     roles.push(name);
     // An owner without any other privilege can migrate and grant.
-    await migrate({ ...own, url: urlAs(owner, own) }, { role, schema: SCHEMA });
+    await migrate({ ...own, url: urlAs(owner, own) }, access);
     expect(await privilegesOf(name, own)).toHaveProperty('plants');
     await own.query(`DROP OWNED BY ${quoted(name)}`);
     await own.drop();
@@ -191,11 +186,7 @@ describe('a service that waits for the migrations', () => {
       await up(runner);
     });
     const limits = hurried;
-    const migrating = applyMigrations(
-      owner,
-      { log, signal, limits },
-      { role: { name, password: undefined }, schema: SCHEMA },
-    );
+    const migrating = applyMigrations(owner, { log, signal, limits }, accessOf(name));
     await Promise.all([migrating, awaitMigrations(waiting, { log, signal, limits })]);
   });
 

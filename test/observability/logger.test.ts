@@ -2,14 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { createLogger, NestLog } from '../../src/observability/logger.js';
 
 describe('the log', () => {
-  it('omits lines below its level', () => {
-    const lines: string[] = [];
-    const logger = createLogger('warn', { write: (line) => void lines.push(line) });
-    logger.info('below');
-    logger.warn('at');
-    expect(lines).toEqual([expect.stringContaining('"msg":"at"')]);
-  });
-
   it('contains an error with its causes, without further members', () => {
     const lines: Record<string, unknown>[] = [];
     const logger = createLogger('info', {

@@ -65,6 +65,12 @@ describe('traces', () => {
     }, PATIENCE);
   }
 
+  /** Asks for a plant, or for something else. Returns the spans, the one of the request last. */
+  async function trace(id: string, count: number, method = 'GET', path = '/plants/1') {
+    await service.request(method, path, { headers: { 'X-Request-Id': id } });
+    return spansOf(id, count);
+  }
+
   it('continue the trace of the client, down to the statement', async () => {
     await service.post({ id: 1, name: 'a' }, { 'X-Request-Id': 'one', ...TRACEPARENT });
     const [statement, request] = await spansOf('one', 2);
@@ -99,12 +105,11 @@ describe('traces', () => {
   });
 
   it('name the principal of the request by kind and id, as the log does', async () => {
+    const [, served] = await trace('static', 2);
     const reading = ['--name', 'a', '--scope', 'plants:read'];
     const token = await issue(service.database.url, 'create', ...reading);
-    await service.request('GET', '/plants/1', { headers: { 'X-Request-Id': 'static' } });
     const headers = { 'X-Request-Id': 'issued', Authorization: `Bearer ${token}` };
     expect((await service.post({ id: 1, name: 'a' }, headers)).status).toBe(403);
-    const [, served] = await spansOf('static', 2);
     // The service has looked for the new token.
     const [, refused] = await spansOf('issued', 2);
     expect(served?.attributes).toMatchObject({
@@ -129,16 +134,14 @@ describe('traces', () => {
   });
 
   it('start in the service when the client has none', async () => {
-    await service.request('GET', '/plants/1', { headers: { 'X-Request-Id': 'two' } });
-    const [look, request] = await spansOf('two', 2);
+    const [look, request] = await trace('two', 2);
     expect(request).toMatchObject({ name: 'GET /plants/:id', parentSpanId: undefined });
     expect(look).toMatchObject({ name: 'SELECT', parentSpanId: request?.spanId });
     expect((await lineOf('two'))['spanId']).toBe(request?.spanId);
   });
 
   it('use a single name for unknown methods, for low cardinality', async () => {
-    await service.request('PROPFIND', '/plants/1', { headers: { 'X-Request-Id': 'method' } });
-    const [request] = await spansOf('method', 1);
+    const [request] = await trace('method', 1, 'PROPFIND');
     expect(request).toMatchObject({
       name: 'HTTP',
       attributes: { 'http.request.method': '_OTHER', 'http.request.method_original': 'PROPFIND' },
@@ -147,19 +150,10 @@ describe('traces', () => {
 
   it('contain the client address of an abandoned request', async () => {
     const socket = await RawSocket.open(service.port);
-    const expecting = [
-      'Content-Type: application/json',
-      'Content-Length: 9',
-      'Expect: 100-continue',
-    ];
-    const head = [
-      'POST /plants HTTP/1.1',
-      'Host: a',
-      `Authorization: Bearer ${TOKEN}`,
-      ...expecting,
-    ];
+    const traceparent = `00-${'b'.repeat(32)}-${CALLER.spanId}-01`;
     socket.send(
-      [...head, `traceparent: 00-${'b'.repeat(32)}-${CALLER.spanId}-01`, '', ''].join('\r\n'),
+      `POST /plants HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\ntraceparent: ${traceparent}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n',
     );
     expect((await socket.answer()).status).toBe(100);
     socket.reset();
@@ -197,10 +191,8 @@ describe('traces', () => {
     for (const [statement, request] of traces) {
       expect(statement).toMatchObject({ name: 'INSERT', parentSpanId: request?.spanId });
     }
-    const sizes = traces.map(
-      ([statement]) => statement?.attributes['db.operation.batch.size'] ?? 1,
-    );
-    expect(Math.max(...sizes.map(Number))).toBeGreaterThan(1);
+    const sizes = traces.map(([one]) => Number(one?.attributes['db.operation.batch.size'] ?? 1));
+    expect(Math.max(...sizes)).toBeGreaterThan(1);
   });
 
   it('contain no statement that begins after the request, such as of a timer that it has set', async () => {
@@ -218,8 +210,7 @@ describe('traces', () => {
     response.emit('close');
     await onTimer();
     // Later ones have arrived.
-    await service.request('GET', '/plants/1', { headers: { 'X-Request-Id': 'timer' } });
-    await spansOf('timer', 2);
+    await trace('timer', 2);
     expect(collector.trace(request.span?.traceId)).toHaveLength(2);
   });
 
@@ -231,8 +222,7 @@ describe('traces', () => {
     await service.request('GET', '/plants/1', { headers });
     expect((await lineOf('three'))['traceId']).toBe('a'.repeat(32));
     // Later ones have arrived.
-    await service.request('GET', '/plants/1', { headers: { 'X-Request-Id': 'four' } });
-    await spansOf('four', 2);
+    await trace('four', 2);
     expect(collector.trace('a'.repeat(32))).toEqual([]);
   });
 
@@ -243,10 +233,8 @@ describe('traces', () => {
     const [statement, request] = await spansOf('five', 2);
     expect(statement).toMatchObject({ status: 2, attributes: { 'error.type': '42P01' } });
     expect(request).toMatchObject({ status: 2, attributes: { 'error.type': '500' } });
-    await service.request('GET', `/secret-path?secret-query`, {
-      headers: { 'X-Request-Id': 'six' },
-    });
-    expect((await spansOf('six', 1))[0]).toMatchObject({ name: 'GET', status: 0 });
+    const [strange] = await trace('six', 1, 'GET', '/secret-path?secret-query');
+    expect(strange).toMatchObject({ name: 'GET', status: 0 });
     const text = JSON.stringify(collector.spans);
     for (const secret of ['secret-name', 'secret-path', 'secret-query', TOKEN]) {
       expect(text).not.toContain(secret);
@@ -283,6 +271,11 @@ describe.concurrent('a process', () => {
     return service.logged('request');
   }
 
+  async function stop(service: ServiceProcess): Promise<void> {
+    service.kill('SIGTERM');
+    expect(await service.exit()).toEqual({ code: 0, signal: null });
+  }
+
   async function filesIn(coverage: string): Promise<string[]> {
     const reports = await Promise.all(
       (await readdir(coverage)).map((name) => readFile(join(coverage, name), 'utf8')),
@@ -292,18 +285,20 @@ describe.concurrent('a process', () => {
     );
   }
 
-  it('flushes spans when it stops', async () => {
+  it.each([
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', ''],
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', '/v1/traces'],
+  ])('flushes spans to %s when it stops', async (variable, path) => {
     const collector = await Collector.start();
     const service = start({
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      [variable]: collector.url + path,
       OTEL_SERVICE_NAME: 'greenhouse',
       // No batch would be exported by itself during the test.
       OTEL_BSP_SCHEDULE_DELAY: '60000',
     });
     const { traceId, spanId } = await get(service);
     expect(collector.spans).toEqual([]);
-    service.kill('SIGTERM');
-    expect(await service.exit()).toEqual({ code: 0, signal: null });
+    await stop(service);
     const request = collector.spans.find(({ kind }) => kind === KIND.server);
     expect(request).toMatchObject({ traceId, spanId, parentSpanId: CALLER.spanId });
     expect(request?.resource['service.name']).toBe('greenhouse');
@@ -318,8 +313,7 @@ describe.concurrent('a process', () => {
     const service = start({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
     expect(await get(service)).toMatchObject({ status: 404, traceId: CALLER.traceId });
     const begin = performance.now();
-    service.kill('SIGTERM');
-    expect(await service.exit()).toEqual({ code: 0, signal: null });
+    await stop(service);
     // 3 seconds for the traces, after the timeouts of the connections. The exporter's own timeout is 10 s.
     expect(performance.now() - begin).toBeLessThan(9_000);
     collector.stop();
@@ -330,22 +324,11 @@ describe.concurrent('a process', () => {
     const coverage = workspace.path('coverage');
     const service = start({ NODE_V8_COVERAGE: coverage });
     expect(await get(service)).toMatchObject({ status: 404, ...CALLER });
-    service.kill('SIGTERM');
-    expect(await service.exit()).toEqual({ code: 0, signal: null });
+    await stop(service);
     const files = (await filesIn(coverage)).filter((url) => url.startsWith('file:'));
     const loaded = await Promise.all(files.map((url) => readFile(new URL(url), 'utf8')));
     expect(loaded).toContainEqual(expect.stringContaining('PostgresDriver'));
     expect(loaded).not.toContainEqual(expect.stringContaining('BatchSpanProcessor'));
-  });
-
-  it('has an address for traces alone', async () => {
-    const collector = await Collector.start();
-    const service = start({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces` });
-    const { traceId } = await get(service);
-    service.kill('SIGTERM');
-    expect(await service.exit()).toEqual({ code: 0, signal: null });
-    expect(collector.spans).toContainEqual(expect.objectContaining({ traceId }));
-    collector.stop();
   });
 
   it.each(['true', 'TRUE '])('creates no traces with OTEL_SDK_DISABLED=%s', async (disabled) => {

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { CommandProcess, Run } from './plant-store-command.js';
 import type { Result } from './plant-store-command.js';
+import type { TestDatabase } from './test-database.js';
 
 /** Runs `plant-store token` on a database, in this process. */
 export function tokenCommand(databaseUrl: string, ...args: readonly string[]): Promise<Result> {
@@ -22,6 +23,13 @@ export async function issue(databaseUrl: string, ...args: readonly string[]): Pr
 
 export function idOf(token: string): string {
   return token.slice(4, 16);
+}
+
+/** Columns of the row of a token. */
+export async function storedToken(database: TestDatabase, token: string, columns: string) {
+  const statement = `SELECT ${columns} FROM access_tokens WHERE id = $1`;
+  const [row = {}] = await database.query(statement, [idOf(token)]);
+  return row;
 }
 
 /** The status of a request with a token, and the number of an Error. */
