@@ -92,8 +92,8 @@ const records = () => database.query('SELECT kind, id FROM plant_changes ORDER B
 describe('creates and changes in a transaction', () => {
   it('are committed together, with their records', async () => {
     await transactions.run(async (outer) => {
-      const context = { origin: ORIGIN, outer };
       expect(await creates.create({ id: 4n, name: 'd' }, ORIGIN, outer)).toBe('created');
+      const context = { origin: ORIGIN, outer };
       await updates.replace(1n, { name: 'A' }, undefined, context);
       await updates.patch(2n, { name: 'B' }, () => true, context);
       await updates.remove(3n, undefined, context);
