@@ -33,8 +33,12 @@ beforeEach(() => service.database.empty());
 
 beforeEach(enterFolder);
 
+function runAt(url: string, args: readonly string[], options?: RunOptions): Promise<Result> {
+  return new Run(url, args, options).result;
+}
+
 function run(args: readonly string[], options?: RunOptions): Promise<Result> {
-  return new Run(service.url, args, options).result;
+  return runAt(service.url, args, options);
 }
 
 /** Lines of NDJSON with the ids from `first`. */
@@ -169,10 +173,12 @@ describe('import', () => {
       );
     });
     await writeFile('a.ndjson', `x\n${plants(1, 20_000)}`);
-    const { code, stdout, stderr } = await run(
-      ['import', 'a.ndjson', '--refused', 'no/folder.ndjson'],
-      { env: { PLANT_STORE_URL: url } },
-    );
+    const { code, stdout, stderr } = await runAt(url, [
+      'import',
+      'a.ndjson',
+      '--refused',
+      'no/folder.ndjson',
+    ]);
     expect(stderr).toContain(
       'plant-store: the refused records cannot be written to no/folder.ndjson: ENOENT\n',
     );
@@ -228,9 +234,8 @@ describe('import', () => {
       { length: 60 },
       (_, at) => `{"id":${at + 10},"name":"${'y'.repeat(20_000)}"}\n`,
     );
-    const { stdout } = await run(['import', '-'], {
+    const { stdout } = await runAt(proxy.url, ['import', '-'], {
       stdin: Readable.from([Buffer.from(plants(2, 1) + long + many.join(''))]),
-      env: { PLANT_STORE_URL: proxy.url },
     });
     expect(stdout).toMatch(/^created 62, /);
     const [least = 0, ...rest] = proxy.bodies.toSorted((a, b) => a - b);
@@ -243,9 +248,7 @@ describe('import', () => {
     const proxy = await unsteady(service.url, [], 10_000);
     const long = `{"id":501,"name":"${'x'.repeat(10_000)}"}\n`;
     await writeFile('a.ndjson', `x\n${plants(1, 500)}${long}\n${plants(502, 1_500)}{"id":0}\n`);
-    const { code, stdout, stderr } = await run(['import', 'a.ndjson'], {
-      env: { PLANT_STORE_URL: proxy.url },
-    });
+    const { code, stdout, stderr } = await runAt(proxy.url, ['import', 'a.ndjson']);
     expect(stderr.split('\n').slice(0, 3)).toEqual([
       expect.stringMatching(/^a\.ndjson:1: 40001 /),
       'a.ndjson:502: the answer was 413 Payload Too Large',
@@ -260,9 +263,7 @@ describe('import', () => {
   it('repeats requests that a proxy refuses or whose answer is lost, and stores each plant once', async () => {
     const proxy = await unsteady(service.url, ['bad gateway', 'answer lost', 'answer cut']);
     await writeFile('a.ndjson', `${plants(1, 6_000)}x\n`);
-    const { code, stdout, stderr } = await run(['import', 'a.ndjson'], {
-      env: { PLANT_STORE_URL: proxy.url },
-    });
+    const { code, stdout, stderr } = await runAt(proxy.url, ['import', 'a.ndjson']);
     expect(proxy.isDone).toBe(true);
     const [, created, unchanged] = /^created (\d+), unchanged (\d+), refused 1 /.exec(stdout) ?? [];
     expect(Number(created) + Number(unchanged)).toBe(6_000);
@@ -291,8 +292,7 @@ describe('import', () => {
       });
     });
     await writeFile('a.ndjson', plants(1, 1));
-    const { code, stdout } = await run(['import', 'a.ndjson'], {
-      env: { PLANT_STORE_URL: url },
+    const { code, stdout } = await runAt(url, ['import', 'a.ndjson'], {
       limits: { ...IMPATIENT, idle: 100 },
     });
     expect(stdout).toMatch(/^created 1, /);
@@ -322,8 +322,7 @@ describe('import', () => {
   it('gives up when nothing succeeds, and says that it can be run again', async () => {
     await writeFile('a.ndjson', plants(1, 9_000));
     const url = await serve((_request, response) => response.writeHead(503).end());
-    const { code, stdout, stderr } = await run(['import', 'a.ndjson'], {
-      env: { PLANT_STORE_URL: url },
+    const { code, stdout, stderr } = await runAt(url, ['import', 'a.ndjson'], {
       limits: { ...IMPATIENT, patience: 300 },
     });
     expect(code).toBe(3);
@@ -444,8 +443,7 @@ describe('export', () => {
       if (request.url === '/plants/export?after=2') response.end(`${plants(3, 1)}\n`);
       else response.write(`${plants(1, 2)}{"id":3,"na`);
     });
-    const { code, stdout, stderr } = await run(['export'], {
-      env: { PLANT_STORE_URL: url },
+    const { code, stdout, stderr } = await runAt(url, ['export'], {
       limits: { ...IMPATIENT, idle: 300 },
     });
     expect(stderr).toContain('plant-store: the connection broke; trying again\n');
@@ -464,7 +462,7 @@ describe('export', () => {
       if (asked.length === 1) response.writeHead(status, { 'Retry-After': retryAfter() }).end();
       else response.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).end('\n');
     });
-    const { code } = await run(['export'], { env: { PLANT_STORE_URL: url } });
+    const { code } = await runAt(url, ['export']);
     expect(code).toBe(0);
     expect(asked).toHaveLength(2);
     expect(asked[1]! - asked[0]!).toBeGreaterThan(950);
@@ -482,9 +480,7 @@ describe('export', () => {
       'answer halved',
       'answer cut',
     ]);
-    const { code, stdout, stderr } = await run(['export', '--name', 'plant'], {
-      env: { PLANT_STORE_URL: proxy.url },
-    });
+    const { code, stdout, stderr } = await runAt(proxy.url, ['export', '--name', 'plant']);
     expect(stdout).toBe(plants(1, 3_000));
     expect(stderr).toContain('; trying again\n');
     expect(stderr).toContain('exported 3000 plants ');
@@ -504,7 +500,7 @@ describe('export', () => {
       Readable.from(answers[asked.length] ?? []).pipe(response);
       asked.push(request.url);
     });
-    const { code, stdout } = await run(['export'], { env: { PLANT_STORE_URL: url } });
+    const { code, stdout } = await runAt(url, ['export']);
     expect(stdout).toBe(plants(1, 2));
     expect(code).toBe(0);
     expect(asked).toEqual(['/plants/export', '/plants/export?after=2'].slice(0, answers.length));
@@ -520,8 +516,7 @@ describe('export', () => {
       response.writeHead(isFirst ? 200 : status, { 'Content-Type': 'application/x-ndjson' });
       response.end(isFirst ? plants(1, 2) : body);
     });
-    const { code, stderr } = await run(['export', '--output', 'a.ndjson'], {
-      env: { PLANT_STORE_URL: url },
+    const { code, stderr } = await runAt(url, ['export', '--output', 'a.ndjson'], {
       limits: { ...IMPATIENT, patience: 300 },
     });
     expect(stderr).toMatch(/^incomplete: 2 plants /m);
@@ -582,8 +577,7 @@ describe('export', () => {
       response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
       response.write(plants(1, 1), () => controller.abort('SIGTERM'));
     });
-    const { code, stderr } = await run(['export', '--output', 'a.csv'], {
-      env: { PLANT_STORE_URL: url },
+    const { code, stderr } = await runAt(url, ['export', '--output', 'a.csv'], {
       signal: controller.signal,
     });
     expect(stderr).toMatch(/^incomplete: \d plants in .*\nplant-store: interrupted\n$/);
@@ -652,8 +646,8 @@ describe('the connection', () => {
           .end(isNew ? '{"id":1,"name":"a"}\n\n' : ''),
       );
     });
-    const { code, stdout } = await run(['export'], {
-      env: { PLANT_STORE_URL: url, PLANT_STORE_TOKEN: '', PLANT_STORE_TOKEN_FILE: 'token' },
+    const { code, stdout } = await runAt(url, ['export'], {
+      env: { PLANT_STORE_TOKEN: '', PLANT_STORE_TOKEN_FILE: 'token' },
     });
     expect(stdout).toBe('{"id":1,"name":"a"}\n');
     expect(code).toBe(0);
@@ -686,7 +680,7 @@ describe('the connection', () => {
     const url = await serve((_request, response) => {
       response.writeHead(302, { Location: `${other}/plants/export` }).end();
     });
-    const { code, stderr } = await run(['export'], { env: { PLANT_STORE_URL: url } });
+    const { code, stderr } = await runAt(url, ['export']);
     expect(stderr).toContain(`plant-store: the answer was 302 Found to ${other}/plants/export\n`);
     expect(code).toBe(3);
     expect(followed).toBe(false);
@@ -694,7 +688,7 @@ describe('the connection', () => {
 
   it('notices an address that is no plant store', async () => {
     const url = await serve((_request, response) => response.end('<h1>Welcome</h1>'));
-    const { code, stderr } = await run(['export'], { env: { PLANT_STORE_URL: url } });
+    const { code, stderr } = await runAt(url, ['export']);
     expect(stderr).toContain('plant-store: PLANT_STORE_URL does not lead to a plant store\n');
     expect(code).toBe(3);
   });
