@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -54,14 +54,6 @@ it('CSV has the columns of the schema', async () => {
   expect((await run('import', 'a.csv')).stderr).toContain(
     `the first line must be ${stdout.trim()},`,
   );
-});
-
-it('a record that is refused goes to a file', async () => {
-  await writeFile(join(folder, 'a.csv'), 'note,id,name\nx,1,Yard\ny,2,\n');
-  const { code, stderr } = await run('import', 'a.csv');
-  expect(stderr).toContain('a.csv:3: 40003 name is missing\n');
-  expect(code).toBe(1);
-  expect(await readFile(join(folder, 'a.refused.csv'), 'utf8')).toBe('note,id,name\ny,2,\n');
 });
 
 // #region plants

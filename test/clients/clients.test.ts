@@ -1,12 +1,13 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { delimiter, join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseExactJson, toInteger } from '../../src/json/exact-json.js';
 import { DOCUMENT as COMMITTED } from '../support/application.js';
 import { callsOf, RESOURCES } from '../support/resources.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
@@ -15,6 +16,7 @@ import type { Answer, TestService } from '../support/test-service.js';
 /* Clients as people generate them from openapi.json, against the real service. Each makes the calls of
    its program in the folder of its language, and prints a line for each answer. */
 
+const PAGE = 'docs/clients.md';
 const DOCUMENT = resolve(COMMITTED);
 const PYTHON = resolve('test/clients/python');
 const GO = resolve('test/clients/go');
@@ -51,19 +53,21 @@ const OPTIONS = {
   typescript: '--additional-properties=importFileExtension=.js',
 };
 
+type Command = readonly [command: string, ...rest: string[]];
+
 interface Client {
   readonly name: string;
   /** The programs that it needs. */
   readonly needs: readonly (keyof typeof PROBES)[];
   /** Generates and builds it; resolves with the warnings about the document. */
   readonly make: () => Promise<string[]>;
-  /** The command that makes its calls. */
-  readonly calls: () => Promise<[command: string, ...rest: string[]]>;
+  /** Makes the calls of {@link Expected}, and prints a line for each. */
+  readonly calls?: Command;
+  /** Makes the calls of `PLANT_STORE_CALLS`, and prints each answer as JSON: one client for each language. */
+  readonly operations?: Command;
+  /** The program that docs/clients.md shows. */
+  readonly firstPlants?: Command;
   readonly gives: (service: TestService) => Promise<Expected>;
-  /** The command that makes the calls of `PLANT_STORE_CALLS`: one client for each language. */
-  readonly operations?: () => Promise<[command: string, ...rest: string[]]>;
-  /** The command of the program that docs/clients.md shows. */
-  readonly firstPlants?: () => Promise<[command: string, ...rest: string[]]>;
 }
 
 /** What the calls print, and the plants that are stored afterwards. */
@@ -74,6 +78,37 @@ interface Expected {
 
 // NFD, and a character beyond the Basic Multilingual Plane.
 const NAME = 'Se\u0301nec\u0327on \u{1F335}';
+
+const NAME_IN_JSON = String.raw`Se\u0301nec\u0327on \ud83c\udf35`;
+
+const creating = (plant: string, other = '') =>
+  `{"tag":"plants","operation":"createPlant","bodyName":"NewPlant","body":{${plant}}${other}}`;
+const getting = (id: string) => `{"tag":"plants","operation":"getPlant","id":${id}}`;
+
+/** The calls of {@link Expected}, for programs that make any call. */
+const CALLS = `[${[
+  creating(`"id":9007199254740993,"name":"${NAME_IN_JSON}"`),
+  getting('9007199254740993'),
+  creating('"id":-9223372036854775808,"name":"Ficus","tag":"indoor"'),
+  getting('-9223372036854775808'),
+  creating('"id":9223372036854775807,"name":"Aloe","tag":"desert"'),
+  getting('9223372036854775807'),
+  creating('"id":9007199254740993,"name":"Monstera"'),
+  creating(String.raw`"id":1,"name":"\u0000"`),
+  creating('"id":1,"name":"Monstera"', ',"token":"not-a-token"'),
+  getting('404'),
+  creating('"id":1,"name":"Monstera"', ',"below":"/nowhere"'),
+].join()}]`;
+
+/** The line of a call, from its answer in JSON. */
+function lineOf(json: string): string {
+  const answer = parseExactJson(json) as Readonly<Record<string, string | number | null>>;
+  const { id, name, tag = null, status, error, message, notSent } = answer;
+  if (notSent !== undefined) return `not sent: ${notSent}`;
+  if (status !== undefined) return `refused ${status} ${error} ${message}`;
+  const plant = `${name}, ${tag}`;
+  return id === undefined ? `created ${plant}` : `stored ${toInteger(id)} ${plant}`;
+}
 
 async function exact(service: TestService): Promise<Expected> {
   return {
@@ -137,6 +172,11 @@ const refusal =
     return `refused ${status} ${error} ${String(answer.json['message'])}`;
   };
 
+const node = (program: string): Command => [
+  process.execPath,
+  join(TYPESCRIPT, 'generated/dist', program),
+];
+
 const clients: readonly Client[] = [
   {
     name: 'openapi-generator (java)',
@@ -144,13 +184,19 @@ const clients: readonly Client[] = [
     make: async () => {
       const warnings = await openapiGenerator('java', join(JAVA, 'generated'), [OPTIONS.java]);
       const maven = ['--batch-mode', '--quiet', '-Dmaven.test.skip', 'compile'];
-      const classPath = ['dependency:build-classpath', '-Dmdep.outputFile=target/class-path'];
-      await run(join(JAVA, 'generated'), 'mvn', ...maven, ...classPath);
+      const libraries = ['dependency:copy-dependencies', '-DoutputDirectory=target/libraries'];
+      await run(join(JAVA, 'generated'), 'mvn', ...maven, ...libraries);
       return warnings;
     },
-    calls: () => java('Calls.java'),
+    operations: [
+      'java',
+      '--class-path',
+      ['classes', 'libraries/*']
+        .map((name) => join(JAVA, 'generated/target', name))
+        .join(delimiter),
+      join(JAVA, 'Operations.java'),
+    ],
     gives: exact,
-    operations: () => java('Operations.java'),
   },
   {
     name: 'openapi-generator (go)',
@@ -160,27 +206,32 @@ const clients: readonly Client[] = [
         OPTIONS.go,
         '--additional-properties=withGoMod=false,packageName=openapigenerator',
       ]);
-      const programs = ['./openapigenerator', './operations', './firstplants'];
-      await run(GO, 'go', 'build', '-o', 'generated/bin/', ...programs);
+      await run(
+        GO,
+        'go',
+        'build',
+        '-o',
+        'generated/bin/',
+        './operations',
+        './generated/firstplants',
+      );
       return warnings;
     },
-    calls: async () => [join(GO, 'generated/bin/openapigenerator')],
+    operations: [join(GO, 'generated/bin/operations')],
+    firstPlants: [join(GO, 'generated/bin/firstplants')],
     gives: exact,
-    operations: async () => [join(GO, 'generated/bin/operations')],
-    firstPlants: async () => [join(GO, 'generated/bin/firstplants')],
   },
   {
     name: 'openapi-generator (python)',
     needs: ['python3', 'java'],
     make: () => openapiGenerator('python', join(PYTHON, 'generated/openapi-generator')),
-    calls: async () => ['python', join(PYTHON, 'openapi_generator.py')],
+    operations: ['python', join(PYTHON, 'operations.py')],
+    firstPlants: ['python', join(PYTHON, 'generated/first_plants.py')],
     gives: async (service) => {
       const { lines, stored } = await exact(service);
       // It checks a plant against the schema before it sends it.
-      return { lines: lines.with(7, "not sent: ('name',)"), stored };
+      return { lines: lines.with(7, 'not sent: name'), stored };
     },
-    operations: async () => ['python', join(PYTHON, 'operations.py')],
-    firstPlants: async () => ['python', join(PYTHON, 'first_plants.py')],
   },
   {
     name: 'openapi-generator (typescript-fetch)',
@@ -188,12 +239,11 @@ const clients: readonly Client[] = [
     make: async () => {
       const output = join(TYPESCRIPT, 'generated/typescript-fetch');
       const warnings = await openapiGenerator('typescript-fetch', output, [OPTIONS.typescript]);
-      await compile('typescript-fetch.ts', 'operations.ts');
+      await compile('operations.ts');
       return warnings;
     },
-    calls: async () => node('typescript-fetch.js'),
+    operations: node('operations.js'),
     gives: rounded,
-    operations: async () => node('operations.js'),
   },
   {
     name: 'oapi-codegen',
@@ -212,7 +262,7 @@ const clients: readonly Client[] = [
       await run(GO, 'go', 'build', '-o', 'generated/bin/', './oapicodegen');
       return linesOf(stderr);
     },
-    calls: async () => [join(GO, 'generated/bin/oapicodegen')],
+    calls: [join(GO, 'generated/bin/oapicodegen')],
     gives: exact,
   },
   {
@@ -231,7 +281,7 @@ const clients: readonly Client[] = [
       );
       return linesOf(stderr);
     },
-    calls: async () => ['python', join(PYTHON, 'openapi_python_client.py')],
+    calls: ['python', join(PYTHON, 'openapi_python_client.py')],
     gives: exact,
   },
   {
@@ -243,7 +293,7 @@ const clients: readonly Client[] = [
       await compile('openapi-fetch.ts');
       return linesOf(stderr).filter((line) => line.includes('⚠'));
     },
-    calls: async () => node('openapi-fetch.js'),
+    calls: node('openapi-fetch.js'),
     gives: rounded,
   },
   {
@@ -251,11 +301,16 @@ const clients: readonly Client[] = [
     needs: [],
     make: async () => {
       const files = [DOCUMENT, 'generated/plant-store.d.ts'];
-      const { stderr } = await run(TYPESCRIPT, process.execPath, 'write-types.mjs', ...files);
+      const { stderr } = await run(
+        TYPESCRIPT,
+        process.execPath,
+        'generated/write-types.mjs',
+        ...files,
+      );
       await compile('openapi-fetch-exact.ts');
       return linesOf(stderr);
     },
-    calls: async () => node('openapi-fetch-exact.js'),
+    calls: node('openapi-fetch-exact.js'),
     gives: exact,
   },
 ];
@@ -286,14 +341,14 @@ for (const { name, needs } of clients.filter((client) => !possible.includes(clie
 beforeAll(async () => {
   const folders = [PYTHON, GO, JAVA, TYPESCRIPT].map((folder) => join(folder, 'generated'));
   await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
-  await mkdir(join(TYPESCRIPT, 'generated'));
+  await writeProgramsOfThePage();
   if (absent.has('python3')) return;
   await run(PYTHON, 'python3', '-m', 'venv', VENV);
   await run(PYTHON, join(VENV, 'bin/pip'), 'install', '--quiet', '-r', 'requirements.txt');
 });
 
 describe.each(possible)('the client of $name', (client) => {
-  const { make, calls, gives, operations, firstPlants } = client;
+  const { make, calls, operations, firstPlants, gives } = client;
   let service: TestService;
   let warnings: string[];
 
@@ -330,7 +385,7 @@ describe.each(possible)('the client of $name', (client) => {
     const expected = callsOf(resource);
     await service.database.empty();
     const requested = { PLANT_STORE_CALLS: JSON.stringify(expected.map(([call]) => call)) };
-    const lines = await answersAt(service.url, requested, operations);
+    const lines = await linesFrom(operations!, service.url, requested);
     const answers = expected.map(([{ operation }], at) => [
       operation,
       JSON.parse(lines[at] ?? '"nothing"') as unknown,
@@ -345,12 +400,17 @@ describe.each(possible)('the client of $name', (client) => {
       '9007199254740993 Monstera',
       'id 9007199254740993 belongs to a plant with other content',
     ];
-    expect(await answersAt(service.url, {}, firstPlants)).toEqual(lines);
-    expect(await answersAt(service.url, {}, firstPlants)).toEqual(lines);
+    expect(await linesFrom(firstPlants!, service.url)).toEqual(lines);
+    expect(await linesFrom(firstPlants!, service.url)).toEqual(lines);
   });
 
-  async function answersAt(url: string, environment = {}, program = calls): Promise<string[]> {
-    const [command, ...rest] = await program();
+  /** The lines of the calls of {@link Expected}. */
+  async function answersAt(url: string): Promise<string[]> {
+    if (calls !== undefined) return linesFrom(calls, url);
+    return (await linesFrom(operations!, url, { PLANT_STORE_CALLS: CALLS })).map(lineOf);
+  }
+
+  async function linesFrom([command, ...rest]: Command, url: string, environment = {}) {
     const { stdout } = await promisify(execFile)(command, rest, {
       env: { ...ENVIRONMENT, ...environment, PLANT_STORE_URL: url, PLANT_STORE_TOKEN: TOKEN },
       timeout: 60_000,
@@ -359,26 +419,30 @@ describe.each(possible)('the client of $name', (client) => {
   }
 });
 
-describe('docs/clients.md', () => {
-  it('shows the options and the code that are tested here', async () => {
-    const page = await readFile('docs/clients.md', 'utf8');
-    for (const option of Object.values(OPTIONS)) expect(page).toContain(option);
-    for (const file of [
-      join(TYPESCRIPT, 'write-types.mjs'),
-      join(TYPESCRIPT, 'exact-store.ts'),
-      join(PYTHON, 'first_plants.py'),
-      join(GO, 'firstplants/main.go'),
-    ]) {
-      const program = await readFile(file, 'utf8');
-      expect(page).toContain(
-        program.replace(
-          'plantstore-clients/generated/openapigenerator',
-          'example.com/garden/client',
-        ),
-      );
-    }
-  });
+it('docs/clients.md shows the options that are tested here', async () => {
+  const page = await readFile(PAGE, 'utf8');
+  for (const option of Object.values(OPTIONS)) expect(page).toContain(option);
 });
+
+/** The programs that docs/clients.md shows, in its order. */
+async function writeProgramsOfThePage(): Promise<void> {
+  const files = [
+    join(GO, 'generated/firstplants/main.go'),
+    join(PYTHON, 'generated/first_plants.py'),
+    join(TYPESCRIPT, 'generated/write-types.mjs'),
+    join(TYPESCRIPT, 'generated/exact-store.ts'),
+  ];
+  const page = await readFile(PAGE, 'utf8');
+  const programs = [...page.matchAll(/^```(?:go|python|js|ts)\n([^]*?)^```$/gm)];
+  expect(programs).toHaveLength(files.length);
+  for (const [index, [, program = '']] of programs.entries()) {
+    await mkdir(dirname(files[index]!), { recursive: true });
+    const source = program
+      .replace('example.com/garden/client', 'plantstore-clients/generated/openapigenerator')
+      .replace('./generated/', './');
+    await writeFile(files[index]!, source);
+  }
+}
 
 /** Runs a program to its end; fails when it fails. */
 function run(folder: string, command: string, ...rest: readonly string[]) {
@@ -404,18 +468,6 @@ async function compile(...programs: readonly string[]): Promise<void> {
   const files = ['--outDir', 'generated/dist', ...programs];
   await run(TYPESCRIPT, 'tsc', '--ignoreConfig', ...language, ...files);
 }
-
-async function java(program: string): Promise<[string, ...string[]]> {
-  const target = join(JAVA, 'generated/target');
-  const libraries = await readFile(join(target, 'class-path'), 'utf8');
-  const classPath = [join(target, 'classes'), libraries].join(delimiter);
-  return ['java', '--class-path', classPath, join(JAVA, program)];
-}
-
-const node = (program: string): [string, string] => [
-  process.execPath,
-  join(TYPESCRIPT, 'generated/dist', program),
-];
 
 const linesOf = (output: string) => output.split(/\r?\n/).filter((line) => line !== '');
 

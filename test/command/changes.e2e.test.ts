@@ -1,30 +1,20 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { FaultyLink } from '../support/faulty-link.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { PATIENCE } from '../support/patience.js';
 import { CommandProcess, IMPATIENT, Run } from '../support/plant-store-command.js';
 import type { Result, RunOptions } from '../support/plant-store-command.js';
 import { PRUNE_ALL } from '../support/prune.js';
 import { startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
-import { UnsteadyProxy } from '../support/unsteady-proxy.js';
+import { linkTo, serve, unsteady } from './stand-ins.js';
 
 let service: TestService;
-const cleanups: (() => unknown)[] = [];
 
 beforeAll(async () => {
   service = await startTestService();
 });
 
 beforeEach(() => service.database.empty());
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0)) await cleanup();
-});
 
 afterAll(() => service.stop());
 
@@ -52,22 +42,6 @@ async function createPlants(first: number, last: number): Promise<void> {
   for (let id = first; id <= last; id++) {
     expect((await service.post({ id, name: `Séneçon "${id}" 🌵` })).status).toBe(200);
   }
-}
-
-async function linkTo(target: string): Promise<FaultyLink> {
-  const link = await FaultyLink.to(target);
-  cleanups.push(() => link.close());
-  return link;
-}
-
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  cleanups.push(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** `plant-store changes --follow` in this process. */
@@ -110,8 +84,7 @@ describe('plant-store changes', () => {
       body: lines.join(''),
       headers: { 'Content-Type': 'application/x-ndjson' },
     });
-    const proxy = await UnsteadyProxy.to(service.url, ['bad gateway', 'answer cut', 'unavailable']);
-    cleanups.push(() => proxy.close());
+    const proxy = await unsteady(service.url, ['bad gateway', 'answer cut', 'unavailable']);
     const { code, stdout } = await new Run(proxy.url, ['changes']).result;
     expect(code).toBe(0);
     expect(idsIn(stdout).toSorted((one, other) => one - other)).toEqual(upTo(2_500));
@@ -161,7 +134,7 @@ describe('plant-store changes', () => {
     'fails if the service records no changes, and says so',
     async (...mode) => {
       const other = await startTestService({ environment: { CHANGES_ENABLED: 'false' } });
-      cleanups.push(() => other.stop());
+      onTestFinished(() => other.stop());
       const { code, stderr } = await new Run(other.url, ['changes', ...mode]).result;
       expect(code).toBe(3);
       expect(stderr).toMatch(/^plant-store: 40400 .*: this service records no changes/);

@@ -1,21 +1,15 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { Run } from '../support/plant-store-command.js';
 import type { Result, RunOptions } from '../support/plant-store-command.js';
 import { csvOf } from '../support/resources.js';
+import { enterFolder, serve } from './stand-ins.js';
 
 /* What `plant-store import` says of its files, and writes for refused records. The service is a stub. */
-
-const PROJECT = process.cwd();
 
 /** Refuses each second record. */
 const halfRefused: RequestListener = (request, response) => {
@@ -37,28 +31,17 @@ const halfRefused: RequestListener = (request, response) => {
 
 const listener = vi.fn<RequestListener>();
 
-let folder: string;
-let server: Server;
+let url: string;
+
+beforeEach(enterFolder);
 
 beforeEach(async () => {
   listener.mockReset().mockImplementation(halfRefused);
-  folder = await mkdtemp(join(tmpdir(), 'plant-store-input-'));
-  process.chdir(folder);
-  server = createServer((request, response) => listener(request, response));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-});
-
-afterEach(async () => {
-  process.chdir(PROJECT);
-  server.closeAllConnections();
-  server.close();
-  await rm(folder, { recursive: true, force: true });
+  url = await serve((request, response) => listener(request, response));
 });
 
 function run(args: readonly string[], options?: RunOptions): Promise<Result> {
-  const { port } = server.address() as AddressInfo;
-  return new Run(`http://127.0.0.1:${port}`, args, options).result;
+  return new Run(url, args, options).result;
 }
 
 const CSV = 'id,name\n1,a\n2,b\n3,c\n4\n';

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function terminal(columns: number | undefined) {
+function terminal(columns: number) {
   let text = '';
   const stream = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
@@ -19,7 +19,7 @@ function terminal(columns: number | undefined) {
     },
   });
   return {
-    stderr: Object.assign(stream, columns === undefined ? {} : { isTTY: true, columns }),
+    stderr: Object.assign(stream, { isTTY: true, columns }),
     /** What stands in the last line. */
     line: () => text.split('\r\u001B[2K').at(-1),
     all: () => text,
@@ -44,16 +44,8 @@ it('shows the share, the plants, their rate and the time left', () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it('assumes 80 columns where the terminal does not know', () => {
+it('shows no share of what has no known length, and assumes 80 columns where the terminal does not know', () => {
   const { stderr, line } = terminal(0);
-  const progress = new Progress(stderr, 'plants');
-  vi.advanceTimersByTime(100);
-  expect(line()).toBe('0 plants  0/s');
-  progress.stop();
-});
-
-it('shows no share of what has no known length', () => {
-  const { stderr, line } = terminal(120);
   const progress = new Progress(stderr, 'plants');
   progress.rows = 20;
   vi.advanceTimersByTime(2_000);
@@ -72,13 +64,4 @@ it('is never as wide as the terminal, and gives way to messages', () => {
   // Only the movement of the cursor, no colour: https://no-color.org
   // oxlint-disable-next-line no-control-regex
   expect(all().replaceAll('\u001B[2K', '')).not.toContain('\u001B');
-});
-
-it('is silent where stderr is no terminal', () => {
-  const { stderr, all } = terminal(undefined);
-  const progress = new Progress(stderr, 'plants', 10);
-  vi.advanceTimersByTime(1_000);
-  progress.print('a message');
-  progress.stop();
-  expect(all()).toBe('a message\n');
 });

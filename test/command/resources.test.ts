@@ -1,31 +1,6 @@
 import { expect, it } from 'vitest';
-import document from '../../openapi.json' with { type: 'json' };
-import { RESOURCES, resourcesOf } from '../../clients/command/resources.js';
+import { resourcesOf } from '../../clients/command/resources.js';
 import type { OpenApiDocument } from '../../clients/command/resources.js';
-
-it('plants are read from the document of the service', () => {
-  const text = { type: 'text', description: expect.any(String) as string };
-  const { properties } = document.components.schemas.StoredPlant;
-  const examples = Object.entries(properties).map(([name, { example }]) => [name, example]);
-  const plants = RESOURCES.find(({ name }) => name === 'plants');
-  expect(plants).toEqual({
-    name: 'plants',
-    columns: Object.keys(properties).map((name) => ({ name, type: expect.any(String) as string })),
-    filters: [
-      { name: 'tag', ...text },
-      { name: 'name', ...text },
-    ],
-    example: JSON.stringify(Object.fromEntries(examples)),
-  });
-  expect(plants?.columns).toEqual(
-    expect.arrayContaining([
-      { name: 'id', type: 'integer' },
-      { name: 'name', type: 'text' },
-      { name: 'tag', type: 'text' },
-    ]),
-  );
-  expect(JSON.parse(plants?.example ?? '')).toMatchObject({ id: 7, name: 'Monstera' });
-});
 
 const BEDS: OpenApiDocument = {
   paths: {

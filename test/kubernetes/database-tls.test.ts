@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { Workspace } from '../support/process.js';
+import type { ServiceProcess } from '../support/process.js';
 import { TOKEN } from '../support/test-service.js';
 import { containerOf, render } from './manifests.js';
 
@@ -70,14 +71,23 @@ describe('the connection to the database of CloudNativePG', () => {
     return workspace.start({ NODE_ENV: 'production', AUTH_TOKEN: TOKEN, ...environment });
   }
 
+  async function end(service: ServiceProcess): Promise<void> {
+    service.kill('SIGTERM');
+    expect(await service.exit()).toEqual({ code: 0, signal: null });
+  }
+
+  async function expectRefusal(service: ServiceProcess, complaint: RegExp): Promise<void> {
+    expect(await service.exit()).toEqual({ code: 1, signal: null });
+    expect(service.complaints).toEqual([expect.stringMatching(complaint)]);
+  }
+
   it.each(['Deployment', 'Job'])('is encrypted in the %s', async (kind) => {
     const service = await start(join(folder, 'server.crt'), '127.0.0.1', kind);
     await service.listening();
     const sessions = await postgres.query(SESSIONS);
     expect(sessions).toContainEqual({ ssl: true });
     expect(sessions).not.toContainEqual({ ssl: false });
-    service.kill('SIGTERM');
-    expect(await service.exit()).toEqual({ code: 0, signal: null });
+    await end(service);
   });
 
   it('survives a change of certificates', async () => {
@@ -94,8 +104,7 @@ describe('the connection to the database of CloudNativePG', () => {
       });
       expect(status).toBe(404);
     }, 10_000);
-    service.kill('SIGTERM');
-    expect(await service.exit()).toEqual({ code: 0, signal: null });
+    await end(service);
   });
 
   it('is verified for each of several hosts', async () => {
@@ -103,40 +112,31 @@ describe('the connection to the database of CloudNativePG', () => {
     // The certificate is for 127.0.0.1 only.
     const service = await start(join(folder, 'server.crt'), `localhost:${port},127.0.0.1`);
     await service.listening();
-    service.kill('SIGTERM');
-    expect(await service.exit()).toEqual({ code: 0, signal: null });
+    await end(service);
 
     const refused = await start(join(folder, 'server.crt'), `localhost:${port},localhost`);
-    expect(await refused.exit()).toEqual({ code: 1, signal: null });
-    expect(refused.complaints).toEqual([
-      expect.stringMatching(
-        /cannot connect to localhost:\d+, localhost:\d+: .*does not match certificate/,
-      ),
-    ]);
+    await expectRefusal(
+      refused,
+      /cannot connect to localhost:\d+, localhost:\d+: .*does not match certificate/,
+    );
   });
 
   it('is refused for a server with another certificate authority', async () => {
     const other = await certificate('other');
     for (const kind of ['Deployment', 'Job']) {
-      const service = await start(other, '127.0.0.1', kind);
-      expect(await service.exit()).toEqual({ code: 1, signal: null });
-      expect(service.complaints).toEqual([
-        expect.stringMatching(
-          /^plant-store: DATABASE_URL: cannot connect to 127\.0\.0\.1:\d+: self-signed certificate$/,
-        ),
-      ]);
+      await expectRefusal(
+        await start(other, '127.0.0.1', kind),
+        /^plant-store: DATABASE_URL: cannot connect to 127\.0\.0\.1:\d+: self-signed certificate$/,
+      );
     }
   });
 
   it('is refused for a server with the certificate of another host', async () => {
     for (const kind of ['Deployment', 'Job']) {
-      const service = await start(join(folder, 'server.crt'), 'localhost', kind);
-      expect(await service.exit()).toEqual({ code: 1, signal: null });
-      expect(service.complaints).toEqual([
-        expect.stringMatching(
-          /^plant-store: DATABASE_URL: cannot connect to localhost:\d+: .*does not match certificate/,
-        ),
-      ]);
+      await expectRefusal(
+        await start(join(folder, 'server.crt'), 'localhost', kind),
+        /^plant-store: DATABASE_URL: cannot connect to localhost:\d+: .*does not match certificate/,
+      );
     }
   });
 });

@@ -104,16 +104,13 @@ function selects({ spec }: INetworkPolicy, labels: Labels): boolean {
 function allowed(manifests: Manifests, template: IPodTemplateSpec) {
   const policies = manifests
     .list('NetworkPolicy')
-    .filter((policy) => selects(policy, (template.metadata?.labels ?? {}) as Labels));
-  const rules = (direction: 'Ingress' | 'Egress') =>
-    policies.filter(({ spec }) => spec?.policyTypes?.includes(direction));
+    .filter((policy) => selects(policy, (template.metadata?.labels ?? {}) as Labels))
+    .map(({ spec }) => spec!);
+  const ingress = policies.filter(({ policyTypes }) => policyTypes?.includes('Ingress'));
+  const egress = policies.filter(({ policyTypes }) => policyTypes?.includes('Egress'));
   return {
-    ingress: rules('Ingress').length
-      ? rules('Ingress').flatMap(({ spec }) => spec?.ingress ?? [])
-      : undefined,
-    egress: rules('Egress').length
-      ? rules('Egress').flatMap(({ spec }) => spec?.egress ?? [])
-      : undefined,
+    ingress: ingress.length ? ingress.flatMap((spec) => spec.ingress ?? []) : undefined,
+    egress: egress.length ? egress.flatMap((spec) => spec.egress ?? []) : undefined,
   };
 }
 
@@ -276,6 +273,10 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
       database: { migrateOnStart: false },
       http: { trustProxy: 1 },
     });
+    const { template } = manifests.one('Deployment').spec!;
+    expect(environmentOf(manifests, template)['OTEL_EXPORTER_OTLP_ENDPOINT']).toBe(
+      variant === TRACED ? COLLECTOR : undefined,
+    );
   });
 
   it('routes the address of the service to its pods', () => {
@@ -426,13 +427,18 @@ const MIGRATION = /^plant-store-migration-[a-z0-9]{10}$/;
 
 const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
 
+/** As an operator changes the image of a release. */
+const withImage = (values: Readonly<Record<string, string>>) => (kustomization: Document) => {
+  for (const [key, value] of Object.entries(values)) {
+    kustomization.setIn(['images', 0, key], value);
+  }
+};
+
 describe('a release', () => {
   it('is a single value in the overlay', async () => {
     const newTag = '1.2.0-rc.1';
-    const next = await render('production', (kustomization) => {
-      kustomization.setIn(['images', 0, 'newName'], 'localhost:5000/team/plant-store');
-      kustomization.setIn(['images', 0, 'newTag'], newTag);
-    });
+    const newName = 'localhost:5000/team/plant-store';
+    const next = await render('production', withImage({ newName, newTag }));
     const text = JSON.stringify(next.all);
     expect(JSON.stringify(rendered.production.all)).toContain(`plant-store:${BUILD.version}"`);
     expect(text).not.toContain(BUILD.version);
@@ -447,17 +453,13 @@ describe('a release', () => {
   it('has a Job of its own, whatever the tag', async () => {
     const tags = ['1.0.0', '1.0.1', '1-0-1', '1.1.0-rc.1.2', 'V2_nightly', 'a'.repeat(63)];
     const releases = [
-      ...tags.map((newTag) => ({ newTag })),
+      ...tags.map((newTag): Record<string, string> => ({ newTag })),
       { newTag: '1.0.0', digest: DIGEST },
       { newTag: '1.0.0', newName: 'localhost:5000/team/plant-store' },
     ];
     const names = await Promise.all(
       releases.map(async (release) => {
-        const manifests = await render('production', (kustomization) => {
-          for (const [key, value] of Object.entries(release)) {
-            kustomization.setIn(['images', 0, key], value);
-          }
-        });
+        const manifests = await render('production', withImage(release));
         expect(await mistakesIn(manifests.all)).toEqual([]);
         return manifests.one('Job').metadata!.name!;
       }),
@@ -469,12 +471,8 @@ describe('a release', () => {
   it.each([
     ['in the tag', { newTag: `1.1.0@${DIGEST}` }],
     ['beside the tag', { newTag: '1.1.0', digest: DIGEST }],
-  ])('may have a digest %s, which is not part of the version', async (_, values) => {
-    const manifests = await render('production', (kustomization) => {
-      for (const [key, value] of Object.entries(values)) {
-        kustomization.setIn(['images', 0, key], value);
-      }
-    });
+  ] as const)('may have a digest %s, which is not part of the version', async (_, values) => {
+    const manifests = await render('production', withImage(values));
     const image = `registry.example.com/plant-store:1.1.0@${DIGEST}`;
     const version = { 'app.kubernetes.io/version': '1.1.0' };
     for (const { template } of manifests.templates) {
@@ -541,17 +539,6 @@ describe('the address', () => {
   });
 });
 
-describe('the end of a pod', () => {
-  it('is found to be too long with a SHUTDOWN_DELAY', async () => {
-    const manifests = await render('production', (kustomization) => {
-      kustomization.addIn(['configMapGenerator', 0, 'literals'], 'SHUTDOWN_DELAY=10');
-    });
-    const { terminationGracePeriodSeconds } = manifests.one('Deployment').spec!.template.spec!;
-    expect(longestEnd(manifests)).toBe(longestEnd(rendered.production) + 10);
-    expect(longestEnd(manifests)).toBeGreaterThan(terminationGracePeriodSeconds!);
-  });
-});
-
 describe('components', () => {
   it('may stand in any order', async () => {
     const chosen = ['static-token', 'tracing', 'cloudnative-pg'];
@@ -572,15 +559,6 @@ describe('components', () => {
       const { template } = each.one('Deployment').spec!;
       expect(environmentOf(each, template)).toMatchObject({ PGSSLMODE: 'verify-full' });
     }
-  });
-});
-
-describe('traces', () => {
-  it('are sent to the collector', () => {
-    const { template } = rendered[TRACED].one('Deployment').spec!;
-    expect(environmentOf(rendered[TRACED], template)).toMatchObject({
-      OTEL_EXPORTER_OTLP_ENDPOINT: COLLECTOR,
-    });
   });
 });
 
@@ -707,7 +685,6 @@ describe('the database by CloudNativePG', () => {
           : [],
       );
       expect(volumeMounts).toEqual([{ name: 'database', mountPath, readOnly: true }]);
-      // https://cloudnative-pg.io/docs/current/applications: the name of the Cluster, then -app.
       expect(template.spec?.volumes?.[0]?.projected?.sources).toEqual([
         { secret: { name: secret, items: [{ key: 'uri', path: 'uri' }] } },
         {
@@ -765,15 +742,81 @@ describe('the database by CloudNativePG', () => {
   });
 });
 
-describe('the check against the schemas', () => {
-  it.each([
-    ['a field that nobody knows', { spec: { minReadySecond: 3 } }, 'minReadySecond'],
-    ['a value of another type', { spec: { minReadySeconds: '3' } }, 'minReadySeconds'],
-    ['a field that is missing', { spec: { selector: undefined } }, 'selector'],
-  ])('finds %s', async (_, { spec }, field) => {
-    const deployment = rendered.production.one('Deployment');
-    const wrong = { ...deployment, spec: { ...deployment.spec, ...spec } };
-    const [mistake] = await mistakesIn([wrong as never]);
-    expect(mistake).toContain(field);
+describe('the flat example', () => {
+  let flat: Manifests;
+
+  beforeAll(async () => {
+    flat = await render('../flat');
+  });
+
+  it('is valid for the schemas of the API, and needs nothing else in the cluster', async () => {
+    expect(await mistakesIn(flat.all)).toEqual([]);
+    expect(flat.all.map(({ kind }) => kind).toSorted()).toEqual(['Deployment', 'Service']);
+    for (const { metadata } of flat.all) expect(metadata.namespace).toBe('plant-store');
+  });
+
+  it('leads the Service to the pods', () => {
+    const { selector, template } = flat.one('Deployment').spec!;
+    const { spec: service } = flat.one('Service');
+    expect(service?.selector).toEqual(selector.matchLabels);
+    expect(template.metadata?.labels).toMatchObject(selector.matchLabels!);
+    expect(service?.ports).toEqual([{ name: 'http', port: 80, targetPort: 'http' }]);
+  });
+
+  it('has the limits, probes and shutdown of the pods in production', () => {
+    const common = (manifests: Manifests) => {
+      const { strategy, progressDeadlineSeconds, template } = manifests.one('Deployment').spec!;
+      const { automountServiceAccountToken, enableServiceLinks, ...pod } = template.spec!;
+      const { securityContext, terminationGracePeriodSeconds } = pod;
+      const {
+        env: _env,
+        envFrom: _from,
+        volumeMounts: _mounts,
+        ...container
+      } = containerOf(template);
+      const deployment = { strategy, progressDeadlineSeconds, container };
+      const limits = { securityContext, terminationGracePeriodSeconds };
+      return { ...deployment, ...limits, automountServiceAccountToken, enableServiceLinks };
+    };
+    expect(common(flat)).toEqual(common(rendered.production));
+    const { template } = flat.one('Deployment').spec!;
+    expect(containerOf(template).envFrom).toBeUndefined();
+  });
+
+  it('migrates as the owner in an init container, like the Job in production', () => {
+    const { initContainers = [] } = flat.one('Deployment').spec!.template.spec!;
+    const { name, command, env, securityContext, resources } = containerOf(
+      rendered.production.one('Job').spec!.template,
+    );
+    expect(initContainers).toEqual([
+      {
+        name,
+        command,
+        securityContext,
+        resources,
+        image: containerOf(flat.one('Deployment').spec!.template).image,
+        volumeMounts: [{ name: 'owner', mountPath: '/etc/plant-store/owner', readOnly: true }],
+        env: [
+          { name: 'DATABASE_URL_FILE', value: '/etc/plant-store/owner/uri' },
+          env!.find((variable) => variable.name === 'DATABASE_SERVICE_ROLE'),
+        ],
+      },
+    ]);
+  });
+
+  it('takes address and token from Secrets that are not in the repository', () => {
+    const { template } = flat.one('Deployment').spec!;
+    expect(flat.list('Secret')).toEqual([]);
+    const config = readConfig(environmentOf(flat, template));
+    expect(config.database.url).toBe('postgres://plant_store_service:secret@10.1.2.3/plant_store');
+    expect(config.auth).toMatchObject({ token: 'x'.repeat(32), previousToken: undefined });
+    const volumes = template.spec?.volumes?.map(({ secret }) => secret);
+    expect(volumes).toMatchObject([
+      { secretName: 'plant-store-database-owner', defaultMode: 0o440 },
+      { secretName: 'plant-store-database', defaultMode: 0o440 },
+      { secretName: 'plant-store-token', defaultMode: 0o440 },
+    ]);
+    // The init container migrates.
+    expect(config.database).toMatchObject({ migrateOnStart: false });
   });
 });

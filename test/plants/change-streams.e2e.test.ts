@@ -44,6 +44,9 @@ const haveFollowers = (count: number) =>
     expect(await metrics()).toContain(`plant_store_change_followers{resource="plants"} ${count}`);
   }, PATIENCE);
 
+/** The command that issues a token, without its scope. */
+const CREATE = ['create', '--name', 'follower', '--scope'];
+
 describe('a follower', () => {
   it('receives what is stored, and then what is new', async () => {
     await service.post({ id: 1, name: 'a' });
@@ -52,10 +55,13 @@ describe('a follower', () => {
     const [first] = await stream.take(1);
     await service.post({ id: 2, name: 'b' });
     const [second] = await stream.take(1);
-    expect([first, second]).toMatchObject([
-      { id: String(first!.data['position']), data: { kind: 'created', plant: { id: 1 } } },
-      { id: String(second!.data['position']), data: { kind: 'created', plant: { id: 2 } } },
-    ]);
+    for (const [event, id] of [
+      [first!, 1],
+      [second!, 2],
+    ] as const) {
+      expect(event.data).toMatchObject({ kind: 'created', plant: { id } });
+      expect(event.id).toBe(String(event.data['position']));
+    }
     stream.close();
   });
 
@@ -208,14 +214,7 @@ describe('a follower', () => {
   });
 
   it('loses its stream soon after its token is revoked', async () => {
-    const token = await issue(
-      service.database.url,
-      'create',
-      '--name',
-      'f',
-      '--scope',
-      'changes:read',
-    );
+    const token = await issue(service.database.url, ...CREATE, 'changes:read');
     const stream = await following('', { Authorization: `Bearer ${token}` });
     const other = await following();
     const end = stream.next();
@@ -226,14 +225,7 @@ describe('a follower', () => {
   });
 
   it('needs the scope changes:read', async () => {
-    const token = await issue(
-      service.database.url,
-      'create',
-      '--name',
-      'r',
-      '--scope',
-      'plants:read',
-    );
+    const token = await issue(service.database.url, ...CREATE, 'plants:read');
     expect((await following('', { Authorization: `Bearer ${token}` })).response.status).toBe(403);
   });
 

@@ -15,9 +15,23 @@ async function* each<Item>(
   }
 }
 
-const { signal } = new AbortController();
-
 const SMALL = { items: () => 3, size: 10, sizeOf: (size: number) => size };
+
+/** Works on items to the end. */
+async function work(
+  items: AsyncIterable<readonly number[]>,
+  perform: (item: number) => Promise<number>,
+  { signal } = new AbortController(),
+) {
+  const results: number[] = [];
+  let failure: unknown;
+  try {
+    for await (const some of inOrder(items, SMALL, perform, signal)) results.push(...some);
+  } catch (error) {
+    failure = error;
+  }
+  return { results, failure };
+}
 
 describe('work on items in order', () => {
   it('has all results in the order of the items, within the window', async () => {
@@ -29,41 +43,27 @@ describe('work on items in order', () => {
         fc.scheduler(),
         async (items, lengths, scheduler) => {
           const running: number[] = [];
-          const results: number[] = [];
-          const work = scheduler.scheduleFunction(async (size: number) => size);
+          const wait = scheduler.scheduleFunction(async (size: number) => size);
           const perform = async (size: number) => {
             running.push(size);
             expect(running.length).toBeLessThanOrEqual(3);
             // The last item may exceed the size of the window.
             expect(running.slice(0, -1).reduce((sum, one) => sum + one, 0)).toBeLessThan(10);
-            const result = await work(size);
-            return result;
+            return wait(size);
           };
           const consume = async () => {
+            const results: number[] = [];
+            const { signal } = new AbortController();
             for await (const some of inOrder(each(items, lengths), SMALL, perform, signal)) {
               running.splice(0, some.length);
               results.push(...some);
             }
+            return results;
           };
-          await scheduler.waitFor(consume());
-          expect(results).toEqual(items);
+          expect(await scheduler.waitFor(consume())).toEqual(items);
         },
       ),
     );
-  });
-
-  it('has a result before the next item arrives', async () => {
-    let arrive = (): void => {};
-    const source = async function* () {
-      yield [1];
-      await new Promise<void>((resolve) => (arrive = resolve));
-      yield [2];
-    };
-    const results = inOrder(source(), SMALL, (item) => Promise.resolve(item), signal);
-    expect(await results.next()).toMatchObject({ value: [1] });
-    arrive();
-    expect(await results.next()).toMatchObject({ value: [2] });
-    expect(await results.next()).toMatchObject({ done: true });
   });
 
   it('fails after the results before the failure, and closes the source', async () => {
@@ -75,53 +75,33 @@ describe('work on items in order', () => {
         isClosed = true;
       }
     };
-    const results: number[] = [];
-    const consume = async () => {
-      const perform = (item: number) =>
-        item < 3 ? Promise.resolve(item) : Promise.reject(new Error(`failure of ${item}`));
-      for await (const some of inOrder(source(), SMALL, perform, signal)) results.push(...some);
-    };
-    await expect(consume()).rejects.toThrow('failure of 3');
-    expect(results).toEqual([1, 2]);
+    const failure = new Error('failure of 3');
+    const perform = (item: number) => (item < 3 ? Promise.resolve(item) : Promise.reject(failure));
+    expect(await work(source(), perform)).toEqual({ results: [1, 2], failure });
     await turn();
     expect(isClosed).toBe(true);
   });
 
   it('fails with the failure of the source after the results of all items', async () => {
+    const failure = new Error('the client is gone');
     const source = async function* () {
       yield [1, 2, 3];
-      throw new Error('the client is gone');
+      throw failure;
     };
-    const results: number[] = [];
-    const consume = async () => {
-      const perform = async (item: number) => {
-        await turn();
-        return item;
-      };
-      for await (const some of inOrder(source(), SMALL, perform, signal)) results.push(...some);
-    };
-    await expect(consume()).rejects.toThrow('the client is gone');
-    expect(results).toEqual([1, 2, 3]);
+    expect(await work(source(), turn)).toEqual({ results: [1, 2, 3], failure });
   });
 
   it('takes no further item after an abort, and fails with its reason', async () => {
     const abort = new AbortController();
-    const reason = new Error('the token has expired');
+    const failure = new Error('the token has expired');
     const taken: number[] = [];
-    const perform = async (item: number) => {
+    const perform = (item: number) => {
       taken.push(item);
-      abort.abort(reason);
-      await turn();
-      return item;
+      abort.abort(failure);
+      return turn(item);
     };
-    const results: number[] = [];
-    const consume = async () => {
-      for await (const some of inOrder(each([1, 2, 3]), SMALL, perform, abort.signal)) {
-        results.push(...some);
-      }
-    };
-    await expect(consume()).rejects.toBe(reason);
-    expect([taken, results]).toEqual([[1], [1]]);
+    expect(await work(each([1, 2, 3]), perform, abort)).toEqual({ results: [1], failure });
+    expect(taken).toEqual([1]);
   });
 
   it('succeeds if there was no further item at the abort', async () => {
@@ -132,9 +112,6 @@ describe('work on items in order', () => {
       abort.abort();
       return item;
     };
-    const results: number[] = [];
-    for await (const some of inOrder(each([1]), SMALL, perform, abort.signal))
-      results.push(...some);
-    expect(results).toEqual([1]);
+    expect(await work(each([1]), perform, abort)).toEqual({ results: [1], failure: undefined });
   });
 });

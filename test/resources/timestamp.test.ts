@@ -66,16 +66,6 @@ it('takes every date-time that exists for the same instant, and no other', () =>
   );
 });
 
-it('takes what toISOString() returns', () => {
-  const min = new Date('0001-01-01T00:00:00.000Z');
-  const max = new Date('9999-12-31T23:59:59.999Z');
-  fc.assert(
-    fc.property(fc.date({ min, max, noInvalidDate: true }), (date) => {
-      expect(parseTimestamp(date.toISOString())).toEqual(date);
-    }),
-  );
-});
-
 it.each([
   '',
   '2024-060',

@@ -43,14 +43,6 @@ class PlantMover {
 
 const NO_TRANSACTION = /^the manager has no transaction, or its transaction has ended: /;
 
-/** A session of somebody else, which waits longer than the service for locks and before it looks for a deadlock. */
-async function connectOther({ url }: TestDatabase): Promise<Client> {
-  const other = new Client({ connectionString: url });
-  await other.connect();
-  await other.query(`SET deadlock_timeout = '60s'`);
-  return other;
-}
-
 /**
  * Performs a PL/pgSQL statement before each row is written.
  *
@@ -71,17 +63,6 @@ async function onWrite(database: TestDatabase, statement: string): Promise<() =>
   };
 }
 
-/** Resolves when the session of the client waits for a lock. */
-async function waitsForLock(database: TestDatabase, client: Client): Promise<void> {
-  const { processID } = client as unknown as { readonly processID: number };
-  await vi.waitFor(async () => {
-    const waits = await database.query('SELECT FROM pg_locks WHERE pid = $1 AND NOT granted', [
-      processID,
-    ]);
-    expect(waits).not.toEqual([]);
-  }, PATIENCE);
-}
-
 describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
   let database: TestDatabase;
   let pooler: Pooler;
@@ -90,6 +71,7 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
   let transactions: Transactions;
   let mover: PlantMover;
   let other: Client;
+  let otherPid: number;
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
@@ -106,7 +88,12 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
   beforeEach(async () => {
     await database.empty();
     await database.query(`INSERT INTO plants (id, name) VALUES (1, 'a'), (2, 'b')`);
-    other = await connectOther(database);
+    // Somebody else, who waits longer than the service for locks and before looking for a deadlock.
+    other = new Client({ connectionString: database.url });
+    await other.connect();
+    await other.query(`SET deadlock_timeout = '60s'`);
+    [otherPid] = (await other.query({ text: 'SELECT pg_backend_pid()', rowMode: 'array' }))
+      .rows[0] as [number];
   });
 
   afterEach(() => other.end());
@@ -209,7 +196,10 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
       await manager.getRepository(Plant).update({ id: 1n }, { name: 'ours' });
       if (attempts === 1) {
         ended = other.query(rename(1, 'other')).then(() => other.query('COMMIT'));
-        await waitsForLock(database, other);
+        await vi.waitFor(async () => {
+          const waits = 'SELECT FROM pg_locks WHERE pid = $1 AND NOT granted';
+          expect(await database.query(waits, [otherPid])).not.toEqual([]);
+        }, PATIENCE);
       }
       await statements.in(manager).run(rename(2, 'ours'));
     });
@@ -221,11 +211,10 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
   it('of a single statement is repeated after a deadlock', async () => {
     // The statement has stored 4 and waits for the other session to wait for it, then it waits for the other session. Its
     // repeat waits for the end of the other transaction: if it stored 4 before that, this would be another deadlock.
-    const { processID } = other as unknown as { readonly processID: number };
     const attempts = await onWrite(
       database,
       `IF NEW.id = 4 AND NEW.name = 'ours' AND (SELECT is_called FROM attempts) THEN
-         WHILE EXISTS (SELECT FROM pg_locks WHERE pid = ${processID} AND locktype = 'transactionid' AND granted)
+         WHILE EXISTS (SELECT FROM pg_locks WHERE pid = ${otherPid} AND locktype = 'transactionid' AND granted)
          LOOP PERFORM pg_sleep(0.01); END LOOP;
        END IF;
        IF NEW.id = 5 AND NEW.name = 'ours' AND nextval('attempts') = 1 THEN

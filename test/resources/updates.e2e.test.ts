@@ -26,7 +26,6 @@ let database: TestDatabase;
 let dataSource: DataSource;
 let transactions: Transactions;
 let updates: Updates<Plant>;
-let recorded: Updates<Plant>;
 let creates: GroupCreate<StoredPlantDto>;
 
 const ORIGIN: Origin = {
@@ -52,7 +51,6 @@ beforeAll(async () => {
     transactions,
     locked: new LockedRows(),
   };
-  updates = new Updates<Plant>(parts);
   const history = new History({
     ...parts,
     member: 'plant',
@@ -62,7 +60,7 @@ beforeAll(async () => {
     logger: pino({ level: 'silent' }),
   });
   await history.begin();
-  recorded = new Updates<Plant>({ ...parts, history });
+  updates = new Updates<Plant>({ ...parts, history });
   creates = new GroupCreate<StoredPlantDto>({
     ...parts,
     history,
@@ -89,60 +87,36 @@ const names = async () => {
   return Object.fromEntries(rows.map(({ id, name }) => [id, name]));
 };
 
-describe('changes in a transaction', () => {
-  it('are committed together', async () => {
-    await transactions.run(async (manager) => {
-      await updates.replace(1n, { name: 'A' }, undefined, { outer: manager });
-      await updates.patch(2n, { name: 'B' }, () => true, { outer: manager });
-      await updates.remove(3n, undefined, { outer: manager });
-    });
-    expect(await names()).toEqual({ 1: 'A', 2: 'B' });
-  });
+const records = () => database.query('SELECT kind, id FROM plant_changes ORDER BY position');
 
-  it('are rolled back together if one of them is refused', async () => {
-    const changed = transactions.run(async (manager) => {
-      await updates.remove(3n, () => true, { outer: manager });
-      await updates.replace(1n, { name: 'A' }, undefined, { outer: manager });
-      await updates.patch(2n, { name: 'B' }, () => false, { outer: manager });
-    });
-    await expect(changed).rejects.toMatchObject({ kind: ERRORS.preconditionFailed });
-    expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
-  });
-
-  it.each([
-    ['with a precondition', () => true],
-    ['without a precondition', undefined],
-  ])('are refused %s for a manager without a transaction', async (_, precondition) => {
-    const outer = dataSource.manager;
-    const changed = updates.patch(1n, { name: 'A' }, precondition, { outer });
-    await expect(changed).rejects.toThrow(/^the manager has no transaction/);
-    expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
-  });
-});
-
-describe('creates and changes in a transaction, if they are recorded', () => {
-  const records = () => database.query('SELECT kind, id FROM plant_changes ORDER BY position');
-
-  it('leave their records in it', async () => {
+describe('creates and changes in a transaction', () => {
+  it('are committed together, with their records', async () => {
     await transactions.run(async (outer) => {
       expect(await creates.create({ id: 4n, name: 'd' }, ORIGIN, outer)).toBe('created');
-      await recorded.patch(4n, { name: 'D' }, undefined, { origin: ORIGIN, outer });
-      await recorded.remove(1n, undefined, { origin: ORIGIN, outer });
+      const context = { origin: ORIGIN, outer };
+      await updates.replace(1n, { name: 'A' }, undefined, context);
+      await updates.patch(2n, { name: 'B' }, () => true, context);
+      await updates.remove(3n, undefined, context);
       expect(await records()).toEqual([]);
     });
+    expect(await names()).toEqual({ 1: 'A', 2: 'B', 4: 'd' });
     expect(await records()).toEqual([
       { kind: 'created', id: '4' },
-      { kind: 'replaced', id: '4' },
-      { kind: 'removed', id: '1' },
+      { kind: 'replaced', id: '1' },
+      { kind: 'replaced', id: '2' },
+      { kind: 'removed', id: '3' },
     ]);
   });
 
-  it('leave none if it is rolled back', async () => {
-    const failed = transactions.run(async (outer) => {
+  it('are rolled back together if one of them is refused, and leave no records', async () => {
+    const changed = transactions.run(async (outer) => {
+      const context = { origin: ORIGIN, outer };
       await creates.create({ id: 4n, name: 'd' }, ORIGIN, outer);
-      throw new Error('no');
+      await updates.remove(3n, () => true, context);
+      await updates.replace(1n, { name: 'A' }, undefined, context);
+      await updates.patch(2n, { name: 'B' }, () => false, context);
     });
-    await expect(failed).rejects.toThrow('no');
+    await expect(changed).rejects.toMatchObject({ kind: ERRORS.preconditionFailed });
     expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
     expect(await records()).toEqual([]);
   });
@@ -157,11 +131,20 @@ describe('creates and changes in a transaction, if they are recorded', () => {
     expect(await records()).toEqual([{ kind: 'created', id: '4' }]);
   });
 
-  it('are refused without an origin, and for a manager without a transaction', async () => {
-    const create = (origin?: Origin) =>
-      creates.create({ id: 4n, name: 'd' }, origin, dataSource.manager);
-    await expect(create()).rejects.toThrow('a change that is recorded needs an origin');
-    await expect(create(ORIGIN)).rejects.toThrow(/^the manager has no transaction/);
+  it('are refused without an origin', async () => {
+    const create = creates.create({ id: 4n, name: 'd' }, undefined, dataSource.manager);
+    await expect(create).rejects.toThrow('a change that is recorded needs an origin');
+  });
+
+  it('are refused for a manager without a transaction, with a precondition or not', async () => {
+    const context = { origin: ORIGIN, outer: dataSource.manager };
+    for (const refused of [
+      creates.create({ id: 4n, name: 'd' }, ORIGIN, dataSource.manager),
+      updates.patch(1n, { name: 'A' }, undefined, context),
+      updates.patch(1n, { name: 'A' }, () => true, context),
+    ]) {
+      await expect(refused).rejects.toThrow(/^the manager has no transaction/);
+    }
     expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
   });
 });

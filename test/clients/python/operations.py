@@ -1,4 +1,5 @@
-"""Makes the calls of PLANT_STORE_CALLS with the client of openapi-generator (python), and prints each answer as JSON."""
+"""Makes the calls of PLANT_STORE_CALLS with the client of openapi-generator (python), and prints each answer, or the status and
+the Error of a refusal, as JSON."""
 
 import inspect
 import json
@@ -6,12 +7,17 @@ import os
 import re
 
 import openapi_client
+from pydantic import ValidationError
 
-client = openapi_client.ApiClient(
-    openapi_client.Configuration(
-        host=os.environ["PLANT_STORE_URL"], access_token=os.environ["PLANT_STORE_TOKEN"]
+URL = os.environ["PLANT_STORE_URL"]
+TOKEN = os.environ["PLANT_STORE_TOKEN"]
+
+
+def client_for(call: dict) -> openapi_client.ApiClient:
+    host, token = URL + call.get("below", ""), call.get("token", TOKEN)
+    return openapi_client.ApiClient(
+        openapi_client.Configuration(host=host, access_token=token)
     )
-)
 
 
 def plain(answer: object) -> object:
@@ -21,7 +27,7 @@ def plain(answer: object) -> object:
 
 
 for call in json.loads(os.environ["PLANT_STORE_CALLS"]):
-    api = getattr(openapi_client, call["tag"].title().replace("-", "") + "Api")(client)
+    api = getattr(openapi_client, call["tag"].title().replace("-", "") + "Api")(client_for(call))
     method = getattr(api, re.sub("([A-Z])", r"_\1", call["operation"]).lower())
     parameters = inspect.signature(method).parameters.values()
     required = [one.name for one in parameters if one.default is inspect.Parameter.empty]
@@ -29,9 +35,15 @@ for call in json.loads(os.environ["PLANT_STORE_CALLS"]):
     if "body" in call:
         # Whoever imports may send no body.
         arguments[next((name for name in required if name != "id"), "body")] = call["body"]
-    if call["answersLines"]:
+    if call.get("answersLines"):
         # The client reads JSON and plain text only.
         raw = getattr(api, method.__name__ + "_without_preload_content")
         print(json.dumps(raw(**arguments).read().decode()))
     else:
-        print(json.dumps(plain(method(**arguments))))
+        try:
+            answer = plain(method(**arguments))
+        except openapi_client.ApiException as e:
+            answer = {"status": e.status, "error": e.data.error, "message": e.data.message}
+        except ValidationError as e:
+            answer = {"notSent": e.errors()[0]["loc"][-1]}
+        print(json.dumps(answer))

@@ -1,5 +1,5 @@
 import { makeCalls } from './calls.js';
-import { exactStoreAt } from './exact-store.js';
+import { exactStoreAt } from './generated/exact-store.js';
 
 await makeCalls<bigint>(
   (url, token) => {

@@ -1,12 +1,14 @@
 // Command operations makes the calls of PLANT_STORE_CALLS with the client of openapi-generator (go), and prints each
-// answer as JSON.
+// answer, or the status and the Error of a refusal, as JSON.
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
+	"net/http"
 	"os"
 	"reflect"
 	"strings"
@@ -17,6 +19,8 @@ import (
 type call struct {
 	Tag       string
 	Operation string
+	Token     string
+	Below     string
 	Id        *int64
 	Body      json.RawMessage
 }
@@ -26,13 +30,8 @@ func main() {
 	if err := json.Unmarshal([]byte(os.Getenv("PLANT_STORE_CALLS")), &calls); err != nil {
 		log.Fatal(err)
 	}
-	configuration := openapigenerator.NewConfiguration()
-	configuration.Servers = openapigenerator.ServerConfigurations{{URL: os.Getenv("PLANT_STORE_URL")}}
-	client := openapigenerator.NewAPIClient(configuration)
-	ctx := context.WithValue(
-		context.Background(), openapigenerator.ContextAccessToken, os.Getenv("PLANT_STORE_TOKEN"))
 	for _, c := range calls {
-		answer, err := json.Marshal(c.answer(ctx, client))
+		answer, err := json.Marshal(c.answer())
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -40,7 +39,15 @@ func main() {
 	}
 }
 
-func (c call) answer(ctx context.Context, client *openapigenerator.APIClient) any {
+func (c call) answer() any {
+	configuration := openapigenerator.NewConfiguration()
+	configuration.Servers = openapigenerator.ServerConfigurations{{URL: os.Getenv("PLANT_STORE_URL") + c.Below}}
+	client := openapigenerator.NewAPIClient(configuration)
+	token := c.Token
+	if token == "" {
+		token = os.Getenv("PLANT_STORE_TOKEN")
+	}
+	ctx := context.WithValue(context.Background(), openapigenerator.ContextAccessToken, token)
 	name := ""
 	for _, word := range strings.Split(c.Tag, "-") {
 		name += capital(word)
@@ -56,7 +63,13 @@ func (c call) answer(ctx context.Context, client *openapigenerator.APIClient) an
 	}
 	results := request.MethodByName("Execute").Call(nil)
 	if err := results[len(results)-1]; !err.IsNil() {
-		log.Fatalf("%s: %v", c.Operation, err.Interface())
+		var refusal *openapigenerator.GenericOpenAPIError
+		if !errors.As(err.Interface().(error), &refusal) {
+			log.Fatalf("%s: %v", c.Operation, err.Interface())
+		}
+		failure := refusal.Model().(openapigenerator.Error)
+		status := results[len(results)-2].Interface().(*http.Response).StatusCode
+		return map[string]any{"status": status, "error": failure.Error, "message": failure.Message}
 	}
 	if len(results) < 3 {
 		return nil
