@@ -1,12 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { connect } from 'node:net';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { Crowd, TOKEN } from '../support/crowd.js';
+import { it } from '../support/deployment.js';
 import { malformedRequests, statusesFor } from '../support/malformed.js';
-import { OwnPostgres } from '../support/own-postgres.js';
-import { Workspace } from '../support/process.js';
 import { isServed } from '../support/reckoning.js';
-import { Replica } from '../support/replica.js';
 
 /** A million takes some twenty minutes: `MALFORMED_REQUESTS=1000000 npm run test:faults -- malformed`. */
 const COUNT = Number(process.env['MALFORMED_REQUESTS'] ?? 100_000);
@@ -20,35 +18,9 @@ const CONNECTIONS = 32;
 /** Tolerated growth of memory, in bytes. */
 const TOLERANCE = 16 * 2 ** 20;
 
-let workspace: Workspace;
-let postgres: OwnPostgres;
-let replica: Replica;
-
-beforeEach(async () => {
-  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
-  replica = await Replica.start(workspace, { DATABASE_URL: postgres.url });
-});
-
-afterEach(async () => {
-  await workspace.remove();
-  await postgres.stop();
-});
-
-async function residentMemory(): Promise<number> {
-  const metrics = await (await fetch(`${replica.managementUrl}/metrics`)).text();
-  return Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)?.[1]);
-}
-
-/** Disconnects after sending, like a scanner. */
-function leave(request: Uint8Array): void {
-  const socket = connect({ port: replica.port, host: '127.0.0.1' });
-  socket.on('error', () => {});
-  socket.write(request, () => socket.resetAndDestroy());
-}
-
 it(
   `answers ${COUNT} malformed requests as such, and is as it was`,
-  async () => {
+  async ({ replica }) => {
     const seed = randomInt(2 ** 31);
     const seen = new Map<number, number>();
     const memory: number[] = [];
@@ -59,7 +31,7 @@ it(
       const queue = requests.entries();
       const sending = Array.from({ length: CONNECTIONS }, async () => {
         for (const [i, request] of queue) {
-          if (i % 10 === 0) leave(request);
+          if (i % 10 === 0) leave(replica.port, request);
           const statuses = await statusesFor(replica.port, request);
           const faults = statuses.filter((status) => status >= 500);
           // For the reproduction of the failure.
@@ -68,7 +40,8 @@ it(
         }
       });
       await Promise.all(sending);
-      memory.push(await residentMemory());
+      const metrics = await replica.metrics();
+      memory.push(Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)?.[1]));
     }
 
     expect(failures).toEqual([]);
@@ -90,4 +63,11 @@ it(
 function quarters(values: readonly number[]): number[][] {
   const size = Math.ceil(values.length / 4);
   return [0, 1, 2, 3].map((i) => values.slice(i * size, (i + 1) * size));
+}
+
+/** Disconnects after sending, like a scanner. */
+function leave(port: number, request: Uint8Array): void {
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.on('error', () => {});
+  socket.write(request, () => socket.resetAndDestroy());
 }

@@ -193,13 +193,7 @@ export class Workspace {
 
   /** Signals everything that runs here. */
   kill(signal: NodeJS.Signals): void {
-    for (const pid of this.processes()) {
-      try {
-        process.kill(pid, signal);
-      } catch {
-        // It left by itself.
-      }
-    }
+    signalIn(this.folder, signal);
   }
 
   /** Processes that still run, after a grace period. */
@@ -247,6 +241,17 @@ export function processesIn(folder: string): number[] {
   return runningProcesses()
     .filter(({ description }) => description.includes(folder))
     .map(({ pid }) => pid);
+}
+
+/** Signals everything that runs in the folder. */
+export function signalIn(folder: string, signal: NodeJS.Signals): void {
+  for (const pid of processesIn(folder)) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It left by itself.
+    }
+  }
 }
 
 interface RunningProcess {
