@@ -1,24 +1,17 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { expect, vi } from 'vitest';
 import { Crowd, TOKEN } from '../support/crowd.js';
 import { it } from '../support/deployment.js';
-import { create, postmaster } from '../support/local-instance.js';
+import { create, databaseUrlOf } from '../support/local-instance.js';
 import { connect, plantsIn } from '../support/own-postgres.js';
 import { PATIENCE } from '../support/patience.js';
-import type { Workspace } from '../support/process.js';
 import { isRefusedFor503, tally } from '../support/reckoning.js';
 import { expectReckoning, expectRecovery } from '../support/verdicts.js';
 
 /** Mounts a small disk that only the following command sees. */
 const MOUNT = 'mount -t tmpfs -o size=12m tmpfs "$0" && exec "$@"';
-
-/** Of the PostgreSQL that the service runs by itself. */
-async function databaseUrlOf(workspace: Workspace): Promise<string> {
-  const password = await readFile(workspace.path('.data', 'postgres', 'password'), 'utf8');
-  return `postgres://plant_store:${password.trim()}@127.0.0.1:${postmaster(workspace).port}/postgres`;
-}
 
 /** Fills the rest of the disk with rows of another table. */
 async function fill(session: Client): Promise<void> {
@@ -45,7 +38,7 @@ it('refuses plants while the disk is full, and accepts them again when there is 
   const namespace = ['unshare', '--user', '--map-root-user', '--mount', '--', 'sh', '-c', MOUNT];
   const service = workspace.start({ AUTH_TOKEN: TOKEN }, { through: [...namespace, disk] });
   const { url } = await service.listening();
-  const database = await databaseUrlOf(workspace);
+  const database = databaseUrlOf(workspace);
   const operator = await connect(database);
   await operator.query(`CREATE TABLESPACE small LOCATION '${disk}'`);
   await operator.query('ALTER TABLE plants SET TABLESPACE small');

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PATIENCE } from '../support/patience.js';
 import { lockPlants, OWN_LOCKS, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
-import { startTestService } from '../support/test-service.js';
+import { serviceForTest, startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 import { areUsed, expectUnavailable } from '../support/unavailable.js';
 
@@ -177,23 +177,19 @@ describe('a database that is busy', () => {
   });
 
   it('answers 500 without details when the schema is wrong, and logs it once', async () => {
-    const broken = await startTestService();
-    try {
-      await broken.database.query('ALTER TABLE plants RENAME COLUMN tag TO tags');
-      const answers = await Promise.all(
-        Array.from({ length: 50 }, () => broken.post({ id: 1, name: 'a' })),
-      );
-      const answer = answers[0]!;
-      expect(answer.status).toBe(500);
-      expect(answer.json).toEqual({
-        error: 50000,
-        message: 'the service failed to handle the request',
-      });
-      expect(broken.log.filter(({ level }) => Number(level) > 30)).toEqual([
-        expect.objectContaining({ level: 50, err: expect.objectContaining({ code: '42703' }) }),
-      ]);
-    } finally {
-      await broken.stop();
-    }
+    const broken = await serviceForTest();
+    await broken.database.query('ALTER TABLE plants RENAME COLUMN tag TO tags');
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => broken.post({ id: 1, name: 'a' })),
+    );
+    const answer = answers[0]!;
+    expect(answer.status).toBe(500);
+    expect(answer.json).toEqual({
+      error: 50000,
+      message: 'the service failed to handle the request',
+    });
+    expect(broken.log.filter(({ level }) => Number(level) > 30)).toEqual([
+      expect.objectContaining({ level: 50, err: expect.objectContaining({ code: '42703' }) }),
+    ]);
   });
 });

@@ -223,7 +223,6 @@ describe('a database that no longer accepts the service', () => {
 });
 
 describe('a proxy that holds the connections that it accepted during an outage', () => {
-  let service: TestService;
   let link: FaultyLink;
 
   beforeAll(async () => {
@@ -246,10 +245,7 @@ describe('a proxy that holds the connections that it accepted during an outage',
     link.poison({ kind: 'timeout', milliseconds: undefined });
     const held = Array.from({ length: 10 }, (_, id) => service.request('GET', `/plants/${id}`));
     for (const answer of await Promise.all(held)) expect(answer.status).toBe(503);
-    await vi.waitFor(
-      () => expect(service.log.map(({ msg }) => msg)).toContain('the database is unavailable'),
-      PATIENCE,
-    );
+    await vi.waitFor(() => expect(messages()).toContain('the database is unavailable'), PATIENCE);
     // Right after the first message of a probe, which gets no answer any more.
     const { harmed } = link;
     await vi.waitFor(() => expect(link.harmed).toBeGreaterThan(harmed), {
@@ -262,10 +258,7 @@ describe('a proxy that holds the connections that it accepted during an outage',
     await client.connect();
     await client.end();
     const connected = performance.now();
-    await vi.waitFor(
-      async () => expect((await service.post({ id: 1, name: 'before' })).status).toBe(200),
-      { timeout: PATIENCE, interval: 10 },
-    );
+    await isAnswered(200, 1, { timeout: PATIENCE, interval: 10 });
     const served = performance.now();
     // The probe that hangs has a timeout of 2 s.
     expect(served - connected).toBeLessThan(1_500);
@@ -331,15 +324,11 @@ describe('a start', () => {
 });
 
 describe('a database that refuses some rows', () => {
-  let service: TestService;
-
   beforeAll(async () => {
     service = await startTestService();
   });
 
   afterAll(() => service.stop());
-
-  const reports = () => service.log.filter(({ level }) => Number(level) > 30);
 
   /** Inserts run the statements of PL/pgSQL. */
   async function refuse(statements: string): Promise<void> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PATIENCE } from '../support/patience.js';
 import { lockPlants, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
-import { startTestService, TOKEN } from '../support/test-service.js';
+import { serviceForTest, startTestService, TOKEN } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 
 let service: TestService;
@@ -189,32 +189,28 @@ describe('plants that arrive together', () => {
 
 describe('two replicas', () => {
   it('that create the same ids in opposite order both succeed', async () => {
-    const other = await startTestService({ database: service.database });
-    try {
-      const ids = numbers(7_000, 200);
-      const create = async (replica: TestService, id: number): Promise<number> => {
-        const { status, json } = await replica.post({ id, name: 'same' });
-        // On a busy machine, a plant may time out in the queue. A deadlock would be 50300.
-        return status === 503 && json['error'] === 50301 ? create(replica, id) : status;
-      };
-      const statuses = await Promise.all([
-        ...ids.map((id) => create(service, id)),
-        ...ids.toReversed().map((id) => create(other, id)),
-      ]);
-      expect(new Set(statuses)).toEqual(new Set([200]));
-      const stored = await service.database.query(
-        'SELECT id::int FROM plants WHERE id BETWEEN 7000 AND 7199 ORDER BY id',
-      );
-      expect(stored.map(({ id }) => id)).toEqual(ids);
-    } finally {
-      await other.stop();
-    }
+    const other = await serviceForTest({ database: service.database });
+    const ids = numbers(7_000, 200);
+    const create = async (replica: TestService, id: number): Promise<number> => {
+      const { status, json } = await replica.post({ id, name: 'same' });
+      // On a busy machine, a plant may time out in the queue. A deadlock would be 50300.
+      return status === 503 && json['error'] === 50301 ? create(replica, id) : status;
+    };
+    const statuses = await Promise.all([
+      ...ids.map((id) => create(service, id)),
+      ...ids.toReversed().map((id) => create(other, id)),
+    ]);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    const stored = await service.database.query(
+      'SELECT id::int FROM plants WHERE id BETWEEN 7000 AND 7199 ORDER BY id',
+    );
+    expect(stored.map(({ id }) => id)).toEqual(ids);
   });
 });
 
 /** A service whose table has a trigger that sleeps. */
 async function startSlow(seconds: number, occasion: string): Promise<TestService> {
-  const slow = await startTestService();
+  const slow = await serviceForTest();
   await slow.database.query(
     `CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS
      'BEGIN PERFORM pg_sleep(${seconds}); RETURN NEW; END'`,
@@ -225,18 +221,14 @@ async function startSlow(seconds: number, occasion: string): Promise<TestService
 
 it('slow commits keep groups large enough for the queue', async () => {
   const slow = await startSlow(0.6, 'AFTER INSERT ON plants FOR EACH STATEMENT');
-  try {
-    const statuses: number[] = [];
-    const clients = numbers(1, 30).map(async (client) => {
-      for (const plant of numbers(1, 6)) {
-        statuses.push((await slow.post({ id: client * 100 + plant, name: 'slow' })).status);
-      }
-    });
-    await Promise.all(clients);
-    expect(new Set(statuses)).toEqual(new Set([200]));
-  } finally {
-    await slow.stop();
-  }
+  const statuses: number[] = [];
+  const clients = numbers(1, 30).map(async (client) => {
+    for (const plant of numbers(1, 6)) {
+      statuses.push((await slow.post({ id: client * 100 + plant, name: 'slow' })).status);
+    }
+  });
+  await Promise.all(clients);
+  expect(new Set(statuses)).toEqual(new Set([200]));
 });
 
 it('slow rows keep groups small enough for the statement timeout', async () => {

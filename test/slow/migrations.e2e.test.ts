@@ -22,7 +22,7 @@ import { createDataSource } from '../support/data-source.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { searchStatement } from '../support/search-statement.js';
 import { PATIENCE } from '../support/patience.js';
-import { freePort } from '../support/process.js';
+import { lastingPort } from '../support/lasting-port.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
@@ -234,7 +234,7 @@ describe('a service that must not migrate', () => {
   const environment = { DATABASE_MIGRATE_ON_START: 'false' };
 
   it('waits for somebody else, and is not ready before', async () => {
-    const port = await freePort();
+    const port = await lastingPort();
     const starting = startTestService({
       database,
       environment: { ...environment, MANAGEMENT_PORT: String(port) },

@@ -123,7 +123,8 @@ export async function plantsIn(databaseUrl: string, condition = 'true'): Promise
   }));
 }
 
-async function query(databaseUrl: string, sql: string): Promise<Record<string, unknown>[]> {
+/** Runs one statement on a connection of its own. */
+export async function query(databaseUrl: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = await connect(databaseUrl);
   try {
     return (await client.query<Record<string, unknown>>(sql)).rows;
