@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SHUTDOWN_LIMITS } from '../../src/service.js';
-import { freePort } from '../support/process.js';
+import { lastingPort } from '../support/lasting-port.js';
 
 /* The real stack: needs a Docker engine, and the images that the files name. */
 
@@ -20,8 +20,8 @@ let port: number;
 let prometheusPort: number;
 
 beforeAll(async () => {
-  port = await freePort();
-  prometheusPort = await freePort();
+  port = await lastingPort();
+  prometheusPort = await lastingPort();
   await compose('up', '--detach', '--build', '--wait', '--wait-timeout', '120');
 });
 

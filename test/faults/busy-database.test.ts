@@ -1,51 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, vi } from 'vitest';
+import { it as base } from '../support/deployment.js';
+import type { OwnPostgres } from '../support/own-postgres.js';
 import { PATIENCE } from '../support/patience.js';
-import { Crowd } from '../support/crowd.js';
-import { OwnPostgres } from '../support/own-postgres.js';
-import { Workspace } from '../support/process.js';
 import { isRefusedFor503 } from '../support/reckoning.js';
-import { Replica } from '../support/replica.js';
 import { expectQuickRefusals, expectReckoning, expectRecovery } from '../support/verdicts.js';
 
 /** Of the server, for superusers. */
 const MAX_CONNECTIONS = 15;
 
-let workspace: Workspace;
-let postgres: OwnPostgres;
-let replica: Replica;
-let crowd: Crowd;
-let sessions: Client[];
-
-beforeAll(async () => {
-  postgres = await OwnPostgres.start({ max_connections: String(MAX_CONNECTIONS) });
-});
-
-afterAll(() => postgres.stop());
-
-beforeEach(async () => {
-  sessions = [];
-  workspace = await Workspace.create();
-  replica = await Replica.start(workspace, { DATABASE_URL: postgres.url });
-  crowd = new Crowd({ urls: [replica.url] });
-  await crowd.served(300);
-});
-
-afterEach(async () => {
-  postgres.signal('SIGCONT');
-  await crowd.stop();
-  await workspace.remove();
-  await endSessions();
-  await postgres.clear();
-});
-
-async function endSessions(): Promise<void> {
-  await Promise.all(sessions.splice(0).map((session) => session.end()));
-}
+const it = base.extend({ settings: { max_connections: String(MAX_CONNECTIONS) } });
 
 /** Opens all remaining connections of the server. */
-async function takeConnections(): Promise<void> {
+async function takeConnections(postgres: OwnPostgres, sessions: Client[]): Promise<void> {
   for (;;) {
     try {
       sessions.push(await postgres.connect());
@@ -56,28 +24,31 @@ async function takeConnections(): Promise<void> {
 }
 
 describe('a database that cannot serve for a while', () => {
-  it('because the table is locked: every request is answered, and served after the lock', async () => {
+  it('because the table is locked: every request is answered, and served after the lock', async ({
+    postgres,
+    replica,
+    crowd,
+  }) => {
     const operator = await postgres.connect();
-    sessions.push(operator);
     await operator.query('BEGIN; LOCK TABLE plants');
     // Longer than the statement timeout.
     await sleep(6_000);
     await crowd.outcomes(isRefusedFor503, 16);
-    await operator.query('ROLLBACK');
+    await operator.end();
     await expectRecovery(crowd);
     await expectReckoning(crowd, postgres, replica);
   });
 
-  it('because others use all of its connections', async () => {
-    sessions.push(await postgres.connect());
-    const [operator] = sessions;
+  it('because others use all of its connections', async ({ postgres, replica, crowd }) => {
+    const operator = await postgres.connect();
+    const sessions = [operator];
     // The service reconnects at once, and a terminated session may last a moment longer.
     await vi.waitFor(
       async () => {
-        await operator!.query(
+        await operator.query(
           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store'",
         );
-        await takeConnections();
+        await takeConnections(postgres, sessions);
         // One connection belongs to the test.
         expect(sessions).toHaveLength(MAX_CONNECTIONS - 1);
       },
@@ -85,12 +56,12 @@ describe('a database that cannot serve for a while', () => {
     );
     await crowd.outcomes(isRefusedFor503, 16);
     await expectQuickRefusals(crowd);
-    await endSessions();
+    await Promise.all(sessions.map((session) => session.end()));
     await expectRecovery(crowd);
     await expectReckoning(crowd, postgres, replica);
   });
 
-  it('because all of its processes are stopped', async () => {
+  it('because all of its processes are stopped', async ({ postgres, replica, crowd }) => {
     postgres.signal('SIGSTOP');
     await crowd.outcomes(isRefusedFor503, 16);
     await expectQuickRefusals(crowd);

@@ -1,50 +1,39 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { TOKEN } from '../support/crowd.js';
+import { beforeEach, describe, expect } from 'vitest';
 import { DebianPostgres, HAS_DEBIAN_POSTGRES } from '../support/debian-postgres.js';
+import { it as itWithServers, itOnCluster } from '../support/deployment.js';
 import { FaultyLink } from '../support/faulty-link.js';
 import { Follower, Pager, recordsIn, untilRead } from '../support/feed.js';
 import type { FeedReader } from '../support/feed.js';
 import { RECORDED_CREATE } from '../support/open-writers.js';
-import { connect } from '../support/own-postgres.js';
-import { Workspace } from '../support/process.js';
 import { Replica } from '../support/replica.js';
-import { startReplicatedPostgres } from '../support/replicated-postgres.js';
-import type { ReplicatedPostgres, ReplicatedServer } from '../support/replicated-postgres.js';
+import type { ReplicatedServer } from '../support/replicated-postgres.js';
 
-let workspace: Workspace;
-let readers: FeedReader[];
 let lastId: number;
+let readers: FeedReader[];
 
-beforeEach(async () => {
-  readers = [];
+beforeEach(() => {
   lastId = 0;
-  workspace = await Workspace.create();
 });
 
-afterEach(async () => {
-  await Promise.all(readers.map((reader) => reader.stop()));
-  await workspace.remove();
+const it = itOnCluster.extend<{ readonly links: FaultyLink[] }>({
+  // oxlint-disable-next-line no-empty-pattern -- Vitest reads from the pattern which other fixtures this one needs.
+  links: async ({}, use) => {
+    const links: FaultyLink[] = [];
+    await use(links);
+    for (const link of links) await link.close();
+  },
 });
 
 describe('a reader that has seen what asynchronous replication loses', () => {
-  let postgres: ReplicatedPostgres;
   let address: FaultyLink;
   let replica: Replica;
   let links: FaultyLink[];
 
-  beforeEach(async () => {
-    postgres = await startReplicatedPostgres();
-    address = await FaultyLink.to(postgres.primary.url);
-    links = [address];
-    replica = await Replica.start(workspace, { DATABASE_URL: address.url });
-    readers = [new Follower({ urls: [replica.url] }), new Pager({ urls: [replica.url] })];
-  });
-
-  afterEach(async () => {
-    for (const link of links) await link.close();
-    await postgres.stop();
+  it.beforeEach(({ address: link, replica: one, links: more, readers: all }) => {
+    [address, replica, links, readers] = [link, one, more, all];
+    const urls = [replica.url];
+    readers.push(new Follower({ urls }), new Pager({ urls }));
   });
 
   /** Starts the standby again, behind a link that can be cut. */
@@ -71,8 +60,10 @@ describe('a reader that has seen what asynchronous replication loses', () => {
     address.leadTo(server.url);
   }
 
-  it('misses nothing after two failovers in a row, of standbys that were never restarted', async () => {
-    const { primary, standby, spare } = postgres;
+  it('misses nothing after two failovers in a row, of standbys that were never restarted', async ({
+    cluster,
+  }) => {
+    const { primary, standby, spare } = cluster;
     const link = await followThroughLink(spare, standby);
     await create(replica, 50);
     await spare.catchUpWith(primary);
@@ -87,11 +78,13 @@ describe('a reader that has seen what asynchronous replication loses', () => {
     await expectNoGap(spare.url, 120);
   });
 
-  it('misses nothing after a failover from a primary that was restarted before', async () => {
-    const { primary, standby } = postgres;
+  it('misses nothing after a failover from a primary that was restarted before', async ({
+    cluster,
+  }) => {
+    const { primary, standby } = cluster;
     const link = await followThroughLink(standby, primary);
     await primary.stop();
-    await primary.startAsPrimary();
+    await primary.start();
     await create(replica, 50);
     await standby.catchUpWith(primary);
     link.poison({ kind: 'down' });
@@ -101,8 +94,8 @@ describe('a reader that has seen what asynchronous replication loses', () => {
     await expectNoGap(standby.url, 100);
   });
 
-  it('misses nothing if the standby lacks the very first changes', async () => {
-    const { primary, standby } = postgres;
+  it('misses nothing if the standby lacks the very first changes', async ({ cluster }) => {
+    const { primary, standby } = cluster;
     const link = await followThroughLink(standby, primary);
     await standby.catchUpWith(primary);
     link.poison({ kind: 'down' });
@@ -112,8 +105,8 @@ describe('a reader that has seen what asynchronous replication loses', () => {
     await expectNoGap(standby.url, 50);
   });
 
-  it('misses nothing, however often the servers take turns', async () => {
-    let [primary, standby] = [postgres.primary, postgres.standby];
+  it('misses nothing, however often the servers take turns', async ({ cluster }) => {
+    let { primary, standby } = cluster;
     for (let turn = 1; turn <= 3; turn += 1) {
       await create(replica, 20);
       await standby.catchUpWith(primary);
@@ -131,14 +124,16 @@ describe('a reader that has seen what asynchronous replication loses', () => {
     await expectNoGap(primary.url, 150);
   });
 
-  it('misses nothing of a session that has outlived the promotion of its server', async () => {
-    const { primary, standby } = postgres;
+  it('misses nothing of a session that has outlived the promotion of its server', async ({
+    cluster,
+  }) => {
+    const { primary, standby } = cluster;
     const link = await followThroughLink(standby, primary);
-    const session = await connect(standby.url);
+    const session = await standby.connect();
     try {
       await expect(recordedCreate(session)).rejects.toThrow(/read-only/);
       await primary.stop();
-      await primary.startAsPrimary();
+      await primary.start();
       await create(replica, 20);
       await standby.catchUpWith(primary);
       link.poison({ kind: 'down' });
@@ -154,56 +149,48 @@ describe('a reader that has seen what asynchronous replication loses', () => {
 });
 
 describe.skipIf(!HAS_DEBIAN_POSTGRES)('a reader that has seen more than a dump has', () => {
-  it('misses nothing after the dump is restored in a twin of the server, with equal object ids', async () => {
-    const servers: DebianPostgres[] = [];
-    try {
-      for (let n = 0; n < 3; n += 1) servers.push(await DebianPostgres.start());
-      const [origin, server, twin] = servers as [DebianPostgres, DebianPostgres, DebianPostgres];
-      const dump = async (from: DebianPostgres, to: DebianPostgres): Promise<void> => {
-        await from.dump(workspace.path('plants.dump'));
-        await to.restore(workspace.path('plants.dump'));
-      };
-      await create(await Replica.start(workspace, { DATABASE_URL: origin.url() }), 20);
-      await dump(origin, server);
-      const replica = await Replica.start(workspace, { DATABASE_URL: server.url() });
-      await create(replica, 20);
-      await dump(server, twin);
-      await create(replica, 60);
-      const reader = new Pager({ urls: [replica.url] });
-      readers = [reader];
-      await untilAllIsRead(server.url());
-      await reader.stop();
-      const other = await Replica.start(workspace, { DATABASE_URL: twin.url() });
-      readers = [new Follower({ urls: [other.url], after: reader.position })];
-      await create(other, 40);
-      await untilAllIsRead(twin.url());
-      const stored = await recordsIn(twin.url());
-      expect(stored).toHaveLength(80);
-      expect(readers[0]!.seen.map(({ line }) => line)).toEqual(
-        stored.slice(40).map(({ line }) => line),
-      );
-    } finally {
-      await Promise.all(readers.map((reader) => reader.stop()));
-      for (const server of servers) await server.stop();
-    }
-  });
+  itWithServers(
+    'misses nothing after the dump is restored in a twin of the server, with equal object ids',
+    async ({ workspace, readers: all }) => {
+      readers = all;
+      const servers: DebianPostgres[] = [];
+      try {
+        for (let n = 0; n < 3; n += 1) servers.push(await DebianPostgres.start());
+        const [origin, server, twin] = servers as [DebianPostgres, DebianPostgres, DebianPostgres];
+        const serve = ({ url }: DebianPostgres) => Replica.start(workspace, { DATABASE_URL: url });
+        const dump = async (from: DebianPostgres, to: DebianPostgres): Promise<void> => {
+          await from.dump(workspace.path('plants.dump'));
+          await to.restore(workspace.path('plants.dump'));
+        };
+        await create(await serve(origin), 20);
+        await dump(origin, server);
+        const replica = await serve(server);
+        await create(replica, 20);
+        await dump(server, twin);
+        await create(replica, 60);
+        const reader = new Pager({ urls: [replica.url] });
+        readers.push(reader);
+        await untilAllIsRead(server.url);
+        await reader.stop();
+        const other = await serve(twin);
+        const next = new Follower({ urls: [other.url], after: reader.position });
+        readers.splice(0, 1, next);
+        await create(other, 40);
+        await untilAllIsRead(twin.url);
+        const stored = await recordsIn(twin.url);
+        expect(stored).toHaveLength(80);
+        expect(next.seen.map(({ line }) => line)).toEqual(stored.slice(40).map(({ line }) => line));
+      } finally {
+        await Promise.all(readers.map((one) => one.stop()));
+        for (const server of servers) await server.stop();
+      }
+    },
+  );
 });
 
 /** Creates plants one after the other, each as soon as it can be created. */
-async function create({ url }: Replica, count: number): Promise<void> {
-  for (const end = lastId + count; lastId < end;) {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ id: lastId + 1, name: 'created' }),
-    });
-    await response.text();
-    if (response.status === 200) lastId += 1;
-    else {
-      expect(response.status).toBe(503);
-      await sleep(20);
-    }
-  }
+async function create(replica: Replica, count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) await replica.create((lastId += 1));
 }
 
 async function recordedCreate(session: Client): Promise<void> {

@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, vi } from 'vitest';
 import { Crowd, TOKEN } from '../support/crowd.js';
-import { LightFollower } from '../support/light-follower.js';
-import { OwnPostgres } from '../support/own-postgres.js';
+import { it } from '../support/deployment.js';
 import { PATIENCE } from '../support/patience.js';
-import { until, Workspace } from '../support/process.js';
+import { until } from '../support/process.js';
 import { isAcknowledged } from '../support/reckoning.js';
-import { Replica } from '../support/replica.js';
+import type { Replica } from '../support/replica.js';
 
 /** Followers that do not read long changes. */
 const STALLED = 200;
@@ -18,21 +19,16 @@ const LATEST = 1_000;
 /** How late they may be if `control` is how late something comparable was on this machine, in milliseconds. */
 const latestBeside = (control: number): number => Math.max(LATEST, 2 * control);
 
-let workspace: Workspace;
-let postgres: OwnPostgres;
 let replica: Replica;
 let followers: LightFollower[];
 
-beforeEach(async () => {
+it.beforeEach(({ replica: one }) => {
+  replica = one;
   followers = [];
-  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
-  replica = await Replica.start(workspace, { DATABASE_URL: postgres.url });
 });
 
-afterEach(async () => {
+afterEach(() => {
   for (const follower of followers) follower.leave();
-  await workspace.remove();
-  await postgres.stop();
 });
 
 function follow(
@@ -46,29 +42,22 @@ function follow(
 }
 
 /** When the plant was acknowledged, as of `performance.now()`. */
-async function create(id: number, name = 'created', { url } = replica): Promise<number> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ id, name }),
-  });
+async function create(id: number, name = 'created', at = replica): Promise<number> {
+  const response = await at.send('POST', '/plants', { id, name });
   expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
   return performance.now();
 }
 
 async function latest(): Promise<number> {
-  const response = await fetch(replica.url.replace(/plants$/, 'changes/latest'), {
-    headers: { Authorization: `Bearer ${TOKEN}` },
-  });
-  return ((await response.json()) as { position: number }).position;
+  return ((await replica.read('/changes/latest')) as { position: number }).position;
 }
 
 /** Waits until a replica counts this many followers. */
-async function haveFollowers(count: number, { managementUrl } = replica): Promise<void> {
+async function haveFollowers(count: number, at = replica): Promise<void> {
   await vi.waitFor(
     async () => {
-      const metrics = await (await fetch(`${managementUrl}/metrics`)).text();
-      const [, found] = /^plant_store_change_followers\{.*\} (\d+)$/m.exec(metrics) ?? [];
+      const [, found] =
+        /^plant_store_change_followers\{.*\} (\d+)$/m.exec(await at.metrics()) ?? [];
       expect(Number(found)).toBe(count);
     },
     { timeout: PATIENCE, interval: 200 },
@@ -131,10 +120,7 @@ it('a follower gets changes soon, at rest and beside as many creates as there ca
 async function poll(onChange: (plant: string) => void, signal: AbortSignal): Promise<void> {
   let after = 0;
   while (!signal.aborted) {
-    const response = await fetch(
-      `${replica.url.replace(/plants$/, 'changes')}?after=${after}&limit=1000`,
-      { headers: { Authorization: `Bearer ${TOKEN}` } },
-    );
+    const response = await replica.send('GET', `/changes?after=${after}&limit=1000`);
     const text = await response.text();
     // As text, because a number of JavaScript cannot hold each id.
     for (const [, position, plant] of text.matchAll(/"position":(\d+).*?"id":(-?\d+)/g)) {
@@ -145,7 +131,9 @@ async function poll(onChange: (plant: string) => void, signal: AbortSignal): Pro
   }
 }
 
-it('a thousand followers that come back far behind, all at once, get everything on their streams', async () => {
+it('a thousand followers that come back far behind, all at once, get everything on their streams', async ({
+  postgres,
+}) => {
   await postgres.query(
     "INSERT INTO plant_changes (kind, principal, request_id, id) SELECT 'removed', 'jwt:a', 'r', n FROM generate_series(1, 1000) AS n",
   );
@@ -159,9 +147,11 @@ it('a thousand followers that come back far behind, all at once, get everything 
   ).toEqual([]);
 });
 
-it('a thousand followers of which half do not read cost little, and delay nobody', async () => {
+it('a thousand followers of which half do not read cost little, and delay nobody', async ({
+  start: startReplica,
+}) => {
   // The control has a process of its own, so that it leaves no memory behind.
-  const other = await Replica.start(workspace, { DATABASE_URL: postgres.url });
+  const other = await startReplica();
   const control = await Readers.start(other);
   await haveFollowers(500, other);
   const beginning = performance.now();
@@ -176,7 +166,7 @@ it('a thousand followers of which half do not read cost little, and delay nobody
   const stalled = Array.from({ length: STALLED }, () => follow(0));
   await haveFollowers(STALLED);
   await until(() => stalled.every(({ position }) => position > 0), PATIENCE);
-  for (const follower of stalled) follower.pause();
+  for (const follower of stalled) follower.socket.pause();
   // More than the kernel keeps for a connection.
   for (let id = 101; id <= 107; id += 1) {
     await create(id, 'x'.repeat(900_000));
@@ -186,7 +176,7 @@ it('a thousand followers of which half do not read cost little, and delay nobody
 
   const start = await latest();
   const slow = Array.from({ length: 500 - STALLED }, () => follow(start));
-  for (const follower of slow) follower.pause();
+  for (const follower of slow) follower.socket.pause();
   const readers = await Readers.start(replica);
   await haveFollowers(1_000);
   for (let id = 1_001; performance.now() - stalledSince < 62_000; id += 1) {
@@ -200,7 +190,7 @@ it('a thousand followers of which half do not read cost little, and delay nobody
 
   // Those that have not read for 60 s are gone, and come back where they were.
   await haveFollowers(1_000 - STALLED);
-  for (const follower of [...stalled, ...slow]) follower.resume();
+  for (const follower of [...stalled, ...slow]) follower.socket.resume();
   await until(() => stalled.every(({ isClosed }) => isClosed), PATIENCE);
   const others = [...slow, ...readers.followers];
   await until(() => others.every(({ position }) => position === newest), PATIENCE);
@@ -265,4 +255,50 @@ async function comeBack(after: number, newest: number): Promise<void> {
   }
   // Each position has a record here.
   expect(missing).toBe(0);
+}
+
+/** A follower on a bare connection, of which there can be a thousand in a process. */
+class LightFollower {
+  /** Of the last event that it has read. */
+  position: number;
+  isClosed = false;
+  private text = '';
+  readonly socket: Socket;
+
+  /**
+   * @param after the last position that it knows
+   * @param onEvent called with the id of each plant that has changed
+   */
+  constructor(
+    port: number,
+    after: number,
+    private readonly onEvent: (plant: string) => void = () => {},
+  ) {
+    this.position = after;
+    this.socket = connect(port, '127.0.0.1');
+    this.socket.setEncoding('latin1');
+    this.socket.on('data', (text: string) => this.read(text));
+    this.socket.on('error', () => {});
+    this.socket.on('close', () => (this.isClosed = true));
+    this.socket.write(
+      `GET /changes?after=${after} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\nAccept: text/event-stream\r\n\r\n`,
+    );
+  }
+
+  leave(): void {
+    this.socket.destroy();
+  }
+
+  private read(text: string): void {
+    this.text += text;
+    const end = this.text.lastIndexOf('\n\n');
+    if (end === -1) return;
+    for (const [, position, plant] of this.text
+      .slice(0, end)
+      .matchAll(/^id: (\d+)\r?\ndata: .*?"id":(-?\d+)/gm)) {
+      this.position = Number(position);
+      this.onEvent(plant!);
+    }
+    this.text = this.text.slice(end + 2);
+  }
 }

@@ -1,9 +1,8 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { TOKEN } from '../support/crowd.js';
+import { it } from '../support/deployment.js';
 import { misreplayed, recordsIn } from '../support/feed.js';
-import { connect, OwnPostgres } from '../support/own-postgres.js';
-import { Workspace } from '../support/process.js';
-import { Replica } from '../support/replica.js';
+import { connect } from '../support/own-postgres.js';
 
 const CLIENTS = 24;
 
@@ -15,18 +14,6 @@ const KNOWN = new Set([200, 204, 404, 400, 503]);
 
 const METHODS = ['PATCH', 'PATCH', 'PATCH', 'PUT', 'PUT', 'POST', 'POST', 'DELETE'] as const;
 
-let workspace: Workspace;
-let postgres: OwnPostgres;
-
-beforeEach(async () => {
-  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
-});
-
-afterEach(async () => {
-  await workspace.remove();
-  await postgres.stop();
-});
-
 interface Sent {
   readonly method: (typeof METHODS)[number];
   /** Of nobody else. */
@@ -36,9 +23,9 @@ interface Sent {
   readonly content: string | undefined;
 }
 
-it.each(['read committed', 'repeatable read', 'serializable'])(
+it.for(['read committed', 'repeatable read', 'serializable'])(
   'changes of one plant are recorded as they were made, with isolation level %s',
-  async (isolation) => {
+  async (isolation, { postgres, start }) => {
     const url = new URL(postgres.url);
     url.searchParams.set(
       'options',
@@ -48,9 +35,8 @@ it.each(['read committed', 'repeatable read', 'serializable'])(
     const { rows } = await session.query('SHOW transaction_isolation');
     await session.end();
     expect(rows).toEqual([{ transaction_isolation: isolation }]);
-    const replicas = await Promise.all(
-      [1, 2].map(() => Replica.start(workspace, { DATABASE_URL: url.href })),
-    );
+    const environment = { DATABASE_URL: url.href };
+    const replicas = [await start(environment), await start(environment)];
     const sent = (
       await Promise.all(
         Array.from({ length: CLIENTS }, (_, client) => run(replicas[client % 2]!.url, client)),

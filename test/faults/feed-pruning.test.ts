@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect } from 'vitest';
+import { it } from '../support/deployment.js';
 import { Follower, Pager, recordsIn, untilRead } from '../support/feed.js';
-import type { FeedReader } from '../support/feed.js';
 import { OpenWriters } from '../support/open-writers.js';
-import { OwnPostgres } from '../support/own-postgres.js';
-import { until, Workspace } from '../support/process.js';
-import { Replica } from '../support/replica.js';
+import { until } from '../support/process.js';
 import { Rivals } from '../support/rivals.js';
 
 /** Milliseconds for which this test keeps records, beyond the shortest retention. */
@@ -19,23 +17,11 @@ const KEEP_PRUNED = `CREATE TABLE pruned AS SELECT * FROM plant_changes WITH NO 
     'BEGIN INSERT INTO public.pruned SELECT OLD.*; RETURN NULL; END';
   CREATE TRIGGER keep_pruned AFTER DELETE ON plant_changes FOR EACH ROW EXECUTE FUNCTION keep_pruned()`;
 
-let workspace: Workspace;
-let postgres: OwnPostgres;
-let readers: FeedReader[];
-
-beforeEach(async () => {
-  readers = [];
-  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
-});
-
-afterEach(async () => {
-  await Promise.all(readers.map((reader) => reader.stop()));
-  await workspace.remove();
-  await postgres.stop();
-});
-
-it('readers beside pruning see all changes up to where they are told that some are gone', async () => {
-  const { url } = await Replica.start(workspace, { DATABASE_URL: postgres.url });
+it('readers beside pruning see all changes up to where they are told that some are gone', async ({
+  postgres,
+  replica: { url },
+  readers,
+}) => {
   await postgres.query(KEEP_PRUNED);
   await postgres.query(A_DAY_OLD);
   const rivals = new Rivals([url]);

@@ -1,71 +1,73 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { DebianPostgres, HAS_DEBIAN_POSTGRES } from '../support/debian-postgres.js';
+import { it as base } from '../support/deployment.js';
 import {
   differences,
   expectFeedReckoning,
   Follower,
-  Pager,
   recordsIn,
   untilRead,
+  Pager,
 } from '../support/feed.js';
 import type { FeedReader } from '../support/feed.js';
-import { Workspace } from '../support/process.js';
-import { Replica } from '../support/replica.js';
+import type { Replica } from '../support/replica.js';
 import { Rivals } from '../support/rivals.js';
 
-let workspace: Workspace;
-let servers: DebianPostgres[];
-let readers: FeedReader[];
+interface Servers {
+  readonly server: DebianPostgres;
+  readonly other: DebianPostgres;
+  readonly databaseUrl: string;
+}
+
+const it = base.extend<Servers>({
+  server: startDebianPostgres,
+  other: startDebianPostgres,
+  databaseUrl: ({ server }, use) => use(server.url),
+});
+
+let server: DebianPostgres;
 let replica: Replica;
+let readers: FeedReader[];
 let file: string;
 
-beforeEach(async () => {
-  readers = [];
-  [workspace, ...servers] = await Promise.all([Workspace.create(), DebianPostgres.start()]);
-  replica = await Replica.start(workspace, { DATABASE_URL: servers[0]!.url() });
+it.beforeEach(({ workspace, server: its, replica: one, readers: all }) => {
+  [server, replica, readers] = [its, one, all];
   file = workspace.path('plants.dump');
 });
 
-afterEach(async () => {
-  await Promise.all(readers.map((reader) => reader.stop()));
-  await workspace.remove();
-  for (const server of servers) await server.stop();
-});
-
 describe.skipIf(!HAS_DEBIAN_POSTGRES)('a reader that has seen more than a dump has', () => {
-  it('misses no change of another server into which the dump is restored', async () => {
+  it('misses no change of another server into which the dump is restored', async ({
+    start,
+    other,
+  }) => {
     const seen = await dumpWhileWriting();
-    const other = await DebianPostgres.start();
-    servers.push(other);
     await other.restore(file);
-    const dumped = await recordsIn(other.url());
-    const next = await Replica.start(workspace, { DATABASE_URL: other.url() });
-    await expectAllThatIsNew(next, other.url(), dumped.length, seen);
+    const dumped = await recordsIn(other.url);
+    const next = await start({ DATABASE_URL: other.url });
+    await expectAllThatIsNew(next, other.url, dumped.length, seen);
   });
 
   it('misses no change after the dump is restored in place, while it follows', async () => {
     const seen = await dumpWhileWriting();
-    const [server] = servers as [DebianPostgres];
     const staying = new Follower({ urls: [replica.url], after: seen });
     readers.push(staying);
     await server.restore(file, '--clean', '--if-exists');
-    const dumped = await recordsIn(server.url());
+    const dumped = await recordsIn(server.url);
     // Of what the follower that stays had read, it gets nothing.
     readers.push(new Follower({ urls: [replica.url], after: dumped.at(-1)!.position }));
-    await expectAllThatIsNew(replica, server.url(), dumped.length, seen);
+    await expectAllThatIsNew(replica, server.url, dumped.length, seen);
     expect(staying.seen.length).toBeGreaterThan(100);
   });
 
   it('misses no change after the same dump is restored in place twice', async () => {
     let newest = await dumpWhileWriting();
-    const [server] = servers as [DebianPostgres];
     for (const _ of ['once', 'twice']) {
       await server.restore(file, '--clean', '--if-exists');
-      const dumped = await recordsIn(server.url());
+      const dumped = await recordsIn(server.url);
       const rivals = new Rivals([replica.url]);
       await rivals.served(200);
       await rivals.stop();
-      const added = (await recordsIn(server.url())).slice(dumped.length);
+      const added = (await recordsIn(server.url)).slice(dumped.length);
       expect(added.length).toBeGreaterThan(20);
       expect(added.filter(({ position }) => position <= newest)).toEqual([]);
       newest = added.at(-1)!.position;
@@ -75,7 +77,6 @@ describe.skipIf(!HAS_DEBIAN_POSTGRES)('a reader that has seen more than a dump h
 
 /** @returns the last position that a reader has seen, beyond what is in the dump */
 async function dumpWhileWriting(): Promise<bigint> {
-  const [server] = servers as [DebianPostgres];
   const rivals = new Rivals([replica.url]);
   await rivals.served(800);
   const dump = server.dump(file);
@@ -83,7 +84,7 @@ async function dumpWhileWriting(): Promise<bigint> {
   await dump;
   await rivals.served(200);
   await rivals.stop();
-  const stored = await recordsIn(server.url());
+  const stored = await recordsIn(server.url);
   const newest = stored.at(-1)!.position;
   const reader = new Follower({ urls: [replica.url] });
   await untilRead([reader], newest);
@@ -106,4 +107,11 @@ async function expectAllThatIsNew(
   // None of the new positions is one that was given before.
   const stored = await recordsIn(databaseUrl);
   for (const { seen } of readers) expect(seen).toHaveLength(stored.length - dumped);
+}
+
+// oxlint-disable-next-line no-empty-pattern -- Vitest reads from the pattern which other fixtures this one needs.
+async function startDebianPostgres({}, use: (server: DebianPostgres) => Promise<void>) {
+  const started = await DebianPostgres.start();
+  await use(started);
+  await started.stop();
 }

@@ -1,38 +1,17 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { PATIENCE } from '../support/patience.js';
+import { expect, vi } from 'vitest';
 import { Crowd, TOKEN } from '../support/crowd.js';
+import { it } from '../support/deployment.js';
+import { create, databaseUrlOf } from '../support/local-instance.js';
 import { connect, plantsIn } from '../support/own-postgres.js';
-import { Workspace } from '../support/process.js';
+import { PATIENCE } from '../support/patience.js';
 import { isRefusedFor503, tally } from '../support/reckoning.js';
 import { expectReckoning, expectRecovery } from '../support/verdicts.js';
 
 /** Mounts a small disk that only the following command sees. */
 const MOUNT = 'mount -t tmpfs -o size=12m tmpfs "$0" && exec "$@"';
-
-let workspace: Workspace;
-let operator: Client | undefined;
-
-beforeEach(async () => {
-  workspace = await Workspace.create();
-});
-
-afterEach(async () => {
-  await operator?.end();
-  await workspace.remove();
-});
-
-/** Of the PostgreSQL that the service runs by itself. */
-async function databaseUrl(): Promise<string> {
-  const password = await readFile(workspace.path('.data', 'postgres', 'password'), 'utf8');
-  const note = await readFile(
-    workspace.path('.data', 'postgres', 'data', 'postmaster.pid'),
-    'utf8',
-  );
-  return `postgres://plant_store:${password.trim()}@127.0.0.1:${note.split('\n')[3]}/postgres`;
-}
 
 /** Fills the rest of the disk with rows of another table. */
 async function fill(session: Client): Promise<void> {
@@ -50,23 +29,17 @@ async function fill(session: Client): Promise<void> {
   }
 }
 
-function create(url: string): Promise<Response> {
-  return fetch(url, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
-    body: '{"id":1,"name":"after"}',
-  });
-}
-
-it('refuses plants while the disk is full, and accepts them again when there is space', async () => {
+it('refuses plants while the disk is full, and accepts them again when there is space', async ({
+  workspace,
+}) => {
   const disk = workspace.path('disk');
   await mkdir(disk);
   // In a separate namespace, where an ordinary user may mount, too.
   const namespace = ['unshare', '--user', '--map-root-user', '--mount', '--', 'sh', '-c', MOUNT];
   const service = workspace.start({ AUTH_TOKEN: TOKEN }, { through: [...namespace, disk] });
   const { url } = await service.listening();
-  const database = await databaseUrl();
-  operator = await connect(database);
+  const database = databaseUrlOf(workspace);
+  const operator = await connect(database);
   await operator.query(`CREATE TABLESPACE small LOCATION '${disk}'`);
   await operator.query('ALTER TABLE plants SET TABLESPACE small');
   await operator.query('ALTER INDEX plants_pkey SET TABLESPACE small');
@@ -84,7 +57,7 @@ it('refuses plants while the disk is full, and accepts them again when there is 
 
   await vi.waitFor(
     async () => {
-      expect((await create(`${url}/plants`)).status).toBe(200);
+      expect(await create(url, TOKEN, '{"id":1,"name":"after"}')).toBe(200);
       expect(service.log.map(({ msg }) => msg)).toContain('the database accepts INSERT again');
     },
     { timeout: PATIENCE, interval: 500 },
@@ -97,4 +70,5 @@ it('refuses plants while the disk is full, and accepts them again when there is 
       reason: expect.stringContaining('No space left on device'),
     }),
   ]);
+  await operator.end();
 });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { get, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
@@ -9,35 +9,36 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { LAST_CALL } from '../../src/http/server/drain.js';
 import { SHUTDOWN_LIMITS } from '../../src/service.js';
 import { Crowd, TOKEN } from '../support/crowd.js';
-import { lastingPort } from '../support/lasting-port.js';
-import { startNginx } from '../support/nginx.js';
-import { OwnPostgres } from '../support/own-postgres.js';
+import { it as base } from '../support/deployment.js';
+import type { OwnPostgres } from '../support/own-postgres.js';
 import { PATIENCE } from '../support/patience.js';
 import { IMPATIENT, Run } from '../support/plant-store-command.js';
-import { Workspace } from '../support/process.js';
 import { isServed } from '../support/reckoning.js';
-import { Replica } from '../support/replica.js';
-import type { ReverseProxy } from '../support/reverse-proxy.js';
+import type { Replica } from '../support/replica.js';
+import { startDefaultNginx } from '../support/reverse-proxy.js';
 import { expectReckoning } from '../support/verdicts.js';
 
 const COUNT = 20_000;
 
-let workspace: Workspace;
+type Proxy = Awaited<ReturnType<typeof startDefaultNginx>>;
+
+const it = base.extend<{ readonly proxy: Proxy }>({
+  proxy: async ({ workspace, replica }, use) => {
+    const proxy = await startDefaultNginx(workspace, replica);
+    await use(proxy);
+    await proxy.stop();
+  },
+});
+
 let postgres: OwnPostgres;
 let replica: Replica;
 
-beforeEach(async () => {
-  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
-  replica = await Replica.start(workspace, { DATABASE_URL: postgres.url });
-});
-
-afterEach(async () => {
-  await workspace.remove();
-  await postgres.stop();
+it.beforeEach(({ postgres: server, replica: one }) => {
+  [postgres, replica] = [server, one];
 });
 
 /** The lines of plants with the ids 1 to `count`. Half-way, the source waits for something to happen. */
@@ -85,9 +86,7 @@ async function hasBegun(): Promise<void> {
 
 /** The ids of an export, which pauses half-way until something has happened. */
 async function exporting(halfWay: () => Promise<void>): Promise<number[]> {
-  const response = await fetch(`${replica.url}/export`, {
-    headers: { Authorization: `Bearer ${TOKEN}` },
-  });
+  const response = await replica.send('GET', '/plants/export');
   let body = '';
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
     if (body === '') await halfWay();
@@ -121,8 +120,7 @@ describe('an import', () => {
   it('has no summary if the service is killed, and can be sent again', async () => {
     const half = plants(COUNT, async () => {
       await hasBegun();
-      replica.service.kill('SIGKILL');
-      await replica.service.exit();
+      await replica.kill();
     });
     await expect(importing(half)).rejects.toThrow(/socket hang up|ECONNRESET|EPIPE/);
     const before = await imported();
@@ -168,10 +166,6 @@ describe('an import', () => {
   });
 
   it('needs the same memory for five times as many lines, like an export', async () => {
-    const peak = () =>
-      Number(
-        /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${replica.service.pid}/status`, 'utf8'))?.[1],
-      );
     // So long that to keep them all would take as much again as the service does.
     const tag = 'x'.repeat(1_500);
     const both = async (count: number) => {
@@ -179,9 +173,9 @@ describe('an import', () => {
       expect(await exporting(() => Promise.resolve())).toHaveLength(count);
     };
     await both(COUNT);
-    const few = peak();
+    const few = replica.peakMemory();
     await both(5 * COUNT);
-    expect(peak()).toBeLessThan(1.5 * few);
+    expect(replica.peakMemory()).toBeLessThan(1.5 * few);
   });
 });
 
@@ -198,55 +192,41 @@ describe('an export', () => {
   });
 });
 
-/** nginx with its defaults: it speaks HTTP/1.0 to the service. */
-async function startDefaultNginx(): Promise<ReverseProxy & { readonly url: string }> {
-  const [port, plain] = [await lastingPort(), await lastingPort()];
-  const proxy = await startNginx({
-    folder: workspace.folder,
-    template: 'test/faults/nginx-defaults.conf',
-    port,
-    values: { SERVICE: String(replica.port), PLAIN: String(plain) },
+it('an import behind nginx counts a line as refused that is longer than nginx accepts', async ({
+  workspace,
+  proxy,
+}) => {
+  const file = workspace.path('plants.ndjson');
+  const long = `{"id":0,"name":"${'x'.repeat(8_000_000)}"}\n`;
+  await writeFile(file, (await text(Readable.from(plants(1_000)))) + long);
+  const refused = workspace.path('refused.ndjson');
+  const command = new Run(proxy.url, ['import', file, '--refused', refused], {
+    env: { PLANT_STORE_TOKEN: TOKEN },
   });
-  return Object.assign(proxy, { url: `http://127.0.0.1:${plain}` });
-}
-
-it('an import behind nginx counts a line as refused that is longer than nginx accepts', async () => {
-  const proxy = await startDefaultNginx();
-  try {
-    const file = workspace.path('plants.ndjson');
-    const long = `{"id":0,"name":"${'x'.repeat(8_000_000)}"}\n`;
-    await writeFile(file, (await text(Readable.from(plants(1_000)))) + long);
-    const refused = ['--refused', workspace.path('refused.ndjson')];
-    const env = { PLANT_STORE_TOKEN: TOKEN };
-    const { code, stdout, stderr } = await new Run(proxy.url, ['import', file, ...refused], { env })
-      .result;
-    expect(stderr).toContain(':1001: the answer was 413 Request Entity Too Large\n');
-    expect(stdout).toMatch(/^created 1000, unchanged 0, refused 1 /);
-    expect(code).toBe(1);
-    expect(await readFile(refused[1]!, 'utf8')).toBe(long);
-  } finally {
-    await proxy.stop();
-  }
+  expect(await command.result).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^created 1000, unchanged 0, refused 1 /),
+    stderr: expect.stringContaining(':1001: the answer was 413 Request Entity Too Large\n'),
+  });
+  expect(await readFile(refused, 'utf8')).toBe(long);
 });
 
 describe('an export behind a proxy that speaks HTTP/1.0 to the service', () => {
   /** Enough for the service to die before it has sent them. */
   const MANY = 5 * COUNT;
 
-  let proxy: Awaited<ReturnType<typeof startDefaultNginx>>;
+  let proxy: Proxy;
   let folder: string;
   let file: string;
 
-  beforeEach(async () => {
+  it.beforeEach(async ({ workspace, proxy: nginx }) => {
+    proxy = nginx;
     await postgres.query(
       `INSERT INTO plants SELECT n, 'Plant ' || n, repeat('x', 1000) FROM generate_series(1, ${MANY}) n`,
     );
-    proxy = await startDefaultNginx();
     folder = await mkdtemp(workspace.path('exported-'));
     file = join(folder, 'plants.ndjson');
   });
-
-  afterEach(() => proxy.stop());
 
   function command(limits = IMPATIENT): Run {
     const env = { PLANT_STORE_TOKEN: TOKEN };
@@ -272,8 +252,7 @@ describe('an export behind a proxy that speaks HTTP/1.0 to the service', () => {
     const sizes = () => readdirSync(folder).map((name) => statSync(join(folder, name)).size);
     const begun = () => expect(Math.max(0, ...sizes())).toBeGreaterThan(0);
     await vi.waitFor(begun, { timeout: PATIENCE, interval: 1 });
-    replica.service.kill('SIGKILL');
-    await replica.service.exit();
+    await replica.kill();
   }
 
   it('breaks if it fails', async () => {

@@ -1,17 +1,16 @@
-import { PATIENCE } from '../support/patience.js';
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { Crowd } from '../support/crowd.js';
+import { it } from '../support/deployment.js';
 import { FaultyLink } from '../support/faulty-link.js';
 import { call, idOf, issue, tokenProcess } from '../support/issued-tokens.js';
-import { OwnPostgres } from '../support/own-postgres.js';
+import type { OwnPostgres } from '../support/own-postgres.js';
+import { PATIENCE } from '../support/patience.js';
 import { CommandProcess } from '../support/plant-store-command.js';
-import { Workspace } from '../support/process.js';
+import { until } from '../support/process.js';
 import { contradictions, inWords, isServed, tally } from '../support/reckoning.js';
-import { Replica } from '../support/replica.js';
-import { courseOf, TokenWatch } from '../support/token-watch.js';
-import type { WatchedAnswer } from '../support/token-watch.js';
+import type { Replica } from '../support/replica.js';
 import { Wallet } from '../support/wallet.js';
 
 /** Creates that are served before, between and after the steps. */
@@ -43,26 +42,12 @@ const HELD_COMMIT = `
   CREATE CONSTRAINT TRIGGER held_commit AFTER INSERT OR UPDATE OF secret_hash ON access_tokens
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION held_commit()`;
 
-let workspace: Workspace;
 let postgres: OwnPostgres;
-let replicas: [Replica, Replica];
+let replicas: readonly [Replica, Replica];
 
-beforeEach(async () => {
-  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
+it.beforeEach(({ postgres: server }) => {
+  postgres = server;
 });
-
-afterEach(async () => {
-  await workspace.remove();
-  await postgres.stop();
-});
-
-async function start(databaseUrl = postgres.url): Promise<void> {
-  const environment = { DATABASE_URL: databaseUrl };
-  replicas = await Promise.all([
-    Replica.start(workspace, environment),
-    Replica.start(workspace, environment),
-  ]);
-}
 
 async function run(...args: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await tokenProcess(postgres.url, ...args);
@@ -78,8 +63,10 @@ const watch = (token: string) => replicas.map((replica) => new TokenWatch(probe(
 
 const crowd = (token: () => string) => new Crowd({ urls: replicas.map(({ url }) => url), token });
 
-it('refuses a revoked token within 10 s, and an expired one from its second, on both replicas', async () => {
-  await start();
+it('refuses a revoked token within 10 s, and an expired one from its second, on both replicas', async ({
+  replicas: both,
+}) => {
+  replicas = both;
   const lasting = await create();
   const clients = crowd(() => lasting);
   await clients.served(SOME);
@@ -119,8 +106,10 @@ it('refuses a revoked token within 10 s, and an expired one from its second, on 
   expect(contradictions(attempts, await postgres.plants())).toEqual([]);
 });
 
-it('rotates a token, while a replica is killed, without a 401 for clients that change over', async () => {
-  await start();
+it('rotates a token, while a replica is killed, without a 401 for clients that change over', async ({
+  replicas: both,
+}) => {
+  replicas = both;
   const old = await create();
   const wallet = new Wallet(old);
   const clients = crowd(wallet.next);
@@ -134,8 +123,7 @@ it('rotates a token, while a replica is killed, without a 401 for clients that c
   const expiry = await timeOf('previous_expires_at', old);
   const changing = wallet.change(current, clients);
   const lost = clients.outcomes(({ outcome }) => outcome.kind === 'lost', 1);
-  second.service.kill('SIGKILL');
-  await Promise.all([second.service.exit(), lost, changing]);
+  await Promise.all([second.kill(), lost, changing]);
   await second.startAgain();
   watches.push(new TokenWatch(probe(second), old));
   await clients.served(SOME);
@@ -151,10 +139,13 @@ it('rotates a token, while a replica is killed, without a 401 for clients that c
   expect(contradictions(attempts, await postgres.plants())).toEqual([]);
 });
 
-it('accepts tokens for 60 s without the database, and then answers 503 until it is back', async () => {
+it('accepts tokens for 60 s without the database, and then answers 503 until it is back', async ({
+  start,
+}) => {
   const link = await FaultyLink.to(postgres.url);
   try {
-    await start(link.url);
+    const environment = { DATABASE_URL: link.url };
+    replicas = [await start(environment), await start(environment)];
     const [token, expiring] = await Promise.all([create(), create('--expires', '30s')]);
     await expectAnswer(ACCEPTED, [token, expiring]);
     const watches = watch(token);
@@ -179,8 +170,8 @@ it('accepts tokens for 60 s without the database, and then answers 503 until it 
   }
 });
 
-it('leaves a usable token or none, whenever its creation is killed', async () => {
-  await start();
+it('leaves a usable token or none, whenever its creation is killed', async ({ replicas: both }) => {
+  replicas = both;
   const name = (text: string) => ['create', '--name', text] as const;
   await killDuringStatement(name('during the statement'));
   expect(await idsOf('during the statement')).toEqual([]);
@@ -194,8 +185,10 @@ it('leaves a usable token or none, whenever its creation is killed', async () =>
   await expectAnswer(ACCEPTED, [...tokens, await create()]);
 });
 
-it('leaves the secret that clients have usable, whenever a rotation is killed', async () => {
-  await start();
+it('leaves the secret that clients have usable, whenever a rotation is killed', async ({
+  replicas: both,
+}) => {
+  replicas = both;
   const tokens: string[] = [];
   const rotation = async () => {
     const token = await issue(postgres.url, 'create', '--name', 'test');
@@ -286,4 +279,53 @@ async function expectAnswer(answer: string, tokens: readonly string[]): Promise<
   const urls = replicas.map(probe);
   const answers = await Promise.all(tokens.flatMap((token) => urls.map((url) => call(url, token))));
   expect([...new Set(answers)]).toEqual([answer]);
+}
+
+/** An answer, as `call` shows it. Times of `Date.now()`. */
+interface WatchedAnswer {
+  readonly sent: number;
+  readonly done: number;
+  readonly answer: string;
+}
+
+/** Uses a token at a replica, again and again, and records the answers. */
+class TokenWatch {
+  readonly answers: WatchedAnswer[] = [];
+  private ended = false;
+  private readonly watching: Promise<void>;
+
+  /** @param url of an operation whose answer tells whether the token is accepted */
+  constructor(url: string, token: string) {
+    this.watching = this.run(url, token);
+    // Reported by `stop`.
+    this.watching.catch(() => {});
+  }
+
+  /** Waits for an answer to a request that was sent at this time or later. */
+  async answeredSince(time: number, bound: number): Promise<void> {
+    if (await until(() => (this.answers.at(-1)?.sent ?? -Infinity) >= time, bound)) return;
+    await this.stop();
+    throw new Error(`no answer after ${bound} ms`);
+  }
+
+  async stop(): Promise<readonly WatchedAnswer[]> {
+    this.ended = true;
+    await this.watching;
+    return this.answers;
+  }
+
+  private async run(url: string, token: string): Promise<void> {
+    while (!this.ended) {
+      const sent = Date.now();
+      const answer = await call(url, token);
+      this.answers.push({ sent, done: Date.now(), answer });
+    }
+  }
+}
+
+/** The different answers that have been given, in this order, such as `['200', '401 40101']`. */
+function courseOf(answers: readonly WatchedAnswer[]): string[] {
+  return answers
+    .map(({ answer }) => answer)
+    .filter((answer, i) => answer !== answers[i - 1]?.answer);
 }

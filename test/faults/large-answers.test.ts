@@ -1,12 +1,11 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { TOKEN } from '../support/crowd.js';
-import { OwnPostgres } from '../support/own-postgres.js';
+import { it as base } from '../support/deployment.js';
+import type { OwnPostgres } from '../support/own-postgres.js';
 import { PATIENCE } from '../support/patience.js';
-import { Workspace } from '../support/process.js';
 import { RawSocket } from '../support/raw-socket.js';
-import { Replica } from '../support/replica.js';
+import type { Replica } from '../support/replica.js';
 
 /** Three quarters of the memory limit of a pod (deploy/kubernetes/base/deployment.yaml). */
 const LIMIT = 384 * 2 ** 20;
@@ -14,21 +13,13 @@ const LIMIT = 384 * 2 ** 20;
 /** What Node.js allows the heap in such a pod, in megabytes. */
 const HEAP = 256;
 
-let workspace: Workspace;
+const it = base.extend({ environment: { NODE_OPTIONS: `--max-old-space-size=${HEAP}` } });
+
 let postgres: OwnPostgres;
 let replica: Replica;
 
-beforeEach(async () => {
-  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
-  replica = await Replica.start(workspace, {
-    DATABASE_URL: postgres.url,
-    NODE_OPTIONS: `--max-old-space-size=${HEAP}`,
-  });
-});
-
-afterEach(async () => {
-  await workspace.remove();
-  await postgres.stop();
+it.beforeEach(({ postgres: server, replica: one }) => {
+  [postgres, replica] = [server, one];
 });
 
 /** Stores plants whose names have the number of characters. */
@@ -42,13 +33,7 @@ async function fill(plants: number, character: string, characters: number): Prom
 }
 
 function get(path: string): Promise<Response> {
-  return fetch(new URL(path, replica.url), { headers: { Authorization: `Bearer ${TOKEN}` } });
-}
-
-/** Peak memory of the service, in bytes. */
-async function peakMemory(): Promise<number> {
-  const status = await readFile(`/proc/${replica.service.pid}/status`, 'utf8');
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
+  return replica.send('GET', path);
 }
 
 describe('large answers', () => {
@@ -73,7 +58,7 @@ describe('large answers', () => {
     });
     const all = Array.from({ length: 26 }, (_, index) => index + 1);
     for (const ids of await Promise.all(readers)) expect(ids).toEqual(all);
-    expect(await peakMemory()).toBeLessThan(LIMIT);
+    expect(replica.peakMemory()).toBeLessThan(LIMIT);
     expect(replica.service.stderr).toBe('');
   });
 
@@ -90,7 +75,7 @@ describe('large answers', () => {
     );
     expect(statuses).toContain(200);
     expect([200, 503]).toEqual(expect.arrayContaining([...new Set(statuses)]));
-    expect(await peakMemory()).toBeLessThan(LIMIT);
+    expect(replica.peakMemory()).toBeLessThan(LIMIT);
     expect((await get('/plants/1')).status).toBe(200);
     expect(replica.service.stderr).toBe('');
   });
@@ -116,7 +101,7 @@ describe('large answers', () => {
     for (let n = 0; n < 100; n += 1) expect((await get('/plants/404')).status).toBe(404);
     expect((await get('/plants?after=100')).status).toBe(200);
     await vi.waitFor(async () => expect(await large()).toBe(200), PATIENCE);
-    expect(await peakMemory()).toBeLessThan(LIMIT);
+    expect(replica.peakMemory()).toBeLessThan(LIMIT);
     expect(replica.service.stderr).toBe('');
     for (const socket of sockets) socket.destroy();
   });

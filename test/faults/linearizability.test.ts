@@ -2,12 +2,10 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { it } from '../support/deployment.js';
 import { buildChecker, check } from '../support/linearizability.js';
 import type { Operation } from '../support/linearizability.js';
-import { OwnPostgres } from '../support/own-postgres.js';
-import { Workspace } from '../support/process.js';
-import { Replica } from '../support/replica.js';
 import { Rivals } from '../support/rivals.js';
 
 /** Requests that are answered, at least. */
@@ -20,69 +18,52 @@ const ROUNDS = 4;
 beforeAll(buildChecker, 120_000);
 
 describe('two replicas', () => {
-  let workspace: Workspace;
-  let postgres: OwnPostgres;
-
-  beforeAll(async () => {
-    [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
-  });
-
-  afterAll(async () => {
-    await workspace.remove();
-    await postgres.stop();
-  });
-
-  it('are linearizable while they and PostgreSQL are killed', { timeout: 600_000 }, async () => {
-    const replicas = await Promise.all(
-      [1, 2].map(() => Replica.start(workspace, { DATABASE_URL: postgres.url })),
-    );
-    const faults = [
-      ...replicas.map((replica) => () => killAndStart(replica)),
-      async () => {
-        process.kill(postgres.pid, 'SIGKILL');
-        await postgres.startAgain();
-      },
-      // PostgreSQL then ends all backends, and recovers.
-      async () => {
-        const [backend] = await postgres.backends();
-        process.kill(backend!, 'SIGKILL');
-        await postgres.accepting();
-      },
-    ];
-    const rivals = new Rivals(replicas.map(({ url }) => url));
-    const between = REQUESTS / (ROUNDS * faults.length + 1);
-    for (let round = 0; round < ROUNDS; round += 1) {
-      for (const fault of faults) {
-        await rivals.served(between);
-        await fault();
+  it(
+    'are linearizable while they and PostgreSQL are killed',
+    { timeout: 600_000 },
+    async ({ postgres, replicas }) => {
+      const faults = [
+        ...replicas.map((replica) => async () => {
+          await replica.kill();
+          await replica.startAgain();
+        }),
+        async () => {
+          process.kill(postgres.pid, 'SIGKILL');
+          await postgres.startAgain();
+        },
+        // PostgreSQL then ends all backends, and recovers.
+        async () => {
+          await postgres.killBackend();
+          await postgres.accepting();
+        },
+      ];
+      const rivals = new Rivals(replicas.map(({ url }) => url));
+      const between = REQUESTS / (ROUNDS * faults.length + 1);
+      for (let round = 0; round < ROUNDS; round += 1) {
+        for (const fault of faults) {
+          await rivals.served(between);
+          await fault();
+        }
       }
-    }
-    await rivals.served(between);
-    const history = await rivals.stop();
+      await rivals.served(between);
+      const history = await rivals.stop();
 
-    const { isLinearizable, report } = await check(history.map(toLine).join(''));
-    if (!isLinearizable) expect.fail(report);
-    expect(rivals.answered).toBeGreaterThanOrEqual(REQUESTS);
-    const answered = history.filter((operation) => operation.return !== undefined);
-    expect([...new Set(answered.map(inWords))].toSorted()).toEqual(EVERYTHING);
-    // Changes were cut off in the middle.
-    expect(history.length - answered.length).toBeGreaterThan(100);
-    for (const { service } of replicas) {
-      expect(service.running).toBe(true);
-      expect(service.stderr).toBe('');
-    }
-  });
+      const { isLinearizable, report } = await check(
+        history.map((operation) => `${JSON.stringify(operation)}\n`).join(''),
+      );
+      if (!isLinearizable) expect.fail(report);
+      expect(rivals.answered).toBeGreaterThanOrEqual(REQUESTS);
+      const answered = history.filter((operation) => operation.return !== undefined);
+      expect([...new Set(answered.map(inWords))].toSorted()).toEqual(EVERYTHING);
+      // Changes were cut off in the middle.
+      expect(history.length - answered.length).toBeGreaterThan(100);
+      for (const { service } of replicas) {
+        expect(service.running).toBe(true);
+        expect(service.stderr).toBe('');
+      }
+    },
+  );
 });
-
-async function killAndStart(replica: Replica): Promise<void> {
-  replica.service.kill('SIGKILL');
-  await replica.service.exit();
-  await replica.startAgain();
-}
-
-function toLine(operation: Operation): string {
-  return `${JSON.stringify(operation)}\n`;
-}
 
 /** What the clients asked and were answered. */
 const EVERYTHING = [

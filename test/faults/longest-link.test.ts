@@ -1,28 +1,19 @@
 import { get } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { TOKEN } from '../support/crowd.js';
-import { lastingPort } from '../support/lasting-port.js';
-import { startNginx } from '../support/nginx.js';
-import { OwnPostgres } from '../support/own-postgres.js';
-import { Workspace } from '../support/process.js';
-import { Replica } from '../support/replica.js';
-import type { ReverseProxy } from '../support/reverse-proxy.js';
+import { it } from '../support/deployment.js';
+import { startDefaultNginx } from '../support/reverse-proxy.js';
 
-it('the longest Link passes nginx with its defaults, and can be followed', async () => {
-  const [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
-  let proxy: ReverseProxy | undefined;
+it('the longest Link passes nginx with its defaults, and can be followed', async ({
+  workspace,
+  postgres,
+  replica,
+}) => {
+  const proxy = await startDefaultNginx(workspace, replica);
+  const { ca, port } = proxy;
   try {
-    const replica = await Replica.start(workspace, { DATABASE_URL: postgres.url });
-    const port = await lastingPort();
-    proxy = await startNginx({
-      folder: workspace.folder,
-      template: 'test/faults/nginx-defaults.conf',
-      port,
-      values: { SERVICE: String(replica.port), PLAIN: String(await lastingPort()) },
-    });
-    const { ca } = proxy;
     const open = (path: string) =>
       new Promise<IncomingMessage>((resolve, reject) => {
         const headers = { Authorization: `Bearer ${TOKEN}`, Origin: 'https://shop.example.com' };
@@ -46,8 +37,6 @@ it('the longest Link passes nginx with its defaults, and can be followed', async
     expect(exported.statusCode).toBe(200);
     exported.resume();
   } finally {
-    await proxy?.stop();
-    await workspace.remove();
-    await postgres.stop();
+    await proxy.stop();
   }
 });

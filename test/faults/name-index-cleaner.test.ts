@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.js';
 import { connect } from '../support/own-postgres.js';
 import { PATIENCE } from '../support/patience.js';
 import { startPooler } from '../support/pooler.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
-import { startTestService } from '../support/test-service.js';
+import { serviceForTest, startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 
 /** As many characters as make the service clean. */
@@ -19,24 +19,15 @@ const SESSIONS = `SELECT pid, state, query_start::text AS "queryStart", query FR
   WHERE application_name = 'plant-store cleaner' AND datname = current_database()`;
 
 let database: TestDatabase;
-let services: TestService[];
 
 beforeEach(async () => {
-  services = [];
   database = await createTestDatabase();
+  onTestFinished(() => database.drop());
   await database.query('CREATE EXTENSION pgstattuple');
 });
 
-afterEach(async () => {
-  for (const service of services) await service.stop();
-  await database.drop();
-});
-
-async function start(url = database.url, environment = {}): Promise<TestService> {
-  const service = await startTestService({ database: { ...database, url }, environment });
-  services.push(service);
-  return service;
-}
+const start = (url = database.url, environment = {}) =>
+  serviceForTest({ database: { ...database, url }, environment });
 
 /** Plants whose names are not in the index yet. */
 async function pending(): Promise<number> {
@@ -72,12 +63,11 @@ describe('the index of searches by name', () => {
 
   it('gets them through a pooler', async () => {
     const pooler = await startPooler(database.url);
+    onTestFinished(() => pooler.stop());
     const service = await start(pooler.url);
     await service.post({ id: 1, name: ENOUGH });
     await expectCleaned();
     expect(reports(service)).toEqual([]);
-    await services.pop()?.stop();
-    await pooler.stop();
   });
 
   it('is left alone while few names are stored, or none', async () => {
@@ -130,14 +120,16 @@ describe('the index of searches by name', () => {
   });
 
   it('is left to creates by a role that may not clean it, with one line in the log', async () => {
-    await (await start()).stop();
-    services = [];
+    await (await startTestService({ database })).stop();
     const role = `guest_${database.url.slice(-12)}`;
     await database.query(
       `CREATE ROLE ${role} LOGIN PASSWORD 'guest';
        GRANT SELECT, INSERT, UPDATE, DELETE ON plants TO ${role};
        GRANT SELECT ON plant_store_migrations TO ${role}`,
     );
+    onTestFinished(async () => {
+      await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    });
     const url = new URL(database.url);
     [url.username, url.password] = [role, 'guest'];
     // The role may not record changes either.
@@ -152,8 +144,6 @@ describe('the index of searches by name', () => {
     await sleep(A_WHILE);
     expect(await database.query(SESSIONS)).toEqual([]);
     expect(reports(service)).toHaveLength(1);
-    await services.pop()?.stop();
-    await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
   });
 
   it('is reported once if it cannot be cleaned, and requests are served', async () => {
@@ -182,9 +172,9 @@ describe('the index of searches by name', () => {
   });
 
   it('is left when the service stops', async () => {
-    const service = await start();
+    const service = await startTestService({ database });
     await service.post({ id: 1, name: ENOUGH });
-    await services.pop()?.stop();
+    await service.stop();
     await vi.waitFor(async () => expect(await database.query(SESSIONS)).toEqual([]), PATIENCE);
   });
 });

@@ -1,63 +1,40 @@
-import { mkdir } from 'node:fs/promises';
 import { Client } from 'pg';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { Crowd, TOKEN } from '../support/crowd.js';
-import { OwnPostgres } from '../support/own-postgres.js';
+import { itBehindPgBouncer } from '../support/deployment.js';
 import { PATIENCE } from '../support/patience.js';
 import { PgBouncer, SESSIONS } from '../support/pgbouncer.js';
-import { Workspace } from '../support/process.js';
 import { call, idOf, issue, tokenCommand } from '../support/issued-tokens.js';
 import { isRefusedFor503, isServed } from '../support/reckoning.js';
-import { Replica } from '../support/replica.js';
 import { EXPECTED, SETTINGS, valuesAt } from '../support/session-settings.js';
 import { expectQuickRefusals, expectReckoning, expectRecovery } from '../support/verdicts.js';
 
-let workspace: Workspace;
-let postgres: OwnPostgres;
-let pgBouncer: PgBouncer;
-let replicas: Replica[];
-let crowd: Crowd;
-
-beforeEach(async () => {
-  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
-  pgBouncer = await PgBouncer.start(workspace.folder, postgres.url);
-  const environment = { DATABASE_URL: pgBouncer.url };
-  replicas = await Promise.all([1, 2].map(() => Replica.start(workspace, environment)));
-  crowd = new Crowd({ urls: replicas.map(({ url }) => url) });
-  await crowd.served(300);
-});
-
-afterEach(async () => {
-  await crowd.stop();
-  await pgBouncer.kill();
-  await workspace.remove();
-  await postgres.stop();
+const it = itBehindPgBouncer.extend<{ readonly crowd: Crowd }>({
+  crowd: async ({ replicas }, use) => {
+    const crowd = new Crowd({ urls: replicas.map(({ url }) => url) });
+    await crowd.served(300);
+    await use(crowd);
+    await crowd.stop();
+  },
 });
 
 describe('behind PgBouncer in transaction mode', () => {
-  it('two replicas share fewer sessions than they have connections', async () => {
+  it('two replicas share fewer sessions than they have connections', async ({
+    postgres,
+    replicas,
+    crowd,
+  }) => {
     await crowd.served(3_000);
-    const session = await postgres.connect();
-    const { rows } = await session.query<{ sessions: number }>(
-      `SELECT count(*)::int AS sessions FROM pg_stat_activity
-       WHERE application_name = 'plant-store'`,
-    );
-    await session.end();
-    expect(rows[0]?.sessions).toBeLessThanOrEqual(SESSIONS);
+    expect((await postgres.backends()).length).toBeLessThanOrEqual(SESSIONS);
     const connections = await Promise.all(replicas.map((replica) => replica.connections()));
     expect(connections[0]! + connections[1]!).toBeGreaterThan(SESSIONS);
     await expectReckoning(crowd, postgres, ...replicas);
     expect(crowd.attempts.filter((attempt) => !isServed(attempt))).toEqual([]);
   });
 
-  it('the index of searches gets the new names', async () => {
-    await crowd.stop();
+  it('the index of searches gets the new names', async ({ postgres, replicas: [replica] }) => {
     await postgres.query('CREATE EXTENSION pgstattuple');
-    const response = await fetch(replicas[0]!.url, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ id: -1, name: 'x'.repeat(80_000) }),
-    });
+    const response = await replica.send('POST', '/plants', { id: -1, name: 'x'.repeat(80_000) });
     expect(response.status).toBe(200);
     const pending = "SELECT pending_tuples::int FROM pgstatginindex('plants_name_search_idx')";
     await vi.waitFor(
@@ -66,13 +43,17 @@ describe('behind PgBouncer in transaction mode', () => {
     );
   });
 
-  it('they go on while two new replicas migrate the database', async () => {
+  it('they go on while two new replicas migrate the database', async ({
+    postgres,
+    replicas,
+    crowd,
+    start,
+  }) => {
     await postgres.query(
       `DROP INDEX plants_tag_idx, plants_name_search_idx;
        DELETE FROM plant_store_migrations WHERE name ~ '^Index'`,
     );
-    const environment = { DATABASE_URL: pgBouncer.url };
-    const more = await Promise.all([1, 2].map(() => Replica.start(workspace, environment)));
+    const more = await Promise.all([start(), start()]);
     await crowd.served(300);
     await expectReckoning(crowd, postgres, ...replicas, ...more);
     expect(crowd.attempts.filter((attempt) => !isServed(attempt))).toEqual([]);
@@ -83,7 +64,12 @@ describe('behind PgBouncer in transaction mode', () => {
     ).toEqual([{ valid: 3 }]);
   });
 
-  it('they recover after kill -9 of PgBouncer', async () => {
+  it('they recover after kill -9 of PgBouncer', async ({
+    postgres,
+    pgBouncer,
+    replicas,
+    crowd,
+  }) => {
     await pgBouncer.kill();
     await crowd.outcomes(isRefusedFor503, 1);
     await expectQuickRefusals(crowd);
@@ -92,7 +78,7 @@ describe('behind PgBouncer in transaction mode', () => {
     await expectReckoning(crowd, postgres, ...replicas);
   });
 
-  it('they recover after kill -9 of PostgreSQL', async () => {
+  it('they recover after kill -9 of PostgreSQL', async ({ postgres, replicas, crowd }) => {
     process.kill(postgres.pid, 'SIGKILL');
     await crowd.outcomes(isRefusedFor503, 1);
     await postgres.startAgain();
@@ -101,9 +87,11 @@ describe('behind PgBouncer in transaction mode', () => {
   });
 });
 
-it('in statement mode of PgBouncer, the start fails, because no plant could be created', async () => {
-  await mkdir(workspace.path('other'));
-  const other = await PgBouncer.start(workspace.path('other'), postgres.url, 'statement');
+it('in statement mode of PgBouncer, the start fails, because no plant could be created', async ({
+  workspace,
+  postgres,
+}) => {
+  const other = await PgBouncer.start(workspace.folder, postgres.url, 'statement');
   const service = workspace.start({ AUTH_TOKEN: TOKEN, DATABASE_URL: other.url });
   expect(await service.exit(20_000)).toEqual({ code: 1, signal: null });
   expect(service.stderr).toMatch(
@@ -112,7 +100,11 @@ it('in statement mode of PgBouncer, the start fails, because no plant could be c
   await other.kill();
 });
 
-it('a start waits while PgBouncer cannot log in to PostgreSQL', async () => {
+it('a start waits while PgBouncer cannot log in to PostgreSQL', async ({
+  workspace,
+  postgres,
+  pgBouncer,
+}) => {
   process.kill(postgres.pid, 'SIGKILL');
   await vi.waitFor(async () => {
     // Whoever comes before the first login has failed waits for two minutes.
@@ -131,16 +123,17 @@ it('a start waits while PgBouncer cannot log in to PostgreSQL', async () => {
   await service.listening();
 });
 
-it('before a server with other settings, the migrations, the values and the tokens are the same', async () => {
-  const other = await OwnPostgres.start(Object.fromEntries(SETTINGS));
-  await mkdir(workspace.path('other'));
-  const bouncer = await PgBouncer.start(workspace.path('other'), other.url);
-  const replica = await Replica.start(workspace, { DATABASE_URL: bouncer.url });
-  for (const url of [other.url, bouncer.url]) expect(await valuesAt(url)).toEqual(EXPECTED);
-  const token = await issue(bouncer.url, 'create', '--name', 'test');
-  expect(await call(replica.url, token)).toBe('200');
-  expect((await tokenCommand(bouncer.url, 'revoke', idOf(token))).stderr).toMatch(/ at 20.*Z\n$/);
-  await vi.waitFor(async () => expect(await call(replica.url, token)).toBe('401 40101'), PATIENCE);
-  await bouncer.kill();
-  await other.stop();
-});
+const itBeforeOtherSettings = itBehindPgBouncer.extend({ settings: Object.fromEntries(SETTINGS) });
+
+itBeforeOtherSettings(
+  'before a server with other settings, the migrations, the values and the tokens are the same',
+  async ({ postgres, pgBouncer, replica }) => {
+    for (const { url } of [postgres, pgBouncer]) expect(await valuesAt(url)).toEqual(EXPECTED);
+    const token = await issue(pgBouncer.url, 'create', '--name', 'test');
+    expect(await call(replica.url, token)).toBe('200');
+    const revoked = await tokenCommand(pgBouncer.url, 'revoke', idOf(token));
+    expect(revoked.stderr).toMatch(/ at 20.*Z\n$/);
+    const isRefused = async () => expect(await call(replica.url, token)).toBe('401 40101');
+    await vi.waitFor(isRefused, PATIENCE);
+  },
+);

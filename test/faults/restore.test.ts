@@ -26,7 +26,7 @@ afterEach(async () => {
 async function migrate(server: DebianPostgres): Promise<void> {
   await promisify(execFile)(process.execPath, [resolve(DIST, 'cli', 'migration.js'), 'run'], {
     env: {
-      DATABASE_URL: server.url(),
+      DATABASE_URL: server.url,
       DATABASE_SERVICE_ROLE: ROLE,
       DATABASE_SERVICE_PASSWORD: 'plant-store-local',
     },
@@ -40,13 +40,13 @@ describe.skipIf(!HAS_DEBIAN_POSTGRES)(
       const [server, other] = servers;
       const file = workspace.path('plants.dump');
       await migrate(server);
-      await server.query('plants', "INSERT INTO plants VALUES (1, 'Monstera')");
+      await server.query("INSERT INTO plants VALUES (1, 'Monstera')");
       await server.dump(file);
       await expect(other.restore(file)).rejects.toThrow(`role "${ROLE}" does not exist`);
 
       await other.restore(file, '--no-privileges');
       await migrate(other);
-      const client = await connect(other.url().replace('postgres@', `${ROLE}@`));
+      const client = await connect(other.url.replace('postgres@', `${ROLE}@`));
       expect((await client.query('SELECT name FROM plants')).rows).toEqual([{ name: 'Monstera' }]);
       await client.query("INSERT INTO plants VALUES (2, 'Ficus')");
       await expect(client.query('ALTER TABLE plants ADD other int')).rejects.toThrow(

@@ -1,56 +1,43 @@
-import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { PATIENCE } from '../support/patience.js';
+import { expect, vi } from 'vitest';
 import { Crowd } from '../support/crowd.js';
-import { startHaproxy } from '../support/haproxy.js';
-import { lastingPort } from '../support/lasting-port.js';
-import { startNginx } from '../support/nginx.js';
-import { OwnPostgres } from '../support/own-postgres.js';
-import { Workspace } from '../support/process.js';
-import type { Environment } from '../support/process.js';
+import { itBehindProxy as it } from '../support/deployment.js';
+import type { OwnPostgres } from '../support/own-postgres.js';
+import { PATIENCE } from '../support/patience.js';
 import { contradictions, inWords, isServed, tally } from '../support/reckoning.js';
-import { Replica } from '../support/replica.js';
-import type { ReverseProxy, ReverseProxyOptions } from '../support/reverse-proxy.js';
+import type { Replica } from '../support/replica.js';
+import { startHaproxy, startNginx } from '../support/reverse-proxy.js';
 
 /** Creates that are served before, between and after the steps of an update. */
 const SOME = 300;
 
-let workspace: Workspace;
 let postgres: OwnPostgres;
 let port: number;
-let replicas: Replica[];
-let proxy: ReverseProxy | undefined;
 
-beforeEach(async () => {
-  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
-  port = await lastingPort();
+it.beforeEach(({ postgres: server, port: ofProxy }) => {
+  [postgres, port] = [server, ofProxy];
 });
 
-afterEach(async () => {
-  await proxy?.stop();
-  proxy = undefined;
-  await workspace.remove();
-  await postgres.stop();
-});
-
-it('updates two replicas behind a proxy three times without a failed request', async () => {
-  await startReplicas();
-  const nginx = await startNginx(optionsOf('nginx.conf'));
-  proxy = nginx;
-  await update(nginx);
+it('updates two replicas behind a proxy three times without a failed request', async ({
+  start,
+  startProxy,
+}) => {
+  const environment = { SHUTDOWN_DELAY: undefined };
+  const replicas = await Promise.all([start(environment), start(environment)]);
+  const nginx = await startProxy(startNginx, 'nginx.conf', replicas);
+  await update(nginx.ca, replicas);
 
   // The kernel resets connections that are made just when a replica stops listening. nginx may retry only these.
   const cutOff = nginx.complaints.match(/prematurely closed|Connection reset/g) ?? [];
   expect(cutOff.length).toBeLessThanOrEqual(2 * replicas.length);
 });
 
-it('needs no retry of a proxy that probes the readiness of the replicas', async () => {
-  // Longer than two checks may take.
-  await startReplicas({ SHUTDOWN_DELAY: '3' });
-  const haproxy = await startHaproxy(optionsOf('haproxy.cfg'));
-  proxy = haproxy;
+it('needs no retry of a proxy that probes the readiness of the replicas', async ({
+  replicas,
+  startProxy,
+}) => {
+  const haproxy = await startProxy(startHaproxy, 'haproxy.cfg', replicas);
   const changes: string[] = [];
-  await update(haproxy, async (replica) => {
+  await update(haproxy.ca, replicas, async (replica) => {
     const server = `Server plant_store/${replica === replicas[0] ? 'first' : 'second'}`;
     changes.push(
       `${server} is DOWN, reason: Layer7 wrong status, code: 503`,
@@ -64,34 +51,10 @@ it('needs no retry of a proxy that probes the readiness of the replicas', async 
   expect(eventsIn(haproxy.log)).toEqual(changes);
 });
 
-async function startReplicas(environment: Environment = {}): Promise<void> {
-  const all = {
-    DATABASE_URL: postgres.url,
-    PUBLIC_BASE_URL: `https://localhost:${port}/api`,
-    TRUST_PROXY: 'loopback',
-    ...environment,
-  };
-  replicas = await Promise.all([1, 2].map(() => Replica.start(workspace, all)));
-}
-
-function optionsOf(template: string): ReverseProxyOptions {
-  const [first, second] = replicas as [Replica, Replica];
-  return {
-    folder: workspace.folder,
-    template: fileURLToPath(new URL(template, import.meta.url)),
-    port,
-    values: {
-      FIRST: String(first.port),
-      SECOND: String(second.port),
-      FIRSTMANAGEMENT: String(first.managementPort),
-      SECONDMANAGEMENT: String(second.managementPort),
-    },
-  };
-}
-
 /** Replaces the replicas one after the other, several times, and summarizes the answers. */
 async function update(
-  { ca }: ReverseProxy,
+  ca: string,
+  replicas: readonly Replica[],
   takenUp: (replica: Replica) => Promise<void> = async () => {},
 ): Promise<void> {
   const crowd = new Crowd({ urls: [`https://localhost:${port}/api/plants`], ca });

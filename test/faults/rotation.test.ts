@@ -1,16 +1,15 @@
-import { PATIENCE } from '../support/patience.js';
-import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { Crowd } from '../support/crowd.js';
-import { startHaproxy } from '../support/haproxy.js';
-import { lastingPort } from '../support/lasting-port.js';
+import { itBehindProxy as it } from '../support/deployment.js';
 import { MountedSecret } from '../support/mounted-secret.js';
-import { connect, OwnPostgres, plantsIn } from '../support/own-postgres.js';
-import { Workspace } from '../support/process.js';
+import { connect, plantsIn } from '../support/own-postgres.js';
+import type { OwnPostgres } from '../support/own-postgres.js';
+import { PATIENCE } from '../support/patience.js';
 import type { Environment } from '../support/process.js';
 import { contradictions, inWords, isServed, tally } from '../support/reckoning.js';
 import type { Attempt } from '../support/reckoning.js';
-import { Replica } from '../support/replica.js';
+import type { Replica } from '../support/replica.js';
+import { startHaproxy } from '../support/reverse-proxy.js';
 import type { ReverseProxy } from '../support/reverse-proxy.js';
 import { Wallet } from '../support/wallet.js';
 
@@ -26,54 +25,24 @@ const [FIRST, SECOND, THIRD] = ['1', '2', '3'].map((digit) => digit.repeat(40)) 
 /** The service looks at its files every 5 s. */
 const NOTICED = { timeout: PATIENCE, interval: 100 };
 
-let workspace: Workspace;
 let postgres: OwnPostgres;
 let port: number;
-let replicas: Replica[];
-let proxy: ReverseProxy | undefined;
+let replicas: readonly Replica[];
+let proxy: ReverseProxy;
+let start: (environments: readonly Environment[]) => Promise<void>;
 
-beforeEach(async () => {
-  [workspace, postgres] = await Promise.all([Workspace.create(), OwnPostgres.start()]);
-  port = await lastingPort();
+it.beforeEach(({ postgres: server, port: ofProxy, start: startReplica, startProxy }) => {
+  [postgres, port] = [server, ofProxy];
+  /** Two replicas behind HAProxy, which sends nothing a second time. */
+  start = async (environments) => {
+    replicas = await Promise.all(environments.map((environment) => startReplica(environment)));
+    proxy = await startProxy(startHaproxy, 'haproxy.cfg', replicas);
+  };
 });
-
-afterEach(async () => {
-  await proxy?.stop();
-  proxy = undefined;
-  await workspace.remove();
-  await postgres.stop();
-});
-
-/** Two replicas behind HAProxy, which sends nothing a second time. */
-async function start(environments: readonly Environment[]): Promise<void> {
-  replicas = await Promise.all(
-    environments.map((environment) =>
-      Replica.start(workspace, {
-        PUBLIC_BASE_URL: `https://localhost:${port}/api`,
-        TRUST_PROXY: 'loopback',
-        // Longer than a check of HAProxy may take.
-        SHUTDOWN_DELAY: '3',
-        ...environment,
-      }),
-    ),
-  );
-  const [first, second] = replicas as [Replica, Replica];
-  proxy = await startHaproxy({
-    folder: workspace.folder,
-    template: fileURLToPath(new URL('haproxy.cfg', import.meta.url)),
-    port,
-    values: {
-      FIRST: String(first.port),
-      SECOND: String(second.port),
-      FIRSTMANAGEMENT: String(first.managementPort),
-      SECONDMANAGEMENT: String(second.managementPort),
-    },
-  });
-}
 
 function crowd(options: { token?: () => string; firstId?: bigint } = {}): Crowd {
-  const { ca } = proxy!;
-  return new Crowd({ urls: [`https://localhost:${port}/api/plants`], ca, ...options });
+  const urls = [`https://localhost:${port}/api/plants`];
+  return new Crowd({ urls, ca: proxy.ca, ...options });
 }
 
 /** Whether a replica accepts a token: there is no plant 1. A refusal is 401, or 429 after many of them. */
@@ -90,14 +59,15 @@ function expectAllServed(attempts: readonly Attempt[]): void {
   for (const { service } of replicas) expect(service.stderr).toBe('');
 }
 
-it('rolls from token to token by files, without a restart and without a refused request', async () => {
+it('rolls from token to token by files, without a restart and without a refused request', async ({
+  workspace,
+}) => {
   // Each has its own, because the nodes of a cluster get a new Secret at different times.
   const mounts = await Promise.all(
     ['a', 'b'].map((name) => MountedSecret.create(workspace.path(name), { token: FIRST })),
   );
   await start(
     mounts.map((mount) => ({
-      DATABASE_URL: postgres.url,
       AUTH_TOKEN: undefined,
       AUTH_TOKEN_FILE: mount.path('token'),
       AUTH_TOKEN_PREVIOUS_FILE: mount.path('previous-token'),
@@ -132,7 +102,7 @@ it('rolls from token to token by files, without a restart and without a refused 
 });
 
 it('rolls from token to token by variables and restarts, without a refused request', async () => {
-  const environment = { DATABASE_URL: postgres.url, AUTH_TOKEN: FIRST };
+  const environment = { AUTH_TOKEN: FIRST };
   await start([environment, environment]);
   const wallet = new Wallet(FIRST);
   const clients = crowd({ token: wallet.next });
@@ -147,7 +117,9 @@ it('rolls from token to token by variables and restarts, without a refused reque
   expect(contradictions(clients.attempts, await postgres.plants())).toEqual([]);
 });
 
-it('takes a new password of the database without a restart and without a refused request', async () => {
+it('takes a new password of the database without a restart and without a refused request', async ({
+  workspace,
+}) => {
   await postgres.query(`CREATE ROLE plants LOGIN PASSWORD '${FIRST}'`);
   await postgres.query('CREATE DATABASE plants OWNER plants');
   const mounts = await Promise.all(
@@ -204,7 +176,7 @@ async function restartAll(environment: Environment, clients: Crowd): Promise<voi
     await replica.startAgain({ environment });
     // HAProxy checks every 200 ms.
     await clients.served(SOME);
-    await vi.waitFor(() => expect(proxy!.log).toMatch(/is UP[^\n]*\n(?![^]*is DOWN)/), NOTICED);
+    await vi.waitFor(() => expect(proxy.log).toMatch(/is UP[^\n]*\n(?![^]*is DOWN)/), NOTICED);
   }
 }
 

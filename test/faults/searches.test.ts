@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { FaultyLink } from '../support/faulty-link.js';
 import { searchStatement } from '../support/search-statement.js';
-import { startTestService } from '../support/test-service.js';
+import { serviceForTest, startTestService } from '../support/test-service.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { Answer, TestService } from '../support/test-service.js';
 
@@ -45,21 +45,15 @@ describe('a search by name', () => {
 
   it('that takes too long in a slow database can be repeated', async () => {
     const link = await FaultyLink.to(service.database.url);
-    const slow = await startTestService({
-      environment: POOL,
-      database: { ...service.database, url: link.url },
-    });
-    try {
-      await storeSlowNames(service);
-      link.poison({ kind: 'latency', milliseconds: 200, jitter: 0 });
-      const answer = await search(SLOW, slow);
-      expect(answer).toMatchObject({ status: 503, json: { error: 50305 } });
-      expect(answer.headers.get('retry-after')).toBe('1');
-    } finally {
-      link.cure();
-      await slow.stop();
-      await link.close();
-    }
+    onTestFinished(() => link.close());
+    const database = { ...service.database, url: link.url };
+    const slow = await serviceForTest({ environment: POOL, database });
+    await storeSlowNames(service);
+    link.poison({ kind: 'latency', milliseconds: 200, jitter: 0 });
+    onTestFinished(() => link.cure());
+    const answer = await search(SLOW, slow);
+    expect(answer).toMatchObject({ status: 503, json: { error: 50305 } });
+    expect(answer.headers.get('retry-after')).toBe('1');
   });
 
   it('leaves connections to creates, look-ups and lists, however many searches are slow', async () => {
@@ -143,15 +137,11 @@ describe('the index of searches', () => {
     const database = await createTestDatabase(
       "LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0",
     );
+    onTestFinished(() => database.drop());
     await database.query(statements);
-    const blind = await startTestService({ database });
-    try {
-      expect(warnings(blind)).toMatchObject([{ level: 40, lcCtype: 'C' }]);
-      await blind.post({ id: 1, name: 'Яблоко' });
-      expect((await search('яблоко', blind)).json).toMatchObject([{ id: 1 }]);
-    } finally {
-      await blind.stop();
-      await database.drop();
-    }
+    const blind = await serviceForTest({ database });
+    expect(warnings(blind)).toMatchObject([{ level: 40, lcCtype: 'C' }]);
+    await blind.post({ id: 1, name: 'Яблоко' });
+    expect((await search('яблоко', blind)).json).toMatchObject([{ id: 1 }]);
   });
 });

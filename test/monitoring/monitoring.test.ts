@@ -6,7 +6,8 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { freePort, Workspace } from '../support/process.js';
+import { lastingPort } from '../support/lasting-port.js';
+import { Workspace } from '../support/process.js';
 import type { Listening, ServiceProcess } from '../support/process.js';
 import { lockPlants, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
 import { AUDIENCE, newKey, TestIssuer } from '../support/test-issuer.js';
@@ -373,7 +374,7 @@ class Prometheus {
   ) {}
 
   static async start(workspace: Workspace, config: string): Promise<Prometheus> {
-    const port = await freePort();
+    const port = await lastingPort();
     const url = `http://127.0.0.1:${port}`;
     await mkdir(workspace.path('prometheus'));
     await writeFile(workspace.path('prometheus.yml'), config);

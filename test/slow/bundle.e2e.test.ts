@@ -1,15 +1,13 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { NO_TRACER } from '../../src/observability/tracer.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Workspace } from '../support/process.js';
-import type { ServiceProcess } from '../support/process.js';
+import type { Environment, ServiceProcess } from '../support/process.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
-import { startTestService, TOKEN } from '../support/test-service.js';
+import { TOKEN } from '../support/test-service.js';
 
 const HEADERS = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
 
@@ -38,22 +36,29 @@ describe('the bundle', () => {
     const library = 'node_modules/oauth4webapi';
     await cp(`${library}/package.json`, image.path(library, 'package.json'));
     await cp(`${library}/build/index.js`, image.path(library, 'build', 'index.js'));
-    service = image.start(
-      {
-        DATABASE_URL: database.url,
-        AUTH_TOKEN: TOKEN,
-        AUTH_JWT_ISSUER: 'https://id.example.com',
-        AUTH_JWT_AUDIENCE: 'plants',
-        DOCS_OAUTH_CLIENT_ID: 'docs',
-      },
-      { main: image.path('dist', 'main.js') },
-    );
+    service = start({
+      AUTH_JWT_ISSUER: 'https://id.example.com',
+      AUTH_JWT_AUDIENCE: 'plants',
+      DOCS_OAUTH_CLIENT_ID: 'docs',
+    });
   });
 
   afterAll(async () => {
     await image.remove();
     await database.drop();
   });
+
+  function start(environment: Environment): ServiceProcess {
+    return image.start(
+      { DATABASE_URL: database.url, AUTH_TOKEN: TOKEN, ...environment },
+      { main: image.path('dist', 'main.js') },
+    );
+  }
+
+  const plantStore = (args: readonly string[], env: Environment) =>
+    promisify(execFile)(image.path('dist', 'cli', 'plant-store.js'), args, {
+      env: { PATH: process.env['PATH'], ...env },
+    });
 
   it('needs no package but the assets of the docs page', async () => {
     const { url } = await service.listening();
@@ -78,29 +83,21 @@ describe('the bundle', () => {
   it('contains the command plant-store, which needs no package either', async () => {
     const { url } = await service.listening();
     await writeFile(image.path('plants.csv'), 'id,name,tag\n9007199254740993,Ficus,\n');
-    const env = { PATH: process.env['PATH'], PLANT_STORE_URL: url, PLANT_STORE_TOKEN: TOKEN };
-    const plantStore = (...args: readonly string[]) =>
-      promisify(execFile)(image.path('dist', 'cli', 'plant-store.js'), args, { env });
-    const { stdout } = await plantStore('import', image.path('plants.csv'));
+    const env = { PLANT_STORE_URL: url, PLANT_STORE_TOKEN: TOKEN };
+    const { stdout } = await plantStore(['import', image.path('plants.csv')], env);
     expect(stdout).toMatch(/^created 1, unchanged 0, refused 0 /);
-    expect((await plantStore('export', '--name', 'ficus')).stdout).toBe(
+    expect((await plantStore(['export', '--name', 'ficus'], env)).stdout).toBe(
       '{"id":9007199254740993,"name":"Ficus"}\n',
     );
   });
 
   it('contains a command that finds the service of its container', async () => {
-    const other = image.start(
-      { DATABASE_URL: database.url, AUTH_TOKEN: TOKEN, PUBLIC_BASE_URL: 'http://localhost/api' },
-      { main: image.path('dist', 'main.js') },
-    );
-    const { url } = await other.listening();
-    const { port } = new URL(url);
+    const { url, port } = await start({ PUBLIC_BASE_URL: 'http://localhost/api' }).listening();
     // As `api` in docker-compose.yml, and the image.
     const env = {
-      PATH: process.env['PATH'],
       NODE_ENV: 'production',
       HOST: '::',
-      PORT: port,
+      PORT: String(port),
       MANAGEMENT_HOST: '::',
       MANAGEMENT_PORT: '',
       DATABASE_URL: database.url,
@@ -109,28 +106,25 @@ describe('the bundle', () => {
       AUTH_JWT_ISSUER: '',
       PUBLIC_BASE_URL: 'http://localhost/api',
     };
-    const plantStore = (changes: Readonly<Record<string, string>>) =>
-      promisify(execFile)(image.path('dist', 'cli', 'plant-store.js'), ['export'], {
-        env: { ...env, ...changes },
-      });
-    expect((await plantStore({})).stderr).toMatch(/^exported \d+ plants /);
+    const exporting = (changes: Environment) => plantStore(['export'], { ...env, ...changes });
+    expect((await exporting({})).stderr).toMatch(/^exported \d+ plants /);
     // Its own variables win, and the token of this service is not for another.
-    await expect(plantStore({ PLANT_STORE_TOKEN: 'wrong' })).rejects.toMatchObject({
+    await expect(exporting({ PLANT_STORE_TOKEN: 'wrong' })).rejects.toMatchObject({
       code: 3,
       stderr: expect.stringContaining('40101 '),
     });
-    await expect(plantStore({ PLANT_STORE_URL: `${url}/api` })).rejects.toMatchObject({
+    await expect(exporting({ PLANT_STORE_URL: `${url}/api` })).rejects.toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/^plant-store: PLANT_STORE_TOKEN is not set, /),
     });
     for (const missing of ['AUTH_TOKEN', 'DATABASE_URL']) {
-      await expect(plantStore({ [missing]: '' })).rejects.toMatchObject({
+      await expect(exporting({ [missing]: '' })).rejects.toMatchObject({
         code: 2,
         stderr: 'plant-store: PLANT_STORE_URL is not set\n',
       });
     }
     await expect(
-      plantStore({ AUTH_TOKEN: '', AUTH_JWT_ISSUER: 'https://a.test', AUTH_JWT_AUDIENCE: 'a' }),
+      exporting({ AUTH_TOKEN: '', AUTH_JWT_ISSUER: 'https://a.test', AUTH_JWT_AUDIENCE: 'a' }),
     ).rejects.toMatchObject({
       code: 2,
       stderr:
@@ -138,30 +132,8 @@ describe('the bundle', () => {
     });
   });
 
-  it('validates with the rules of the DTO classes', async () => {
-    const { url } = await service.listening();
-    const body = '{"id":"1","name":null}';
-    const refused = await fetch(`${url}/plants`, { method: 'POST', headers: HEADERS, body });
-    expect(await refused.json()).toEqual({
-      error: 40003,
-      message: expect.stringMatching(/^id must be an integer .*; name must be a string$/),
-    });
-  });
-
-  it('has the checks that only throw: what is not percent-encoded UTF-8 is refused', async () => {
-    const { url } = await service.listening();
-    await database.query("INSERT INTO plants VALUES (2, 'Ficus', E'h\ufffdhe')");
-    for (const query of ['tag=h%F6he', 'tag=%FF', 'tag=%']) {
-      const answer = await fetch(`${url}/plants?${query}`, { headers: HEADERS });
-      expect([answer.status, await answer.json()]).toEqual([
-        400,
-        { error: 40004, message: 'the query is not percent-encoded UTF-8' },
-      ]);
-    }
-    const malformed = image.start(
-      { DATABASE_URL: 'postgres://user:50%@127.0.0.1/plants', AUTH_TOKEN: TOKEN },
-      { main: image.path('dist', 'main.js') },
-    );
+  it('has the checks that only throw: a password that is not percent-encoded is refused', async () => {
+    const malformed = start({ DATABASE_URL: 'postgres://user:50%@127.0.0.1/plants' });
     expect((await malformed.exit()).code).toBe(1);
     expect(malformed.complaints).toEqual([
       'plant-store: DATABASE_URL must be a URL such as postgres://user:password@host:5432/database, special characters percent-encoded',
@@ -177,23 +149,6 @@ describe('the bundle', () => {
       stack: expect.stringMatching(/\/src\/resources\/group-lookup\.ts:\d+/),
     });
   });
-});
-
-it('the tests of the service run the bundle, unless they measure coverage', async () => {
-  let stack = '';
-  const tested = await startTestService({
-    tracer: {
-      ...NO_TRACER,
-      statement: (_, run) => {
-        stack = new Error('shows who called').stack ?? '';
-        return run();
-      },
-    },
-  });
-  await tested.post({ id: 1, name: 'Monstera' });
-  await tested.stop();
-  const folder = fileURLToPath(new URL('.', inject('program')));
-  expect(stack.split('\n').filter((line) => line.includes(folder))).not.toEqual([]);
 });
 
 describe('npm start', () => {

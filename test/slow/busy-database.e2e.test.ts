@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PATIENCE } from '../support/patience.js';
-import { OWN_LOCKS, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
-import { startTestService } from '../support/test-service.js';
+import { lockPlants, OWN_LOCKS, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
+import { serviceForTest, startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 import { areUsed, expectUnavailable } from '../support/unavailable.js';
 
 describe('a database that is busy', () => {
   let service: TestService;
-  let locker: Client | undefined;
 
   beforeAll(async () => {
     service = await startTestService({
@@ -18,21 +17,18 @@ describe('a database that is busy', () => {
     });
   });
 
-  afterEach(() => locker?.end());
   afterAll(() => service.stop());
 
-  async function lock(statement: string): Promise<Client> {
-    locker = new Client({ connectionString: service.database.url });
-    await locker.connect();
-    await locker.query(`BEGIN; ${statement}`);
-    return locker;
-  }
+  const lock = () => lockPlants(service.database, 'ACCESS EXCLUSIVE');
 
-  async function recovers(): Promise<void> {
-    await vi.waitFor(
-      async () => expect((await service.post({ id: 1, name: 'a' })).status).toBe(200),
-      PATIENCE,
-    );
+  /** Sends creates that wait for the lock, each on a connection of its own. */
+  async function hold(...ids: readonly number[]): Promise<Promise<Answer>[]> {
+    const held: Promise<Answer>[] = [];
+    for (const id of ids) {
+      held.push(service.post({ id, name: 'held' }));
+      await areUsed(service, held.length);
+    }
+    return held;
   }
 
   it('loses its connections and gets new ones', async () => {
@@ -40,16 +36,15 @@ describe('a database that is busy', () => {
     await service.database.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store' AND datname = current_database()",
     );
-    await recovers();
+    await vi.waitFor(
+      async () => expect((await service.post({ id: 1, name: 'a' })).status).toBe(200),
+      PATIENCE,
+    );
   });
 
   it('answers 503 when a statement takes too long, and when no connection is free', async () => {
-    const client = await lock('LOCK TABLE plants');
-    const held: Promise<Answer>[] = [];
-    for (const id of [10, 11]) {
-      held.push(service.post({ id, name: 'held' }));
-      await areUsed(service, held.length);
-    }
+    const unlock = await lock();
+    const held = await hold(10, 11);
     const waiting = service.post({ id: 12, name: 'waiting' });
     const reading = service.request('GET', '/plants/1');
     expectUnavailable(await waiting, 50301);
@@ -62,7 +57,7 @@ describe('a database that is busy', () => {
       );
       expect(left).toEqual([]);
     }, PATIENCE);
-    await client.query('COMMIT');
+    await unlock();
     for (const id of [10, 11, 12]) {
       expect((await service.request('GET', `/plants/${id}`)).status).toBe(404);
     }
@@ -70,7 +65,7 @@ describe('a database that is busy', () => {
   });
 
   it('answers reads with 503 at once after others timed out waiting for a connection', async () => {
-    const client = await lock('LOCK TABLE plants');
+    const unlock = await lock();
     const read = async () => {
       const start = performance.now();
       const answer = await service.request('GET', '/plants/404');
@@ -88,23 +83,19 @@ describe('a database that is busy', () => {
       // The timeout of the pool is twice as long.
       expect(took).toBeLessThan(1_000);
     }
-    await client.query('COMMIT');
+    await unlock();
     for (const { answer } of await Promise.all(held)) expect(answer.status).toBe(404);
     expect((await read()).answer.status).toBe(404);
   });
 
   it('answers 503 at once after others timed out, and 200 when connections are free', async () => {
-    const client = await lock('LOCK TABLE plants');
-    const held: Promise<Answer>[] = [];
-    for (const id of [20, 21]) {
-      held.push(service.post({ id, name: 'held' }));
-      await areUsed(service, held.length);
-    }
+    const unlock = await lock();
+    const held = await hold(20, 21);
     expectUnavailable(await service.post({ id: 22, name: 'waits' }), 50301);
     const start = performance.now();
     expectUnavailable(await service.post({ id: 23, name: 'does not' }), 50301);
     expect(performance.now() - start).toBeLessThan(1_000);
-    await client.query('COMMIT');
+    await unlock();
     for (const answer of await Promise.all(held)) expect(answer.status).toBe(200);
     expect((await service.post({ id: 23, name: 'does not' })).status).toBe(200);
   });
@@ -167,12 +158,12 @@ describe('a database that is busy', () => {
   });
 
   it('answers 503 when too many are waiting, and stores what it acknowledges', async () => {
-    const client = await lock('LOCK TABLE plants');
+    const unlock = await lock();
     const answers = Array.from({ length: 1_050 }, (_, index) =>
       service.post({ id: 100 + index, name: 'crowd' }),
     );
     expectUnavailable(await Promise.race(answers), 50301);
-    await client.query('COMMIT');
+    await unlock();
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
     const stored = await service.database.query(
@@ -186,23 +177,19 @@ describe('a database that is busy', () => {
   });
 
   it('answers 500 without details when the schema is wrong, and logs it once', async () => {
-    const broken = await startTestService();
-    try {
-      await broken.database.query('ALTER TABLE plants RENAME COLUMN tag TO tags');
-      const answers = await Promise.all(
-        Array.from({ length: 50 }, () => broken.post({ id: 1, name: 'a' })),
-      );
-      const answer = answers[0]!;
-      expect(answer.status).toBe(500);
-      expect(answer.json).toEqual({
-        error: 50000,
-        message: 'the service failed to handle the request',
-      });
-      expect(broken.log.filter(({ level }) => Number(level) > 30)).toEqual([
-        expect.objectContaining({ level: 50, err: expect.objectContaining({ code: '42703' }) }),
-      ]);
-    } finally {
-      await broken.stop();
-    }
+    const broken = await serviceForTest();
+    await broken.database.query('ALTER TABLE plants RENAME COLUMN tag TO tags');
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => broken.post({ id: 1, name: 'a' })),
+    );
+    const answer = answers[0]!;
+    expect(answer.status).toBe(500);
+    expect(answer.json).toEqual({
+      error: 50000,
+      message: 'the service failed to handle the request',
+    });
+    expect(broken.log.filter(({ level }) => Number(level) > 30)).toEqual([
+      expect.objectContaining({ level: 50, err: expect.objectContaining({ code: '42703' }) }),
+    ]);
   });
 });

@@ -1,9 +1,6 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client } from 'pg';
 import {
   afterAll,
@@ -17,26 +14,34 @@ import {
   vi,
 } from 'vitest';
 import { isOutage } from '../../src/database/database-failure.js';
-import { startEmbeddedPostgres } from '../../src/local/embedded-postgres.js';
-import type { EmbeddedPostgres } from '../../src/local/embedded-postgres.js';
 import { dataSourceOf } from '../../src/database/data-source.js';
 import { createDataSource } from '../support/data-source.js';
 import { FaultyLink } from '../support/faulty-link.js';
+import { OwnPostgres } from '../support/own-postgres.js';
 import { PATIENCE } from '../support/patience.js';
-import { createTestDatabase } from '../support/test-database.js';
-import { given } from '../support/test-database.js';
+import { createTestDatabase, given } from '../support/test-database.js';
 import { startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 import { areUsed, expectUnavailable } from '../support/unavailable.js';
 
+let service: TestService;
+
+/** Waits until a create is answered with a status. */
+async function isAnswered(status: number, id: number, options: object = { timeout: PATIENCE }) {
+  await vi.waitFor(
+    async () => expect((await service.post({ id, name: 'before' })).status).toBe(status),
+    options,
+  );
+}
+
+const reports = () => service.log.filter(({ level }) => Number(level) > 30);
+const messages = () => service.log.map(({ msg }) => msg);
+
 describe('a database server that dies', () => {
-  let folder: string;
-  let server: EmbeddedPostgres;
-  let service: TestService;
+  let server: OwnPostgres;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'plant-store-fault-'));
-    server = await startEmbeddedPostgres(folder);
+    server = await OwnPostgres.start();
     service = await startTestService({
       // As few connections as concurrent groups, so that a full pool must not hide the outage.
       environment: { DATABASE_POOL_MAX: '2' },
@@ -47,18 +52,12 @@ describe('a database server that dies', () => {
   afterAll(async () => {
     await service.stop();
     await server.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   it('is answered with 503 at once, and with 200 again after its recovery', async () => {
     expect((await service.post({ id: 1, name: 'before' })).status).toBe(200);
     process.kill(server.pid, 'SIGKILL');
-    await vi.waitFor(
-      async () => expect((await service.post({ id: 1, name: 'before' })).status).toBe(503),
-      {
-        timeout: PATIENCE,
-      },
-    );
+    await isAnswered(503, 1);
     const start = performance.now();
     expectUnavailable(await service.post({ id: 2, name: 'during' }));
     expectUnavailable(await service.request('GET', '/plants/1'));
@@ -67,13 +66,10 @@ describe('a database server that dies', () => {
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
     expect((await service.request('GET', '/nothing')).status).toBe(404);
 
-    const { port } = new URL(server.url);
-    server = await startEmbeddedPostgres(folder, { settings: { port } });
+    await server.startAgain();
     await vi.waitFor(
       async () => expect((await service.request('GET', '/plants/1')).status).toBe(200),
-      {
-        timeout: PATIENCE,
-      },
+      PATIENCE,
     );
     expect((await service.post({ id: 2, name: 'after' })).status).toBe(200);
     expect((await service.request('GET', '/plants/1')).json['name']).toBe('before');
@@ -81,12 +77,7 @@ describe('a database server that dies', () => {
 
   it('that hangs is answered with 503 within the timeout, and with 200 after it resumes', async () => {
     expect((await service.post({ id: 3, name: 'before' })).status).toBe(200);
-    const admin = new Client({ connectionString: server.url });
-    await admin.connect();
-    const { rows } = await admin.query<{ pid: number }>(
-      "SELECT pid FROM pg_stat_activity WHERE application_name = 'plant-store'",
-    );
-    const stopped = [server.pid, ...rows.map(({ pid }) => pid)];
+    const stopped = [server.pid, ...(await server.backends())];
     for (const pid of stopped) process.kill(pid, 'SIGSTOP');
     try {
       const start = performance.now();
@@ -95,30 +86,18 @@ describe('a database server that dies', () => {
         answers.push(service.post({ id: 4 + answers.length, name: 'during' }));
         await areUsed(service, used);
       }
-      const [first, second, waiting] = answers;
-      for (const answer of [first, second, waiting]) expect((await answer!).status).toBe(503);
+      for (const { status } of await Promise.all(answers)) expect(status).toBe(503);
       expect(performance.now() - start).toBeLessThan(15_000);
     } finally {
       for (const pid of stopped) process.kill(pid, 'SIGCONT');
     }
-    await admin.end();
-    await vi.waitFor(
-      async () => expect((await service.post({ id: 7, name: 'after' })).status).toBe(200),
-      {
-        timeout: PATIENCE,
-      },
-    );
+    await isAnswered(200, 7);
   });
 
   it('that is known to hang is answered with 503 at once, and recovery is detected', async () => {
     // On both connections.
     await Promise.all(Array.from({ length: 20 }, (_, id) => service.post({ id, name: 'before' })));
-    const admin = new Client({ connectionString: server.url });
-    await admin.connect();
-    const { rows } = await admin.query<{ pid: number }>(
-      "SELECT pid FROM pg_stat_activity WHERE application_name = 'plant-store'",
-    );
-    const stopped = [server.pid, ...rows.map(({ pid }) => pid)];
+    const stopped = [server.pid, ...(await server.backends())];
     const timed = async (id: number) => {
       const start = performance.now();
       const answer = await service.post({ id, name: 'during' });
@@ -137,7 +116,6 @@ describe('a database server that dies', () => {
       await vi.waitFor(async () => expect((await timed(20)).took).toBeLessThan(100), {
         timeout: PATIENCE,
       });
-      const reports = () => service.log.filter(({ level }) => Number(level) > 30);
       const known = reports();
       expect(known).toContainEqual(
         expect.objectContaining({
@@ -156,19 +134,16 @@ describe('a database server that dies', () => {
     } finally {
       for (const pid of stopped) process.kill(pid, 'SIGCONT');
     }
-    await admin.end();
     await vi.waitFor(async () => expect((await timed(25)).answer.status).toBe(200), {
       timeout: 2_000,
     });
-    expect(service.log.map(({ msg }) => msg)).toEqual(
+    expect(messages()).toEqual(
       expect.arrayContaining(['the database is unavailable', 'the database is available again']),
     );
   });
 });
 
 describe('a database that no longer accepts the service', () => {
-  let service: TestService;
-
   beforeEach(async () => {
     service = await startTestService();
     expect((await service.post({ id: 1, name: 'before' })).status).toBe(200);
@@ -190,23 +165,6 @@ describe('a database that no longer accepts the service', () => {
   }
 
   const END_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'OURS'`;
-
-  it('is available again when the address leads to a primary', async () => {
-    // Applies to new sessions, as if they had connected to a standby.
-    await asOperator('ALTER DATABASE OURS SET default_transaction_read_only = on');
-    await asOperator(END_SESSIONS);
-    await vi.waitFor(
-      async () => expect((await service.request('GET', '/plants/1')).status).toBe(200),
-      PATIENCE,
-    );
-    expectUnavailable(await service.post({ id: 2, name: 'during' }));
-    expect((await service.request('GET', '/plants/1')).status).toBe(200);
-    await asOperator('ALTER DATABASE OURS RESET default_transaction_read_only');
-    await vi.waitFor(
-      async () => expect((await service.post({ id: 2, name: 'after' })).status).toBe(200),
-      { timeout: 2_000 },
-    );
-  });
 
   it.each([
     [
@@ -265,7 +223,6 @@ describe('a database that no longer accepts the service', () => {
 });
 
 describe('a proxy that holds the connections that it accepted during an outage', () => {
-  let service: TestService;
   let link: FaultyLink;
 
   beforeAll(async () => {
@@ -288,10 +245,7 @@ describe('a proxy that holds the connections that it accepted during an outage',
     link.poison({ kind: 'timeout', milliseconds: undefined });
     const held = Array.from({ length: 10 }, (_, id) => service.request('GET', `/plants/${id}`));
     for (const answer of await Promise.all(held)) expect(answer.status).toBe(503);
-    await vi.waitFor(
-      () => expect(service.log.map(({ msg }) => msg)).toContain('the database is unavailable'),
-      PATIENCE,
-    );
+    await vi.waitFor(() => expect(messages()).toContain('the database is unavailable'), PATIENCE);
     // Right after the first message of a probe, which gets no answer any more.
     const { harmed } = link;
     await vi.waitFor(() => expect(link.harmed).toBeGreaterThan(harmed), {
@@ -304,10 +258,7 @@ describe('a proxy that holds the connections that it accepted during an outage',
     await client.connect();
     await client.end();
     const connected = performance.now();
-    await vi.waitFor(
-      async () => expect((await service.post({ id: 1, name: 'before' })).status).toBe(200),
-      { timeout: PATIENCE, interval: 10 },
-    );
+    await isAnswered(200, 1, { timeout: PATIENCE, interval: 10 });
     const served = performance.now();
     // The probe that hangs has a timeout of 2 s.
     expect(served - connected).toBeLessThan(1_500);
@@ -373,28 +324,29 @@ describe('a start', () => {
 });
 
 describe('a database that refuses some rows', () => {
-  let service: TestService;
-
   beforeAll(async () => {
     service = await startTestService();
   });
 
   afterAll(() => service.stop());
 
-  const reports = () => service.log.filter(({ level }) => Number(level) > 30);
-
-  it('stores the others, and the log has a line when it begins and when it ends', async () => {
-    // Like Citus when the server of some shards is away.
+  /** Inserts run the statements of PL/pgSQL. */
+  async function refuse(statements: string): Promise<void> {
     await service.database.query(
-      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-         IF NEW.id % 2 = 1 THEN
-           RAISE EXCEPTION 'connection to the remote node failed' USING ERRCODE = '08006';
-         END IF;
-         RETURN NEW;
-       END $$`,
+      `CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${statements} END $$`,
     );
     await service.database.query(
       'CREATE TRIGGER refuse BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION refuse()',
+    );
+  }
+
+  it('stores the others, and the log has a line when it begins and when it ends', async () => {
+    // Like Citus when the server of some shards is away.
+    await refuse(
+      `IF NEW.id % 2 = 1 THEN
+         RAISE EXCEPTION 'connection to the remote node failed' USING ERRCODE = '08006';
+       END IF;
+       RETURN NEW;`,
     );
     // The database refuses one plant of each pair. A group is halved for at most a second, so on a busy machine some clients
     // have to send again.
@@ -440,14 +392,7 @@ describe('a database that refuses some rows', () => {
         /^plant_store_creation_group_rows_count\{resource="plants"\} (\d+)$/m.exec(metrics)![1],
       );
     };
-    await service.database.query(
-      `CREATE FUNCTION forbid() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-         RAISE EXCEPTION 'permission denied' USING ERRCODE = '42501';
-       END $$`,
-    );
-    await service.database.query(
-      'CREATE TRIGGER forbid BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION forbid()',
-    );
+    await refuse("RAISE EXCEPTION 'permission denied' USING ERRCODE = '42501';");
     const reported = reports().length;
     const before = await groups();
     const answers = await Promise.all(
@@ -463,7 +408,7 @@ describe('a database that refuses some rows', () => {
         reason: 'permission denied',
       }),
     ]);
-    await service.database.query('DROP TRIGGER forbid ON plants');
+    await service.database.query('DROP TRIGGER refuse ON plants');
     await vi.waitFor(async () => {
       expect((await service.post({ id: 1, name: 'a' })).status).toBe(200);
       expect(service.log).toContainEqual(

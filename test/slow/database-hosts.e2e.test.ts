@@ -12,7 +12,7 @@ import type { ReplicatedPostgres, ReplicatedServer } from '../support/replicated
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { given } from '../support/test-database.js';
-import { startTestService } from '../support/test-service.js';
+import { serviceForTest, startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 
 const HURRIED = { ...STARTUP_LIMITS, wait: 2_000, retry: 20 };
@@ -65,13 +65,9 @@ describe('a database URL with several hosts', () => {
     ['refuses connections, and a second host that never answers', () => [REFUSED, silent.host]],
   ])('leads to the primary although the first host %s', async (_, hosts) => {
     const url = withHosts(database.url, ...hosts());
-    const service = await startTestService({ database: { ...database, url } });
-    try {
-      expect((await service.post({ id: 1, name: 'a' })).status).toBe(200);
-      expect((await service.request('GET', '/plants/1')).status).toBe(200);
-    } finally {
-      await service.stop();
-    }
+    const service = await serviceForTest({ database: { ...database, url } });
+    expect((await service.post({ id: 1, name: 'a' })).status).toBe(200);
+    expect((await service.request('GET', '/plants/1')).status).toBe(200);
   });
 
   it('is migrated by the commands, too', async () => {

@@ -1,12 +1,13 @@
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { expectCleanEnd, read } from '../support/local-instance.js';
 import { PATIENCE } from '../support/patience.js';
 import { Workspace } from '../support/process.js';
 import { dropRole, migrate, newRole, PASSWORD, quoted, SCHEMA, urlAs } from '../support/roles.js';
-import { createMigratedDatabase } from '../support/test-database.js';
+import { createMigratedDatabase, databaseForTest } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
-import { startTestService, TOKEN } from '../support/test-service.js';
+import { serviceForTest, startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 import { expectUnavailable } from '../support/unavailable.js';
 
@@ -29,51 +30,45 @@ const MAKE_WRITABLE = 'ALTER DATABASE OURS RESET default_transaction_read_only';
 
 describe('a start on a database that is read-only', () => {
   beforeEach(async () => {
-    database = await createMigratedDatabase();
+    database = await databaseForTest();
     const before = await startTestService({ database });
     expect((await before.post({ id: 1, name: 'Monstera' })).status).toBe(200);
     await before.stop();
     await asOperator(MAKE_READ_ONLY);
   });
 
-  afterEach(() => database.drop());
-
   it.each([{}, { CHANGES_ENABLED: 'true' }, { CHANGES_ENABLED: 'false' }])(
     'serves reads, refuses changes with 503, and accepts them as soon as it is not: %o',
     async (environment) => {
-      const service = await startTestService({ database, environment });
+      const service = await serviceForTest({ database, environment });
       const send = (method: string, path: string, body?: object) =>
         service.request(method, path, {
           headers: { 'Content-Type': 'application/json' },
           ...(body !== undefined && { body: JSON.stringify(body) }),
         });
-      try {
-        expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
-        expect((await send('GET', '/plants/1')).json).toMatchObject({ name: 'Monstera' });
-        expect((await send('GET', '/plants?limit=2')).status).toBe(200);
-        const recorded = environment.CHANGES_ENABLED !== 'false';
-        expect((await send('GET', '/changes')).status).toBe(recorded ? 200 : 404);
-        for (const [method, path, body] of [
-          ['POST', '/plants', { id: 2, name: 'Ficus' }],
-          ['PUT', '/plants/1', { name: 'Ficus' }],
-          ['PATCH', '/plants/1', { name: 'Ficus' }],
-          ['DELETE', '/plants/1'],
-        ] as const) {
-          const answer = await send(method, path, body);
-          expect(answer.json).toEqual({ error: 50300, message: expect.any(String) });
-          expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
-        }
-        await asOperator(MAKE_WRITABLE);
-        await vi.waitFor(
-          async () =>
-            expect((await send('POST', '/plants', { id: 2, name: 'Ficus' })).status).toBe(200),
-          PATIENCE,
-        );
-        if (recorded) {
-          expect((await send('GET', '/changes')).json).toMatchObject([{ id: 1 }, { id: 2 }]);
-        }
-      } finally {
-        await service.stop();
+      expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+      expect((await send('GET', '/plants/1')).json).toMatchObject({ name: 'Monstera' });
+      expect((await send('GET', '/plants?limit=2')).status).toBe(200);
+      const recorded = environment.CHANGES_ENABLED !== 'false';
+      expect((await send('GET', '/changes')).status).toBe(recorded ? 200 : 404);
+      for (const [method, path, body] of [
+        ['POST', '/plants', { id: 2, name: 'Ficus' }],
+        ['PUT', '/plants/1', { name: 'Ficus' }],
+        ['PATCH', '/plants/1', { name: 'Ficus' }],
+        ['DELETE', '/plants/1'],
+      ] as const) {
+        const answer = await send(method, path, body);
+        expect(answer.json).toEqual({ error: 50300, message: expect.any(String) });
+        expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+      }
+      await asOperator(MAKE_WRITABLE);
+      await vi.waitFor(
+        async () =>
+          expect((await send('POST', '/plants', { id: 2, name: 'Ficus' })).status).toBe(200),
+        PATIENCE,
+      );
+      if (recorded) {
+        expect((await send('GET', '/changes')).json).toMatchObject([{ id: 1 }, { id: 2 }]);
       }
     },
   );
@@ -82,22 +77,16 @@ describe('a start on a database that is read-only', () => {
     const workspace = await Workspace.create();
     const program = workspace.start({ AUTH_TOKEN: TOKEN, DATABASE_URL: database.url });
     const { url } = await program.listening();
-    const headers = { Authorization: `Bearer ${TOKEN}` };
-    const found = await fetch(`${url}/plants/1`, { headers });
-    expect(await found.json()).toMatchObject({ name: 'Monstera' });
-    program.kill('SIGTERM');
-    expect(await program.exit()).toEqual({ code: 0, signal: null });
-    expect(program.stderr).toBe('');
+    expect(await read(url, TOKEN, '1')).toContain('"Monstera"');
+    await expectCleanEnd(program, workspace);
     await workspace.remove();
   });
 });
 
 describe('a database that is read-only', () => {
   beforeEach(async () => {
-    database = await createMigratedDatabase();
+    database = await databaseForTest();
   });
-
-  afterEach(() => database.drop());
 
   it('keeps the privileges of DATABASE_SERVICE_ROLE, and needs no migration', async () => {
     const role = newRole();
@@ -120,41 +109,43 @@ describe('a database that is read-only', () => {
   });
 
   it('is logged once, whatever is refused and whatever goes on', async () => {
-    const service = await startTestService({ database });
-    try {
-      expect((await service.post({ id: 1, name: 'Monstera' })).status).toBe(200);
-      await asOperator(MAKE_READ_ONLY);
-      await asOperator(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'OURS'",
-      );
-      const answers = new Map<number, number>();
-      // Longer than the log waits for the end of refusals.
-      const deadline = performance.now() + 8_000;
-      while (performance.now() < deadline) {
-        for (const send of [
-          () => service.request('GET', '/plants/1'),
-          () => service.post({ id: 1, name: 'Monstera' }),
-          () => service.request('DELETE', '/plants/1'),
-        ]) {
-          const { status } = await send();
-          answers.set(status, 1 + (answers.get(status) ?? 0));
-        }
+    const service = await serviceForTest({ database });
+    expect((await service.post({ id: 1, name: 'Monstera' })).status).toBe(200);
+    await asOperator(MAKE_READ_ONLY);
+    await asOperator(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'OURS'",
+    );
+    const answers = new Map<number, number>();
+    // Longer than the log waits for the end of refusals.
+    const deadline = performance.now() + 8_000;
+    while (performance.now() < deadline) {
+      for (const send of [
+        () => service.request('GET', '/plants/1'),
+        () => service.post({ id: 1, name: 'Monstera' }),
+        () => service.request('DELETE', '/plants/1'),
+      ]) {
+        const answer = await send();
+        if (answer.status === 503) expectUnavailable(answer);
+        answers.set(answer.status, 1 + (answers.get(answer.status) ?? 0));
       }
-      const reports = service.log.filter(({ level }) => Number(level) > 30);
-      expect(reports.filter(({ msg }) => String(msg).includes('refuses'))).toEqual([
-        expect.objectContaining({ msg: 'the database refuses writes' }),
-      ]);
-      expect(answers.get(503)).toBeGreaterThan(0);
-      // Reads go on.
-      expect((await service.request('GET', '/plants/1')).status).toBe(200);
-      await asOperator(MAKE_WRITABLE);
-      await vi.waitFor(async () => {
-        expect((await service.post({ id: 2, name: 'Ficus' })).status).toBe(200);
-        expect(service.log.map(({ msg }) => msg)).toContain('the database accepts writes again');
-      }, PATIENCE);
-    } finally {
-      await service.stop();
     }
+    const reports = service.log.filter(({ level }) => Number(level) > 30);
+    expect(reports.filter(({ msg }) => String(msg).includes('refuses'))).toEqual([
+      expect.objectContaining({ msg: 'the database refuses writes' }),
+    ]);
+    expect(answers.get(503)).toBeGreaterThan(0);
+    // Reads go on.
+    expect((await service.request('GET', '/plants/1')).status).toBe(200);
+    await asOperator(MAKE_WRITABLE);
+    await vi.waitFor(
+      async () => expect((await service.post({ id: 2, name: 'Ficus' })).status).toBe(200),
+      { timeout: 2_000 },
+    );
+    await vi.waitFor(
+      () =>
+        expect(service.log.map(({ msg }) => msg)).toContain('the database accepts writes again'),
+      PATIENCE,
+    );
   });
 });
 

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
 import { describe, expect, it as base, vi } from 'vitest';
-import { OWN_LOCKS, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
+import { lockPlants, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
 import { until, Workspace } from '../support/process.js';
 import type { Listening, ServiceProcess } from '../support/process.js';
 import { RawSocket } from '../support/raw-socket.js';
@@ -77,13 +76,13 @@ describe.concurrent('SIGTERM', () => {
     const [headers, body] = [2, 3].map((id) => requestFor({ id, name: 'Ficus' }));
     headersUnderWay.send(headers!.slice(0, 40));
     bodyUnderWay.send(body!.slice(0, -5));
-    const lock = await lockPlants(database);
+    const unlock = await lockPlants(database, 'ACCESS EXCLUSIVE');
     const held = [4, 5].map((id) => ({ id, name: 'Calathea', tag: 'slow' }));
     const client = new KeepAliveClient(running);
     const sent: Promise<unknown>[] = [];
     for (const plant of held) {
       sent.push(client.send(plant));
-      await lock.waiting(sent.length);
+      await unlock.waiting(sent.length);
     }
     const answers = Promise.allSettled(sent);
 
@@ -98,7 +97,7 @@ describe.concurrent('SIGTERM', () => {
     await idle.end();
     expect(idle.rest).toBe('');
 
-    await lock.release();
+    await unlock();
     const answered = expect.objectContaining({ status: 200, connection: 'close' });
     expect(await answers).toEqual(held.map(() => ({ status: 'fulfilled', value: answered })));
     headersUnderWay.send(headers!.slice(40));
@@ -140,11 +139,11 @@ describe.concurrent('SIGTERM', () => {
     running,
   }) => {
     const { service, database, port } = running;
-    const lock = await lockPlants(database);
+    const unlock = await lockPlants(database, 'ACCESS EXCLUSIVE');
     const held = Promise.allSettled([
       new KeepAliveClient(running).send({ id: 1, name: 'Monstera' }),
     ]);
-    await lock.waiting(1);
+    await unlock.waiting(1);
     // One client never ends its body, and one sends requests without reading the answers.
     const endless = await RawSocket.open(port);
     endless.send(requestFor({ id: 2, name: 'x'.repeat(10_000) }).slice(0, -9_000));
@@ -172,7 +171,7 @@ describe.concurrent('SIGTERM', () => {
     // By default, clusters and init systems kill after 30 s or more.
     expect(performance.now() - start).toBeLessThan(20_000);
     await nuisance;
-    await lock.release();
+    await unlock();
     expect(await database.query('SELECT id FROM plants')).toEqual([]);
     expectNoSecrets(service);
     for (const socket of [endless, deaf]) socket.destroy();
@@ -268,31 +267,6 @@ async function storedAmong(
     const row = stored.get(id);
     return row?.['name'] === name && row['tag'] === tag;
   });
-}
-
-/** Blocks reads and writes of plants. */
-async function lockPlants(database: TestDatabase) {
-  const client = new Client({ connectionString: database.url });
-  // A test that failed drops its database under the lock.
-  client.on('error', () => {});
-  await client.connect();
-  await client.query('BEGIN');
-  await client.query('LOCK TABLE plants');
-  return {
-    /** Waits until this many statements are blocked. */
-    waiting: async (count: number): Promise<void> => {
-      for (let held = -1; held < count; await sleep(10)) {
-        const { rows } = await client.query<{ held: number }>(
-          `SELECT count(*)::int AS held FROM pg_locks WHERE NOT granted AND relation = 'plants'::regclass AND ${OWN_LOCKS}`,
-        );
-        held = rows[0]?.held ?? 0;
-      }
-    },
-    release: async (): Promise<void> => {
-      await client.query('ROLLBACK');
-      await client.end();
-    },
-  };
 }
 
 async function health(managementUrl: string, kind: 'live' | 'ready'): Promise<[number, unknown]> {

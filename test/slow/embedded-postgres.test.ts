@@ -11,17 +11,19 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createCluster } from '../../src/local/create-cluster.js';
 import { startEmbeddedPostgres } from '../../src/local/embedded-postgres.js';
 import { serverAccount, spawnAs } from '../../src/local/server-account.js';
 import { NOT_DURABLE } from '../support/global-setup.js';
+import { connect, query } from '../support/own-postgres.js';
 import { PATIENCE } from '../support/patience.js';
 
 const OTHER_INSTANCES_GO =
@@ -59,23 +61,13 @@ function copyMade(): void {
   execFileSync('cp', ['-a', join(made, 'postgres'), folder]);
 }
 
-async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
-
 describe('the embedded database', () => {
   it('refuses a second instance, and is taken over from an instance that was killed', async () => {
     copyMade();
     const first = await start();
     await expect(start()).rejects.toThrow(/already running/);
     // Like the end of the process: its session is closed, its server keeps running.
-    await withClient(first.url, (client) => client.query(OTHER_INSTANCES_GO));
+    await query(first.url, OTHER_INSTANCES_GO);
     await mkdir(join(folder, 'postgres-new-left'));
     const second = await vi.waitFor(() => start(), PATIENCE);
     expect(second.pid).toBe(first.pid);
@@ -88,11 +80,8 @@ describe('the embedded database', () => {
     copyMade();
     const first = await start({ idle_session_timeout: '100' });
     try {
-      await withClient(first.url, async (client) => {
-        client.on('error', () => {});
-        const ended = new Promise((resolve) => void client.once('end', resolve));
-        await ended;
-      });
+      const client = await connect(first.url);
+      await new Promise((resolve) => void client.once('end', resolve));
       await expect(start()).rejects.toThrow(/already running/);
     } finally {
       await first.stop();
@@ -102,15 +91,12 @@ describe('the embedded database', () => {
   it('keeps its data, folds the case of all letters, finds trigrams in them, and uses UTF-8', async () => {
     copyMade();
     const first = await start();
-    await withClient(first.url, (client) =>
-      client.query('CREATE TABLE kept (id int); CREATE EXTENSION pg_trgm'),
-    );
+    await query(first.url, 'CREATE TABLE kept (id int); CREATE EXTENSION pg_trgm');
     await first.stop();
     const second = await start();
-    const { rows } = await withClient(second.url, (client) =>
-      client.query(
-        "SELECT to_regclass('kept')::text AS kept, 'ÉA' ILIKE '%éa%' AS folds, current_setting('server_encoding') AS encoding, cardinality(show_trgm('яблоко')) AS trigrams",
-      ),
+    const rows = await query(
+      second.url,
+      "SELECT to_regclass('kept')::text AS kept, 'ÉA' ILIKE '%éa%' AS folds, current_setting('server_encoding') AS encoding, cardinality(show_trgm('яблоко')) AS trigrams",
     );
     expect(rows).toEqual([{ kept: 'kept', folds: true, encoding: 'UTF8', trigrams: 7 }]);
     await second.stop();
@@ -128,7 +114,7 @@ describe('the embedded database', () => {
   it('reports the message of a server that does not start', async () => {
     copyMade();
     const holder = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => holder.once('listening', resolve));
+    await once(holder, 'listening');
     const { port } = holder.address() as AddressInfo;
     await expect(start({ port: String(port) })).rejects.toThrow(
       /the database did not start[^]*could not create any TCP\/IP sockets/,
@@ -141,8 +127,7 @@ describe('the embedded database', () => {
     const data = join(folder, 'postgres', 'data');
     const note = [process.pid, data, 1_700_000_000, 1, '', '127.0.0.1', '0 0', 'ready', ''];
     await writeFile(join(data, 'postmaster.pid'), note.join('\n'));
-    const steps: string[] = [];
-    const server = await startEmbeddedPostgres(folder, { log: (step) => steps.push(step) });
+    const server = await startEmbeddedPostgres(folder);
     expect(server.pid).not.toBe(process.pid);
     await server.stop();
   });
@@ -150,27 +135,25 @@ describe('the embedded database', () => {
   it('waits for a server that is shutting down, also without postmaster.pid', async () => {
     copyMade();
     const first = await start();
-    await withClient(first.url, async (client) => {
-      client.on('error', () => {});
-      await client.query(OTHER_INSTANCES_GO);
-      // Smart shutdown: the server waits for this client.
-      process.kill(first.pid, 'SIGTERM');
-      const note = join(folder, 'postgres', 'data', 'postmaster.pid');
-      await vi.waitFor(
-        async () => expect(await readFile(note, 'utf8')).toContain('stopping'),
-        20_000,
-      );
-      const steps: string[] = [];
-      const second = startEmbeddedPostgres(folder, { log: (step) => steps.push(step) });
-      await vi.waitFor(() => expect(steps).toEqual(['waiting for the database']), 20_000);
-      await rm(note);
-      // Longer than failed starts are retried.
-      await sleep(1_500);
-      setTimeout(() => void client.end(), 10);
-      const server = await second;
-      expect(server.pid).not.toBe(first.pid);
-      await server.stop();
-    });
+    const client = await connect(first.url);
+    await client.query(OTHER_INSTANCES_GO);
+    // Smart shutdown: the server waits for this client.
+    process.kill(first.pid, 'SIGTERM');
+    const note = join(folder, 'postgres', 'data', 'postmaster.pid');
+    await vi.waitFor(
+      async () => expect(await readFile(note, 'utf8')).toContain('stopping'),
+      20_000,
+    );
+    const steps: string[] = [];
+    const second = startEmbeddedPostgres(folder, { log: (step) => steps.push(step) });
+    await vi.waitFor(() => expect(steps).toEqual(['waiting for the database']), 20_000);
+    await rm(note);
+    // Longer than failed starts are retried.
+    await sleep(1_500);
+    setTimeout(() => void client.end(), 10);
+    const server = await second;
+    expect(server.pid).not.toBe(first.pid);
+    await server.stop();
   });
 
   it('can be aborted while it is created, and leaves nothing', async () => {
@@ -279,14 +262,13 @@ describe('the account of the embedded server', () => {
     const account = await serverAccount(needs(), 0);
     expect(account.command.slice(0, 2)).toEqual(['unshare', '--user']);
     const child = spawnAs(account, 'id', ['-u'], { stdio: ['ignore', 'pipe', 'ignore'] });
-    let output = '';
-    child.stdout?.on('data', (text: Buffer) => (output += text.toString()));
-    await new Promise((resolve) => child.once('close', resolve));
-    expect(Number(output)).toBeGreaterThan(0);
+    expect(Number(await text(child.stdout!))).toBeGreaterThan(0);
   });
 
   it('stays the owner of the files', async () => {
-    const { uid, gid } = await ordinaryOwner();
+    if (process.getuid?.() === 0) await chown(folder, 65_534, 65_534);
+    await chmod(folder, 0o700);
+    const { uid, gid } = await stat(folder);
     const account = serverAccount({ ...needs(), data: folder }, 0);
     // Only root and the owner can run as the owner.
     if ([0, uid].includes(process.getuid?.() ?? -1)) {
@@ -303,10 +285,4 @@ describe('the account of the embedded server', () => {
       /start the service as an ordinary user, or set DATABASE_URL/,
     );
   });
-
-  async function ordinaryOwner() {
-    if (process.getuid?.() === 0) await chown(folder, 65_534, 65_534);
-    await chmod(folder, 0o700);
-    return await stat(folder);
-  }
 });

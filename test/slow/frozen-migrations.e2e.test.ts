@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { pino } from 'pino';
 import type { DataSource, MigrationInterface } from 'typeorm';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -8,6 +9,7 @@ import { schemaOf } from '../../src/resources/feature.js';
 import { createDataSource } from '../support/data-source.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
+import { MIGRATION_HASHES } from './migration-hashes.js';
 
 /* Databases that have applied a migration must not differ from those that apply it later. */
 
@@ -93,9 +95,14 @@ it('each migration sends the statements that it was released with', async () => 
   const statements = recordStatements();
   await applyMigrations(dataSource, waiting);
   for (const _ of dataSource.migrations) await revertMigration(dataSource, waiting);
-  for (const [name, sent] of statements) {
-    await expect(`${sent.join('\n')}\n`).toMatchFileSnapshot(`../migrations/${name}.sql`);
-  }
+  const hashes = [...statements].map(([name, sent]) => [
+    name,
+    hash('sha256', `${sent.join('\n')}\n`),
+  ]);
+  expect(
+    Object.fromEntries(hashes),
+    'a released migration never changes: take the change back, and write another migration. Put the hash of a new one into migration-hashes.ts.',
+  ).toEqual(MIGRATION_HASHES);
 });
 
 it('all migrations together make the schema that is written down', async () => {

@@ -1,15 +1,11 @@
-import { PATIENCE } from '../support/patience.js';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { OWN_LOCKS, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
-import { startTestService, TOKEN } from '../support/test-service.js';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { PATIENCE } from '../support/patience.js';
+import { lockPlants, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
+import { serviceForTest, startTestService, TOKEN } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 
-/** For busy machines. */
-
 let service: TestService;
-let locker: Client | undefined;
 
 beforeAll(async () => {
   service = await startTestService({ parameters: WAIT_FOR_LOCKS });
@@ -17,37 +13,29 @@ beforeAll(async () => {
   await Promise.all(numbers(-200, 100).map((id) => service.post({ id, name: 'first of all' })));
 });
 
-afterEach(() => locker?.end());
 afterAll(() => service.stop());
 
-/** Blocks every statement on the table until the end of the transaction. */
-async function lockPlants(): Promise<Client> {
-  locker = new Client({ connectionString: service.database.url });
-  await locker.connect();
-  await locker.query('BEGIN; LOCK TABLE plants');
-  return locker;
+async function metrics(): Promise<string> {
+  return (await fetch(`${service.managementUrl}/metrics`)).text();
 }
 
 async function areWaiting(count: number): Promise<void> {
   await vi.waitFor(async () => {
-    const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
-    expect(metrics).toContain(`\nplant_store_creations_waiting{resource="plants"} ${count}\n`);
+    expect(await metrics()).toContain(
+      `\nplant_store_creations_waiting{resource="plants"} ${count}\n`,
+    );
   }, PATIENCE);
 }
 
-/** Sends plants one after the other, each in a separate group, which the lock blocks. */
-async function holdUp(lock: Client, ids: readonly number[]): Promise<Promise<Answer>[]> {
+/** Locks the table, and sends plants one after the other, each in a separate group, which the lock blocks. */
+async function holdUp(ids: readonly number[]) {
+  const unlock = await lockPlants(service.database, 'ACCESS EXCLUSIVE');
   const answers: Promise<Answer>[] = [];
   for (const id of ids) {
     answers.push(service.post({ id, name: 'first' }));
-    await vi.waitFor(async () => {
-      const { rows } = await lock.query<{ held: number }>(
-        `SELECT count(*)::int AS held FROM pg_locks WHERE NOT granted AND relation = 'plants'::regclass AND ${OWN_LOCKS}`,
-      );
-      expect(rows).toEqual([{ held: answers.length }]);
-    }, PATIENCE);
+    await unlock.waiting(answers.length);
   }
-  return answers;
+  return { unlock, answers };
 }
 
 /** Sends plants in groups: the first two groups block the others. */
@@ -57,22 +45,19 @@ async function createTogether(
 ): Promise<Answer[]> {
   // On a busy machine, new connections for all of them take longer than a plant may wait.
   await Promise.all(plants.map(() => service.request('GET', '/plants/404')));
-  const lock = await lockPlants();
-  const first = await holdUp(lock, [-1, -2]);
+  const { unlock, answers: first } = await holdUp([-1, -2]);
   const answers = plants.map((plant) => service.post(plant));
   await areWaiting(plants.length);
   await whileWaiting();
-  await lock.query('COMMIT');
+  await unlock();
   for (const answer of await Promise.all(first)) expect(answer.status).toBe(200);
   return Promise.all(answers);
 }
 
 /** How many groups were sent so far. */
 async function groups(): Promise<number> {
-  const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
-  return Number(
-    /^plant_store_creation_group_rows_count\{resource="plants"\} (\d+)$/m.exec(metrics)?.[1],
-  );
+  const count = /^plant_store_creation_group_rows_count\{resource="plants"\} (\d+)$/m;
+  return Number(count.exec(await metrics())?.[1]);
 }
 
 const numbers = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i);
@@ -192,12 +177,11 @@ describe('plants that arrive together', () => {
   });
 
   it('time out in the queue before the statements ahead of them', async () => {
-    const lock = await lockPlants();
-    const ahead = await holdUp(lock, [6_000, 6_001]);
+    const { unlock, answers: ahead } = await holdUp([6_000, 6_001]);
     const late = await service.post({ id: 6_002, name: 'late' });
     expect([late.status, late.json['error']]).toEqual([503, 50301]);
     expect(late.headers.get('retry-after')).toBe('1');
-    await lock.query('COMMIT');
+    await unlock();
     expect((await Promise.all(ahead)).map(({ status }) => status)).toEqual([200, 200]);
     expect((await service.request('GET', '/plants/6002')).status).toBe(404);
   });
@@ -205,85 +189,70 @@ describe('plants that arrive together', () => {
 
 describe('two replicas', () => {
   it('that create the same ids in opposite order both succeed', async () => {
-    const other = await startTestService({ database: service.database });
-    try {
-      const ids = numbers(7_000, 200);
-      const create = async (replica: TestService, id: number): Promise<number> => {
-        const { status, json } = await replica.post({ id, name: 'same' });
-        // On a busy machine, a plant may time out in the queue. A deadlock would be 50300.
-        return status === 503 && json['error'] === 50301 ? create(replica, id) : status;
-      };
-      const statuses = await Promise.all([
-        ...ids.map((id) => create(service, id)),
-        ...ids.toReversed().map((id) => create(other, id)),
-      ]);
-      expect(new Set(statuses)).toEqual(new Set([200]));
-      const stored = await service.database.query(
-        'SELECT id::int FROM plants WHERE id BETWEEN 7000 AND 7199 ORDER BY id',
-      );
-      expect(stored.map(({ id }) => id)).toEqual(ids);
-    } finally {
-      await other.stop();
-    }
+    const other = await serviceForTest({ database: service.database });
+    const ids = numbers(7_000, 200);
+    const create = async (replica: TestService, id: number): Promise<number> => {
+      const { status, json } = await replica.post({ id, name: 'same' });
+      // On a busy machine, a plant may time out in the queue. A deadlock would be 50300.
+      return status === 503 && json['error'] === 50301 ? create(replica, id) : status;
+    };
+    const statuses = await Promise.all([
+      ...ids.map((id) => create(service, id)),
+      ...ids.toReversed().map((id) => create(other, id)),
+    ]);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    const stored = await service.database.query(
+      'SELECT id::int FROM plants WHERE id BETWEEN 7000 AND 7199 ORDER BY id',
+    );
+    expect(stored.map(({ id }) => id)).toEqual(ids);
   });
 });
 
-describe('slow commits', () => {
-  it('keep groups large enough for the queue', async () => {
-    const slow = await startTestService();
-    try {
-      await slow.database.query(
-        `CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS
-         'BEGIN PERFORM pg_sleep(0.6); RETURN NULL; END'`,
-      );
-      await slow.database.query(
-        'CREATE TRIGGER linger AFTER INSERT ON plants FOR EACH STATEMENT EXECUTE FUNCTION linger()',
-      );
-      const statuses: number[] = [];
-      const clients = numbers(1, 30).map(async (client) => {
-        for (const plant of numbers(1, 6)) {
-          statuses.push((await slow.post({ id: client * 100 + plant, name: 'slow' })).status);
-        }
-      });
-      await Promise.all(clients);
-      expect(new Set(statuses)).toEqual(new Set([200]));
-    } finally {
-      await slow.stop();
+/** A service whose table has a trigger that sleeps. */
+async function startSlow(seconds: number, occasion: string): Promise<TestService> {
+  const slow = await serviceForTest();
+  await slow.database.query(
+    `CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS
+     'BEGIN PERFORM pg_sleep(${seconds}); RETURN NEW; END'`,
+  );
+  await slow.database.query(`CREATE TRIGGER linger ${occasion} EXECUTE FUNCTION linger()`);
+  return slow;
+}
+
+it('slow commits keep groups large enough for the queue', async () => {
+  const slow = await startSlow(0.6, 'AFTER INSERT ON plants FOR EACH STATEMENT');
+  const statuses: number[] = [];
+  const clients = numbers(1, 30).map(async (client) => {
+    for (const plant of numbers(1, 6)) {
+      statuses.push((await slow.post({ id: client * 100 + plant, name: 'slow' })).status);
     }
   });
+  await Promise.all(clients);
+  expect(new Set(statuses)).toEqual(new Set([200]));
 });
 
-describe('slow rows', () => {
-  it('keep groups small enough for the statement timeout', async () => {
-    const slow = await startTestService();
-    try {
-      await slow.database.query(
-        `CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS
-         'BEGIN PERFORM pg_sleep(0.02); RETURN NEW; END'`,
-      );
-      await slow.database.query(
-        'CREATE TRIGGER linger BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION linger()',
-      );
-      const end = performance.now() + 9_000;
-      let created = 0;
-      const clients = numbers(1, 600).map(async (client) => {
-        for (let id = client; performance.now() < end; id += 600) {
-          const { status, json } = await slow.post({ id, name: 'slow' });
-          if (status === 200) {
-            created += 1;
-          } else {
-            // Refused in time. A statement that takes too long would be 50305.
-            expect([status, json['error']]).toEqual([503, 50301]);
-            await sleep(250);
-          }
+it('slow rows keep groups small enough for the statement timeout', async () => {
+  const slow = await startSlow(0.02, 'BEFORE INSERT ON plants FOR EACH ROW');
+  try {
+    const end = performance.now() + 9_000;
+    let created = 0;
+    const clients = numbers(1, 600).map(async (client) => {
+      for (let id = client; performance.now() < end; id += 600) {
+        const { status, json } = await slow.post({ id, name: 'slow' });
+        if (status === 200) {
+          created += 1;
+        } else {
+          // Refused in time. A statement that takes too long would be 50305.
+          expect([status, json['error']]).toEqual([503, 50301]);
+          await sleep(250);
         }
-      });
-      await Promise.all(clients);
-      expect(created).toBeGreaterThan(50);
-      const [row] = await slow.database.query('SELECT count(*)::int AS plants FROM plants');
-      expect(row).toEqual({ plants: created });
-    } finally {
-      await slow.stop();
-    }
-  });
+      }
+    });
+    await Promise.all(clients);
+    expect(created).toBeGreaterThan(50);
+    const [row] = await slow.database.query('SELECT count(*)::int AS plants FROM plants');
+    expect(row).toEqual({ plants: created });
+  } finally {
+    await slow.stop();
+  }
 });

@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildImage } from '../support/dockerfile.js';
 import type { Image } from '../support/dockerfile.js';
-import { freePort, ServiceProcess } from '../support/process.js';
+import { lastingPort } from '../support/lasting-port.js';
+import { ServiceProcess } from '../support/process.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
@@ -35,8 +36,8 @@ describe('the Dockerfile', () => {
       ...image.environment,
       DATABASE_URL: database.url,
       AUTH_TOKEN: TOKEN,
-      PORT: String(await freePort()),
-      MANAGEMENT_PORT: String(await freePort()),
+      PORT: String(await lastingPort()),
+      MANAGEMENT_PORT: String(await lastingPort()),
     };
     const [node = '', ...args] = image.command.filter(isKnown);
     service = new ServiceProcess(
@@ -75,7 +76,7 @@ describe('the Dockerfile', () => {
 
   it('finds the service healthy', async () => {
     await expect(run(image.healthcheck)).resolves.toBeDefined();
-    environment['MANAGEMENT_PORT'] = String(await freePort());
+    environment['MANAGEMENT_PORT'] = String(await lastingPort());
     await expect(run(image.healthcheck)).rejects.toMatchObject({ code: 1 });
   });
 

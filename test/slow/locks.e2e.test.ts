@@ -4,6 +4,24 @@ import { startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 import { expectUnavailable } from '../support/unavailable.js';
 
+/** What is done while clients act again and again. */
+async function beside<Result>(
+  count: number,
+  act: (client: number, turn: number) => Promise<unknown>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const end = new AbortController();
+  const clients = Array.from({ length: count }, async (_, client) => {
+    for (let turn = 0; !end.signal.aborted; turn += 1) await act(client, turn);
+  });
+  try {
+    return await work();
+  } finally {
+    end.abort();
+    await Promise.all(clients);
+  }
+}
+
 describe('a transaction of somebody else that stays open', () => {
   let service: TestService;
   let other: Client;
@@ -49,20 +67,14 @@ describe('a transaction of somebody else that stays open', () => {
 
   it('and holds a row keeps nobody from reading, nor from creating plants', async () => {
     await other.query('BEGIN; SELECT FROM plants WHERE id = 1 FOR UPDATE');
-    const end = new AbortController();
     const refusals = new Set<unknown>();
-    const clients = Array.from({ length: 15 }, async () => {
-      while (!end.signal.aborted) refusals.add((await change('PATCH')).json['error']);
-    });
-    try {
+    const patch = async () => refusals.add((await change('PATCH')).json['error']);
+    await beside(15, patch, async () => {
       for (let n = 0; n < 100; n += 1) {
         expect((await service.request('GET', `/plants/${1 + (n % 2)}`)).status).toBe(200);
         expect((await service.post({ id: 1_000 + n, name: 'created' })).status).toBe(200);
       }
-    } finally {
-      end.abort();
-      await Promise.all(clients);
-    }
+    });
     expect(refusals).toContain(50310);
     // Others found no slot in time.
     expect([50307, 50310]).toEqual(expect.arrayContaining([...refusals]));
@@ -99,27 +111,24 @@ describe('a transaction of somebody else that stays open', () => {
       }
       let id = 1_000;
       /** @returns how long the other creates take, in milliseconds */
-      const createBeside = async (contested: number): Promise<number> => {
-        const end = new AbortController();
-        const crowd = Array.from({ length: 30 }, async (_client, first) => {
-          for (let n = first; !end.signal.aborted; n += 1) {
-            const answer = await service.post({ id: contested + (n % rows), name: 'old' });
-            if (answer.status !== 200) expect([50301, 50310]).toContain(answer.json['error']);
-          }
-        });
-        const begin = performance.now();
-        const others = Array.from({ length: 4 }, async () => {
-          for (let n = 0; n < 15; n += 1) {
-            expect((await service.post({ id: (id += 1), name: 'other' })).status).toBe(200);
-          }
-        });
-        try {
+      const createBeside = (contested: number): Promise<number> => {
+        const contest = async (client: number, turn: number) => {
+          const answer = await service.post({
+            id: contested + ((client + turn) % rows),
+            name: 'old',
+          });
+          if (answer.status !== 200) expect([50301, 50310]).toContain(answer.json['error']);
+        };
+        return beside(30, contest, async () => {
+          const begin = performance.now();
+          const others = Array.from({ length: 4 }, async () => {
+            for (let n = 0; n < 15; n += 1) {
+              expect((await service.post({ id: (id += 1), name: 'other' })).status).toBe(200);
+            }
+          });
           await Promise.all(others);
           return performance.now() - begin;
-        } finally {
-          end.abort();
-          await Promise.all(crowd);
-        }
+        });
       };
       const control = await createBeside(501);
       await other.query(`BEGIN; ${statement}`);
@@ -135,13 +144,9 @@ describe('a transaction of somebody else that stays open', () => {
     'and holds a row keeps changes of others with %j waiting once at most',
     async (headers) => {
       await other.query('BEGIN; SELECT FROM plants WHERE id = 1 FOR UPDATE');
-      const end = new AbortController();
-      const crowd = Array.from({ length: 15 }, async () => {
-        while (!end.signal.aborted) {
-          expect([50307, 50310]).toContain((await change('PATCH', headers)).json['error']);
-        }
-      });
-      try {
+      const patch = async () =>
+        expect([50307, 50310]).toContain((await change('PATCH', headers)).json['error']);
+      await beside(15, patch, async () => {
         // From here on, the row is known to be locked.
         expectUnavailable(await change('PATCH', headers), 50310);
         const begin = performance.now();
@@ -154,10 +159,7 @@ describe('a transaction of somebody else that stays open', () => {
         }
         // Behind the crowd, each of them would take more than a second.
         expect(performance.now() - begin).toBeLessThan(15_000);
-      } finally {
-        end.abort();
-        await Promise.all(crowd);
-      }
+      });
     },
     30_000,
   );

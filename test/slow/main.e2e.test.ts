@@ -1,6 +1,6 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { check, resolveConfig } from 'prettier';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
@@ -52,50 +52,21 @@ async function exitOf(program: Promise<unknown>): Promise<unknown> {
 }
 
 describe('the service', () => {
-  it('prints the welcome without DATABASE_URL, and stops on a signal', async () => {
-    const program = import('../../src/main.js');
-    await vi.waitFor(() => expect(output).toContain('curl -sS http://localhost:'), PATIENCE);
-    const token = (await readFile('.data/token', 'utf8')).trim();
-    expect(output).toContain(`Token         ${token}`);
-    const [, url = ''] = /Plant store {3}(\S+)/.exec(output) ?? [];
-    const answer = await fetch(`${url}/plants/1`, {
-      headers: { Authorization: `Bearer ${token}` },
-    });
-    expect(answer.status).toBe(404);
-    process.emit('SIGTERM');
-    process.emit('SIGTERM');
-    expect(await exitOf(program)).toBe(0);
-  });
-
-  it('uses DATABASE_URL and a file .env, which the environment overrides', async () => {
+  it.each([
+    ['prints the welcome', 'plant-store-local-token-that-everybody-knows'],
+    ['prints no welcome', TOKEN],
+  ])('%s on a DATABASE_URL with the token %s', async (what, token) => {
     const database = await createTestDatabase();
-    const lines = [`DATABASE_URL=${database.url}`, `AUTH_TOKEN=${TOKEN}`, 'LOG_LEVEL=nonsense'];
-    await writeFile('.env', lines.join('\n'));
+    vi.stubEnv('DATABASE_URL', database.url);
+    vi.stubEnv('AUTH_TOKEN', token);
     vi.stubEnv('LOG_LEVEL', 'info');
     const program = import('../../src/main.js');
     try {
       await vi.waitFor(() => expect(output).toContain('"listening"'), PATIENCE);
       expect(output).toMatch(/"docs":"http:\/\/localhost:\d+\/docs"/);
-      expect(output).not.toContain('curl');
-      expect(output).not.toContain(TOKEN);
-      process.emit('SIGINT');
-      expect(await exitOf(program)).toBe(0);
-    } finally {
-      delete process.env['DATABASE_URL'];
-      delete process.env['AUTH_TOKEN'];
-      await database.drop();
-    }
-  });
-
-  it('prints the welcome with the public token', async () => {
-    const database = await createTestDatabase();
-    const token = 'plant-store-local-token-that-everybody-knows';
-    vi.stubEnv('DATABASE_URL', database.url);
-    vi.stubEnv('AUTH_TOKEN', token);
-    const program = import('../../src/main.js');
-    try {
-      await vi.waitFor(() => expect(output).toContain(`Bearer ${token}`), PATIENCE);
-      expect(output).toMatch(/Docs {10}http:\/\/localhost:\d+\/docs\n/);
+      const isPublic = what === 'prints the welcome';
+      expect(output.includes(`Bearer ${token}`)).toBe(isPublic);
+      expect(/Docs {10}http:\/\/localhost:\d+\/docs\n/.test(output)).toBe(isPublic);
       process.emit('SIGINT');
       expect(await exitOf(program)).toBe(0);
     } finally {
@@ -114,11 +85,8 @@ describe('the service', () => {
   });
 
   it('ends at once at a second signal, unless npm repeats the first', async () => {
-    vi.stubEnv('AUTH_TOKEN', TOKEN);
     const program = import('../../src/main.js');
     await vi.waitFor(() => expect(output).toContain('Plant store'), PATIENCE);
-    expect(output).toContain('Token         the value of AUTH_TOKEN');
-    expect(output).not.toContain(TOKEN);
     process.emit('SIGINT');
     process.emit('SIGINT');
     expect(exit).not.toHaveBeenCalled();
@@ -169,9 +137,11 @@ describe('the migration command', () => {
     process.exitCode = undefined;
   });
 
-  it('runs, reverts and generates, on DATABASE_URL', async () => {
+  it('runs, reverts and generates, on the primary among the hosts of DATABASE_URL', async () => {
     const database = await createTestDatabase();
-    vi.stubEnv('DATABASE_URL', database.url);
+    const { host } = new URL(database.url);
+    // Nobody listens on the first.
+    vi.stubEnv('DATABASE_URL', database.url.replace(host, `127.0.0.1:1,${host}`));
     await migration('run');
     expect(output).toContain('CreatePlants1763683200000');
     await migration('revert');
@@ -184,20 +154,6 @@ describe('the migration command', () => {
     await migration('generate', 'add colour', 'plants');
     expect(output).toContain('must be in Pascal case');
     expect(process.exitCode).toBe(1);
-    await database.drop();
-  });
-
-  it('uses the primary among several hosts', async () => {
-    const database = await createTestDatabase();
-    const { host } = new URL(database.url);
-    // Nobody listens on the first.
-    vi.stubEnv('DATABASE_URL', database.url.replace(host, `127.0.0.1:1,${host}`));
-    await migration('run');
-    await migration('revert');
-    expect(output).toContain('reverted the last migration');
-    await copyFeature();
-    await migration('generate', 'AddColour', 'plants');
-    expect(output).toContain('nothing to migrate');
     await database.drop();
   });
 
@@ -262,30 +218,17 @@ describe('the migration command', () => {
     expect(output).toContain('usage: migration generate NAME FEATURE | run | revert');
     expect(process.exitCode).toBe(1);
   });
-
-  it('names the rule when DATABASE_URL is not valid', async () => {
-    vi.stubEnv('DATABASE_URL', 'mysql://somewhere');
-    await migration('run');
-    expect(output).toContain('DATABASE_URL must be a URL such as postgres://');
-  });
 });
 
-describe('the OpenAPI command', () => {
-  it('writes the committed document', async () => {
-    process.argv = [process.argv[0] ?? '', 'write-openapi.js', 'written.json'];
-    await import('../../src/cli/write-openapi.js');
-    expect(await readFile('written.json', 'utf8')).toBe(
-      await readFile(resolve(PROJECT, 'openapi.json'), 'utf8'),
-    );
-  });
-});
-
-describe('the errors command', () => {
-  it('writes the committed page', async () => {
-    process.argv = [process.argv[0] ?? '', 'write-errors.js', 'written.md'];
-    await import('../../src/cli/write-errors.js');
-    expect(await readFile('written.md', 'utf8')).toBe(
-      await readFile(resolve(PROJECT, 'docs', 'errors.md'), 'utf8'),
+describe('the command', () => {
+  it.each([
+    ['write-openapi', () => import('../../src/cli/write-openapi.js'), 'openapi.json'],
+    ['write-errors', () => import('../../src/cli/write-errors.js'), 'docs/errors.md'],
+  ])('%s writes the committed file', async (name, run, committed) => {
+    process.argv = [process.argv[0] ?? '', `${name}.js`, 'written'];
+    await run();
+    expect(await readFile('written', 'utf8')).toBe(
+      await readFile(join(PROJECT, committed), 'utf8'),
     );
   });
 });
@@ -312,6 +255,7 @@ describe('the welcome', () => {
     const text = welcome(config, address);
     expect(text).toContain(`Plant store   ${url}/api\n`);
     expect(text).toContain('Docs          off');
+    expect(text).toContain('Token         the value of AUTH_TOKEN\n');
     expect(text).toContain(
       `curl -sS ${url}/api/plants -w '\\n' -H "Authorization: Bearer $AUTH_TOKEN"`,
     );

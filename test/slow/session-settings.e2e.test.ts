@@ -55,99 +55,89 @@ describe.each(WAYS)('%s', (way) => {
     expect(await valuesAt(url)).toEqual(EXPECTED);
     await database.query(`ALTER DATABASE ${new URL(database.url).pathname.slice(1)} RESET ${name}`);
   });
-});
 
-describe.each(WAYS)('%s, with all of these settings', (way) => {
-  let database: TestDatabase;
-  let pooler: Pooler | undefined;
-  let service: TestService;
-  let url: string;
-  let plants: string;
+  describe('with all of these settings', () => {
+    let service: TestService;
+    let plants: string;
 
-  beforeAll(async () => {
-    database = await createMigratedDatabase();
-    await set(database, SETTINGS);
-    if (way === 'behind a pooler') pooler = await startPooler(database.url);
-    // Of a shared session, the pooler takes care.
-    else await set(database, [['idle_session_timeout', '200']]);
-    url = pooler?.url ?? database.url;
-    service = await startTestService({ database: given(url), parameters: WAIT_FOR_LOCKS });
-    plants = `${service.url}/plants`;
-  });
+    beforeAll(async () => {
+      await set(database, SETTINGS);
+      // Of a shared session, the pooler takes care.
+      if (pooler === undefined) await set(database, [['idle_session_timeout', '200']]);
+      service = await startTestService({ database: given(url), parameters: WAIT_FOR_LOCKS });
+      plants = `${service.url}/plants`;
+    });
 
-  afterAll(async () => {
-    await service.stop();
-    await pooler?.stop();
-    await database.drop();
-  });
+    afterAll(() => service.stop());
 
-  const create = (...args: readonly string[]) => issue(url, 'create', '--name', 'test', ...args);
-  const refused = (token: string, answer: string) =>
-    vi.waitFor(async () => expect(await call(plants, token)).toBe(answer), PATIENCE);
+    const create = (...args: readonly string[]) => issue(url, 'create', '--name', 'test', ...args);
+    const refused = (token: string, answer: string) =>
+      vi.waitFor(async () => expect(await call(plants, token)).toBe(answer), PATIENCE);
 
-  it.concurrent(
-    'a revoked token is refused, and the command says when it was revoked',
-    async () => {
-      const token = await create();
-      expect(await call(plants, token)).toBe('200');
-      const revoked = await tokenCommand(url, 'revoke', idOf(token));
-      expect(revoked.stderr).toMatch(/ at 20\d\d-\d\d-\d\dT[\d:.]+Z\n$/);
-      await refused(token, '401 40101');
-    },
-  );
-
-  it.concurrent('an expired token is refused', async () => {
-    const token = await create('--expires', '1s');
-    await refused(token, '401 40102');
-  });
-
-  it.concurrent(
-    'the old secret of a token is accepted for its grace, and not after it',
-    async () => {
-      const old = await create();
-      await issue(url, 'rotate', idOf(old), '--grace', '1h');
-      expect(await call(plants, old)).toBe('200');
-      await issue(url, 'rotate', idOf(old), '--grace', '0s', '--end-grace');
-      await refused(old, '401 40101');
-    },
-  );
-
-  it('the tokens are listed with their times', async () => {
-    const token = await create('--expires', '10d');
-    const { stdout } = await tokenCommand(url, 'list');
-    expect(stdout.split('\n').find((line) => line.startsWith(idOf(token)))).toMatch(
-      / 20\d\d-\d\d-\d\d \d\d:\d\d +20\d\d-\d\d-\d\d \d\d:\d\d +never +active$/,
+    it.concurrent(
+      'a revoked token is refused, and the command says when it was revoked',
+      async () => {
+        const token = await create();
+        expect(await call(plants, token)).toBe('200');
+        const revoked = await tokenCommand(url, 'revoke', idOf(token));
+        expect(revoked.stderr).toMatch(/ at 20\d\d-\d\d-\d\dT[\d:.]+Z\n$/);
+        await refused(token, '401 40101');
+      },
     );
-  });
 
-  it('a group of creates stores what was sent, and a search finds it', async () => {
-    // While one create waits for the lock, the others become a group.
-    const unlock = await lockPlants(database);
-    const names = Array.from({ length: 40 }, (_, n) => `Straße ${n} \\ ü€`);
-    const posted = names.map((name, id) => service.post({ id, name }));
-    await vi.waitFor(async () => {
-      const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
-      expect(metrics).toMatch(/^plant_store_creations_waiting\{resource="plants"\} [1-9]/m);
-    }, PATIENCE);
-    await unlock();
-    expect((await Promise.all(posted)).map(({ json }) => json)).toEqual(
-      names.map((name) => ({ name })),
+    it.concurrent('an expired token is refused', async () => {
+      const token = await create('--expires', '1s');
+      await refused(token, '401 40102');
+    });
+
+    it.concurrent(
+      'the old secret of a token is accepted for its grace, and not after it',
+      async () => {
+        const old = await create();
+        await issue(url, 'rotate', idOf(old), '--grace', '1h');
+        expect(await call(plants, old)).toBe('200');
+        await issue(url, 'rotate', idOf(old), '--grace', '0s', '--end-grace');
+        await refused(old, '401 40101');
+      },
     );
-    const found = await service.request('GET', '/plants?name=STRASSE&limit=100');
-    expect(found.json).toEqual(names.map((name, id) => ({ id, name })));
-  });
 
-  it('changes are read as pages and as a stream, with their times', async () => {
-    await service.post({ id: 1_000, name: 'a' });
-    const headers = { Authorization: `Bearer ${TOKEN}` };
-    const stream = await followEvents(`${service.url}/changes?plant=1000`, headers);
-    const [stored] = await stream.take(1);
-    await service.request('DELETE', '/plants/1000');
-    const [removed] = await stream.take(1);
-    stream.close();
-    const page = await service.request('GET', '/changes?plant=1000');
-    expect(page.json).toEqual([stored!.data, removed!.data]);
-    expect(stored!.data['time']).toMatch(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    it('the tokens are listed with their times', async () => {
+      const token = await create('--expires', '10d');
+      const { stdout } = await tokenCommand(url, 'list');
+      expect(stdout.split('\n').find((line) => line.startsWith(idOf(token)))).toMatch(
+        / 20\d\d-\d\d-\d\d \d\d:\d\d +20\d\d-\d\d-\d\d \d\d:\d\d +never +active$/,
+      );
+    });
+
+    it('a group of creates stores what was sent, and a search finds it', async () => {
+      // While one create waits for the lock, the others become a group.
+      const unlock = await lockPlants(database);
+      const names = Array.from({ length: 40 }, (_, n) => `Straße ${n} \\ ü€`);
+      const posted = names.map((name, id) => service.post({ id, name }));
+      await vi.waitFor(async () => {
+        const metrics = await (await fetch(`${service.managementUrl}/metrics`)).text();
+        expect(metrics).toMatch(/^plant_store_creations_waiting\{resource="plants"\} [1-9]/m);
+      }, PATIENCE);
+      await unlock();
+      expect((await Promise.all(posted)).map(({ json }) => json)).toEqual(
+        names.map((name) => ({ name })),
+      );
+      const found = await service.request('GET', '/plants?name=STRASSE&limit=100');
+      expect(found.json).toEqual(names.map((name, id) => ({ id, name })));
+    });
+
+    it('changes are read as pages and as a stream, with their times', async () => {
+      await service.post({ id: 1_000, name: 'a' });
+      const headers = { Authorization: `Bearer ${TOKEN}` };
+      const stream = await followEvents(`${service.url}/changes?plant=1000`, headers);
+      const [stored] = await stream.take(1);
+      await service.request('DELETE', '/plants/1000');
+      const [removed] = await stream.take(1);
+      stream.close();
+      const page = await service.request('GET', '/changes?plant=1000');
+      expect(page.json).toEqual([stored!.data, removed!.data]);
+      expect(stored!.data['time']).toMatch(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    });
   });
 });
 

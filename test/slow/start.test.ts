@@ -3,17 +3,18 @@ import { once } from 'node:events';
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { chown, cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it as base, vi } from 'vitest';
 import { DIST } from '../support/application.js';
-import { freePort, until, Workspace } from '../support/process.js';
+import { lastingPort } from '../support/lasting-port.js';
+import { until, Workspace } from '../support/process.js';
 import {
   create,
+  databaseUrlOf,
   duringInitdb,
   expectCleanEnd,
   get,
@@ -21,6 +22,7 @@ import {
   read,
 } from '../support/local-instance.js';
 import type { Exit, Listening, ServiceProcess } from '../support/process.js';
+import { connect as connectClient } from '../support/own-postgres.js';
 import { PATIENCE } from '../support/patience.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
@@ -102,7 +104,9 @@ beforeAll(async () => {
     const token = await service.token();
     const listening = await service.listening();
     const curlLine = await service.curlLine();
-    const pasted = hasCurl ? await paste(curlLine) : undefined;
+    const pasted = hasCurl
+      ? (await promisify(execFile)('bash', ['-c', curlLine])).stdout
+      : undefined;
     await create(listening.url, token, PLANT);
     service.kill('SIGTERM');
     service.kill('SIGTERM');
@@ -217,17 +221,12 @@ describe('the next start in a folder', () => {
     }
     expect(open).toEqual([]);
 
-    const user = 'plant_store';
-    const passwordFile = workspace.path('.data', 'postgres', 'password');
-    const password = readFileSync(passwordFile, 'utf8').trim();
-    const address = { host: '127.0.0.1', port, user, database: 'postgres' };
-    const right = new Client({ ...address, password });
-    await right.connect();
-    await right.end();
-    for (const wrong of ['postgres', user, `${password}x`]) {
-      const client = new Client({ ...address, password: wrong });
-      await expect(client.connect()).rejects.toThrow('password');
-      await client.end();
+    const databaseUrl = databaseUrlOf(workspace);
+    await (await connectClient(databaseUrl)).end();
+    const { password } = new URL(databaseUrl);
+    for (const wrong of ['postgres', 'plant_store', `${password}x`]) {
+      const refused = Object.assign(new URL(databaseUrl), { password: wrong }).href;
+      await expect(connectClient(refused)).rejects.toThrow('password');
     }
   });
 });
@@ -311,13 +310,14 @@ describe.concurrent('the shutdown', () => {
       const killed = workspace.start();
       await killed.listening();
       killed.kill('SIGKILL');
-      await using other = await connectTo(workspace);
+      const other = await connectClient(databaseUrlOf(workspace));
       await other.query('DROP TABLE plants CASCADE; DELETE FROM plant_store_migrations');
       // Another table of this name may yet come to be, and the migration has to wait for that.
       await other.query('BEGIN; CREATE TABLE plants ()');
       const service = workspace.start();
       await service.logged('applying the migrations');
       await expectCleanEnd(service, workspace, 'SIGINT');
+      await other.end();
     } finally {
       await workspace.remove();
     }
@@ -393,7 +393,7 @@ describe.concurrent('the embedded database', () => {
 
 describe.concurrent('output that cannot be written', () => {
   it.runIf(existsSync('/dev/full'))('does not end the service', async ({ fresh, database }) => {
-    const port = await freePort();
+    const port = await lastingPort();
     const service = fresh.start(
       { DATABASE_URL: database.url, AUTH_TOKEN: TOKEN, PORT: String(port) },
       { through: ['sh', '-c', 'exec "$0" "$@" > /dev/full'] },
@@ -434,12 +434,12 @@ describe.concurrent('SIGHUP', () => {
 
 describe.concurrent('a start that cannot succeed', () => {
   it('says in one line that its port is in use, and leaves no database', async ({ used }) => {
-    await using other = await occupyPort();
-    const service = used.start({ PORT: String(other.port) });
-    await expectFailure(
-      service,
-      `plant-store: PORT: port ${other.port} on 127.0.0.1 is already in use`,
-    );
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const service = used.start({ PORT: String(port) });
+    await expectFailure(service, `plant-store: PORT: port ${port} on 127.0.0.1 is already in use`);
+    other.close();
     // A terminal shows both.
     expect(service.stdout).not.toContain('EADDRINUSE');
     expect(await used.leftovers()).toEqual([]);
@@ -540,8 +540,7 @@ describe.concurrent('a start with DATABASE_URL', () => {
     const service = fresh.start({ DATABASE_URL: ` ${url}\r\n`, AUTH_TOKEN: TOKEN });
     await create((await service.listening()).url, TOKEN, PLANT);
     expect(await database.query('SELECT FROM plants')).toHaveLength(1);
-    service.kill('SIGTERM');
-    expect(await service.exit()).toEqual({ code: 0, signal: null });
+    await expectCleanEnd(service, fresh);
   });
 
   it('writes a line of text for each step and each request with LOG_FORMAT=text', async ({
@@ -554,7 +553,7 @@ describe.concurrent('a start with DATABASE_URL', () => {
     expect(await create(url, TOKEN, PLANT)).toBe(200);
     expect(await create(url, TOKEN, PLANT.replace('Monstera', 'Other'))).toBe(400);
     await service.printed(/ POST \/plants 400 /);
-    await expectCleanEnd(service, fresh, 'SIGTERM');
+    await expectCleanEnd(service, fresh);
     const lines = service.stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.replace(/^\d\d:\d\d:\d\d /, ''))).toEqual([
       expect.stringMatching(/^starting, management on http:\/\/127\.0\.0\.1:\d+$/),
@@ -593,7 +592,7 @@ describe.concurrent('a start with DATABASE_URL', () => {
     expect(await create(url, TOKEN, PLANT)).toBe(200);
     expect(await read(url, TOKEN, '1')).toBe(PLANT);
     expect(await health(managementUrl, 'ready')).toEqual([200, { status: 'ok' }]);
-    await expectCleanEnd(service, fresh, 'SIGTERM');
+    await expectCleanEnd(service, fresh);
 
     const lines = service.stdout.split('\n').filter((line) => line !== '');
     expect(lines.length).toBeGreaterThan(4);
@@ -623,14 +622,14 @@ describe.concurrent('a start with DATABASE_URL', () => {
         for (const client of clients) client.destroy();
         service.kill('SIGCONT');
       }
-      await expectCleanEnd(service, fresh, 'SIGTERM');
+      await expectCleanEnd(service, fresh);
     },
   );
 
   it('logs that it waits for the database, is alive but not ready meanwhile, and can be stopped', async ({
     fresh,
   }) => {
-    const managementUrl = `http://127.0.0.1:${await freePort()}`;
+    const managementUrl = `http://127.0.0.1:${await lastingPort()}`;
     const service = fresh.start({
       // No server listens there.
       DATABASE_URL: 'postgres://plants:a-database-password@127.0.0.1:1/plants',
@@ -651,11 +650,6 @@ describe.concurrent('a start with DATABASE_URL', () => {
   });
 });
 
-async function paste(line: string): Promise<string> {
-  const { stdout } = await promisify(execFile)('bash', ['-c', line]);
-  return stdout;
-}
-
 /** Expects a start to fail, with one line on stderr. */
 async function expectFailure(service: ServiceProcess, line: string | RegExp): Promise<void> {
   expect(await service.exit()).toEqual({ code: 1, signal: null });
@@ -665,21 +659,6 @@ async function expectFailure(service: ServiceProcess, line: string | RegExp): Pr
 
 function expectAlreadyRunning(service: ServiceProcess): Promise<void> {
   return expectFailure(service, /^plant-store: the plant store is already running/);
-}
-
-/** A session with the embedded server of a workspace. */
-async function connectTo(workspace: Workspace): Promise<Client & AsyncDisposable> {
-  const password = readFileSync(workspace.path('.data', 'postgres', 'password'), 'utf8').trim();
-  const client = new Client({
-    host: '127.0.0.1',
-    port: postmaster(workspace).port,
-    user: 'plant_store',
-    database: 'postgres',
-    password,
-  });
-  client.on('error', () => {});
-  await client.connect();
-  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
 }
 
 async function health(managementUrl: string, kind: 'live' | 'ready'): Promise<[number, unknown]> {
@@ -712,18 +691,4 @@ async function isOpen(host: string, port: number): Promise<boolean> {
   } finally {
     socket.destroy();
   }
-}
-
-/** Another program on a port. */
-async function occupyPort(): Promise<AsyncDisposable & { readonly port: number }> {
-  const server: Server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    [Symbol.asyncDispose]: async () => {
-      server.close();
-      await once(server, 'close');
-    },
-  };
 }

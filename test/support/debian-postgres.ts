@@ -6,11 +6,9 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { vi } from 'vitest';
 import { serverAccount, spawnAs } from '../../src/local/server-account.js';
-import { PATIENCE } from './patience.js';
 import { lastingPort } from './lasting-port.js';
-import { connect } from './own-postgres.js';
+import { PostgresServer } from './own-postgres.js';
 
 /** Where Debian puts the programs of its package `postgresql-15`. */
 const PROGRAMS = '/usr/lib/postgresql/15/bin';
@@ -20,12 +18,14 @@ export const HAS_DEBIAN_POSTGRES =
   process.env['CI'] !== undefined || existsSync(join(PROGRAMS, 'pg_dump'));
 
 /** A server with the programs that make and restore dumps, which the embedded server lacks. */
-export class DebianPostgres {
+export class DebianPostgres extends PostgresServer {
   private constructor(
-    private readonly folder: string,
+    folder: string,
     private readonly child: ChildProcess,
-    private readonly port: number,
-  ) {}
+    readonly url: string,
+  ) {
+    super(folder);
+  }
 
   static async start(): Promise<DebianPostgres> {
     const folder = await mkdtemp(join(await realpath(tmpdir()), 'plant-store-debian-'));
@@ -47,30 +47,23 @@ export class DebianPostgres {
       [`-D${data}`, '--listen_addresses=127.0.0.1', `--port=${port}`, '-k', ''],
       { stdio: 'ignore' },
     );
-    const server = new DebianPostgres(folder, child, port);
-    await vi.waitFor(async () => (await connect(server.url('postgres'))).end(), PATIENCE);
-    await server.query('postgres', 'CREATE DATABASE plants TEMPLATE template0');
+    const server = new DebianPostgres(
+      folder,
+      child,
+      `postgres://postgres@127.0.0.1:${port}/postgres`,
+    );
+    await server.accepting();
     return server;
-  }
-
-  url(database = 'plants'): string {
-    return `postgres://postgres@127.0.0.1:${this.port}/${database}`;
-  }
-
-  async query(database: string, sql: string): Promise<void> {
-    const client = await connect(this.url(database));
-    await client.query(sql);
-    await client.end();
   }
 
   /** As `docs/backup-restore.md` says. */
   async dump(file: string): Promise<void> {
-    await run('pg_dump', ['--format=custom', `--file=${file}`, this.url()]);
+    await run('pg_dump', ['--format=custom', `--file=${file}`, this.url]);
   }
 
   /** As `docs/backup-restore.md` says. */
   async restore(file: string, ...options: readonly string[]): Promise<void> {
-    const all = [...options, '--exit-on-error', '--single-transaction', `--dbname=${this.url()}`];
+    const all = [...options, '--exit-on-error', '--single-transaction', `--dbname=${this.url}`];
     await run('pg_restore', [...all, file]);
   }
 

@@ -3,7 +3,7 @@ import { parse } from 'lossless-json';
 import { expect } from 'vitest';
 import { TOKEN } from './crowd.js';
 import { followEvents } from './event-source.js';
-import { connect, plantsIn } from './own-postgres.js';
+import { plantsIn, query } from './own-postgres.js';
 import { PATIENCE } from './patience.js';
 import { until } from './process.js';
 
@@ -26,7 +26,7 @@ interface FeedChange {
   readonly time: string;
 }
 
-export interface FeedReaderOptions {
+interface FeedReaderOptions {
   /** Addresses of `/plants` of replicas, which the reader takes in turn after each failure. */
   readonly urls: readonly string[];
   /** The last position that it knows; by default it begins with the oldest record. */
@@ -52,7 +52,7 @@ export abstract class FeedReader {
   private next = 0;
   protected after: string | undefined;
 
-  constructor(protected readonly options: FeedReaderOptions) {
+  constructor(readonly options: FeedReaderOptions) {
     this.after = options.after?.toString();
     this.running = this.run();
   }
@@ -153,8 +153,8 @@ export class Pager extends FeedReader {
   protected async read(base: string): Promise<void> {
     const { limit = 50, pause = PAUSE } = this.options;
     while (!this.signal.aborted) {
-      const query = this.after === undefined ? '' : `&after=${this.after}`;
-      const response = await fetch(`${base}/changes?limit=${limit}${query}`, {
+      const after = this.after === undefined ? '' : `&after=${this.after}`;
+      const response = await fetch(`${base}/changes?limit=${limit}${after}`, {
         headers: { Authorization: `Bearer ${TOKEN}` },
         signal: this.signal,
       });
@@ -191,9 +191,7 @@ export async function expectFeedReckoning(
   await untilRead(readers, newest);
   await Promise.all(readers.map((reader) => reader.stop()));
   expect(readers.flatMap(({ refusals }) => refusals)).toEqual([]);
-  for (const { seen, options } of readers as readonly (FeedReader & {
-    readonly options: FeedReaderOptions;
-  })[]) {
+  for (const { seen, options } of readers) {
     const { after = -1n } = options;
     const expected = stored.filter(({ position }) => position > after);
     expect(differences(seen, expected)).toEqual([]);
@@ -221,39 +219,31 @@ export async function recordsIn(
   databaseUrl: string,
   table = 'plant_changes',
 ): Promise<readonly SeenChange[]> {
-  const client = await connect(databaseUrl);
-  try {
-    const { rows } = await client.query<Record<string, string | null> & { time: Date }>(
-      `SELECT position, time, kind, id, name, tag, principal, request_id FROM ${table} ORDER BY position`,
-    );
-    return rows.map(({ position, time, kind, id, name, tag, principal, request_id }) => ({
-      position: BigInt(position!),
-      line: [position, time.toISOString(), kind, id, name, tag, principal, request_id].join(' '),
-    }));
-  } finally {
-    await client.end();
-  }
+  const rows = (await query(
+    databaseUrl,
+    `SELECT position, time, kind, id, name, tag, principal, request_id FROM ${table} ORDER BY position`,
+  )) as (Record<string, string | null> & { time: Date })[];
+  return rows.map(({ position, time, kind, id, name, tag, principal, request_id }) => ({
+    position: BigInt(position!),
+    line: [position, time.toISOString(), kind, id, name, tag, principal, request_id].join(' '),
+  }));
 }
 
 /** A sentence for each record that does not follow from those before, and for each plant that is not what the records from the beginning make of it. */
 export async function misreplayed(databaseUrl: string): Promise<readonly string[]> {
-  const client = await connect(databaseUrl);
   const plants = new Map<string, string>();
   const faults: string[] = [];
-  try {
-    const { rows } = await client.query<Record<'kind' | 'id' | 'name' | 'tag', string>>(
-      'SELECT kind, id, name, tag FROM plant_changes ORDER BY position',
-    );
-    for (const { kind, id, name, tag } of rows) {
-      const content = JSON.stringify([name, tag]);
-      // Each record follows from the one before.
-      if (plants.has(id) === (kind === 'created')) faults.push(`${id} was ${kind} twice, or never`);
-      if (kind === 'replaced' && plants.get(id) === content) faults.push(`${id} has not changed`);
-      if (kind === 'removed') plants.delete(id);
-      else plants.set(id, content);
-    }
-  } finally {
-    await client.end();
+  const rows = (await query(
+    databaseUrl,
+    'SELECT kind, id, name, tag FROM plant_changes ORDER BY position',
+  )) as Record<'kind' | 'id' | 'name' | 'tag', string>[];
+  for (const { kind, id, name, tag } of rows) {
+    const content = JSON.stringify([name, tag]);
+    // Each record follows from the one before.
+    if (plants.has(id) === (kind === 'created')) faults.push(`${id} was ${kind} twice, or never`);
+    if (kind === 'replaced' && plants.get(id) === content) faults.push(`${id} has not changed`);
+    if (kind === 'removed') plants.delete(id);
+    else plants.set(id, content);
   }
   const stored = await plantsIn(databaseUrl);
   for (const { id, name, tag } of stored) {

@@ -50,7 +50,7 @@ export async function duringInitdb(workspace: Workspace): Promise<void> {
 }
 
 /** Databases that are being made, or that nobody finished. */
-export function drafts(workspace: Workspace): string[] {
+function drafts(workspace: Workspace): string[] {
   const data = workspace.path('.data');
   const names = existsSync(data) ? readdirSync(data) : [];
   return names.filter((name) => !['postgres', 'token'].includes(name));
@@ -61,4 +61,10 @@ export function postmaster(workspace: Workspace): { pid: number; port: number } 
   const file = workspace.path('.data', 'postgres', 'data', 'postmaster.pid');
   const [pid, , , port] = readFileSync(file, 'utf8').split('\n');
   return { pid: Number(pid), port: Number(port) };
+}
+
+/** Of the embedded server. */
+export function databaseUrlOf(workspace: Workspace): string {
+  const password = readFileSync(workspace.path('.data', 'postgres', 'password'), 'utf8').trim();
+  return `postgres://plant_store:${password}@127.0.0.1:${postmaster(workspace).port}/postgres`;
 }

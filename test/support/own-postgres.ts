@@ -7,16 +7,50 @@ import { startEmbeddedPostgres } from '../../src/local/embedded-postgres.js';
 import type { EmbeddedPostgres } from '../../src/local/embedded-postgres.js';
 import { PATIENCE } from './patience.js';
 import { lastingPort } from './lasting-port.js';
-import { processesIn } from './process.js';
+import { signalIn } from './process.js';
 import type { WantedPlant } from './reckoning.js';
 
-/** A PostgreSQL server that a test may do anything to, as durable as one in production. */
-export class OwnPostgres {
+/** A PostgreSQL server that a test may do anything to. */
+export abstract class PostgresServer {
+  /** Of its database for the service, as a superuser. */
+  abstract readonly url: string;
+
+  protected constructor(protected readonly folder: string) {}
+
+  connect(): Promise<Client> {
+    return connect(this.url);
+  }
+
+  /** Runs one statement on a connection of its own. */
+  query(sql: string): Promise<Record<string, unknown>[]> {
+    return query(this.url, sql);
+  }
+
+  /** Waits until the server accepts connections. */
+  async accepting(): Promise<void> {
+    await vi.waitFor(() => this.query('SELECT 1'), { timeout: PATIENCE, interval: 20 });
+  }
+
+  /** @param condition SQL that selects plants, by default all of them */
+  plants(condition?: string): Promise<WantedPlant[]> {
+    return plantsIn(this.url, condition);
+  }
+
+  /** Signals the postmaster and all that it has started. */
+  signal(signal: NodeJS.Signals): void {
+    signalIn(this.folder, signal);
+  }
+}
+
+/** As durable as one in production. */
+export class OwnPostgres extends PostgresServer {
   private constructor(
-    private readonly folder: string,
+    folder: string,
     private readonly settings: Readonly<Record<string, string>>,
     private server: EmbeddedPostgres,
-  ) {}
+  ) {
+    super(folder);
+  }
 
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<OwnPostgres> {
     const folder = await mkdtemp(join(await realpath(tmpdir()), 'plant-store-faults-'));
@@ -33,19 +67,11 @@ export class OwnPostgres {
     return this.server.pid;
   }
 
-  /** Process ids of the postmaster and all that it has started. */
-  processes(): number[] {
-    return processesIn(this.folder);
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    for (const pid of this.processes()) {
-      try {
-        process.kill(pid, signal);
-      } catch {
-        // It left by itself.
-      }
-    }
+  /** Ends all sessions of the service. */
+  async endSessions(): Promise<void> {
+    await this.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store'",
+    );
   }
 
   /** Process ids of the sessions that serve the service. */
@@ -54,6 +80,12 @@ export class OwnPostgres {
       "SELECT pid FROM pg_stat_activity WHERE application_name = 'plant-store'",
     );
     return rows.map(({ pid }) => Number(pid));
+  }
+
+  /** Kills one of them, after which PostgreSQL ends all sessions and recovers. */
+  async killBackend(): Promise<void> {
+    const [backend] = await this.backends();
+    process.kill(backend!, 'SIGKILL');
   }
 
   /** Starts the server that was killed, on the same port; resolves when it accepts connections. */
@@ -65,30 +97,6 @@ export class OwnPostgres {
   async restart(): Promise<void> {
     await this.server.stop();
     await this.startAgain();
-  }
-
-  /** Waits until the server accepts connections. */
-  async accepting(): Promise<void> {
-    await vi.waitFor(() => this.query('SELECT 1'), { timeout: PATIENCE, interval: 20 });
-  }
-
-  connect(): Promise<Client> {
-    return connect(this.url);
-  }
-
-  /** Runs one statement on a connection of its own. */
-  query(sql: string): Promise<Record<string, unknown>[]> {
-    return query(this.url, sql);
-  }
-
-  /** @param condition SQL that selects plants, by default all of them */
-  plants(condition?: string): Promise<WantedPlant[]> {
-    return plantsIn(this.url, condition);
-  }
-
-  /** Leaves the server as it was before the service came. */
-  async clear(): Promise<void> {
-    await this.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
   }
 
   async stop(): Promise<void> {
@@ -115,7 +123,8 @@ export async function plantsIn(databaseUrl: string, condition = 'true'): Promise
   }));
 }
 
-async function query(databaseUrl: string, sql: string): Promise<Record<string, unknown>[]> {
+/** Runs one statement on a connection of its own. */
+export async function query(databaseUrl: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = await connect(databaseUrl);
   try {
     return (await client.query<Record<string, unknown>>(sql)).rows;

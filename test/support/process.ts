@@ -2,8 +2,6 @@ import { execFile, execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -193,13 +191,7 @@ export class Workspace {
 
   /** Signals everything that runs here. */
   kill(signal: NodeJS.Signals): void {
-    for (const pid of this.processes()) {
-      try {
-        process.kill(pid, signal);
-      } catch {
-        // It left by itself.
-      }
-    }
+    signalIn(this.folder, signal);
   }
 
   /** Processes that still run, after a grace period. */
@@ -233,20 +225,22 @@ export async function until(condition: () => boolean, bound = BOUND): Promise<bo
   return true;
 }
 
-/** A free port. */
-export async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
-
 /** Processes whose command line or working directory is in the folder. */
 export function processesIn(folder: string): number[] {
   return runningProcesses()
     .filter(({ description }) => description.includes(folder))
     .map(({ pid }) => pid);
+}
+
+/** Signals everything that runs in the folder. */
+export function signalIn(folder: string, signal: NodeJS.Signals): void {
+  for (const pid of processesIn(folder)) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It left by itself.
+    }
+  }
 }
 
 interface RunningProcess {

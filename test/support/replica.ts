@@ -1,4 +1,6 @@
-import { vi } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, vi } from 'vitest';
 import { PATIENCE } from './patience.js';
 import { TOKEN } from './crowd.js';
 import { lastingPort } from './lasting-port.js';
@@ -73,11 +75,49 @@ export class Replica {
     );
   }
 
+  /** Sends a request with the token of the clients. A body that is no text is sent as JSON. */
+  send(method: string, path: string, body?: object | string): Promise<Response> {
+    return fetch(new URL(path, this.url), {
+      method,
+      headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+  }
+
+  async read(path: string): Promise<unknown> {
+    return (await this.send('GET', path)).json();
+  }
+
+  /** Creates a plant as soon as it can be created. */
+  async create(id: number): Promise<void> {
+    for (;;) {
+      const response = await this.send('POST', '/plants', { id, name: 'created' });
+      await response.text();
+      if (response.status === 200) return;
+      expect(response.status).toBe(503);
+      await sleep(20);
+    }
+  }
+
+  /** The most memory that the process has had, in bytes. */
+  peakMemory(): number {
+    const status = readFileSync(`/proc/${this.service.pid}/status`, 'utf8');
+    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
+  }
+
+  async metrics(): Promise<string> {
+    return (await fetch(`${this.managementUrl}/metrics`)).text();
+  }
+
   /** With the database. */
   async connections(): Promise<number> {
-    const metrics = await (await fetch(`${this.managementUrl}/metrics`)).text();
-    const counts = metrics.matchAll(/^db_client_connection_count\{.*\} (\d+)$/gm);
+    const counts = (await this.metrics()).matchAll(/^db_client_connection_count\{.*\} (\d+)$/gm);
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  kill(): Promise<Exit> {
+    this.service.kill('SIGKILL');
+    return this.service.exit();
   }
 
   /** Ends the process as a cluster does. */

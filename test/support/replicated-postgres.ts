@@ -11,21 +11,18 @@ import { startEmbeddedPostgres } from '../../src/local/embedded-postgres.js';
 import { serverAccount, spawnAs } from '../../src/local/server-account.js';
 import { PATIENCE } from './patience.js';
 import { lastingPort } from './lasting-port.js';
-import { connect, plantsIn } from './own-postgres.js';
-import { processesIn } from './process.js';
-import type { WantedPlant } from './reckoning.js';
+import { PostgresServer } from './own-postgres.js';
+import { processesIn, signalIn } from './process.js';
 
 /** A server that can be the primary or the standby of another one. */
-export class ReplicatedServer {
+export class ReplicatedServer extends PostgresServer {
   private child: ChildProcess | undefined;
 
   constructor(
-    private readonly folder: string,
+    folder: string,
     readonly url: string,
-  ) {}
-
-  async startAsPrimary(settings: Readonly<Record<string, string>> = {}): Promise<void> {
-    await this.start(settings);
+  ) {
+    super(folder);
   }
 
   /** @param primary a server that takes part in the replication, or a link to one */
@@ -42,7 +39,7 @@ export class ReplicatedServer {
    * commits that no standby has received, and then cannot follow the new primary.
    */
   async startAsCopyOf(primary: ReplicatedServer): Promise<void> {
-    const client = await connect(primary.url);
+    const client = await primary.connect();
     try {
       await client.query("SELECT pg_backup_start('copy', fast => true)");
       await rm(this.data, { recursive: true });
@@ -63,16 +60,6 @@ export class ReplicatedServer {
     await this.query('SELECT pg_promote()');
   }
 
-  /** Runs one statement on a connection of its own. */
-  async query(sql: string): Promise<Record<string, unknown>[]> {
-    const client = await connect(this.url);
-    try {
-      return (await client.query<Record<string, unknown>>(sql)).rows;
-    } finally {
-      await client.end();
-    }
-  }
-
   /** Waits until this standby has all that the other server has written until now. */
   async catchUpWith(other: ReplicatedServer): Promise<void> {
     const lsn =
@@ -87,21 +74,6 @@ export class ReplicatedServer {
     );
   }
 
-  plants(): Promise<WantedPlant[]> {
-    return plantsIn(this.url);
-  }
-
-  /** Of the server and all that it has started. */
-  signal(signal: NodeJS.Signals): void {
-    for (const pid of processesIn(this.folder)) {
-      try {
-        process.kill(pid, signal);
-      } catch {
-        // It left by itself.
-      }
-    }
-  }
-
   /** Fast shutdown, which sends everything to the standby first (manual, chapter 18.5). */
   async stop(): Promise<void> {
     if (this.child === undefined || this.child.exitCode !== null) return;
@@ -114,7 +86,8 @@ export class ReplicatedServer {
     return join(this.folder, 'postgres', 'data');
   }
 
-  private async start(settings: Readonly<Record<string, string>>): Promise<void> {
+  /** Starts as a primary. */
+  async start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
     const { postgres: binary } = await embeddedBinaries();
     const { folder, data } = this;
     const account = await serverAccount({ folder, data, binary });
@@ -132,7 +105,7 @@ export class ReplicatedServer {
       ],
       { detached: true, stdio: 'ignore' },
     );
-    await vi.waitFor(() => this.query('SELECT 1'), { timeout: PATIENCE, interval: 20 });
+    await this.accepting();
   }
 }
 
@@ -150,34 +123,27 @@ export async function startReplicatedPostgres(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<ReplicatedPostgres> {
   const folder = await mkdtemp(join(await realpath(tmpdir()), 'plant-store-replicated-'));
-  const [one, other, third] = ['one', 'other', 'third'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
-  const maker = await startEmbeddedPostgres(one);
+  const made = join(folder, 'made');
+  const maker = await startEmbeddedPostgres(made);
   await maker.stop();
-  // With owners and modes.
-  for (const copy of [other, third]) await promisify(execFile)('cp', ['-a', one, copy]);
-  const serverIn = async (data: string): Promise<ReplicatedServer> =>
-    new ReplicatedServer(
-      data,
-      Object.assign(new URL(maker.url), { port: await lastingPort() }).href,
-    );
-  const primary = await serverIn(one);
-  const standby = await serverIn(other);
-  const spare = await serverIn(third);
-  await primary.startAsPrimary(settings);
+  const copyOf = async (name: string): Promise<ReplicatedServer> => {
+    const copy = join(folder, name);
+    // With owners and modes.
+    await promisify(execFile)('cp', ['-a', made, copy]);
+    const port = String(await lastingPort());
+    return new ReplicatedServer(copy, Object.assign(new URL(maker.url), { port }).href);
+  };
+  const primary = await copyOf('primary');
+  const standby = await copyOf('standby');
+  const spare = await copyOf('spare');
+  await primary.start(settings);
   await standby.startAsStandbyOf(primary);
   return {
     primary,
     standby,
     spare,
     async stop() {
-      for (const server of [primary, standby, spare]) {
-        server.signal('SIGCONT');
-        server.signal('SIGQUIT');
-      }
+      for (const signal of ['SIGCONT', 'SIGQUIT'] as const) signalIn(folder, signal);
       await vi.waitFor(() => {
         if (processesIn(folder).length > 0) throw new Error('a server is still running');
       }, PATIENCE);

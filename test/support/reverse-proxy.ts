@@ -1,4 +1,3 @@
-import { PATIENCE } from './patience.js';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -6,6 +5,10 @@ import { basename, join } from 'node:path';
 import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import { vi } from 'vitest';
+import { lastingPort } from './lasting-port.js';
+import { PATIENCE } from './patience.js';
+import type { Workspace } from './process.js';
+import type { Replica } from './replica.js';
 
 /** Debian keeps proxies where only root looks. */
 const PATH = `${process.env['PATH']}:/usr/sbin`;
@@ -21,7 +24,7 @@ export interface ReverseProxy {
   stop(): Promise<void>;
 }
 
-export interface ReverseProxyOptions {
+interface ReverseProxyOptions {
   /** Where it finds its configuration and its certificate, and may write. */
   readonly folder: string;
   /** The configuration, in which each `${NAME}` is replaced. */
@@ -30,12 +33,42 @@ export interface ReverseProxyOptions {
   readonly values: Readonly<Record<string, string>>;
 }
 
+export function startHaproxy(options: ReverseProxyOptions): Promise<ReverseProxy> {
+  return startReverseProxy(options, 'haproxy', ['-db', '-f']);
+}
+
+export function startNginx(options: ReverseProxyOptions): Promise<ReverseProxy> {
+  return startReverseProxy(options, 'nginx', ['-e', 'stderr', '-p', options.folder, '-c']);
+}
+
+/** nginx with its defaults: it speaks HTTP/1.0 to the service. The URL is one without TLS. */
+export async function startDefaultNginx(
+  { folder }: Workspace,
+  replica: Replica,
+): Promise<ReverseProxy & { readonly port: number; readonly url: string }> {
+  const [port, plain] = [await lastingPort(), await lastingPort()];
+  const values = { SERVICE: String(replica.port), PLAIN: String(plain) };
+  const template = 'test/faults/nginx-defaults.conf';
+  const proxy = await startNginx({ folder, template, port, values });
+  return Object.assign(proxy, { port, url: `http://127.0.0.1:${plain}` });
+}
+
+/** What a configuration for two replicas needs. */
+export function placesOf([first, second]: readonly Replica[]): Record<string, string> {
+  return {
+    FIRST: String(first!.port),
+    SECOND: String(second!.port),
+    FIRSTMANAGEMENT: String(first!.managementPort),
+    SECONDMANAGEMENT: String(second!.managementPort),
+  };
+}
+
 /**
  * Resolves when the program listens, with a configuration and a certificate of its own.
  *
  * @param options of the program, the last of which names the configuration
  */
-export async function startReverseProxy(
+async function startReverseProxy(
   { folder, template, port, values }: ReverseProxyOptions,
   program: string,
   options: readonly string[],

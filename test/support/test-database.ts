@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { expect, inject, vi } from 'vitest';
+import { expect, inject, onTestFinished, vi } from 'vitest';
 import { PATIENCE } from './patience.js';
 
 /**
@@ -28,6 +28,13 @@ export interface TestDatabase {
 export function createMigratedDatabase(): Promise<TestDatabase> {
   // Copies files, which takes half of the processor time of writing the copy to the WAL.
   return createTestDatabase(`TEMPLATE ${inject('migratedDatabase')} STRATEGY file_copy`);
+}
+
+/** A database with the schema of the service, which goes with the test. */
+export async function databaseForTest(): Promise<TestDatabase> {
+  const database = await createMigratedDatabase();
+  onTestFinished(() => database.drop());
+  return database;
 }
 
 /** A database that the test itself removes, and looks at in other ways. */

@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import type { HttpLimits } from '../../src/http/server/limits.js';
 import type { Tracer } from '../../src/observability/tracer.js';
 import type { ShutdownLimits } from '../../src/service.js';
@@ -121,4 +122,11 @@ export async function startTestService({
       if (given === undefined) await database.drop();
     },
   };
+}
+
+/** A service that stops with the test. */
+export async function serviceForTest(options?: TestServiceOptions): Promise<TestService> {
+  const service = await startTestService(options);
+  onTestFinished(() => service.stop());
+  return service;
 }

@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Crowd, TOKEN } from '../support/crowd.js';
-import { startHaproxy } from '../support/haproxy.js';
 import { lastingPort } from '../support/lasting-port.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { Workspace } from '../support/process.js';
 import { contradictions, inWords, isServed, tally } from '../support/reckoning.js';
 import { Replica } from '../support/replica.js';
 import type { ReplicaOptions } from '../support/replica.js';
+import { placesOf, startHaproxy } from '../support/reverse-proxy.js';
 import type { ReverseProxy } from '../support/reverse-proxy.js';
 import { buildPreviousRelease } from './previous-release.js';
 
@@ -69,12 +69,7 @@ it('is not noticed: to this release and back, with a million plants, under load'
     folder: workspace.folder,
     template: fileURLToPath(new URL('../faults/haproxy.cfg', import.meta.url)),
     port,
-    values: {
-      FIRST: String(first.port),
-      SECOND: String(second.port),
-      FIRSTMANAGEMENT: String(first.managementPort),
-      SECONDMANAGEMENT: String(second.managementPort),
-    },
+    values: placesOf(replicas),
   });
   const crowd = new Crowd({
     urls: [`https://localhost:${port}/api/plants`],
