@@ -6,7 +6,7 @@ import type { RequestListener } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import { lastingPort } from '../support/lasting-port.js';
 import { CommandProcess, IMPATIENT, Run } from '../support/plant-store-command.js';
-import { serve } from './stand-ins.js';
+import { serve } from '../command/stand-ins.js';
 
 /** After which the command gives up, and what its process takes on a machine with a free processor, in milliseconds. */
 const [BOUND, PROCESS] = [5_000, 3_000];

@@ -11,7 +11,7 @@ import type { Result, RunOptions } from '../support/plant-store-command.js';
 import { csvOf, RESOURCES } from '../support/resources.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
-import { enterFolder, linkTo, serve, unsteady } from './stand-ins.js';
+import { enterFolder, linkTo, serve, unsteady } from '../command/stand-ins.js';
 
 const PROJECT = process.cwd();
 
