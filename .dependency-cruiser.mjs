@@ -54,7 +54,7 @@ export default {
       from: { path: '^clients/command/' },
       to: {
         path: '^src/',
-        pathNot: '^src/(errors|config|observability|json|local|cli|auth/issued-tokens)/',
+        pathNot: '^src/((errors|config|observability|json|local|cli|auth/issued-tokens)/|identity)',
       },
     },
     {

@@ -1,5 +1,7 @@
 import { DataSource } from 'typeorm';
+import { TokenFormat } from '../src/auth/issued-tokens/token-format.js';
 import { createToken } from '../src/auth/issued-tokens/token-issuance.js';
+import { IDENTITY } from '../src/identity.js';
 import { AUDIENCE, secondsFromNow, TestIssuer } from '../test/support/test-issuer.js';
 import { STATIC_TOKEN } from './contender.js';
 import type { Contender, Credentials } from './contender.js';
@@ -30,7 +32,7 @@ async function issueTokens(databaseUrl: string): Promise<IssuedCredentials> {
   const tokens: string[] = [];
   const dataSource = await new DataSource({ type: 'postgres', url: databaseUrl }).initialize();
   for (let n = 0; n < TOKEN_CALLERS; n += 1) {
-    const issued = await createToken(dataSource, {
+    const issued = await createToken(dataSource, new TokenFormat(IDENTITY), {
       name: `caller-${n}`,
       scopes: ['plants:read', 'plants:write'],
       lifetime: DAY,

@@ -9,6 +9,7 @@ import { startEmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import type { EmbeddedPostgres } from '../src/local/embedded-postgres.js';
 import { PROJECT } from './contender.js';
 import type { NumberedPlant } from './load.js';
+import { IDENTITY } from '../src/identity.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -32,7 +33,7 @@ export class Databases {
     const onExit = () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     process.once('exit', onExit);
     for (const signal of SIGNALS) process.once(signal, leave);
-    const server = await startEmbeddedPostgres(folder, { settings });
+    const server = await startEmbeddedPostgres(IDENTITY, folder, { settings });
     // After the listener that ends the server: while the server writes, its folder cannot be removed.
     process.off('exit', onExit).once('exit', onExit);
     const [row] = await query(server.url, 'SHOW server_version');

@@ -2,12 +2,13 @@ import { hash } from 'node:crypto';
 import { pino } from 'pino';
 import { IssuedTokenVerifier } from '../src/auth/issued-tokens/issued-token.verifier.js';
 import { LastUses } from '../src/auth/issued-tokens/last-uses.js';
-import { newToken, newTokenId, tokenIdIn } from '../src/auth/issued-tokens/token-format.js';
+import { newTokenId, TokenFormat } from '../src/auth/issued-tokens/token-format.js';
 import { TokenRegister } from '../src/auth/issued-tokens/token-register.js';
 import { StaticTokenVerifier } from '../src/auth/static-token.verifier.js';
 import { digest } from '../src/auth/static-tokens.js';
 import type { TokenVerifier } from '../src/auth/token-verifier.js';
 import type { Statements } from '../src/database/statements.js';
+import { IDENTITY } from '../src/identity.js';
 import { median, table } from './report.js';
 
 /* npm run bench:verification: how long the verification of a token takes, without the request around it. */
@@ -17,7 +18,9 @@ const TOKENS = 10_000;
 
 const ROUNDS = 15;
 
-const tokens = Array.from({ length: TOKENS }, () => newToken(newTokenId()));
+const FORMAT = new TokenFormat(IDENTITY);
+
+const tokens = Array.from({ length: TOKENS }, () => FORMAT.create(newTokenId()));
 
 const CONTENDERS = [
   { title: 'static token', verifier: staticVerifier(), sent: tokens.map(() => tokens[0]!) },
@@ -54,7 +57,7 @@ function staticVerifier(): TokenVerifier {
 async function issuedVerifier(): Promise<TokenVerifier> {
   const stored = tokens.map((token) => ({
     fingerprint: '1',
-    id: tokenIdIn(token),
+    id: FORMAT.idIn(token),
     name: 'caller',
     scopes: ['plants:read', 'plants:write'],
     secretHash: hash('sha256', token, 'buffer'),
@@ -68,5 +71,5 @@ async function issuedVerifier(): Promise<TokenVerifier> {
   const register = new TokenRegister(statements, logger);
   await register.onModuleInit();
   register.onModuleDestroy();
-  return new IssuedTokenVerifier(register, new LastUses(statements, logger));
+  return new IssuedTokenVerifier(FORMAT, register, new LastUses(statements, logger));
 }

@@ -24,6 +24,7 @@ export class AppModule {
   ): DynamicModule {
     const { url, poolMax } = config.database;
     const database = {
+      identity: config.identity,
       url: secretOf('DATABASE_URL', url, config, observability.logger),
       poolMax,
     };

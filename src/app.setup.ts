@@ -10,7 +10,7 @@ import { requireBasePath } from './http/server/base-path.js';
 import { CORS } from './http/server/cors.js';
 import { jsonBody } from './http/body/json-body.js';
 import type { HttpLimits } from './http/server/limits.js';
-import { PlantStoreAdapter } from './http/server/plant-store.adapter.js';
+import { ServiceAdapter } from './http/server/service.adapter.js';
 import { requestId } from './http/server/request-id.js';
 import { requestLog } from './http/server/request-log.js';
 import { wellFormed } from './http/server/well-formed.js';
@@ -28,13 +28,13 @@ export async function createApp(
 ): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(config, observability, features),
-    new PlantStoreAdapter({ ...limits, keepAlive: config.http.keepAlive }, observability),
+    new ServiceAdapter({ ...limits, keepAlive: config.http.keepAlive }, observability),
     { bodyParser: false, logger: new NestLog(observability.logger), abortOnError: false },
   );
   return setUp(app, config, observability, limits);
 }
 
-/** Installs middleware, CORS and docs. The application must use a {@link PlantStoreAdapter}. */
+/** Installs middleware, CORS and docs. The application must use a {@link ServiceAdapter}. */
 export function setUp(
   app: NestExpressApplication,
   config: ServiceConfig,

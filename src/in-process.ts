@@ -4,6 +4,7 @@
  */
 
 export { readConfig, withDatabase } from './config/config.js';
+export { IDENTITY } from './identity.js';
 export { HTTP_LIMITS } from './http/server/limits.js';
 export { createTracer } from './observability/create-tracer.js';
 export { createLogger } from './observability/logger.js';

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { withEnvFile } from './config/env-file.js';
+import type { Identity } from './config/identity.js';
 import { StartupError } from './errors/startup.error.js';
 import { onEndSignals } from './local/end-signals.js';
 
@@ -14,8 +15,9 @@ const DUPLICATE_SIGNAL = 300;
  * @returns the exit code
  */
 export async function runProgram(
+  identity: Identity,
   work: (signal: AbortSignal) => Promise<number | void>,
-  report: (error: unknown) => void = writeToStderr,
+  report = (error: unknown) => writeToStderr(identity, error),
 ): Promise<number> {
   const signal = onSignals();
   for (const stream of [process.stdout, process.stderr])
@@ -45,7 +47,7 @@ function onSignals(): AbortSignal {
   return controller.signal;
 }
 
-function writeToStderr(error: unknown): void {
+function writeToStderr({ name }: Identity, error: unknown): void {
   const text = error instanceof StartupError ? error.message : inspect(error);
-  for (const line of text.split('\n')) process.stderr.write(`plant-store: ${line}\n`);
+  for (const line of text.split('\n')) process.stderr.write(`${name}: ${line}\n`);
 }

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { isLocalToken, readConfig, withDatabase } from './config/config.js';
 import type { ServiceConfig } from './config/config.js';
+import { IDENTITY } from './identity.js';
 import { startLocalInstance } from './local/local-instance.js';
 import { bufferedStdout, createLogger } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
@@ -17,10 +18,10 @@ import { runProgram } from './run-program.js';
 // the flag at each collection, so it can be set after the start.
 setFlagsFromString('--heap-growing-percent=30');
 
-process.exit(await runProgram(run));
+process.exit(await runProgram(IDENTITY, run));
 
 async function run(signal: AbortSignal): Promise<void> {
-  const config = readConfig(process.env);
+  const config = readConfig(IDENTITY, process.env);
   const logger = createLogger(
     config.logLevel,
     process.stdout.isTTY ? undefined : bufferedStdout(),
@@ -28,13 +29,13 @@ async function run(signal: AbortSignal): Promise<void> {
   );
   const observability = {
     logger,
-    metrics: new Metrics(),
-    tracer: await createTracer(logger),
+    metrics: new Metrics(IDENTITY),
+    tracer: await createTracer(IDENTITY, logger),
   };
   const { url } = config.database;
   if (url !== undefined) {
     return serve(withDatabase(config, url), observability, signal, (address) =>
-      isLocalToken(config.auth.token) ? welcome(config, address) : '',
+      isLocalToken(IDENTITY, config.auth.token) ? welcome(config, address) : '',
     );
   }
   // Loading the service takes as long as starting the database, so both run at once.

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { readConfig } from '../../src/config/config.js';
 import type { Config } from '../../src/config/config.js';
 import { StartupError } from '../../src/errors/startup.error.js';
+import { IDENTITY } from '../../src/identity.js';
 import { localAddress } from '../../src/local/welcome.js';
 
 /** The service that runs on the variables of this process. */
@@ -25,7 +26,7 @@ export function ownService(environment: NodeJS.ProcessEnv): OwnService | undefin
 
 function configOf(environment: NodeJS.ProcessEnv): Config | undefined {
   try {
-    return readConfig(environment);
+    return readConfig(IDENTITY, environment);
   } catch (error) {
     if (error instanceof StartupError) return undefined;
     throw error;

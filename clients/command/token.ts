@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import type { Lifetime, TokenDetails } from '../../src/auth/issued-tokens/token-issuance.js';
 import { StartupError } from '../../src/errors/startup.error.js';
+import { IDENTITY } from '../../src/identity.js';
 import { CommandError, EXIT, usageError } from './command-error.js';
 import { duration, lifetime, MAX_GRACE, tokenName } from './durations.js';
 import { SCOPES } from './resources.js';
@@ -21,6 +22,9 @@ ${ENVIRONMENT}
 Examples:
   TOKEN=$(plant-store token create --name "nightly import" --expires 90d)
   plant-store token create --name dashboard --scope plants:read`;
+
+const ID_FORM = `the 12 characters after ${IDENTITY.tokenPrefix}_`;
+const ID_HELP = `id of the token: ${ID_FORM}`;
 
 interface CreateOptions {
   readonly name: string;
@@ -65,9 +69,10 @@ export function addTokenCommands(
     .addHelpText('after', CREATE_HELP)
     .action(async ({ name, scope = SCOPES, expires }: CreateOptions) => {
       const { createToken, MAX_TOKENS } = await issuance();
+      const format = await tokenFormat();
       await requireAcceptance(env);
       const issued = await useDatabase(env, signal, (dataSource) =>
-        createToken(dataSource, { name, scopes: scope, lifetime: expires }),
+        createToken(dataSource, format, { name, scopes: scope, lifetime: expires }),
       );
       if (issued === undefined) {
         throw refused(`there are ${MAX_TOKENS} tokens that have not expired: revoke some first`);
@@ -92,7 +97,7 @@ export function addTokenCommands(
   token
     .command('revoke')
     .description('Revoke a token. Every replica refuses it within 10 seconds.')
-    .argument('<id>', 'id of the token: the 12 characters after pst_')
+    .argument('<id>', ID_HELP)
     .addHelpText('after', ENVIRONMENT)
     .action(async (id: string) => {
       const { revokeToken } = await issuance();
@@ -105,7 +110,7 @@ export function addTokenCommands(
   token
     .command('rotate')
     .description('Give a token a new secret. The old one is accepted for some time.')
-    .argument('<id>', 'id of the token: the 12 characters after pst_')
+    .argument('<id>', ID_HELP)
     .addOption(
       new Option('--grace <duration>', 'how long the old secret is accepted')
         .argParser(grace)
@@ -120,10 +125,11 @@ export function addTokenCommands(
     .action(async (id: string, options: RotateOptions) => {
       const { grace: seconds, endGrace: endsGrace = false, expires } = options;
       const { rotateToken } = await issuance();
+      const format = await tokenFormat();
       await requireId(id);
       await requireAcceptance(env);
       const rotated = await useDatabase(env, signal, (dataSource) =>
-        rotateToken(dataSource, id, { grace: seconds, lifetime: expires, endsGrace }),
+        rotateToken(dataSource, format, id, { grace: seconds, lifetime: expires, endsGrace }),
       );
       if (rotated === undefined) throw unknown(id);
       const { details } = rotated;
@@ -160,10 +166,15 @@ function failed(exitCode: number): (error: unknown) => never {
   };
 }
 
+async function tokenFormat() {
+  const { TokenFormat } = await import('../../src/auth/issued-tokens/token-format.js');
+  return new TokenFormat(IDENTITY);
+}
+
 /** Somebody may have given the token instead of its id, so the message does not repeat the text. */
 async function requireId(text: string): Promise<void> {
   const { isTokenId } = await import('../../src/auth/issued-tokens/token-format.js');
-  if (!isTokenId(text)) throw usageError('the id of a token is the 12 characters after pst_');
+  if (!isTokenId(text)) throw usageError(`the id of a token is ${ID_FORM}`);
 }
 
 function unknown(id: string): CommandError {

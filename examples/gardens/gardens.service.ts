@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
 import type { Precondition } from '../../src/http/answers/entity-tag.js';
 import type { Page } from '../../src/http/answers/page.js';
 import type { Line } from '../../src/http/body/body-lines.js';
@@ -40,34 +40,34 @@ export class GardensService {
         // #endregion
       },
       idTaken: (id) =>
-        new PlantStoreError(
+        new ServiceException(
           GARDEN_ERRORS.gardenIdTaken,
           `id ${id} belongs to a garden with other content`,
         ),
       notFound: (id) =>
-        new PlantStoreError(GARDEN_ERRORS.gardenNotFound, `there is no garden with id ${id}`),
+        new ServiceException(GARDEN_ERRORS.gardenNotFound, `there is no garden with id ${id}`),
       // #region plants
       constraints: { gardens_plant_id_fkey: GARDEN_ERRORS.gardenPlantNotFound },
       // #endregion
     });
   }
 
-  /** @throws PlantStoreError `garden-id-taken` if the id belongs to a garden with other content */
+  /** @throws ServiceException `garden-id-taken` if the id belongs to a garden with other content */
   async create(garden: NewGardenDto): Promise<StoredGardenDto> {
     await this.gardens.creates.create(garden);
     return this.gardens.represent(garden);
   }
 
-  /** @throws PlantStoreError `garden-not-found` */
+  /** @throws ServiceException `garden-not-found` */
   async get(id: bigint): Promise<StoredGardenDto> {
     return this.gardens.represent(await this.gardens.lookups.find(id));
   }
 
   // #region plants
-  /** @throws PlantStoreError `garden-not-found`, `garden-has-no-plant` */
+  /** @throws ServiceException `garden-not-found`, `garden-has-no-plant` */
   async getPlant(id: bigint): Promise<StoredPlantDto> {
     const { plantId } = await this.get(id);
-    if (plantId === undefined) throw new PlantStoreError(GARDEN_ERRORS.gardenHasNoPlant);
+    if (plantId === undefined) throw new ServiceException(GARDEN_ERRORS.gardenHasNoPlant);
     return this.plants.get(plantId);
   }
 
@@ -76,7 +76,7 @@ export class GardensService {
     return this.gardens.pages.list(query);
   }
 
-  /** @throws PlantStoreError `garden-not-found`, `precondition-failed`, `body-not-valid` if the body has another id */
+  /** @throws ServiceException `garden-not-found`, `precondition-failed`, `body-not-valid` if the body has another id */
   async replace(
     id: bigint,
     garden: GardenReplacementDto,
@@ -85,7 +85,7 @@ export class GardensService {
     return this.gardens.represent(await this.gardens.updates.replace(id, garden, precondition));
   }
 
-  /** @throws PlantStoreError like {@link replace} */
+  /** @throws ServiceException like {@link replace} */
   async patch(
     id: bigint,
     patch: GardenPatchDto,
@@ -94,7 +94,7 @@ export class GardensService {
     return this.gardens.represent(await this.gardens.updates.patch(id, patch, precondition));
   }
 
-  /** @throws PlantStoreError `garden-not-found`, `precondition-failed` */
+  /** @throws ServiceException `garden-not-found`, `precondition-failed` */
   async remove(id: bigint, precondition?: Precondition): Promise<void> {
     await this.gardens.updates.remove(id, precondition);
   }

@@ -28,7 +28,7 @@ export class AuthGuard implements CanActivate {
     metrics: Metrics,
   ) {
     this.recordFailure = metrics.counter(
-      'plant_store_refused_credentials_total',
+      metrics.named('refused_credentials_total'),
       'Requests that were refused because of their credentials, by reason.',
       'reason',
       CREDENTIALS_FAILURES,

@@ -11,6 +11,7 @@ import { AuthGuard } from './auth.guard.js';
 import { Authenticator } from './authenticator.js';
 import { IssuedTokenVerifier } from './issued-tokens/issued-token.verifier.js';
 import { LastUses } from './issued-tokens/last-uses.js';
+import { TokenFormat } from './issued-tokens/token-format.js';
 import { TokenRegister } from './issued-tokens/token-register.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { JwtVerifier } from './jwt.verifier.js';
@@ -24,7 +25,7 @@ import type { TokenVerifier } from './token-verifier.js';
 /** Until release 1.1.0, each valid JWT was permitted everything. */
 const NO_DEFAULT_SCOPES =
   'AUTH_JWT_DEFAULT_SCOPES is not set: a JWT without a claim "scope" or "scp" is refused with 403. ' +
-  'Set it to the scopes of such tokens, for example "plants:read plants:write", or to "none"';
+  'Set it to the scopes of such tokens, separated by spaces, or to "none"';
 
 @Module({
   imports: [DiscoveryModule],
@@ -75,7 +76,7 @@ function tokenRegister(
   if (!auth.issuedTokens) return undefined;
   const register = new TokenRegister(statements, logger);
   const help = 'Time since the table of issued tokens was last read.';
-  metrics.gauge('plant_store_issued_tokens_age_seconds', help, () => register.age / 1_000);
+  metrics.gauge(metrics.named('issued_tokens_age_seconds'), help, () => register.age / 1_000);
   return register;
 }
 
@@ -84,7 +85,7 @@ function lastUses({ auth }: Config, statements: Statements, logger: Logger): Las
 }
 
 function verifiers(
-  { auth }: Config,
+  { identity, auth }: Config,
   keys: IssuerKeys | undefined,
   tokens: StaticTokens | undefined,
   register: TokenRegister | undefined,
@@ -92,7 +93,9 @@ function verifiers(
 ): readonly TokenVerifier[] {
   return [
     ...(tokens === undefined ? [] : [new StaticTokenVerifier(tokens)]),
-    ...(register && uses ? [new IssuedTokenVerifier(register, uses)] : []),
+    ...(register && uses
+      ? [new IssuedTokenVerifier(new TokenFormat(identity), register, uses)]
+      : []),
     ...(auth.jwt === undefined || keys === undefined ? [] : [new JwtVerifier(auth.jwt, keys)]),
   ];
 }

@@ -1,6 +1,6 @@
 import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 import type { Scope } from './principal.js';
 
 /** Why credentials were refused: a field of the log and a label of the metrics. The client learns less. */
@@ -25,7 +25,7 @@ export const CREDENTIALS_FAILURES = [
 export type CredentialsFailure = (typeof CREDENTIALS_FAILURES)[number];
 
 /** The credentials of a request do not permit it. */
-export class CredentialsError extends PlantStoreError {
+export class CredentialsError extends ServiceException {
   constructor(
     readonly reason: CredentialsFailure,
     kind: ErrorKind = ERRORS.tokenNotValid,

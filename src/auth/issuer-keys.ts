@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { JwtConfig } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { describeFailure } from '../observability/describe-failure.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 import type { Metrics } from '../observability/metrics.js';
 import { discover, endpointOf } from './discovery.js';
 import { fetchDocument } from './fetch-document.js';
@@ -59,7 +59,7 @@ export class IssuerKeys implements OnModuleDestroy {
       [jwksCache]: this.cache as Record<string, never>,
       [customFetch]: (_issuer, { signal }) => this.download(signal),
     });
-    const name = 'plant_store_token_issuer';
+    const name = metrics.named('token_issuer');
     metrics.gauge(`${name}_up`, 'Whether the last fetch of the keys succeeded.', () =>
       Number(this.failedAt === undefined),
     );
@@ -83,7 +83,7 @@ export class IssuerKeys implements OnModuleDestroy {
   /**
    * Fetches the keys if there are none.
    *
-   * @throws PlantStoreError `token-issuer-unavailable` when the keys cannot be fetched
+   * @throws ServiceException `token-issuer-unavailable` when the keys cannot be fetched
    */
   async load(): Promise<void> {
     if (!this.set.fresh) await this.fetch();
@@ -93,7 +93,7 @@ export class IssuerKeys implements OnModuleDestroy {
    * Fetches the keys for a token whose key is not among them, unless they were fetched for that reason just now.
    *
    * @returns whether they were fetched
-   * @throws PlantStoreError `token-issuer-unavailable` when the keys cannot be fetched
+   * @throws ServiceException `token-issuer-unavailable` when the keys cannot be fetched
    */
   async renew(): Promise<boolean> {
     // Joining a running fetch costs the issuer nothing. After a failure, the cached keys may be outdated.
@@ -114,7 +114,7 @@ export class IssuerKeys implements OnModuleDestroy {
   /** Fetches the keys. Concurrent callers share a fetch. */
   private async fetch(): Promise<void> {
     const pauseEnd = (this.failedAt ?? -Infinity) + this.times.afterFailure;
-    if (performance.now() < pauseEnd) throw new PlantStoreError(ERRORS.tokenIssuerUnavailable);
+    if (performance.now() < pauseEnd) throw new ServiceException(ERRORS.tokenIssuerUnavailable);
     try {
       await this.set.reload();
       if (this.failedAt !== undefined) this.logger.info('the token issuer is available again');
@@ -126,7 +126,7 @@ export class IssuerKeys implements OnModuleDestroy {
       this.failedAt = performance.now();
       // The next fetch repeats the discovery, because the URL of the keys may have changed.
       this.jwksUri = undefined;
-      throw new PlantStoreError(ERRORS.tokenIssuerUnavailable);
+      throw new ServiceException(ERRORS.tokenIssuerUnavailable);
     } finally {
       this.scheduleFetch();
     }

@@ -4,7 +4,7 @@ import type { JWTVerifyGetKey, JWTVerifyOptions, JWTVerifyResult } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { JwtConfig } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 import type { IssuerKeys } from './issuer-keys.js';
 import { principalOf } from './jwt-principal.js';
 import type { Principal } from './principal.js';
@@ -72,7 +72,7 @@ export class JwtVerifier implements TokenVerifier {
       if (keys) this.remembered.set(digest, { principal, keys, expires: Number(payload.exp) });
       return principal;
     } catch (error) {
-      if (error instanceof PlantStoreError) throw error;
+      if (error instanceof ServiceException) throw error;
       throw refused(error);
     }
   }

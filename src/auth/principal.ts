@@ -1,4 +1,4 @@
-/** What a request may do with a resource, such as `plants:read`. */
+/** What a request may do with a resource, such as `tools:read`. */
 export type Scope = `${string}:${'read' | 'write'}`;
 
 /** Who sends a request. */

@@ -1,5 +1,5 @@
 import { ERRORS } from '../errors/common-errors.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 
 /** Clients and metrics see this name. */
 export const RATE_LIMIT = 'principal';
@@ -16,7 +16,7 @@ export interface RateUsage {
 }
 
 /** Too many requests of a principal. */
-export class RateLimitedError extends PlantStoreError {
+export class RateLimitedError extends ServiceException {
   constructor(readonly usage: RateUsage) {
     const { quota, window } = usage;
     const message = `the owner of the token has sent more than ${quota} requests in ${window} seconds`;

@@ -31,7 +31,7 @@ export class RateLimits {
   constructor(@Inject(CONFIG) { rateLimits }: Pick<Config, 'rateLimits'>, metrics: Metrics) {
     this.quota = rateLimits.perPrincipal;
     this.recordExceeded = metrics.counter(
-      'plant_store_rate_limited_total',
+      metrics.named('rate_limited_total'),
       'Requests that were refused because of a rate limit.',
       'limit',
       [RATE_LIMIT],

@@ -8,7 +8,7 @@ export interface TokenVerifier {
    * @param token what the client sent, whose syntax nothing has checked
    * @returns `undefined` if the token is of another kind
    * @throws CredentialsError if the token is of this kind, but not valid
-   * @throws PlantStoreError `token-issuer-unavailable` if the token cannot be verified
+   * @throws ServiceException `token-issuer-unavailable` if the token cannot be verified
    */
   verify(token: string): Principal | undefined | Promise<Principal | undefined>;
 }

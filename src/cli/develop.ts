@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../config/config.js';
+import { IDENTITY } from '../identity.js';
 import { startLocalInstance } from '../local/local-instance.js';
 import { createLogger } from '../observability/logger.js';
 import { runProgram } from '../run-program.js';
@@ -20,10 +21,10 @@ let isEnding = false;
 
 // A second signal ends this process at once, and the service must not survive it.
 process.once('exit', () => service?.kill('SIGKILL'));
-process.exitCode = await runProgram(develop);
+process.exitCode = await runProgram(IDENTITY, develop);
 
 async function develop(signal: AbortSignal): Promise<number> {
-  const config = readConfig(process.env);
+  const config = readConfig(IDENTITY, process.env);
   if (config.database.url !== undefined) return watch(signal);
   const logger = createLogger(config.logLevel, undefined, config.logFormat);
   const local = await startLocalInstance(config, logger, signal);
@@ -54,7 +55,7 @@ async function watch(signal: AbortSignal): Promise<number> {
   createInterface({ input: compiler.stdout }).on('line', (line) => {
     process.stdout.write(`${line}\n`);
     if (!line.includes('Found 0 errors') || isEnding) return;
-    // Killed without a drain: every acknowledged plant is stored already.
+    // Killed without a drain: every acknowledged row is stored already.
     if (service === undefined) start();
     else service.kill('SIGKILL');
   });

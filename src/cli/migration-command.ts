@@ -9,6 +9,7 @@ import type { Secret } from '../config/secret-file.js';
 import { VARIABLES } from '../config/variables.js';
 import { connect } from '../database/connect.js';
 import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
+import { IDENTITY } from '../identity.js';
 import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
 import { generateMigration, withMigration } from '../database/migrations/migration-file.js';
 import { applyMigrations, revertMigration } from '../database/migrations/migrate.js';
@@ -29,6 +30,7 @@ const featureFile = join('src', feature, `${feature}.feature.ts`);
 let log = createLogger('info');
 
 process.exitCode = await runProgram(
+  IDENTITY,
   (signal) =>
     migrate(signal).catch((error: unknown) => {
       throw signal.aborted ? new StartupError('interrupted') : error;
@@ -60,7 +62,7 @@ async function migrate(signal: AbortSignal): Promise<void> {
   if (databaseUrl !== undefined) {
     return perform(secretOf('DATABASE_URL', databaseUrl, config, log), serviceRole, signal);
   }
-  const local = await startEmbeddedPostgres(resolve(LOCAL_FOLDER), {
+  const local = await startEmbeddedPostgres(IDENTITY, resolve(LOCAL_FOLDER), {
     log: (step) => log.info(step),
     signal,
   });
@@ -80,9 +82,9 @@ async function perform(
   const { FEATURES } = await import('../features.js');
   const schema = schemaOf(FEATURES);
   const dataSource = dataSourceOf(
-    dataSourceOptions({ url, poolMax: 2 }, schema, {
+    dataSourceOptions({ identity: IDENTITY, url, poolMax: 2 }, schema, {
       logger: log,
-      metrics: new Metrics(),
+      metrics: new Metrics(IDENTITY),
       tracer: NO_TRACER,
     }),
   );

@@ -11,6 +11,7 @@ import { UnreadableTimeError } from '../database/connections/value-types.js';
 import { isOutage } from '../database/database-failure.js';
 import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
 import { StartupError } from '../errors/startup.error.js';
+import { IDENTITY } from '../identity.js';
 import { LOCAL_FOLDER } from '../local/local-instance.js';
 import { runningDatabase } from '../local/running-database.js';
 import { describeFailure } from '../observability/describe-failure.js';
@@ -33,7 +34,7 @@ export async function findDatabase(
   signal: AbortSignal,
 ): Promise<string> {
   const { databaseUrl } = readCommandConfig(withEnvFile(environment));
-  const url = databaseUrl ?? (await runningDatabase(resolve(LOCAL_FOLDER), signal));
+  const url = databaseUrl ?? (await runningDatabase(IDENTITY, resolve(LOCAL_FOLDER), signal));
   if (url !== undefined) return url;
   throw new StartupError(
     'DATABASE_URL is not set, and no local instance runs in this folder: set it, or run `npm start`',
@@ -59,9 +60,13 @@ export async function withDatabase<Result>(
   use: (dataSource: DataSource) => Promise<Result>,
 ): Promise<Result> {
   const log = createLogger('silent');
-  const observability = { logger: log, metrics: new Metrics(), tracer: NO_TRACER };
+  const observability = { logger: log, metrics: new Metrics(IDENTITY), tracer: NO_TRACER };
   const dataSource = dataSourceOf(
-    dataSourceOptions({ url: constant(url), poolMax: 1 }, ISSUED_TOKENS_SCHEMA, observability),
+    dataSourceOptions(
+      { identity: IDENTITY, url: constant(url), poolMax: 1 },
+      ISSUED_TOKENS_SCHEMA,
+      observability,
+    ),
   );
   try {
     await connect(dataSource, { log, signal, limits: { ...STARTUP_LIMITS, wait: PATIENCE } });

@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { StartupError } from '../errors/startup.error.js';
 import { libpqMistakes } from './database-url.js';
+import type { Identity } from './identity.js';
 import { readVariable, SECRET_NAMES } from './read-variable.js';
 import type { SecretFiles, SecretName, Variable } from './read-variable.js';
 import { telemetryMistakes } from './telemetry-variables.js';
@@ -16,11 +17,13 @@ export type ServiceConfig = Config & { readonly database: { readonly url: string
 
 export type JwtConfig = NonNullable<Config['auth']['jwt']>;
 
-const LOCAL_TOKEN_PREFIX = 'plant-store-local-';
+/** What the tokens in the documentation begin with, which are not secret. */
+function localTokenPrefix({ name }: Identity): string {
+  return `${name}-local-`;
+}
 
-/** Whether a token has the prefix of the tokens in the documentation, which are not secret. */
-export function isLocalToken(token: string | undefined): boolean {
-  return token?.startsWith(LOCAL_TOKEN_PREFIX) === true;
+export function isLocalToken(identity: Identity, token: string | undefined): boolean {
+  return token?.startsWith(localTokenPrefix(identity)) === true;
 }
 
 /**
@@ -28,10 +31,10 @@ export function isLocalToken(token: string | undefined): boolean {
  *
  * @throws StartupError with one line for each mistake. No line contains a value, which may be a secret
  */
-export function readConfig(environment: NodeJS.ProcessEnv) {
+export function readConfig(identity: Identity, environment: NodeJS.ProcessEnv) {
   const { values, mistakes } = readVariables(environment);
   mistakes.push(
-    ...contradictions(environment, values),
+    ...contradictions(identity, environment, values),
     ...libpqMistakes(values.DATABASE_URL, environment),
     ...telemetryMistakes(environment),
   );
@@ -41,6 +44,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
   const value = values as Values;
   const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_AUDIENCE: audience } = value;
   return deepFreeze({
+    identity,
     http: {
       host: value.HOST,
       port: value.PORT,
@@ -69,7 +73,7 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
       token: value.AUTH_TOKEN,
       /** Accepted, too. */
       previousToken: value.AUTH_TOKEN_PREVIOUS,
-      /** Whether tokens of `plant-store token` are accepted. */
+      /** Whether tokens that the command issues are accepted. */
       issuedTokens: value.AUTH_ISSUED_TOKENS,
       /** `jwksUri` is `undefined`: the URL in the issuer's discovery document. */
       jwt:
@@ -176,7 +180,11 @@ const NEEDED = [
 ] as const;
 
 /** Combinations of variables that are not valid together. */
-function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>): string[] {
+function contradictions(
+  identity: Identity,
+  environment: NodeJS.ProcessEnv,
+  values: Partial<Values>,
+): string[] {
   const isSet = (name: VariableName) =>
     Boolean(environment[name]?.trim() || environment[`${name}_FILE`]?.trim());
   const production = environment['NODE_ENV']?.trim() === 'production';
@@ -210,7 +218,7 @@ function contradictions(environment: NodeJS.ProcessEnv, values: Partial<Values>)
     mistakes.push('DOCS_OAUTH_CLIENT_ID must not be set when DOCS_ENABLED is false');
   }
   for (const name of ['AUTH_TOKEN', 'AUTH_TOKEN_PREVIOUS'] as const) {
-    mistakes.push(...localTokenMistakes(name, values[name], values.PUBLIC_BASE_URL));
+    mistakes.push(...localTokenMistakes(identity, name, values[name], values.PUBLIC_BASE_URL));
   }
   return mistakes;
 }
@@ -224,15 +232,15 @@ function isSameAddress(host = '', other = ''): boolean {
 
 /** The mistake of a token that everybody knows, where others than this machine can reach the service. */
 export function localTokenMistakes(
+  identity: Identity,
   name: SecretName,
   token: string | undefined,
   publicBaseUrl: URL | undefined,
 ): string[] {
-  if (!isLocalToken(token) || publicBaseUrl === undefined || isLoopback(publicBaseUrl.hostname)) {
-    return [];
-  }
+  const isPublic = isLocalToken(identity, token);
+  if (!isPublic || publicBaseUrl === undefined || isLoopback(publicBaseUrl.hostname)) return [];
   return [
-    `${name} must not begin with ${LOCAL_TOKEN_PREFIX} unless PUBLIC_BASE_URL is unset or on loopback: such tokens are public, so set a secret token`,
+    `${name} must not begin with ${localTokenPrefix(identity)} unless PUBLIC_BASE_URL is unset or on loopback: such tokens are public, so set a secret token`,
   ];
 }
 

@@ -20,12 +20,12 @@ export function isWithin(version, range) {
 }
 
 const file = new URL('../../package.json', import.meta.url);
-/** @type {{ engines: { node: string } }} */
-const { engines } = JSON.parse(readFileSync(file, 'utf8'));
+/** @type {{ name: string, engines: { node: string } }} */
+const { name, engines } = JSON.parse(readFileSync(file, 'utf8'));
 const version = process.versions.node;
 if (!isWithin(version, engines.node)) {
   process.stderr.write(
-    `plant-store: Node.js ${version} is not supported, ${engines.node} is required\n`,
+    `${name}: Node.js ${version} is not supported, ${engines.node} is required\n`,
   );
   process.exit(1);
 }

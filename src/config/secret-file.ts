@@ -6,7 +6,7 @@ import { readVariable } from './read-variable.js';
 import type { Reading, SecretName } from './read-variable.js';
 
 /** What tells where a secret is, and which rules it has. */
-type SecretContext = Pick<Config, 'secretFiles'> & Partial<Pick<Config, 'http'>>;
+type SecretContext = Pick<Config, 'secretFiles'> & Partial<Pick<Config, 'identity' | 'http'>>;
 
 /** Milliseconds between two looks at a file. */
 export const POLL_INTERVAL = 5_000;
@@ -71,7 +71,7 @@ export class SecretFile<Value> implements Secret<Value> {
 export function secretOf<Value extends string | undefined>(
   name: SecretName,
   value: Value,
-  { secretFiles, http }: SecretContext,
+  { secretFiles, identity, http }: SecretContext,
   log: Logger,
 ): Secret<Value> {
   const file = secretFiles[name];
@@ -81,8 +81,8 @@ export function secretOf<Value extends string | undefined>(
     const reading = readVariable(file, name, VARIABLES[name]);
     // Without mistakes, the value has its type.
     const secret = reading.value as Value;
-    const mistakes = [...reading.mistakes, ...localTokenMistakes(name, secret, publicUrl)];
-    return { value: secret, mistakes };
+    const further = identity ? localTokenMistakes(identity, name, secret, publicUrl) : [];
+    return { value: secret, mistakes: [...reading.mistakes, ...further] };
   };
   return new SecretFile(name, value, read, log);
 }

@@ -73,7 +73,7 @@ export const VARIABLES = {
   },
   AUTH_JWT_DEFAULT_SCOPES: {
     parse: scopes,
-    rule: 'scopes such as plants:read, separated by spaces, or none',
+    rule: 'scopes of the form resource:read or resource:write, separated by spaces, or none',
   },
   RATE_LIMIT: {
     parse: integerWithin(0, 1_000_000),

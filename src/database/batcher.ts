@@ -1,6 +1,6 @@
 import type { Span } from '@opentelemetry/api';
 import { ERRORS } from '../errors/common-errors.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 import type { Tracer } from '../observability/tracer.js';
 import {
   GroupLockedError,
@@ -101,14 +101,14 @@ export class Batcher<Item, Result> {
    * Resolves when the transaction of the item is committed.
    *
    * @param begun when its time began, as of `performance.now()`
-   * @throws PlantStoreError `overloaded`. As after any other failure, the item may have been performed
+   * @throws ServiceException `overloaded`. As after any other failure, the item may have been performed
    * @throws GroupLockedError
    */
   add(item: Item, begun = performance.now()): Promise<Result> {
     return new Promise((resolve, reject) => {
       const characters = this.options.lengthOf(item);
       if (!this.hasRoom(characters)) {
-        reject(new PlantStoreError(ERRORS.overloaded));
+        reject(new ServiceException(ERRORS.overloaded));
         return;
       }
       const entry: Waiting<Item, Result> = {
@@ -194,13 +194,13 @@ export class Batcher<Item, Result> {
   private refuseWaiting(entry: Waiting<Item, Result>): void {
     const index = this.waiting.indexOf(entry);
     if (index === -1) {
-      const refuse = () => entry.reject(new PlantStoreError(ERRORS.databaseTooSlow));
+      const refuse = () => entry.reject(new ServiceException(ERRORS.databaseTooSlow));
       entry.timer = setTimeout(refuse, entry.begun + MAX_TIME - performance.now()).unref();
       return;
     }
     this.waiting.splice(index, 1);
     this.waitingCharacters -= entry.characters;
-    entry.reject(new PlantStoreError(ERRORS.overloaded));
+    entry.reject(new ServiceException(ERRORS.overloaded));
     // Further items would only time out as well.
     this.stuck = true;
   }
@@ -280,10 +280,10 @@ function failureOfGroup(failure: unknown): unknown {
 
 /** Whether all rows waited for the same lock. */
 function isTableLocked(failure: unknown): boolean {
-  const isLocked = failure instanceof PlantStoreError && failure.kind === ERRORS.rowLocked;
+  const isLocked = failure instanceof ServiceException && failure.kind === ERRORS.rowLocked;
   return isLocked && !(failure instanceof RefusedStatementError && failure.canBePartial);
 }
 
 function isPoolExhausted(failure: unknown): boolean {
-  return failure instanceof PlantStoreError && failure.kind === ERRORS.poolExhausted;
+  return failure instanceof ServiceException && failure.kind === ERRORS.poolExhausted;
 }

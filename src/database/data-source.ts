@@ -1,6 +1,8 @@
 import pg from 'pg';
 import { AbstractLogger, DataSource, QueryFailedError } from 'typeorm';
 import type { DataSourceOptions, EntityMetadata, MigrationInterface, QueryRunner } from 'typeorm';
+import { snakeCase } from '../config/identity.js';
+import type { Identity } from '../config/identity.js';
 import type { Secret } from '../config/secret-file.js';
 import type { Observability } from '../observability/observability.module.js';
 import { BoundedPool } from './connections/bounded-pool.js';
@@ -13,6 +15,7 @@ class SilentLogger extends AbstractLogger {
 }
 
 export interface DatabaseSettings {
+  readonly identity: Identity;
   readonly url: Secret<string>;
   readonly poolMax: number;
 }
@@ -25,13 +28,13 @@ export interface DatabaseSchema {
   readonly migrations: readonly (new () => MigrationInterface)[];
   /** The privileges of the service's role on the tables of these entities, by default SELECT, INSERT, UPDATE and DELETE. */
   readonly privileges?: ReadonlyMap<Function | string, readonly Privilege[]>;
-  /** Functions of SQL that the service calls, such as `move_plants()`. */
+  /** Functions of SQL that the service calls, such as `move_tools()`. */
   readonly functions?: readonly string[];
 }
 
 /** The definition of the database for the service, the migration commands and the tests. */
 export function dataSourceOptions(
-  { url, poolMax }: DatabaseSettings,
+  { identity, url, poolMax }: DatabaseSettings,
   { entities, migrations }: DatabaseSchema,
   observability: Observability,
 ) {
@@ -40,11 +43,11 @@ export function dataSourceOptions(
     url: url.value,
     entities: [...entities],
     migrations: [...migrations],
-    migrationsTableName: 'plant_store_migrations',
+    migrationsTableName: `${snakeCase(identity)}_migrations`,
     synchronize: false,
     logger: new SilentLogger(),
     installExtensions: false,
-    applicationName: 'plant-store',
+    applicationName: identity.name,
     poolSize: poolMax,
     connectTimeoutMS: DATABASE_LIMITS.connection,
     driver: { ...pg, Pool: BoundedPool },

@@ -2,7 +2,7 @@ import { DatabaseError } from 'pg';
 import { TypeORMError } from 'typeorm';
 import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 import { describeFailure } from '../observability/describe-failure.js';
 
 /** read-only transaction: by a setting, or because the server is a standby. */
@@ -122,7 +122,7 @@ const ENDED_STATES: ReadonlyMap<unknown, ErrorKind> = new Map([
 const PARTIAL_STATES = /^(08|57P0[123]|58|XX)/;
 
 /** The server refused the statement: `database-unavailable`, or a code of {@link ENDED_STATES}. */
-export class RefusedStatementError extends PlantStoreError {
+export class RefusedStatementError extends ServiceException {
   constructor(readonly state: string | undefined) {
     super(ENDED_STATES.get(state) ?? ERRORS.databaseUnavailable);
   }

@@ -1,7 +1,9 @@
-import { Module } from '@nestjs/common';
+import { Inject, Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
+import { CONFIG } from '../config/config.module.js';
+import type { Config } from '../config/config.js';
 import { Metrics } from '../observability/metrics.js';
 import { Readiness } from '../observability/readiness.js';
 import type { Observability } from '../observability/observability.module.js';
@@ -14,16 +16,20 @@ import { Transactions } from './transactions.js';
 
 const NO_POOL = { used: 0, idle: 0, pending: 0, max: 0 };
 
-/** The process has a single pool. */
-const POOL = { db_client_connection_pool_name: 'plant-store' };
-
 @Module({})
 export class DatabaseModule {
-  constructor(dataSource: DataSource, metrics: Metrics, readiness: Readiness) {
+  constructor(
+    @Inject(CONFIG) { identity }: Config,
+    dataSource: DataSource,
+    metrics: Metrics,
+    readiness: Readiness,
+  ) {
+    // The process has a single pool.
+    const pool = { db_client_connection_pool_name: identity.name };
     const use = () => poolOf(dataSource)?.use ?? NO_POOL;
     const name = 'db_client_connection';
     for (const state of ['used', 'idle'] as const) {
-      const labels = { ...POOL, db_client_connection_state: state };
+      const labels = { ...pool, db_client_connection_state: state };
       metrics.gauge(
         `${name}_count`,
         'Connections of the pool, by state.',
@@ -32,9 +38,9 @@ export class DatabaseModule {
       );
     }
     const pending = 'Requests that wait for a connection of the pool.';
-    metrics.gauge(`${name}_pending_requests`, pending, () => use().pending, POOL);
+    metrics.gauge(`${name}_pending_requests`, pending, () => use().pending, pool);
     const max = 'Maximum number of connections of the pool.';
-    metrics.gauge(`${name}_max`, max, () => use().max, POOL);
+    metrics.gauge(`${name}_max`, max, () => use().max, pool);
     readiness.addCheck(() =>
       poolOf(dataSource)?.isOnStandby === true ? 'the database is a standby' : undefined,
     );

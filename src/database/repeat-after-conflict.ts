@@ -16,7 +16,7 @@ const MAX_PAUSE = 100;
  * Repeats a whole transaction that was rolled back because of concurrent ones. A COMMIT without an answer is not
  * repeated: only PostgreSQL itself can say that nothing has happened.
  *
- * @throws PlantStoreError `transaction-conflict` if the last attempt was rolled back as well
+ * @throws ServiceException `transaction-conflict` if the last attempt was rolled back as well
  */
 export async function repeatAfterConflict<Result>(
   transaction: () => Promise<Result>,

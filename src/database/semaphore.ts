@@ -1,5 +1,5 @@
 import type { ErrorKind } from '../errors/error-kind.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 
 /** Most tasks that wait for a slot, and their longest wait in milliseconds. */
 const WAITING = { tasks: 500, milliseconds: 2_000 } as const;
@@ -26,7 +26,7 @@ export class Semaphore {
   /**
    * Runs a task as soon as there is a slot. The wait is bounded.
    *
-   * @throws PlantStoreError of the kind of these slots, or of the shared slots if others have taken those
+   * @throws ServiceException of the kind of these slots, or of the shared slots if others have taken those
    */
   async run<Result>(task: () => Promise<Result>): Promise<Result> {
     if (this.taken < this.count) this.taken += 1;
@@ -44,11 +44,11 @@ export class Semaphore {
    * @param holder may have as many slots as are free: a single one half of all, two a third each, so that there is always
    *   one for somebody else (the dynamic thresholds of Choudhury and Hahne, doi:10.1109/90.664262)
    * @returns gives the slot back
-   * @throws PlantStoreError of the kind of these slots
+   * @throws ServiceException of the kind of these slots
    */
   take(holder?: string): () => void {
     const others = holder === undefined ? 0 : (this.held.get(holder) ?? 0);
-    if (this.taken + others >= this.count) throw new PlantStoreError(this.failure);
+    if (this.taken + others >= this.count) throw new ServiceException(this.failure);
     this.taken += 1;
     if (holder !== undefined) this.held.set(holder, others + 1);
     return () => {
@@ -59,11 +59,11 @@ export class Semaphore {
 
   /** Resolves when another task has handed over its slot. */
   private async takeOver(): Promise<void> {
-    if (this.waiting.size >= WAITING.tasks) throw new PlantStoreError(this.failure);
+    if (this.waiting.size >= WAITING.tasks) throw new ServiceException(this.failure);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.waiting.delete(start);
-        reject(new PlantStoreError(this.failure));
+        reject(new ServiceException(this.failure));
       }, WAITING.milliseconds);
       const start = (): void => {
         clearTimeout(timer);

@@ -27,7 +27,7 @@ export class Statements {
    * Runs a statement in a separate transaction. Repeats it if it is in conflict with concurrent transactions.
    *
    * @param onCitus the statement for a database that is distributed with Citus
-   * @throws PlantStoreError `database-unavailable`, `pool-exhausted` if all connections are in use, and others
+   * @throws ServiceException `database-unavailable`, `pool-exhausted` if all connections are in use, and others
    * @throws DatabaseError when the statement is at fault
    */
   run<Row extends QueryResultRow>(
@@ -45,7 +45,7 @@ export class Statements {
   /**
    * Reads rows as arrays of text, without an object for each row. Otherwise like {@link run}.
    *
-   * @throws PlantStoreError like {@link run}
+   * @throws ServiceException like {@link run}
    */
   rows<Row extends readonly unknown[]>(statement: Statement): Promise<readonly Row[]> {
     return repeatAfterConflict(() => this.lend((client) => read<Row>(client, statement)));

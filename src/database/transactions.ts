@@ -22,7 +22,7 @@ export class Transactions {
    * @param work uses only this manager: `manager.withRepository(…)`, `statements.in(manager)`
    * @param outer of a transaction that has begun: `work` becomes part of it
    * @param slots of which a transaction of its own takes one
-   * @throws PlantStoreError `too-many-changes`, `transaction-conflict`, or as after any failure of the database
+   * @throws ServiceException `too-many-changes`, `transaction-conflict`, or as after any failure of the database
    * @throws Error if `outer` has no transaction
    */
   async run<Result>(

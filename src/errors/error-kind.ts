@@ -16,7 +16,7 @@ export interface ErrorKind {
 export type ErrorRange = readonly [first: number, last: number];
 
 /**
- * The range of the service, and of plants: their numbers were published before features had ranges.
+ * The range of what every service has, and of the features whose numbers were published before there were ranges.
  */
 export const SERVICE_RANGE: ErrorRange = [0, 19];
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'lossless-json';
 import { ERRORS } from '../errors/common-errors.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 import { quote } from './quote.js';
 
 /** Deeper nesting is refused: no resource needs it, and parsers recurse. */
@@ -35,7 +35,7 @@ export type JsonSource = 'body' | 'line';
  * that an integer that a double cannot represent, or a number that would be rounded to an integer, becomes an
  * {@link ExactNumber}. White space, the order of members and the notation of numbers and strings make no difference.
  *
- * @throws PlantStoreError `malformed-json`, also for nesting deeper than 64 levels and for duplicate members with
+ * @throws ServiceException `malformed-json`, also for nesting deeper than 64 levels and for duplicate members with
  * different values
  */
 export function parseExactJson(text: string, source: JsonSource = 'body'): unknown {
@@ -202,8 +202,8 @@ class Parser {
     throw this.malformed(`unexpected ${found} at ${place}`);
   }
 
-  private malformed(why: string): PlantStoreError {
-    return new PlantStoreError(
+  private malformed(why: string): ServiceException {
+    return new ServiceException(
       ERRORS.malformedJson,
       `the ${this.source} is not valid JSON: ${why}`,
     );

@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StartupError } from '../errors/startup.error.js';
+import { snakeCase } from '../config/identity.js';
+import type { Identity } from '../config/identity.js';
 import type { EmbeddedBinaries } from './embedded-binaries.js';
 import { end } from './processes.js';
 import { spawnAs } from './server-account.js';
@@ -11,14 +13,12 @@ import type { ServerAccount } from './server-account.js';
 
 /** A database cluster (PostgreSQL manual, chapter 18.2), and what its programs are run with. */
 export interface Cluster {
+  readonly identity: Identity;
   /** Its folder, with the data, the password and the log of the server. */
   readonly path: string;
   readonly binaries: EmbeddedBinaries;
   readonly account: ServerAccount;
 }
-
-/** The superuser of a cluster. */
-export const USER = 'plant_store';
 
 /* A cluster is created under a temporary name and renamed when it is complete, so that an interrupted start, or two
    concurrent starts, cannot leave an incomplete cluster. */
@@ -91,7 +91,7 @@ export async function removeDrafts(folder: string): Promise<void> {
 async function runInitdb(
   draft: string,
   characterType: string,
-  { account, binaries }: Cluster,
+  { identity, account, binaries }: Cluster,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const passwordFile = join(draft, 'password');
@@ -104,7 +104,7 @@ async function runInitdb(
     binaries.initdb,
     [
       `--pgdata=${join(draft, 'data')}`,
-      `--username=${USER}`,
+      `--username=${snakeCase(identity)}`,
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',

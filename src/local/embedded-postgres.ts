@@ -3,6 +3,7 @@ import * as fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ADVISORY_LOCKS } from '../database/advisory-locks.js';
+import type { Identity } from '../config/identity.js';
 import { StartupError } from '../errors/startup.error.js';
 import { createCluster, removeDrafts } from './create-cluster.js';
 import type { Cluster } from './create-cluster.js';
@@ -42,6 +43,7 @@ const LIMITS = {
  * @throws AbortError when `signal` aborts the start
  */
 export async function startEmbeddedPostgres(
+  identity: Identity,
   folder: string,
   {
     log = () => {},
@@ -62,7 +64,7 @@ export async function startEmbeddedPostgres(
     await fs.mkdir(folder, { recursive: true, mode: 0o700 });
     const data = join(path, 'data');
     const account = await serverAccount({ folder, data, binary: binaries.postgres });
-    const cluster = { path, binaries, account };
+    const cluster = { identity, path, binaries, account };
     if (!existsSync(path)) {
       log('creating the database (first start only)');
       await createCluster(cluster, signal);
@@ -122,7 +124,7 @@ async function lockedServer(
       await server?.session.end().catch(() => {});
       if (isLocked === false && waited > LIMITS.lock) {
         throw new StartupError(
-          `the plant store is already running on ${dirname(cluster.path)}: stop it first, or set DATABASE_URL`,
+          `${cluster.identity.name} is already running on ${dirname(cluster.path)}: stop it first, or set DATABASE_URL`,
         );
       }
       // Another process took the port or the folder, or processes of a killed server are still ending.

@@ -19,7 +19,7 @@ export const LOCAL_FOLDER = '.data';
 export async function startLocalInstance(config: Config, logger: Logger, signal: AbortSignal) {
   const folder = resolve(LOCAL_FOLDER);
   const log = (step: string) => logger.info(step);
-  const postgres = await startEmbeddedPostgres(folder, { log, signal });
+  const postgres = await startEmbeddedPostgres(config.identity, folder, { log, signal });
   const token =
     config.auth.token ??
     (await localToken(folder).catch(async (error: unknown) => {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { StartupError } from '../errors/startup.error.js';
-import { USER } from './create-cluster.js';
+import { snakeCase } from '../config/identity.js';
+import type { Identity } from '../config/identity.js';
 import type { Cluster } from './create-cluster.js';
 import { end, POLL_INTERVAL, sendSignal } from './processes.js';
 import { spawnAs } from './server-account.js';
@@ -33,7 +34,7 @@ export interface PostgresServer {
  * @returns `undefined` when there is no server, when it ends, and when `signal` aborts the wait
  */
 export async function readyServer(
-  { path }: Pick<Cluster, 'path'>,
+  { identity, path }: Pick<Cluster, 'identity' | 'path'>,
   password: string,
   signal: AbortSignal,
   launched?: number,
@@ -51,7 +52,7 @@ export async function readyServer(
       return undefined;
     }
     if (file?.ready && file.pid === pid)
-      return openSession(pid, file.port, password).catch(() => undefined);
+      return openSession(identity, pid, file.port, password).catch(() => undefined);
     await sleep(POLL_INTERVAL);
   }
   return undefined;
@@ -137,13 +138,18 @@ async function isStale(pid: number, cluster: string): Promise<boolean> {
   }
 }
 
-async function openSession(pid: number, port: number, password: string): Promise<PostgresServer> {
-  const url = `postgres://${USER}:${password}@127.0.0.1:${port}/postgres`;
+async function openSession(
+  identity: Identity,
+  pid: number,
+  port: number,
+  password: string,
+): Promise<PostgresServer> {
+  const url = `postgres://${snakeCase(identity)}:${password}@127.0.0.1:${port}/postgres`;
   const session = new Client({
     connectionString: url,
     connectionTimeoutMillis: LIMITS.connect,
     query_timeout: LIMITS.connect,
-    application_name: 'plant-store instance',
+    application_name: `${identity.name} instance`,
     // The session holds the lock of the folder, and is idle.
     options: '-c idle_session_timeout=0',
   });

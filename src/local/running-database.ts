@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Identity } from '../config/identity.js';
 import { forgetLibpqVariables } from './libpq-variables.js';
 import { readyServer } from './postgres-server.js';
 
 /** The URL of the embedded database that runs on a folder, for a second program. `undefined` if none runs. */
 export async function runningDatabase(
+  identity: Identity,
   folder: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -12,7 +14,7 @@ export async function runningDatabase(
   const path = join(folder, 'postgres');
   const password = await readFile(join(path, 'password'), 'utf8').catch(() => undefined);
   if (password === undefined) return undefined;
-  const server = await readyServer({ path }, password.trim(), signal);
+  const server = await readyServer({ identity, path }, password.trim(), signal);
   await server?.session.end();
   return server?.url;
 }

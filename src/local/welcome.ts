@@ -13,26 +13,27 @@ export function localAddress({ basePath }: Config['http'], address: AddressInfo)
  * @param generatedToken the token of a local instance
  */
 export function welcome(
-  { http, auth, secretFiles }: Config,
+  { identity, http, auth, secretFiles }: Config,
   address: AddressInfo,
   generatedToken?: string,
 ): string {
+  const { summary, path, body } = identity.firstRequest;
   const base = localAddress(http, address);
   // A local token is public, so it may be printed.
-  const token = generatedToken ?? (isLocalToken(auth.token) ? auth.token : undefined);
+  const token = generatedToken ?? (isLocalToken(identity, auth.token) ? auth.token : undefined);
   const file = secretFiles.AUTH_TOKEN?.['AUTH_TOKEN_FILE'];
   const [place, shown] =
     file === undefined
       ? ['the value of AUTH_TOKEN', '$AUTH_TOKEN']
       : [`in ${file}`, `$(cat '${file}')`];
   return `
-  Plant store   ${base}
+  ${identity.title.padEnd(12)}  ${base}
   Docs          ${http.docsEnabled ? `${base}/docs` : 'off (DOCS_ENABLED)'}
   Token         ${token ?? place}
 
-Create a plant:
+${summary}:
 
-curl -sS ${base}/plants -w '\\n' -H "Authorization: Bearer ${token ?? shown}" -H "Content-Type: application/json" -d '{"id":1,"name":"Monstera","tag":"indoor"}'
+curl -sS ${base}${path} -w '\\n' -H "Authorization: Bearer ${token ?? shown}" -H "Content-Type: application/json" -d '${body}'
 
 `;
 }

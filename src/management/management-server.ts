@@ -4,7 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { MethodNotAllowedError } from '../http/errors/method-not-allowed.error.js';
 import { ERRORS } from '../errors/common-errors.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 import { toAnswer } from '../http/errors/to-answer.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
@@ -71,7 +71,7 @@ export class ManagementServer {
   private async route(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = ''] = String(request.url).split('?', 1);
     if (!['/health/live', '/health/ready', '/metrics'].includes(path)) {
-      throw new PlantStoreError(ERRORS.noSuchPath);
+      throw new ServiceException(ERRORS.noSuchPath);
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new MethodNotAllowedError(['GET', 'HEAD']);

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { performance } from 'node:perf_hooks';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { snakeCase } from '../config/identity.js';
+import type { Identity } from '../config/identity.js';
 import { BUILD } from './build.js';
 
 type Labels = Readonly<Record<string, string>>;
@@ -17,18 +19,19 @@ export class Metrics {
   private readonly gauges = new Map<string, (readonly [labels: Labels, read: () => number])[]>();
 
   /** Counts Error answers by their number, or starts the series of a number. */
-  readonly recordRefusal = this.counter<number>(
-    'plant_store_refusals_total',
-    'Error answers, by error number.',
-    'error',
-    [],
-  );
+  readonly recordRefusal: (error: number, by?: number) => void;
 
-  constructor() {
+  constructor(private readonly identity: Identity) {
+    this.recordRefusal = this.counter<number>(
+      this.named('refusals_total'),
+      'Error answers, by error number.',
+      'error',
+      [],
+    );
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
     new Gauge({
-      name: 'plant_store_build_info',
+      name: this.named('build_info'),
       help: 'Version of the running service. Always 1.',
       labelNames: ['version', 'revision', 'node_version'],
       registers,
@@ -46,6 +49,11 @@ export class Metrics {
         this.inc({ nodejs_eventloop_state: 'idle' }, idle / 1_000);
       },
     });
+  }
+
+  /** A name for a figure that only this service has, such as `tool_library_refusals_total`. */
+  named(name: string): string {
+    return `${snakeCase(this.identity)}_${name}`;
   }
 
   /**

@@ -19,6 +19,8 @@ import {
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
+import { snakeCase } from '../config/identity.js';
+import type { Identity } from '../config/identity.js';
 import { callerTrace } from './trace-context.js';
 import { BUILD } from './build.js';
 import { clientAddress } from './client-address.js';
@@ -40,15 +42,18 @@ export class OpenTelemetryTracer implements Tracer {
   private readonly provider: BasicTracerProvider;
   private readonly spans;
 
-  constructor(log: Logger) {
-    const service = { 'service.name': 'plant-store', 'service.version': BUILD.version };
+  constructor(
+    private readonly identity: Identity,
+    log: Logger,
+  ) {
+    const service = { 'service.name': identity.name, 'service.version': BUILD.version };
     this.provider = new BasicTracerProvider({
       resource: defaultResource()
         .merge(resourceFromAttributes(service))
         .merge(detectResources({ detectors: [envDetector] })),
       spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
     });
-    this.spans = this.provider.getTracer('plant-store', BUILD.version);
+    this.spans = this.provider.getTracer(identity.name, BUILD.version);
     // Now: while it is made, the provider reports defaults that it takes, such as the ratio of a sampler.
     const error = (text: string) => log.warn({ reason: reasonOf(text) }, 'traces were lost');
     diag.setLogger(
@@ -74,9 +79,16 @@ export class OpenTelemetryTracer implements Tracer {
     request.span = { traceId, spanId };
     response.once('close', () => {
       describeOutcome(span, name, request, response);
+      if (request.principal !== undefined) this.describePrincipal(span, request.principal);
       span.end();
     });
     this.requests.run([span], handle);
+  }
+
+  /** `enduser.id`: semantic conventions 1.44, attribute registry. An id is unique among principals of the same kind. */
+  private describePrincipal(span: Span, { kind, id }: NonNullable<Request['principal']>): void {
+    const name = `${snakeCase(this.identity)}.principal.kind`;
+    span.setAttributes({ 'enduser.id': id, [name]: kind });
   }
 
   served(): readonly Span[] {
@@ -142,14 +154,6 @@ function describeOutcome(span: Span, name: string, request: Request, response: R
   if (typeof route === 'string') {
     span.updateName(`${name} ${route}`);
     span.setAttribute('http.route', route);
-  }
-  const { principal } = request;
-  if (principal !== undefined) {
-    // `enduser.id`: semantic conventions 1.44, attribute registry. An id is unique among principals of the same kind.
-    span.setAttributes({
-      'enduser.id': principal.id,
-      'plant_store.principal.kind': principal.kind,
-    });
   }
   if (!isAnswered(response)) {
     fail(span, 'client_gone');

@@ -4,13 +4,14 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { stringify } from 'lossless-json';
 import { allErrors } from '../errors/error-kind.js';
 import type { Config } from '../config/config.js';
+import type { Identity } from '../config/identity.js';
 import { withCommonParts } from './common-parts.js';
 
-const DESCRIPTION = `A store of plants: create, list, change and remove them.
+const describe = ({ description }: Identity, scopes: readonly string[]) => `${description}
 
 ## Authentication
 
-Every request needs a bearer token in its \`Authorization\` header. The token must have the scope of the operation, such as \`plants:read\`, \`plants:write\` or \`changes:read\`. Otherwise the request is refused with 403.
+Every request needs a bearer token in its \`Authorization\` header. The token must have the scope of the operation: ${scopes.map((scope) => `\`${scope}\``).join(', ')}. Otherwise the request is refused with 403.
 
 ## Errors
 
@@ -18,7 +19,7 @@ A failed request is answered with an Error. Its \`error\` number identifies the 
 
 ## Retries
 
-After a 429 or 503, wait for the seconds in \`Retry-After\`, then send the request again. Every operation can be repeated: creating the same plant again changes nothing, and a change with \`If-Match\` is made at most once.
+After a 429 or 503, wait for the seconds in \`Retry-After\`, then send the request again. Every operation can be repeated: a create with the same content changes nothing, and a change with \`If-Match\` is made at most once.
 
 ## Exact ids
 
@@ -28,7 +29,9 @@ type SchemaObject = Exclude<
   NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>[string],
   { $ref: string }
 >;
-type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
+type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']> & {
+  readonly 'x-required-scope'?: string;
+};
 type TagObject = NonNullable<OpenAPIObject['tags']>[number];
 
 const METHODS = ['post', 'get', 'put', 'patch', 'delete'];
@@ -39,12 +42,11 @@ const METHODS = ['post', 'get', 'put', 'patch', 'delete'];
  */
 export function openApiText(
   app: INestApplication,
-  { basePath, publicBaseUrl }: Config['http'],
+  { identity, http: { basePath, publicBaseUrl } }: Pick<Config, 'identity' | 'http'>,
 ): string {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
-    .setTitle('Plant Store')
-    .setDescription(DESCRIPTION)
+    .setTitle(identity.title)
     .setVersion('1.0.0')
     .addSecurity('bearerAuth', {
       type: 'http',
@@ -61,16 +63,28 @@ export function openApiText(
   Object.assign(config.info, { license: { name: 'MIT', identifier: 'MIT' } });
   // The servers carry the prefix, so the paths equal the published interface below any prefix.
   const document = SwaggerModule.createDocument(app, config, { ignoreGlobalPrefix: true });
+  document.info.description = describe(identity, scopesOf(document));
   document.tags = tagsOf(document);
   listErrors(document);
   return `${stringify(sortKeys(withCommonParts(document)), undefined, 2)}\n`;
 }
 
-/** The tags of the operations: the names of the resources, in the order of the features. */
-function tagsOf({ paths }: OpenAPIObject): TagObject[] {
-  const operations = Object.values(paths).flatMap((item) =>
+function operationsOf({ paths }: OpenAPIObject): [method: string, operation: OperationObject][] {
+  return Object.values(paths).flatMap((item) =>
     Object.entries(item as Record<string, OperationObject>),
   );
+}
+
+function scopesOf(document: OpenAPIObject): string[] {
+  const scopes = operationsOf(document).flatMap(
+    ([, operation]) => operation['x-required-scope'] ?? [],
+  );
+  return [...new Set(scopes)].toSorted();
+}
+
+/** The tags of the operations: the names of the resources, in the order of the features. */
+function tagsOf(document: OpenAPIObject): TagObject[] {
+  const operations = operationsOf(document);
   const tagsOfMethods = (filter: (method: string) => boolean) =>
     new Set(operations.flatMap(([method, { tags = [] }]) => (filter(method) ? tags : [])));
   const created = tagsOfMethods((method) => method === 'post');

@@ -19,7 +19,7 @@ export class PlantChangesService {
     this.followers = resources.followersOf('plants', plants.history);
   }
 
-  /** @throws PlantStoreError `changes-pruned`, `position-unknown`, `too-many-lists` */
+  /** @throws ServiceException `changes-pruned`, `position-unknown`, `too-many-lists` */
   list(query: ListPlantChangesDto): Promise<Page<ListPlantChangesDto>> {
     return this.plants.history.list(query, query.plant);
   }
@@ -33,7 +33,7 @@ export class PlantChangesService {
    * Sends changes until the client leaves, its token is no longer valid, or the service shuts down.
    *
    * @param last the position that the client has received last; has priority over the query
-   * @throws PlantStoreError `changes-pruned`, `position-unknown`, `too-many-followers`
+   * @throws ServiceException `changes-pruned`, `position-unknown`, `too-many-followers`
    */
   async follow(
     { after, plant }: ListPlantChangesDto,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
 import type { Page } from '../http/answers/page.js';
 import type { Line } from '../http/body/body-lines.js';
@@ -31,9 +31,12 @@ export class PlantsService {
       dto: StoredPlantDto,
       filters: PLANT_FILTERS,
       idTaken: (id) =>
-        new PlantStoreError(PLANT_ERRORS.idTaken, `id ${id} belongs to a plant with other content`),
+        new ServiceException(
+          PLANT_ERRORS.idTaken,
+          `id ${id} belongs to a plant with other content`,
+        ),
       notFound: (id) =>
-        new PlantStoreError(PLANT_ERRORS.noSuchPlant, `there is no plant with id ${id}`),
+        new ServiceException(PLANT_ERRORS.noSuchPlant, `there is no plant with id ${id}`),
       search: { index: 'plants_name_search_idx', member: 'name' },
     });
   }
@@ -42,14 +45,14 @@ export class PlantsService {
    * Creates a plant. Creating the same plant again succeeds and changes nothing, so a client may retry after a lost
    * answer.
    *
-   * @throws PlantStoreError `id-taken` when the id belongs to a plant with other content
+   * @throws ServiceException `id-taken` when the id belongs to a plant with other content
    */
   async create(plant: NewPlantDto, origin: Origin): Promise<PlantDto> {
     await this.plants.creates.create(plant, origin);
     return this.plants.represent(plant, PlantDto);
   }
 
-  /** @throws PlantStoreError `no-such-plant` */
+  /** @throws ServiceException `no-such-plant` */
   async get(id: bigint): Promise<StoredPlantDto> {
     return this.plants.represent(await this.plants.lookups.find(id));
   }
@@ -58,7 +61,7 @@ export class PlantsService {
     return this.plants.pages.list(query);
   }
 
-  /** @throws PlantStoreError `no-such-plant`, `precondition-failed`, or `body-not-valid` if the body has another id */
+  /** @throws ServiceException `no-such-plant`, `precondition-failed`, or `body-not-valid` if the body has another id */
   async replace(
     id: bigint,
     plant: PlantReplacementDto,
@@ -70,7 +73,7 @@ export class PlantsService {
     );
   }
 
-  /** @throws PlantStoreError like {@link replace} */
+  /** @throws ServiceException like {@link replace} */
   async patch(
     id: bigint,
     patch: PlantPatchDto,
@@ -82,7 +85,7 @@ export class PlantsService {
     );
   }
 
-  /** @throws PlantStoreError `no-such-plant`, `precondition-failed` */
+  /** @throws ServiceException `no-such-plant`, `precondition-failed` */
   async remove(id: bigint, origin: Origin, precondition?: Precondition): Promise<void> {
     await this.plants.updates.remove(id, precondition, { origin });
   }

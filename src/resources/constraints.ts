@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg';
 import type { ErrorKind } from '../errors/error-kind.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 
 /** What a violation of a constraint of the database means to a client, by the name of the constraint. */
 export type ConstraintErrors = Readonly<Record<string, ErrorKind>>;
@@ -18,6 +18,6 @@ export async function withConstraintErrors<Result>(
   } catch (error) {
     const constraint = error instanceof DatabaseError ? error.constraint : undefined;
     const kind = constraint === undefined ? undefined : errors[constraint];
-    throw kind === undefined ? error : new PlantStoreError(kind);
+    throw kind === undefined ? error : new ServiceException(kind);
   }
 }

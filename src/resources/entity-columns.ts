@@ -3,7 +3,7 @@ import { getMetadataStorage } from 'class-validator';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { tableOf } from '../database/data-source.js';
-import type { PlantStoreError } from '../errors/plant-store.error.js';
+import type { ServiceException } from '../errors/service.exception.js';
 import { membersOf } from '../http/body/dto.pipe.js';
 import { stringifyExactJson } from '../json/exact-json.js';
 import { INT64_COLUMN } from './int64.js';
@@ -14,7 +14,7 @@ export interface Identified {
 }
 
 /** What is wrong with an id. */
-export type IdFailure = (id: bigint) => PlantStoreError;
+export type IdFailure = (id: bigint) => ServiceException;
 
 /** A column of an entity, as statements and answers use it. */
 export interface EntityColumn {

@@ -26,7 +26,7 @@ export class Exports<Query extends PageParameters> {
    * thousands.
    *
    * @param signal aborts when nothing more may be read. The export fails with its reason
-   * @throws PlantStoreError `too-many-exports`, `database-unavailable`
+   * @throws ServiceException `too-many-exports`, `database-unavailable`
    */
   async *run(parameters: Omit<Query, 'limit'>, signal: AbortSignal): AsyncGenerator<string> {
     const { pages, bulkheads, slots, tracer } = this.options;

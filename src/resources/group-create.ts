@@ -90,7 +90,7 @@ export class GroupCreate<Content extends Identified> {
    * @param origin required if creates are recorded
    * @param outer the create becomes part of this transaction, resolves before its commit, shares no statement with others,
    *   and is not told to `onCreated` (docs/framework/transactions.md)
-   * @throws PlantStoreError `idTaken` when a row with other content is committed, or as after any failure of the
+   * @throws ServiceException `idTaken` when a row with other content is committed, or as after any failure of the
    *   database. The row may have been stored then
    */
   create(content: Content, origin?: Origin, outer?: EntityManager): Promise<Stored> {

@@ -4,7 +4,7 @@ import { RowLockedError } from '../database/database-failure.js';
 import { isRowLocked } from '../database/row-wait.js';
 import type { Statements } from '../database/statements.js';
 import { ERRORS } from '../errors/common-errors.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 import { CreateStatements } from './create-statements.js';
 import type { RowParameters } from './create-statements.js';
 import type { EntityColumns, Identified } from './entity-columns.js';
@@ -64,7 +64,7 @@ export class GroupInsert<Content extends Identified> {
     const creations = new Map<Row<Content>, Creation>();
     let open = group;
     for (let round = 0; open.length > 0; round += 1) {
-      if (round === MAX_ROUNDS) throw new PlantStoreError(ERRORS.overloaded);
+      if (round === MAX_ROUNDS) throw new ServiceException(ERRORS.overloaded);
       // A statement can create only the first of several rows with one id.
       const sent = new Map<bigint, Row<Content>>();
       for (const row of round === 0 ? open : await this.creatable(open)) {

@@ -35,7 +35,7 @@ export class GroupLookup<Entity extends Identified> {
     });
   }
 
-  /** @throws PlantStoreError `notFound`, `too-many-answers`, or as after any failure of the database */
+  /** @throws ServiceException `notFound`, `too-many-answers`, or as after any failure of the database */
   async find(id: bigint): Promise<Entity> {
     const { columns, slots, notFound } = this.options;
     const found = await this.batcher.add(id);

@@ -64,7 +64,7 @@ export class Imports<Content extends Identified> {
    * @param signal aborts when no further line may be stored. If there are any, the import fails with its reason
    * @param origin required if creates are recorded
    * @returns the lines of the answer, several at a time: each refused line, and at the end a summary
-   * @throws PlantStoreError if the import cannot go on
+   * @throws ServiceException if the import cannot go on
    */
   async *run(
     lines: AsyncIterable<readonly Line[]>,

@@ -4,7 +4,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
 import { ERRORS } from '../errors/common-errors.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 import { toInteger } from '../json/exact-json.js';
 import { IfPresent } from './member.js';
 import type { Member } from './member.js';
@@ -76,12 +76,12 @@ export function IsInt64(ruleOf: (name: string) => string): PropertyDecorator {
 @Injectable()
 export class Int64Pipe implements PipeTransform<string, bigint> {
   /**
-   * @param text percent-decoded: `/plants/%31` is `/plants/1` (RFC 3986, section 6.2.2.2)
-   * @throws PlantStoreError `parameter-not-valid`
+   * @param text percent-decoded: `/tools/%31` is `/tools/1` (RFC 3986, section 6.2.2.2)
+   * @throws ServiceException `parameter-not-valid`
    */
   transform(text: string, { data = 'the parameter' }: ArgumentMetadata): bigint {
     const value = parseInt64(text);
     if (value !== undefined) return value;
-    throw new PlantStoreError(ERRORS.parameterNotValid, int64ParameterRule(data));
+    throw new ServiceException(ERRORS.parameterNotValid, int64ParameterRule(data));
   }
 }

@@ -4,7 +4,7 @@ import type { Bulkheads } from '../database/bulkheads.js';
 import type { Semaphore } from '../database/semaphore.js';
 import type { Statements } from '../database/statements.js';
 import { ERRORS } from '../errors/common-errors.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 import { Page } from '../http/answers/page.js';
 import type { PageParameters } from '../http/answers/page.js';
 import type { Tracer } from '../observability/tracer.js';
@@ -80,7 +80,7 @@ export class Pages<Query extends PageParameters> {
   /**
    * Reads a page. It can be shorter than `limit` and not be the last.
    *
-   * @throws PlantStoreError `too-many-lists`, or `too-many-searches` with a filter that searches; `search-too-slow`
+   * @throws ServiceException `too-many-lists`, or `too-many-searches` with a filter that searches; `search-too-slow`
    */
   async list(
     parameters: Query,
@@ -159,9 +159,9 @@ export class Pages<Query extends PageParameters> {
     try {
       return await this.find(query);
     } catch (error) {
-      const isTooSlow = error instanceof PlantStoreError && error.kind === ERRORS.databaseTooSlow;
+      const isTooSlow = error instanceof ServiceException && error.kind === ERRORS.databaseTooSlow;
       if (isTooSlow && (await this.isResponsive())) {
-        throw new PlantStoreError(ERRORS.searchTooSlow, TOO_SLOW);
+        throw new ServiceException(ERRORS.searchTooSlow, TOO_SLOW);
       }
       throw error;
     }

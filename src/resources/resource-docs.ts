@@ -19,11 +19,11 @@ export interface StoredExample {
  * document: create, look up, replace, change and remove.
  */
 export interface ResourceDocs {
-  /** With an article, such as `a plant` or `an apple`. */
+  /** With an article, such as `a tool` or `an apple`. */
   readonly one: string;
-  /** Such as `plants`: the path, and the tag of the operations. */
+  /** Such as `tools`: the path, and the tag of the operations. */
   readonly plural: string;
-  /** The ends of the operation ids `createPlant` and `listPlants`. */
+  /** The ends of the operation ids `createTool` and `listTools`. */
   readonly operationIds: readonly [one: string, many: string];
   readonly created: Type;
   /** The class of the answer to a create, by default `stored`. It has no id. */

@@ -12,13 +12,13 @@ export class ResourceMetrics {
 
   constructor(private readonly metrics: Metrics) {
     this.recordPruned = metrics.counter<string>(
-      'plant_store_changes_pruned_total',
+      metrics.named('changes_pruned_total'),
       'Records of changes that were removed because of their age.',
       'table',
       [],
     );
     this.groupRows = new Histogram({
-      name: 'plant_store_creation_group_rows',
+      name: metrics.named('creation_group_rows'),
       help: 'Rows in a group that was sent to the database.',
       labelNames: ['resource'],
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 500],
@@ -41,7 +41,7 @@ export class ResourceMetrics {
     ] as const;
     for (const [name, help, figure] of gauges) {
       const read = () => creates.queue[figure];
-      this.metrics.gauge(`plant_store_creations_waiting${name}`, help, read, { resource });
+      this.metrics.gauge(this.metrics.named(`creations_waiting${name}`), help, read, { resource });
     }
   }
 
@@ -52,7 +52,7 @@ export class ResourceMetrics {
     ] as const;
     for (const [name, help, figure] of gauges) {
       const read = () => followers.use[figure];
-      this.metrics.gauge(`plant_store_change_${name}`, help, read, { resource });
+      this.metrics.gauge(this.metrics.named(`change_${name}`), help, read, { resource });
     }
   }
 }

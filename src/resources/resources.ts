@@ -55,7 +55,7 @@ const MAX_FOLLOWERS = 2_000;
 const LONG_ROWS = 2;
 
 export interface ResourceOptions<Dto, Query> {
-  /** The name of the resource in metrics, such as `plants`. */
+  /** The name of the resource in metrics, such as `tools`. */
   readonly name: string;
   /** The class with all members, including the id. */
   readonly dto: Type<Dto>;

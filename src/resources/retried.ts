@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 
 /** How long an outage is waited for, in milliseconds. A failover takes up to 30 s. */
 const RETRY_TIME = 30_000;
@@ -28,5 +28,5 @@ export async function retried<Result>(
 }
 
 function isTemporary(failure: unknown): boolean {
-  return failure instanceof PlantStoreError && failure.kind.isTemporary;
+  return failure instanceof ServiceException && failure.kind.isTemporary;
 }

@@ -89,7 +89,7 @@ export class SearchIndex {
   }
 
   private async open(): Promise<void> {
-    const session = await poolOf(this.dataSource)!.connectApart('plant-store cleaner');
+    const session = await poolOf(this.dataSource)!.connectApart('cleaner');
     this.session = session;
     session.once('end', () => {
       if (this.session === session) this.session = undefined;

@@ -14,7 +14,7 @@ import type { Semaphore } from '../database/semaphore.js';
 import type { Statement, Statements } from '../database/statements.js';
 import type { Transactions } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
 import { withConstraintErrors } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
@@ -61,7 +61,7 @@ type UpdateQuery<Entity extends object> = UpdateQueryBuilder<Entity> | DeleteQue
  * Replaces, patches and removes single rows of an entity. With a precondition, the row is locked while it is checked, so that a
  * concurrent change is either seen by the check or waits for this change (docs/decisions/conditional-changes.md).
  *
- * All methods throw PlantStoreError `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id.
+ * All methods throw ServiceException `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id.
  */
 export class Updates<Entity extends Identified> {
   constructor(private readonly options: UpdatesOptions<Entity>) {}
@@ -104,7 +104,7 @@ export class Updates<Entity extends Identified> {
   ): Promise<Entity> {
     const members = body as Readonly<Record<string, unknown>>;
     if (members['id'] !== undefined && members['id'] !== id) {
-      throw new PlantStoreError(ERRORS.bodyNotValid, `id must be the id in the path, ${id}`);
+      throw new ServiceException(ERRORS.bodyNotValid, `id must be the id in the path, ${id}`);
     }
     const columns = this.options.columns();
     const { changeable, key } = columns;
@@ -164,7 +164,7 @@ export class Updates<Entity extends Identified> {
             .findOne({ where, lock: { mode: 'pessimistic_write' } });
           if (row === null) throw notFound(id);
           if (precondition?.(contentOf(columns.of(dto), row)) === false) {
-            throw new PlantStoreError(ERRORS.preconditionFailed);
+            throw new ServiceException(ERRORS.preconditionFailed);
           }
           return statements.in(manager).run(statement);
         },
@@ -225,5 +225,5 @@ function statementOf<Entity extends object>(query: UpdateQuery<Entity>): Stateme
 }
 
 function isRowLocked(error: unknown): boolean {
-  return error instanceof PlantStoreError && error.kind === ERRORS.rowLocked;
+  return error instanceof ServiceException && error.kind === ERRORS.rowLocked;
 }

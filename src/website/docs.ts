@@ -12,7 +12,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { allErrors } from '../errors/error-kind.js';
-import { PlantStoreError } from '../errors/plant-store.error.js';
+import { ServiceException } from '../errors/service.exception.js';
 import { BUILD } from '../observability/build.js';
 import { LOGGER } from '../observability/logger.js';
 import { openApiText, toYaml } from '../openapi/openapi.js';
@@ -37,10 +37,12 @@ const TYPES: Readonly<Record<string, string>> = {
  * Serves the docs page and the OpenAPI document: the only routes of the public port that need no token. They are plain
  * Express routes, because every route of a controller needs a token.
  */
-export function serveDocs(app: NestExpressApplication, { http, auth }: Config): void {
+export function serveDocs(app: NestExpressApplication, config: Config): void {
+  const { identity, http, auth } = config;
   const { basePath, publicBaseUrl } = http;
+  const service = identity.title;
   const clientId = auth.jwt?.docsClientId;
-  const signIn = auth.jwt && clientId ? { ...auth.jwt, clientId } : undefined;
+  const signIn = auth.jwt && clientId ? { ...auth.jwt, service, clientId } : undefined;
   const express = app.getHttpAdapter().getInstance();
   const policy = pagePolicy(publicBaseUrl);
   const pages = new Map<string, (request: Request, response: Response) => Promise<void>>();
@@ -71,14 +73,15 @@ export function serveDocs(app: NestExpressApplication, { http, auth }: Config): 
     }
   };
 
-  const document = once(async () => openApiText(app, http));
+  const document = once(async () => openApiText(app, config));
   serve('/openapi.json', 'application/json', document);
   // RFC 9512
   serve('/openapi.yaml', 'application/yaml', async () => toYaml(await document()));
   serve('/docs', 'text/html', async () => {
     const { renderReference } = await import('./reference.js');
     return renderPage({
-      title: 'Plant Store',
+      service,
+      title: service,
       root: '',
       main: renderReference({
         document: await document(),
@@ -113,7 +116,7 @@ export function serveDocs(app: NestExpressApplication, { http, auth }: Config): 
   }
   const send = (request: Request, response: Response) => {
     const page = pages.get(request.path);
-    if (page === undefined) throw new PlantStoreError(ERRORS.noSuchPath);
+    if (page === undefined) throw new ServiceException(ERRORS.noSuchPath);
     return page(request, response);
   };
   // One route for all pages: Express compares every request with all routes that are added before the route of the request.

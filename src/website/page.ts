@@ -3,6 +3,8 @@ import { html } from './html.js';
 import type { Html } from './html.js';
 
 export interface WebPage {
+  /** For people. */
+  readonly service: string;
   readonly title: string;
   /** The relative path from the page to the base path, such as `../`. */
   readonly root: string;
@@ -13,7 +15,7 @@ export interface WebPage {
 }
 
 /** Renders a page. Its links are relative, so that it works below any path. */
-export function renderPage({ title, root, main, style, scripts }: WebPage): string {
+export function renderPage({ service, title, root, main, style, scripts }: WebPage): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -29,7 +31,7 @@ export function renderPage({ title, root, main, style, scripts }: WebPage): stri
       <body>
         <header class="top">
           <a class="brand" href="${root}docs"
-            ><img class="logo" src="${root}docs/icon.svg" alt="" />Plant Store</a
+            ><img class="logo" src="${root}docs/icon.svg" alt="" />${service}</a
           >
           <nav aria-label="Documentation">
             <a href="${root}docs" aria-current="page">API</a>
@@ -39,7 +41,7 @@ export function renderPage({ title, root, main, style, scripts }: WebPage): stri
           </nav>
         </header>
         ${main}
-        <footer class="bottom">Plant Store, MIT licence</footer>
+        <footer class="bottom">${service}, MIT licence</footer>
         ${scripts.map((name) => html`<script type="module" src="${root}docs/${name}"></script> `)}
       </body>
     </html> `.source;

@@ -11,6 +11,8 @@ import type { Endpoint } from './reference-document.js';
 
 /** How the docs page signs in. */
 export interface SignIn {
+  /** The service, for people. */
+  readonly service: string;
   /** Exactly as the issuer writes it. */
   readonly issuer: string;
   readonly audience: string;
@@ -40,7 +42,7 @@ const MEMBERS = [
  * @returns a function that makes the page with what the issuer says of itself now
  */
 export function signInPage(
-  { issuer, audience, clientId }: SignIn,
+  { service, issuer, audience, clientId }: SignIn,
   endpoints: () => Promise<readonly Endpoint[]>,
   logger: Logger,
 ): () => Promise<SignInPage> {
@@ -60,7 +62,7 @@ export function signInPage(
         trial: trialOf(operations),
       };
       return {
-        text: page(leading(issuer, JSON.stringify(settings)), ['sign-in/sign-in.js']),
+        text: page(service, leading(issuer, JSON.stringify(settings)), ['sign-in/sign-in.js']),
         tokenOrigin: endpointOf(known, 'token_endpoint').origin,
       };
     } catch (error) {
@@ -69,7 +71,7 @@ export function signInPage(
         const reason = describeFailure(error);
         logger.warn({ reason, ...(repeated > 0 && { repeated }) }, 'nobody can sign in');
       }
-      return { text: page(unavailable(issuer)), tokenOrigin: undefined };
+      return { text: page(service, unavailable(issuer)), tokenOrigin: undefined };
     }
   };
 }
@@ -100,9 +102,9 @@ function resourceOf(audience: string): string | undefined {
   return URL.canParse(audience) && !audience.includes('#') ? audience : undefined;
 }
 
-function page(main: Html, scripts: readonly string[] = []): string {
-  const title = 'Sign in · Plant Store';
-  return renderPage({ title, root: '../', main, style: 'sign-in/sign-in.css', scripts });
+function page(service: string, main: Html, scripts: readonly string[] = []): string {
+  const title = `Sign in · ${service}`;
+  return renderPage({ service, title, root: '../', main, style: 'sign-in/sign-in.css', scripts });
 }
 
 function leading(issuer: string, settings: string): Html {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newToken, newTokenId } from '../../src/auth/issued-tokens/token-format.js';
-import { call, idOf, issue } from '../support/issued-tokens.js';
+import { newTokenId } from '../../src/auth/issued-tokens/token-format.js';
+import { FORMAT, call, idOf, issue } from '../support/issued-tokens.js';
 import { allowOf, OPERATIONS } from '../support/operations.js';
 import type { Operation } from '../support/operations.js';
 import { RawSocket } from '../support/raw-socket.js';
@@ -66,9 +66,9 @@ describe('a token that is not quite an issued one', () => {
       () => token.split('').map((_, i) => token.slice(0, i) + token.slice(i + 1)),
     ],
     ['in the other case', () => [swapCase(token), token.toUpperCase(), token.toLowerCase()]],
-    ['with another secret, and its checksum', () => newToken(idOf(token))],
+    ['with another secret, and its checksum', () => FORMAT.create(idOf(token))],
     ['with the secret of another', () => token.slice(0, 17) + reader.slice(17)],
-    ['that nobody has issued', () => newToken(newTokenId())],
+    ['that nobody has issued', () => FORMAT.create(newTokenId())],
     ['that is only its id', () => [idOf(token), `pst_${idOf(token)}`, `pst_${idOf(token)}_`]],
     [
       'that is its hash, which the database has',

@@ -9,8 +9,9 @@ import { InsufficientScopeError } from '../../src/auth/credentials.error.js';
 import { REQUIRED_SCOPE } from '../../src/auth/require-scope.decorator.js';
 import type { TokenVerifier } from '../../src/auth/token-verifier.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
-import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
 import { Metrics } from '../../src/observability/metrics.js';
+import { IDENTITY } from '../../src/identity.js';
 
 const READER: Principal = { kind: 'jwt', id: 'reader', scopes: new Set(['plants:read']) };
 const OTHER: Principal = { ...READER, scopes: new Set() };
@@ -26,7 +27,7 @@ let metrics: Metrics;
 
 beforeEach(() => {
   verify.mockReset();
-  metrics = new Metrics();
+  metrics = new Metrics(IDENTITY);
   const limits = new RateLimits({ rateLimits: { perPrincipal: 0 } }, metrics);
   guard = new AuthGuard(new Authenticator([{ verify }]), new Reflector(), limits, metrics);
 });
@@ -72,7 +73,7 @@ it('a token can be verified again, which counts nothing that is refused then', a
   expect(received.credentialsFailure).toBe('scope');
   await expect(again()).rejects.toMatchObject({ reason: 'unknown-token' });
   expect(received.credentialsFailure).toBe('unknown-token');
-  const outage = new PlantStoreError(ERRORS.databaseUnavailable);
+  const outage = new ServiceException(ERRORS.databaseUnavailable);
   verify.mockRejectedValue(outage);
   await expect(again()).rejects.toBe(outage);
   expect(await counts()).toEqual({});

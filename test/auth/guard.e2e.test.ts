@@ -10,6 +10,7 @@ import { Metrics } from '../../src/observability/metrics.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
 import { OPERATIONS } from '../support/operations.js';
 import { TOKEN } from '../support/test-service.js';
+import { IDENTITY } from '../../src/identity.js';
 
 /** What a stranger may see. */
 const OPEN = new Set(['/', '/docs{/*page}', '/openapi.json', '/openapi.yaml']);
@@ -22,10 +23,10 @@ let app: NestExpressApplication;
 let url: string;
 
 beforeAll(async () => {
-  const config = readConfig({ AUTH_TOKEN: TOKEN });
+  const config = readConfig(IDENTITY, { AUTH_TOKEN: TOKEN });
   app = await createApp(
     withDatabase(config, 'postgres://127.0.0.1:1/none'),
-    { logger: pino({ level: 'silent' }), metrics: new Metrics(), tracer: NO_TRACER },
+    { logger: pino({ level: 'silent' }), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
     HTTP_LIMITS,
   );
   await app.listen(0, '127.0.0.1');

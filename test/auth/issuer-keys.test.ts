@@ -19,6 +19,7 @@ import {
   TestIssuer,
 } from '../support/test-issuer.js';
 import { PATIENCE } from '../support/patience.js';
+import { IDENTITY } from '../../src/identity.js';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -37,7 +38,7 @@ let log: PassThrough;
 
 beforeEach(async () => {
   issuer = await TestIssuer.start();
-  metrics = new Metrics();
+  metrics = new Metrics(IDENTITY);
   log = new PassThrough();
 });
 

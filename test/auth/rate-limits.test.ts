@@ -5,6 +5,7 @@ import type { Principal } from '../../src/auth/principal.js';
 import { RateLimitedError } from '../../src/auth/rate-limited.error.js';
 import { RateLimits } from '../../src/auth/rate-limits.js';
 import { Metrics } from '../../src/observability/metrics.js';
+import { IDENTITY } from '../../src/identity.js';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -21,7 +22,7 @@ afterEach(() => vi.restoreAllMocks());
 const GARDENER: Principal = { kind: 'jwt', id: 'gardener', scopes: 'all' };
 
 function limitOf(perPrincipal: number) {
-  const limits = new RateLimits({ rateLimits: { perPrincipal } }, new Metrics());
+  const limits = new RateLimits({ rateLimits: { perPrincipal } }, new Metrics(IDENTITY));
   return {
     count: (changes: Partial<Principal> = {}) => {
       try {

@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newToken, newTokenId } from '../../src/auth/issued-tokens/token-format.js';
+import { newTokenId } from '../../src/auth/issued-tokens/token-format.js';
 import {
+  FORMAT,
   call,
   idOf,
   issue,
@@ -265,7 +266,7 @@ describe('plant-store token revoke', () => {
       stdout: '',
       stderr: 'plant-store: there is no token abcdefghijkl\n',
     });
-    const token = newToken(newTokenId());
+    const token = FORMAT.create(newTokenId());
     const { code, stderr } = await tokenCommand(database.url, 'revoke', token);
     expect(code).toBe(2);
     expect(stderr).not.toContain(token.slice(17));

@@ -1,15 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  isTokenId,
-  isWellFormed,
-  newToken,
-  newTokenId,
-  tokenIdIn,
-} from '../../src/auth/issued-tokens/token-format.js';
+import { isTokenId, newTokenId } from '../../src/auth/issued-tokens/token-format.js';
+import { FORMAT } from '../support/issued-tokens.js';
 
 /** A fresh token for each run. */
-const token = fc.constant(null).map(() => newToken(newTokenId()));
+const token = fc.constant(null).map(() => FORMAT.create(newTokenId()));
 
 /** Printable characters, and some that are not ASCII. */
 const character = fc.oneof(
@@ -21,11 +16,11 @@ describe('a token', () => {
   it('is what secret scanners look for, with its id and a correct checksum', () => {
     const id = newTokenId();
     expect(isTokenId(id)).toBe(true);
-    expect(tokenIdIn(newToken(id))).toBe(id);
+    expect(FORMAT.idIn(FORMAT.create(id))).toBe(id);
     fc.assert(
       fc.property(token, (text) => {
         expect(text).toMatch(/^pst_[0-9A-Za-z]{12}_[0-9A-Za-z]{28}$/);
-        expect(isWellFormed(text)).toBe(true);
+        expect(FORMAT.isWellFormed(text)).toBe(true);
       }),
     );
   });
@@ -34,7 +29,7 @@ describe('a token', () => {
     fc.assert(
       fc.property(token, fc.nat(44), character, (text, at, typed) => {
         fc.pre(text[at] !== typed);
-        return !isWellFormed(text.slice(0, at) + typed + text.slice(at + 1));
+        return !FORMAT.isWellFormed(text.slice(0, at) + typed + text.slice(at + 1));
       }),
       { numRuns: 2_000 },
     );
@@ -46,7 +41,7 @@ describe('a token', () => {
         fc.pre(text[one] !== text[other]);
         const characters = text.split('');
         [characters[one], characters[other]] = [text[other]!, text[one]!];
-        return !isWellFormed(characters.join(''));
+        return !FORMAT.isWellFormed(characters.join(''));
       }),
       { numRuns: 2_000 },
     );
@@ -55,14 +50,14 @@ describe('a token', () => {
   it('that was cut or has more is told from every token', () => {
     fc.assert(
       fc.property(token, fc.nat(44), character, (text, at, more) => {
-        return !isWellFormed(text.slice(0, at)) && !isWellFormed(text + more);
+        return !FORMAT.isWellFormed(text.slice(0, at)) && !FORMAT.isWellFormed(text + more);
       }),
     );
   });
 
   it('takes each digit with the same probability', () => {
     const counts = new Map<string, number>();
-    const secrets = Array.from({ length: 2_000 }, () => newToken(newTokenId()).slice(17, 39));
+    const secrets = Array.from({ length: 2_000 }, () => FORMAT.create(newTokenId()).slice(17, 39));
     const digits = secrets.join('');
     for (const digit of digits) counts.set(digit, (counts.get(digit) ?? 0) + 1);
     const expected = digits.length / 62;

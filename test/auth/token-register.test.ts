@@ -4,13 +4,13 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { IssuedTokenVerifier } from '../../src/auth/issued-tokens/issued-token.verifier.js';
 import type { TokenRow } from '../../src/auth/issued-tokens/known-token.js';
-import { newToken, newTokenId } from '../../src/auth/issued-tokens/token-format.js';
+import { newTokenId } from '../../src/auth/issued-tokens/token-format.js';
 import { TokenRegister } from '../../src/auth/issued-tokens/token-register.js';
 import { CredentialsError } from '../../src/auth/credentials.error.js';
 import type { Statements } from '../../src/database/statements.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
-import { PlantStoreError } from '../../src/errors/plant-store.error.js';
-import { idOf } from '../support/issued-tokens.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
+import { FORMAT, idOf } from '../support/issued-tokens.js';
 
 const TIMES = { refresh: 60_000, pause: 100, maxAge: 3_000 };
 
@@ -63,7 +63,7 @@ const uses: string[] = [];
 beforeEach(async () => {
   table = new Table();
   register = new TokenRegister(table as unknown as Statements, pino({ level: 'silent' }), TIMES);
-  verifier = new IssuedTokenVerifier(register, { note: (id) => void uses.push(id) });
+  verifier = new IssuedTokenVerifier(FORMAT, register, { note: (id) => void uses.push(id) });
   uses.length = 0;
   await register.onModuleInit();
 });
@@ -77,7 +77,7 @@ async function refusalOf(token: string): Promise<unknown> {
     return 'none';
   } catch (error) {
     if (error instanceof CredentialsError) return error.reason;
-    if (error instanceof PlantStoreError) return error.kind.number;
+    if (error instanceof ServiceException) return error.kind.number;
     throw error;
   }
 }
@@ -90,7 +90,7 @@ async function store(...rows: readonly StoredRow[]): Promise<void> {
 
 describe('a token that is known', () => {
   it('is verified at once, and its use is noted', async () => {
-    const token = newToken(newTokenId());
+    const token = FORMAT.create(newTokenId());
     await store(stored(token));
     const id = idOf(token);
     const scopes = new Set(['plants:read']);
@@ -106,7 +106,7 @@ describe('a token that is known', () => {
     ['its expiry is no number', { expires: '25.11.2026 20:00:00 CET' }, 'expired'],
     ['its expiry is empty', { expires: '' }, 'expired'],
   ])('is refused if %s, which is no use', async (_, changes, refusal) => {
-    const token = newToken(newTokenId());
+    const token = FORMAT.create(newTokenId());
     await store(stored(token, changes));
     expect(await refusalOf(token)).toBe(refusal);
     expect(uses).toEqual([]);
@@ -114,7 +114,7 @@ describe('a token that is known', () => {
 
   it('is refused with an old secret whose expiry is missing', async () => {
     const id = newTokenId();
-    const [old, current] = [newToken(id), newToken(id)];
+    const [old, current] = [FORMAT.create(id), FORMAT.create(id)];
     const previousHash = hash('sha256', old, 'buffer');
     await store(stored(current, { previousHash, previousExpires: null }));
     expect([await refusalOf(old), await refusalOf(current)]).toEqual(['expired', 'none']);
@@ -123,7 +123,7 @@ describe('a token that is known', () => {
 
 describe('a token that is not known', () => {
   it('shares a reading with others, and is remembered', async () => {
-    const tokens = Array.from({ length: 900 }, () => newToken(newTokenId()));
+    const tokens = Array.from({ length: 900 }, () => FORMAT.create(newTokenId()));
     const before = table.readings;
     const refusals = await Promise.all(tokens.map(refusalOf));
     expect(new Set(refusals)).toEqual(new Set(['unknown-token']));
@@ -132,7 +132,7 @@ describe('a token that is not known', () => {
   });
 
   it('waits with at most 1,000 others', async () => {
-    const tokens = Array.from({ length: 1_010 }, () => newToken(newTokenId()));
+    const tokens = Array.from({ length: 1_010 }, () => FORMAT.create(newTokenId()));
     const refusals = await Promise.all(tokens.map(refusalOf));
     expect(refusals.filter((refusal) => refusal === ERRORS.overloaded.number)).toHaveLength(10);
   });
@@ -157,10 +157,10 @@ describe('the age of the register', () => {
 
 describe('while the database is away', () => {
   it('accepts known tokens until the register is too old, and tells typos and revoked ones for good', async () => {
-    const [token, revoked] = [newToken(newTokenId()), newToken(newTokenId())];
+    const [token, revoked] = [FORMAT.create(newTokenId()), FORMAT.create(newTokenId())];
     await store(stored(token), stored(revoked, { isUnrevoked: false }));
     table.failure = new Error('away');
-    const [unknown, typo] = [newToken(newTokenId()), `${token}0`];
+    const [unknown, typo] = [FORMAT.create(newTokenId()), `${token}0`];
     expect(await refusalOf(token)).toBe('none');
     expect(await refusalOf(unknown)).toBe(50300);
     await sleep(TIMES.maxAge);

@@ -7,13 +7,14 @@ import { readCommandConfig, readConfig, withDatabase } from '../../src/config/co
 import { EXPORTER_VARIABLES, SDK_VARIABLES } from '../../src/config/telemetry-variables.js';
 import { VARIABLES } from '../../src/config/variables.js';
 import { StartupError } from '../../src/errors/startup.error.js';
+import { IDENTITY } from '../../src/identity.js';
 
 const TOKEN = 'x'.repeat(32);
 const DATABASE_URL = 'postgres://user:password@db.example:5432/plants';
 
 function mistakesOf(environment: Record<string, string>): string[] {
   try {
-    readConfig(environment);
+    readConfig(IDENTITY, environment);
     return [];
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;
@@ -28,7 +29,8 @@ function listed(values: string | undefined): readonly string[] {
 
 describe('the configuration', () => {
   it('has the documented defaults', () => {
-    expect(readConfig({})).toEqual({
+    expect(readConfig(IDENTITY, {})).toEqual({
+      identity: IDENTITY,
       http: {
         host: '127.0.0.1',
         port: 3000,
@@ -55,7 +57,7 @@ describe('the configuration', () => {
   it.each(['', '  ', '\r\n'])('treats the variable %j as unset', (value) => {
     const names = Object.keys(VARIABLES).filter((name) => name !== 'DATABASE_SERVICE_PASSWORD');
     const empty = Object.fromEntries(names.map((name) => [name, value]));
-    expect(readConfig(empty)).toEqual(readConfig({}));
+    expect(readConfig(IDENTITY, empty)).toEqual(readConfig(IDENTITY, {}));
   });
 
   const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\r', '\n', '\ufeff') });
@@ -82,11 +84,13 @@ describe('the configuration', () => {
       TRUST_PROXY: 'loopback',
       SHUTDOWN_DELAY: '5',
     };
-    const expected = readConfig(values);
+    const expected = readConfig(IDENTITY, values);
     fc.assert(
       fc.property(space, space, (before, after) => {
         const spaced = Object.entries(values).map(([name, text]) => [name, before + text + after]);
-        expect(readConfig(Object.fromEntries(spaced) as Record<string, string>)).toEqual(expected);
+        expect(readConfig(IDENTITY, Object.fromEntries(spaced) as Record<string, string>)).toEqual(
+          expected,
+        );
       }),
     );
   });
@@ -161,8 +165,8 @@ describe('the configuration', () => {
   });
 
   it('cannot be changed afterwards', () => {
-    const withUrl = withDatabase(readConfig({}), DATABASE_URL);
-    const config = readConfig({ CORS_ORIGINS: 'https://a.example' });
+    const withUrl = withDatabase(readConfig(IDENTITY, {}), DATABASE_URL);
+    const config = readConfig(IDENTITY, { CORS_ORIGINS: 'https://a.example' });
     const { http } = config;
     const frozen = [withUrl, withUrl.database, config, http, http.corsOrigins];
     expect(frozen.map(Object.isFrozen)).toEqual(frozen.map(() => true));
@@ -257,12 +261,12 @@ describe('the configuration', () => {
       '?application_name=shop&options=-c%20search_path%3Dplants&lock_timeout=5',
       '?host=/var/run/postgresql&port=5433&user=u&password=p',
     ])('takes what the driver honours: %s', (query) => {
-      const { database } = readConfig({ AUTH_TOKEN: TOKEN, DATABASE_URL: url(query) });
+      const { database } = readConfig(IDENTITY, { AUTH_TOKEN: TOKEN, DATABASE_URL: url(query) });
       expect(database.url).toBe(url(query));
     });
 
     it.each(['require', 'verify-ca'])('treats sslmode=%s as verify-full', (mode) => {
-      const { database } = readConfig({
+      const { database } = readConfig(IDENTITY, {
         AUTH_TOKEN: TOKEN,
         DATABASE_URL: url(`?application_name=a&sslmode=${mode}&sslrootcert=/ca`),
       });
@@ -368,14 +372,14 @@ describe('the configuration', () => {
       { issuer: 'https://id.example/', audience: 'plants', jwksUri: undefined },
     ],
   ])('accepts as the only way to authenticate %s', (_, only, jwt) => {
-    const config = readConfig({ NODE_ENV: 'production', DATABASE_URL, ...only });
+    const config = readConfig(IDENTITY, { NODE_ENV: 'production', DATABASE_URL, ...only });
     const token = undefined;
     expect(config.auth).toEqual({ token, previousToken: token, issuedTokens: true, jwt });
   });
 
   it('need not accept issued tokens', () => {
     const none = { AUTH_TOKEN: TOKEN, AUTH_ISSUED_TOKENS: 'false' };
-    expect(readConfig(none).auth.issuedTokens).toBe(false);
+    expect(readConfig(IDENTITY, none).auth.issuedTokens).toBe(false);
   });
 });
 
@@ -412,7 +416,7 @@ describe('a secret in a file', () => {
 
   it('is read without what editors put around it', () => {
     const environment = files({ DATABASE_URL: 'marked-url', AUTH_TOKEN: 'marked' });
-    expect(readConfig(environment)).toMatchObject({
+    expect(readConfig(IDENTITY, environment)).toMatchObject({
       database: { url: DATABASE_URL },
       auth: { token: TOKEN },
     });
@@ -427,7 +431,7 @@ describe('a secret in a file', () => {
       AUTH_TOKEN: 'token',
       AUTH_TOKEN_PREVIOUS: 'previous',
     });
-    expect(readConfig({ NODE_ENV: 'production', ...environment })).toMatchObject({
+    expect(readConfig(IDENTITY, { NODE_ENV: 'production', ...environment })).toMatchObject({
       database: { url: `${DATABASE_URL}?sslmode=verify-full` },
       auth: { token: TOKEN, previousToken: PREVIOUS },
       secretFiles: { AUTH_TOKEN: files({ AUTH_TOKEN: 'token' }) },
@@ -440,7 +444,10 @@ describe('a secret in a file', () => {
   });
 
   it.each(['empty', 'missing', 'missing/token'])('need not have a previous token: %s', (name) => {
-    const { auth } = readConfig(files({ AUTH_TOKEN: 'token', AUTH_TOKEN_PREVIOUS: name }));
+    const { auth } = readConfig(
+      IDENTITY,
+      files({ AUTH_TOKEN: 'token', AUTH_TOKEN_PREVIOUS: name }),
+    );
     expect(auth).toMatchObject({ token: TOKEN, previousToken: undefined });
   });
 

@@ -8,6 +8,7 @@ import { StaticTokens } from '../../src/auth/static-tokens.js';
 import { readConfig } from '../../src/config/config.js';
 import { POLL_INTERVAL, secretOf } from '../../src/config/secret-file.js';
 import { MountedSecret } from '../support/mounted-secret.js';
+import { IDENTITY } from '../../src/identity.js';
 
 const OLD = 'old-'.repeat(8);
 const NEW = 'new-'.repeat(8);
@@ -38,7 +39,7 @@ afterEach(async () => {
 
 /** The tokens of a service that runs, and its verifier. */
 function start(environment: Readonly<Record<string, string>> = {}): StaticTokenVerifier {
-  const config = readConfig({
+  const config = readConfig(IDENTITY, {
     AUTH_TOKEN_FILE: mount.path('token'),
     AUTH_TOKEN_PREVIOUS_FILE: mount.path('previous-token'),
     ...environment,
@@ -125,7 +126,7 @@ describe('tokens in files', () => {
   });
 
   it('are read at once when the application is ready, because the start may have waited', async () => {
-    const config = readConfig({ AUTH_TOKEN_FILE: mount.path('token') });
+    const config = readConfig(IDENTITY, { AUTH_TOKEN_FILE: mount.path('token') });
     const token = secretOf('AUTH_TOKEN', OLD, config, log);
     await mount.replace({ token: NEW });
     tokens = new StaticTokens(token, secretOf('AUTH_TOKEN_PREVIOUS', undefined, config, log), log);

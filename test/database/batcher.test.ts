@@ -8,7 +8,7 @@ import {
   GroupLockedError,
 } from '../../src/database/database-failure.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
-import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
 import { PATIENCE } from '../support/patience.js';
 
@@ -52,7 +52,7 @@ function outcomes(settled: readonly PromiseSettledResult<string>[]): string[] {
   return settled.map((one) => {
     if (one.status === 'fulfilled') return one.value;
     const reason: unknown = one.reason;
-    return reason instanceof PlantStoreError ? reason.kind.code : String(reason);
+    return reason instanceof ServiceException ? reason.kind.code : String(reason);
   });
 }
 
@@ -289,7 +289,7 @@ describe('a group that fails', () => {
         Promise.reject(
           items.length === 8
             ? refusal('bad', '22001')
-            : new PlantStoreError(ERRORS.databaseUnavailable),
+            : new ServiceException(ERRORS.databaseUnavailable),
         ),
     });
     expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set([UNAVAILABLE]));
@@ -298,7 +298,7 @@ describe('a group that fails', () => {
   });
 
   it.each([
-    ['a timeout of the pool', new PlantStoreError(ERRORS.poolExhausted), 'pool-exhausted'],
+    ['a timeout of the pool', new ServiceException(ERRORS.poolExhausted), 'pool-exhausted'],
     ['a deadlock', new RefusedStatementError('40P01'), 'transaction-conflict'],
   ])('keeps its size after %s', async (_, failure, code) => {
     const clock = createClock();
@@ -386,7 +386,7 @@ describe('an item', () => {
     const add = async (item: string) => {
       void batcher.add(item).then(
         () => settled.push(item),
-        (error: PlantStoreError) => settled.push(`${item}: ${error.kind.code}`),
+        (error: ServiceException) => settled.push(`${item}: ${error.kind.code}`),
       );
       await immediate();
     };

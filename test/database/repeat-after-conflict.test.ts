@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RefusedStatementError } from '../../src/database/database-failure.js';
 import { repeatAfterConflict } from '../../src/database/repeat-after-conflict.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
-import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
 
 const DEADLOCK = new RefusedStatementError('40P01');
 
@@ -43,7 +43,7 @@ describe('a transaction that is in conflict with others', () => {
   it.each([
     new RefusedStatementError('40003'),
     new RefusedStatementError('55P03'),
-    new PlantStoreError(ERRORS.databaseUnavailable),
+    new ServiceException(ERRORS.databaseUnavailable),
     new Error('a bug'),
   ])('is not repeated after another failure: %s', async (failure) => {
     const transaction = vi.fn<() => Promise<string>>().mockRejectedValue(failure);

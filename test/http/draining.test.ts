@@ -11,13 +11,14 @@ import { LAST_CALL } from '../../src/http/server/drain.js';
 import type { HttpServer } from '../../src/http/server/http-server.js';
 import { HTTP_LIMITS } from '../../src/http/server/limits.js';
 import { addressText, listen } from '../../src/http/server/listen.js';
-import { PlantStoreAdapter } from '../../src/http/server/plant-store.adapter.js';
+import { ServiceAdapter } from '../../src/http/server/service.adapter.js';
 import { requestId } from '../../src/http/server/request-id.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
 import { PATIENCE } from '../support/patience.js';
 import { RawSocket } from '../support/raw-socket.js';
+import { IDENTITY } from '../../src/identity.js';
 
 /* The steps of a drain, on a server whose answers the test gives. slow/drain.test.ts shows the shutdown of the whole
    service. */
@@ -31,9 +32,9 @@ let responses: Response[];
 beforeEach(async () => {
   responses = [];
   const logger = createLogger('silent');
-  const metrics = new Metrics();
-  const filter = new ErrorFilter(logger, metrics);
-  const adapter = new PlantStoreAdapter(
+  const metrics = new Metrics(IDENTITY);
+  const filter = new ErrorFilter({ identity: IDENTITY }, logger, metrics);
+  const adapter = new ServiceAdapter(
     { ...HTTP_LIMITS, keepAlive: 5_000 },
     { logger, metrics, tracer: NO_TRACER },
   );

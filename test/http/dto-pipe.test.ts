@@ -16,7 +16,7 @@ import type { ArgumentMetadata } from '@nestjs/common';
 import type { Request } from 'express';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ERRORS } from '../../src/errors/common-errors.js';
-import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
 import { DtoPipe } from '../../src/http/body/dto.pipe.js';
 import { toInteger } from '../../src/json/exact-json.js';
 import { jsonBody } from '../../src/http/body/json-body.js';
@@ -141,7 +141,7 @@ async function failure(promise: Promise<unknown>): Promise<unknown> {
 
 async function mistakes(content: string, metatype: ArgumentMetadata['metatype'] = CatDto) {
   const error = await failure(body(content, metatype));
-  expect(error).toBeInstanceOf(PlantStoreError);
+  expect(error).toBeInstanceOf(ServiceException);
   expect(error).toMatchObject({ kind: ERRORS.bodyNotValid });
   return (error as Error).message;
 }

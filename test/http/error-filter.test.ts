@@ -3,9 +3,11 @@ import type { ArgumentsHost } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { pino } from 'pino';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { CONFIG } from '../../src/config/config.module.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
-import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
 import { ErrorFilter } from '../../src/http/errors/error.filter.js';
+import { IDENTITY } from '../../src/identity.js';
 import { LOGGER } from '../../src/observability/logger.js';
 import { Metrics } from '../../src/observability/metrics.js';
 
@@ -18,7 +20,12 @@ beforeAll(async () => {
     { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
   );
   const module = await Test.createTestingModule({
-    providers: [ErrorFilter, Metrics, { provide: LOGGER, useValue: logger }],
+    providers: [
+      ErrorFilter,
+      { provide: Metrics, useValue: new Metrics(IDENTITY) },
+      { provide: CONFIG, useValue: { identity: IDENTITY } },
+      { provide: LOGGER, useValue: logger },
+    ],
   }).compile();
   filter = module.get(ErrorFilter);
 });
@@ -61,7 +68,7 @@ describe('the filter', () => {
 
   it('logs an outage with its reason', () => {
     const cause = new Error('connection refused');
-    answerTo(new PlantStoreError(ERRORS.databaseUnavailable, undefined, { cause }));
+    answerTo(new ServiceException(ERRORS.databaseUnavailable, undefined, { cause }));
     expect(log).toMatchObject([{ level: 'warn', error: 50300, reason: 'connection refused' }]);
   });
 

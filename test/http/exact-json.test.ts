@@ -6,7 +6,7 @@ import {
   stringifyExactJson,
   toInteger,
 } from '../../src/json/exact-json.js';
-import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
 
 /** A number that is written unchanged. */
 class Literal {
@@ -134,7 +134,7 @@ describe('parsing exact JSON', () => {
         } catch {
           valid = false;
         }
-        if (!valid) expect(() => parseExactJson(text)).toThrow(PlantStoreError);
+        if (!valid) expect(() => parseExactJson(text)).toThrow(ServiceException);
       }),
     );
   });

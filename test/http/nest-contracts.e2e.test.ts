@@ -29,11 +29,12 @@ import { FEATURES } from '../../src/features.js';
 import { setUp } from '../../src/app.setup.js';
 import { readConfig, withDatabase } from '../../src/config/config.js';
 import { HTTP_LIMITS } from '../../src/http/server/limits.js';
-import { PlantStoreAdapter } from '../../src/http/server/plant-store.adapter.js';
+import { ServiceAdapter } from '../../src/http/server/service.adapter.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
 import { PATIENCE } from '../support/patience.js';
 import { TOKEN } from '../support/test-service.js';
+import { IDENTITY } from '../../src/identity.js';
 
 /* A feature as in Nest's documentation, in an application of this service. */
 
@@ -189,20 +190,20 @@ let log: Record<string, unknown>[] = [];
 
 beforeAll(async () => {
   const config = withDatabase(
-    readConfig({ AUTH_TOKEN: TOKEN, DOCS_ENABLED: 'false' }),
+    readConfig(IDENTITY, { AUTH_TOKEN: TOKEN, DOCS_ENABLED: 'false' }),
     'postgres://127.0.0.1:1/none',
   );
   const logger = pino(
     { level: 'debug' },
     { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
   );
-  const observability = { logger, metrics: new Metrics(), tracer: NO_TRACER };
+  const observability = { logger, metrics: new Metrics(IDENTITY), tracer: NO_TRACER };
   const module = await Test.createTestingModule({
     imports: [AppModule.forRoot(config, observability, FEATURES)],
     controllers: [CatsController],
   }).compile();
   app = module.createNestApplication<NestExpressApplication>(
-    new PlantStoreAdapter({ ...HTTP_LIMITS, keepAlive: 5_000 }, observability),
+    new ServiceAdapter({ ...HTTP_LIMITS, keepAlive: 5_000 }, observability),
     { bodyParser: false },
   );
   setUp(app, config, observability, HTTP_LIMITS);

@@ -15,7 +15,7 @@ import { describe, expect, it } from 'vitest';
 import '../../src/features.js';
 import { isOutage } from '../../src/database/database-failure.js';
 import { allErrors } from '../../src/errors/error-kind.js';
-import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
 import { toAnswer } from '../../src/http/errors/to-answer.js';
 import { describeFailure } from '../../src/observability/describe-failure.js';
 
@@ -28,11 +28,11 @@ const INTERNAL = {
 describe('the answer', () => {
   it.each(allErrors())('to $code has its number, its status and its message', (kind) => {
     const { number, message } = kind;
-    expect(toAnswer(new PlantStoreError(kind))).toMatchObject({
+    expect(toAnswer(new ServiceException(kind))).toMatchObject({
       status: Number(String(number).slice(0, 3)),
       body: { error: number, message },
     });
-    expect(toAnswer(new PlantStoreError(kind, 'something precise')).body).toEqual({
+    expect(toAnswer(new ServiceException(kind, 'something precise')).body).toEqual({
       error: number,
       message: 'something precise',
     });
@@ -79,7 +79,7 @@ describe('the answer', () => {
   });
 
   it('to an exception of Nest has the header fields of its status', () => {
-    expect(toAnswer(new UnauthorizedException('Who?')).headers).toEqual({
+    expect(toAnswer(new UnauthorizedException('Who?'), 'plant-store').headers).toEqual({
       'WWW-Authenticate': 'Bearer realm="plant-store"',
     });
     expect(toAnswer(new ServiceUnavailableException()).headers).toEqual({ 'Retry-After': '1' });

@@ -16,6 +16,7 @@ import { containerOf, read, render } from './manifests.js';
 import type { Labels, Manifests } from './manifests.js';
 import { environmentOf, removeMounts } from './mounts.js';
 import { mistakesIn } from './schemas.js';
+import { IDENTITY } from '../../src/identity.js';
 
 /* Needs Kustomize, but no cluster. */
 
@@ -71,7 +72,7 @@ const FOREIGN = ['NODE_ENV', 'NODE_EXTRA_CA_CERTS', 'OTEL_EXPORTER_OTLP_ENDPOINT
 
 function configOf(manifests: Manifests): Config {
   const { template } = manifests.one('Deployment').spec!;
-  return readConfig(environmentOf(manifests, template));
+  return readConfig(IDENTITY, environmentOf(manifests, template));
 }
 
 function commandConfigOf(manifests: Manifests) {
@@ -807,7 +808,7 @@ describe('the flat example', () => {
   it('takes address and token from Secrets that are not in the repository', () => {
     const { template } = flat.one('Deployment').spec!;
     expect(flat.list('Secret')).toEqual([]);
-    const config = readConfig(environmentOf(flat, template));
+    const config = readConfig(IDENTITY, environmentOf(flat, template));
     expect(config.database.url).toBe('postgres://plant_store_service:secret@10.1.2.3/plant_store');
     expect(config.auth).toMatchObject({ token: 'x'.repeat(32), previousToken: undefined });
     const volumes = template.spec?.volumes?.map(({ secret }) => secret);

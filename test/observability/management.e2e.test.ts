@@ -15,6 +15,7 @@ import { RawSocket } from '../support/raw-socket.js';
 import type { RawAnswer } from '../support/raw-socket.js';
 import { startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
+import { IDENTITY } from '../../src/identity.js';
 
 const ANYWHERE = {
   host: '127.0.0.1',
@@ -58,7 +59,7 @@ describe('the management port of a service that starts or stops', () => {
   it('is alive, and says why it is not ready', async () => {
     const readiness = new Readiness();
     const log = createLogger('silent');
-    const server = new ManagementServer(readiness, new Metrics(), log);
+    const server = new ManagementServer(readiness, new Metrics(IDENTITY), log);
     const { port } = await listen(server.server, ANYWHERE);
     const health = async (path: string) => {
       const answer = await fetch(`http://127.0.0.1:${port}/health/${path}`);
@@ -85,7 +86,7 @@ describe('the management port of a service that starts or stops', () => {
 
 describe('a management port of its own', () => {
   const lines: Record<string, unknown>[] = [];
-  const measured = new Metrics();
+  const measured = new Metrics(IDENTITY);
   let server: ManagementServer;
   let port: number;
 
@@ -288,7 +289,7 @@ describe('the management port', () => {
   });
 
   it('counts requests by outcome, starting at zero', async () => {
-    const fresh = new Metrics();
+    const fresh = new Metrics(IDENTITY);
     const measure = requestMetrics(fresh);
     const counted = async () =>
       (await fresh.text())

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { Metrics } from '../../src/observability/metrics.js';
+import { IDENTITY } from '../../src/identity.js';
 
 it('a gauge has a series for each set of labels, and refuses a second one, which would hide the first', async () => {
-  const metrics = new Metrics();
+  const metrics = new Metrics(IDENTITY);
   let depth = 1;
   metrics.gauge('waiting', 'Rows that wait.', () => depth, { resource: 'a' });
   metrics.gauge('waiting', 'Rows that wait.', () => 7, { resource: 'b' });

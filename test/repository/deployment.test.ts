@@ -10,6 +10,7 @@ import { VARIABLES } from '../../src/config/variables.js';
 import { LAST_CALL } from '../../src/http/server/drain.js';
 import { SHUTDOWN_LIMITS } from '../../src/service.js';
 import { readDockerfile } from '../support/dockerfile.js';
+import { IDENTITY } from '../../src/identity.js';
 
 interface ComposeService {
   readonly build?: string;
@@ -103,13 +104,13 @@ describe('the local stack', () => {
 
   it('works without a file .env, with a token that production refuses', () => {
     const environment = { NODE_ENV: 'production', ...apiEnvironment() };
-    expect(readConfig(environment)).toMatchObject({
+    expect(readConfig(IDENTITY, environment)).toMatchObject({
       auth: { token: expect.stringMatching(/^plant-store-local-/) },
       database: { url: api.environment['DATABASE_URL'], migrateOnStart: false },
       http: { port: 3000 },
     });
     expect(() =>
-      readConfig({ ...environment, PUBLIC_BASE_URL: 'https://plants.example.com' }),
+      readConfig(IDENTITY, { ...environment, PUBLIC_BASE_URL: 'https://plants.example.com' }),
     ).toThrow('AUTH_TOKEN must not begin with plant-store-local-');
   });
 
@@ -162,7 +163,7 @@ describe('the local stack', () => {
       if (!decided.has(name)) expect(apiEnvironment({ [name]: 'set' })[name]).toBe('set');
     }
     const token = 'x'.repeat(32);
-    expect(readConfig(apiEnvironment({ AUTH_TOKEN: token })).auth.token).toBe(token);
+    expect(readConfig(IDENTITY, apiEnvironment({ AUTH_TOKEN: token })).auth.token).toBe(token);
     expect(apiEnvironment({ AUTH_TOKEN: '' })['AUTH_TOKEN']).toBe('');
   });
 
@@ -189,7 +190,9 @@ describe('the local stack', () => {
       );
     const { api: service, migrate: migration, postgres: server } = overlay.services;
     const environment = { ...apiEnvironment(), ...service.environment };
-    expect(readConfig({ NODE_ENV: 'production', ...inFolder(environment) })).toMatchObject({
+    expect(
+      readConfig(IDENTITY, { NODE_ENV: 'production', ...inFolder(environment) }),
+    ).toMatchObject({
       auth: { token, previousToken: undefined },
       database: { url },
     });
@@ -255,7 +258,7 @@ describe('the profile monitoring', () => {
       }[];
     };
     const targets = jobs.flatMap(({ static_configs: all }) => all.flatMap((each) => each.targets));
-    const { management } = readConfig(apiEnvironment({ MANAGEMENT_PORT: '4000' }));
+    const { management } = readConfig(IDENTITY, apiEnvironment({ MANAGEMENT_PORT: '4000' }));
     expect(targets).toEqual([`api:${management.port}`]);
   });
 

@@ -21,7 +21,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { RequireScope } from '../../src/auth/require-scope.decorator.js';
 import { readConfig, withDatabase } from '../../src/config/config.js';
 import { defineErrors } from '../../src/errors/error-kind.js';
-import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
 import type { Precondition } from '../../src/http/answers/entity-tag.js';
 import { Representation } from '../../src/http/answers/representation.js';
 import { RequestPrecondition } from '../../src/http/answers/request-precondition.decorator.js';
@@ -42,6 +42,7 @@ import type { Service } from '../../src/service.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
+import { IDENTITY } from '../../src/identity.js';
 
 /** A member whose rules are of no interest here. */
 function Any(): PropertyDecorator {
@@ -152,8 +153,8 @@ class SamplesService implements OnModuleInit, OnApplicationBootstrap {
       name: 'samples',
       dto: SampleDto,
       filters: {},
-      idTaken: (id) => new PlantStoreError(ERRORS.taken, `${id} is taken`),
-      notFound: (id) => new PlantStoreError(ERRORS.missing, `${id} is missing`),
+      idTaken: (id) => new ServiceException(ERRORS.taken, `${id} is taken`),
+      notFound: (id) => new ServiceException(ERRORS.missing, `${id} is missing`),
       constraints: {
         samples_small_check: ERRORS.unlucky,
         samples_large_key: ERRORS.largeTaken,
@@ -253,10 +254,15 @@ beforeAll(async () => {
   database = await createTestDatabase();
   service = await startService(
     withDatabase(
-      readConfig({ AUTH_TOKEN: TOKEN, PORT: '0', MANAGEMENT_PORT: '0', DOCS_ENABLED: 'false' }),
+      readConfig(IDENTITY, {
+        AUTH_TOKEN: TOKEN,
+        PORT: '0',
+        MANAGEMENT_PORT: '0',
+        DOCS_ENABLED: 'false',
+      }),
       database.url,
     ),
-    { logger: pino({ level: 'silent' }), metrics: new Metrics(), tracer: NO_TRACER },
+    { logger: pino({ level: 'silent' }), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
     new AbortController().signal,
     HTTP_LIMITS,
     [SAMPLES],

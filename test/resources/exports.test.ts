@@ -2,7 +2,7 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import type { Bulkheads } from '../../src/database/bulkheads.js';
 import { Semaphore } from '../../src/database/semaphore.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
-import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
 import { Page } from '../../src/http/answers/page.js';
 import type { PageParameters } from '../../src/http/answers/page.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
@@ -34,20 +34,20 @@ async function run(): Promise<string> {
 it('an export reads a page again that finds no connection in time', async () => {
   list
     .mockResolvedValueOnce(new Page(['1'], 1n, { limit: 1 }))
-    .mockRejectedValueOnce(new PlantStoreError(ERRORS.tooManyExports))
-    .mockRejectedValueOnce(new PlantStoreError(ERRORS.poolExhausted))
+    .mockRejectedValueOnce(new ServiceException(ERRORS.tooManyExports))
+    .mockRejectedValueOnce(new ServiceException(ERRORS.poolExhausted))
     .mockResolvedValueOnce(new Page(['2'], undefined, { limit: 1 }));
   expect(await run()).toBe('1\n2\n\n');
   expect(list.mock.calls.map(([{ after }]) => after)).toEqual([undefined, 1n, 1n, 1n]);
 });
 
 it.each([
-  ['finds no connection', () => Promise.reject(new PlantStoreError(ERRORS.poolExhausted))],
+  ['finds no connection', () => Promise.reject(new ServiceException(ERRORS.poolExhausted))],
   ['is read', () => Promise.resolve(new Page(['2'], undefined, { limit: 1 }))],
 ])(
   'an export that is aborted while a page %s fails with the reason, without this page and the empty line',
   async (_, outcome) => {
-    const reason = new PlantStoreError(ERRORS.tokenExpired);
+    const reason = new ServiceException(ERRORS.tokenExpired);
     list.mockResolvedValueOnce(new Page(['1'], 1n, { limit: 1 })).mockImplementationOnce(() => {
       end.abort(reason);
       return outcome();

@@ -4,7 +4,7 @@ import '../../src/features.js';
 import { Semaphore } from '../../src/database/semaphore.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { allErrors } from '../../src/errors/error-kind.js';
-import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
 import type { Line } from '../../src/http/body/body-lines.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
@@ -65,11 +65,11 @@ async function run(...texts: readonly string[]): Promise<string> {
   return answer;
 }
 
-const UNAVAILABLE = new PlantStoreError(ERRORS.databaseUnavailable);
+const UNAVAILABLE = new ServiceException(ERRORS.databaseUnavailable);
 
 describe('an import', () => {
   it.each(allErrors())('retries a line after $code only if a client may', async (kind) => {
-    store.mockRejectedValueOnce(new PlantStoreError(kind)).mockResolvedValue('created');
+    store.mockRejectedValueOnce(new ServiceException(kind)).mockResolvedValue('created');
     const answer = await run('{"id":1,"name":"a"}').catch(() => '');
     const isTemporary = /^(429|503)/.test(String(kind.number));
     expect(store).toHaveBeenCalledTimes(isTemporary ? 2 : 1);
@@ -82,7 +82,7 @@ describe('an import', () => {
   });
 
   it('repeats nothing after the abort, and fails with its reason', async () => {
-    const reason = new PlantStoreError(ERRORS.tokenExpired);
+    const reason = new ServiceException(ERRORS.tokenExpired);
     store.mockImplementation(() => {
       end.abort(reason);
       return Promise.reject(UNAVAILABLE);

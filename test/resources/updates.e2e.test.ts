@@ -6,7 +6,7 @@ import { Bulkheads } from '../../src/database/bulkheads.js';
 import { Statements } from '../../src/database/statements.js';
 import { Transactions } from '../../src/database/transactions.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
-import { PlantStoreError } from '../../src/errors/plant-store.error.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
 import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { PlantChange } from '../../src/plants/plant-change.entity.js';
@@ -45,7 +45,7 @@ beforeAll(async () => {
     constraints: {},
     entity: Plant,
     dto: StoredPlantDto,
-    notFound: () => new PlantStoreError(PLANT_ERRORS.noSuchPlant),
+    notFound: () => new ServiceException(PLANT_ERRORS.noSuchPlant),
     dataSource,
     bulkheads,
     transactions,
@@ -64,7 +64,7 @@ beforeAll(async () => {
   creates = new GroupCreate<StoredPlantDto>({
     ...parts,
     history,
-    idTaken: () => new PlantStoreError(PLANT_ERRORS.idTaken),
+    idTaken: () => new ServiceException(PLANT_ERRORS.idTaken),
     recordGroup: () => {},
     tracer: NO_TRACER,
     onCreated: () => {},

@@ -141,11 +141,11 @@ describe('a database that is read-only', () => {
       async () => expect((await service.post({ id: 2, name: 'Ficus' })).status).toBe(200),
       { timeout: 2_000 },
     );
-    await vi.waitFor(
-      () =>
-        expect(service.log.map(({ msg }) => msg)).toContain('the database accepts writes again'),
-      PATIENCE,
-    );
+    // With the next write after the wait.
+    await vi.waitFor(async () => {
+      await service.post({ id: 2, name: 'Ficus' });
+      expect(service.log.map(({ msg }) => msg)).toContain('the database accepts writes again');
+    }, PATIENCE);
   });
 });
 

@@ -25,6 +25,7 @@ import { serverAccount, spawnAs } from '../../src/local/server-account.js';
 import { NOT_DURABLE } from '../support/global-setup.js';
 import { connect, query } from '../support/own-postgres.js';
 import { PATIENCE } from '../support/patience.js';
+import { IDENTITY } from '../../src/identity.js';
 
 const OTHER_INSTANCES_GO =
   "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store instance'";
@@ -37,7 +38,7 @@ let folder: string;
 
 beforeAll(async () => {
   made = await mkdtemp(join(tmpdir(), 'plant-store-embedded-'));
-  await (await startEmbeddedPostgres(made, { settings: NOT_DURABLE })).stop();
+  await (await startEmbeddedPostgres(IDENTITY, made, { settings: NOT_DURABLE })).stop();
 });
 
 afterAll(() => rm(made, { recursive: true, force: true }));
@@ -52,7 +53,7 @@ afterEach(async () => {
 });
 
 function start(settings: Record<string, string> = {}) {
-  return startEmbeddedPostgres(folder, { settings: { ...NOT_DURABLE, ...settings } });
+  return startEmbeddedPostgres(IDENTITY, folder, { settings: { ...NOT_DURABLE, ...settings } });
 }
 
 /** Puts a copy of `made` into `folder`, which is faster than creating a database. */
@@ -127,7 +128,7 @@ describe('the embedded database', () => {
     const data = join(folder, 'postgres', 'data');
     const note = [process.pid, data, 1_700_000_000, 1, '', '127.0.0.1', '0 0', 'ready', ''];
     await writeFile(join(data, 'postmaster.pid'), note.join('\n'));
-    const server = await startEmbeddedPostgres(folder);
+    const server = await startEmbeddedPostgres(IDENTITY, folder);
     expect(server.pid).not.toBe(process.pid);
     await server.stop();
   });
@@ -145,7 +146,7 @@ describe('the embedded database', () => {
       20_000,
     );
     const steps: string[] = [];
-    const second = startEmbeddedPostgres(folder, { log: (step) => steps.push(step) });
+    const second = startEmbeddedPostgres(IDENTITY, folder, { log: (step) => steps.push(step) });
     await vi.waitFor(() => expect(steps).toEqual(['waiting for the database']), 20_000);
     await rm(note);
     // Longer than failed starts are retried.
@@ -159,7 +160,10 @@ describe('the embedded database', () => {
   it('can be aborted while it is created, and leaves nothing', async () => {
     const controller = new AbortController();
     const { signal } = controller;
-    const server = startEmbeddedPostgres(folder, { log: () => controller.abort(), signal });
+    const server = startEmbeddedPostgres(IDENTITY, folder, {
+      log: () => controller.abort(),
+      signal,
+    });
     await expect(server).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
     expect(await readdir(folder)).toEqual([]);
   });
@@ -170,7 +174,7 @@ describe('the embedded database', () => {
     // Recovery waits for an archive that does not answer.
     await writeFile(join(data, 'recovery.signal'), '');
     const controller = new AbortController();
-    const server = startEmbeddedPostgres(folder, {
+    const server = startEmbeddedPostgres(IDENTITY, folder, {
       settings: { restore_command: 'touch asked; sleep 60' },
       signal: controller.signal,
     });
@@ -197,7 +201,7 @@ describe('the embedded database', () => {
   ])('says in one line what to do when its folder %s', async (_, occupy) => {
     await occupy();
     const kept = join(folder, 'kept');
-    await expect(startEmbeddedPostgres(kept)).rejects.toThrow(
+    await expect(startEmbeddedPostgres(IDENTITY, kept)).rejects.toThrow(
       new RegExp(
         `^cannot store the local database in ${kept} \\(.+\\): make it .*, or set DATABASE_URL$`,
       ),
@@ -221,6 +225,7 @@ describe('the embedded database', () => {
     const program = join(folder, 'program');
     await writeFile(program, '#!/nowhere/ld-linux.so\n', { mode: 0o755 });
     const cluster = {
+      identity: IDENTITY,
       path: join(folder, 'postgres'),
       binaries: { initdb: program, postgres: program },
       account: { command: [] },
@@ -233,7 +238,7 @@ describe('the embedded database', () => {
   it('reports the message of initdb when the database cannot be created', async () => {
     // PostgreSQL refuses paths of a thousand characters.
     const deep = join(folder, ...Array.from({ length: 6 }, () => 'x'.repeat(200)));
-    await expect(startEmbeddedPostgres(deep)).rejects.toThrow(
+    await expect(startEmbeddedPostgres(IDENTITY, deep)).rejects.toThrow(
       /^cannot create the database in .*\(.+\): fix that, or set DATABASE_URL$/,
     );
     expect(await readdir(deep)).toEqual([]);

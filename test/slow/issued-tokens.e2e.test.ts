@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { newToken, newTokenId } from '../../src/auth/issued-tokens/token-format.js';
+import { newTokenId } from '../../src/auth/issued-tokens/token-format.js';
 import { FaultyLink } from '../support/faulty-link.js';
-import { call, idOf, issue, storedToken, tokenCommand } from '../support/issued-tokens.js';
+import { FORMAT, call, idOf, issue, storedToken, tokenCommand } from '../support/issued-tokens.js';
 import { PATIENCE } from '../support/patience.js';
 import { createMigratedDatabase, given } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
@@ -138,7 +138,7 @@ describe.concurrent('an issued token', () => {
   it('with a typo is told in the log from one that nobody issued', async () => {
     const token = await create();
     const last = token.at(-1) === 'A' ? 'B' : 'A';
-    const wrong = [token.slice(0, -1) + last, newToken(newTokenId())];
+    const wrong = [token.slice(0, -1) + last, FORMAT.create(newTokenId())];
     for (const each of wrong) expect(await call(plants, each)).toBe('401 40101');
     expect(await Promise.all(wrong.map(refusalOf))).toEqual(['malformed', 'unknown-token']);
   });
@@ -207,7 +207,7 @@ describe.concurrent('while the database is away', () => {
         body: '{}',
       });
       expect(await response.json()).toMatchObject({ error: 40003 });
-      expect(await call(`${other.url}/plants`, newToken(newTokenId()))).toBe('503 50300');
+      expect(await call(`${other.url}/plants`, FORMAT.create(newTokenId()))).toBe('503 50300');
       expect(await call(`${other.url}/plants`, `${token}x`)).toBe('401 40101');
       link.cure();
       await vi.waitFor(async () => expect(await call(`${other.url}/plants`, token)).toBe('200'), {
@@ -267,7 +267,7 @@ describe('a row that was written by hand', () => {
     for (const column of ['name', 'scopes', 'secret_hash']) {
       await own.query(`ALTER TABLE access_tokens ALTER ${column} DROP NOT NULL`);
     }
-    const tokens = ROWS.map(() => newToken(newTokenId()));
+    const tokens = ROWS.map(() => FORMAT.create(newTokenId()));
     for (const [index, [, changes]] of ROWS.entries()) {
       const row: Record<string, string> = {
         id: '$2',
@@ -314,7 +314,7 @@ describe('a flood of tokens that nobody issued', () => {
     const before = await readings();
     const begin = performance.now();
     const wrong = Array.from({ length: 600 }, (_, i) =>
-      i % 2 === 0 ? newToken(newTokenId()) : `${newToken(newTokenId()).slice(0, -1)}!`,
+      i % 2 === 0 ? FORMAT.create(newTokenId()) : `${FORMAT.create(newTokenId()).slice(0, -1)}!`,
     );
     const answers = await Promise.all(wrong.map((token) => call(`${other.url}/plants`, token)));
     const token = await issue(own.url, 'create', '--name', 'test');

@@ -8,6 +8,7 @@ import { welcome } from '../../src/local/welcome.js';
 import { PATIENCE } from '../support/patience.js';
 import { createTestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
+import { IDENTITY } from '../../src/identity.js';
 
 /* Runs the programs in this process. slow/start.test.ts runs them as processes. */
 
@@ -86,7 +87,7 @@ describe('the service', () => {
 
   it('ends at once at a second signal, unless npm repeats the first', async () => {
     const program = import('../../src/main.js');
-    await vi.waitFor(() => expect(output).toContain('Plant store'), PATIENCE);
+    await vi.waitFor(() => expect(output).toContain('Plant Store'), PATIENCE);
     process.emit('SIGINT');
     process.emit('SIGINT');
     expect(exit).not.toHaveBeenCalled();
@@ -236,7 +237,7 @@ describe('the command', () => {
 describe('the welcome', () => {
   it('reads the token from the file that it is in', async () => {
     await writeFile('a token', 'a-token-that-is-long-enough-for-a-service.');
-    const config = readConfig({ AUTH_TOKEN_FILE: 'a token' });
+    const config = readConfig(IDENTITY, { AUTH_TOKEN_FILE: 'a token' });
     const text = welcome(config, { address: '127.0.0.1', family: 'IPv4', port: 1 });
     expect(text).toContain('Token         in a token\n');
     expect(text).toContain(`"Authorization: Bearer $(cat 'a token')"`);
@@ -248,12 +249,12 @@ describe('the welcome', () => {
     [{ address: '192.0.2.7', family: 'IPv4', port: 3 }, 'http://192.0.2.7:3'],
     [{ address: '2001:db8::7', family: 'IPv6', port: 4 }, 'http://[2001:db8::7]:4'],
   ])('contains a URL that can be opened: %o', (address, url) => {
-    const config = readConfig({
+    const config = readConfig(IDENTITY, {
       PUBLIC_BASE_URL: 'https://shop.example/api',
       DOCS_ENABLED: 'false',
     });
     const text = welcome(config, address);
-    expect(text).toContain(`Plant store   ${url}/api\n`);
+    expect(text).toContain(`Plant Store   ${url}/api\n`);
     expect(text).toContain('Docs          off');
     expect(text).toContain('Token         the value of AUTH_TOKEN\n');
     expect(text).toContain(

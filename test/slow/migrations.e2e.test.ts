@@ -26,6 +26,7 @@ import { lastingPort } from '../support/lasting-port.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
+import { IDENTITY } from '../../src/identity.js';
 
 const log = pino({ level: 'silent' });
 const { signal } = new AbortController();
@@ -77,8 +78,8 @@ describe('migrations', () => {
   it('create every constraint and unique index that a resource names', async () => {
     await applyMigrations(dataSource, { log, signal });
     const of = vi.spyOn(Resources.prototype, 'of');
-    const config = withDatabase(readConfig({ AUTH_TOKEN: TOKEN }), database.url);
-    const observability = { logger: log, metrics: new Metrics(), tracer: NO_TRACER };
+    const config = withDatabase(readConfig(IDENTITY, { AUTH_TOKEN: TOKEN }), database.url);
+    const observability = { logger: log, metrics: new Metrics(IDENTITY), tracer: NO_TRACER };
     const app = await createApp(config, observability, HTTP_LIMITS);
     const named = of.mock.calls.flatMap(([, { constraints = {} }]) => Object.keys(constraints));
     await app.close();

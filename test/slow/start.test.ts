@@ -658,7 +658,7 @@ async function expectFailure(service: ServiceProcess, line: string | RegExp): Pr
 }
 
 function expectAlreadyRunning(service: ServiceProcess): Promise<void> {
-  return expectFailure(service, /^plant-store: the plant store is already running/);
+  return expectFailure(service, /^plant-store: plant-store is already running/);
 }
 
 async function health(managementUrl: string, kind: 'live' | 'ready'): Promise<[number, unknown]> {

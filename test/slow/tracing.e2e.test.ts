@@ -19,6 +19,7 @@ import type { TestDatabase } from '../support/test-database.js';
 import { loadProgram } from '../support/program.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
+import { IDENTITY } from '../../src/identity.js';
 
 const CALLER = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
 const TRACEPARENT = { traceparent: `00-${CALLER.traceId}-${CALLER.spanId}-01` };
@@ -36,7 +37,7 @@ describe('traces', () => {
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collector.url);
     vi.stubEnv('OTEL_BSP_SCHEDULE_DELAY', '20');
     vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=test');
-    tracer = await (await loadProgram()).createTracer(createLogger('silent'));
+    tracer = await (await loadProgram()).createTracer(IDENTITY, createLogger('silent'));
     service = await startTestService({ tracer, parameters: WAIT_FOR_LOCKS });
   });
 
@@ -335,7 +336,7 @@ describe.concurrent('a process', () => {
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:9');
     vi.stubEnv('OTEL_SDK_DISABLED', disabled);
     const { createTracer, NO_TRACER } = await loadProgram();
-    expect(await createTracer(createLogger('silent'))).toBe(NO_TRACER);
+    expect(await createTracer(IDENTITY, createLogger('silent'))).toBe(NO_TRACER);
     vi.unstubAllEnvs();
   });
 });

@@ -7,6 +7,7 @@ import { FEATURES } from '../../src/features.js';
 import { schemaOf } from '../../src/resources/feature.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
+import { IDENTITY } from '../../src/identity.js';
 
 /** A DataSource as the service has it, not connected yet. */
 export function createDataSource(
@@ -14,9 +15,9 @@ export function createDataSource(
   { poolMax = 1, logger = pino({ level: 'silent' }) }: { poolMax?: number; logger?: Logger } = {},
 ): DataSource {
   return dataSourceOf(
-    dataSourceOptions({ url: constant(url), poolMax }, schemaOf(FEATURES), {
+    dataSourceOptions({ identity: IDENTITY, url: constant(url), poolMax }, schemaOf(FEATURES), {
       logger,
-      metrics: new Metrics(),
+      metrics: new Metrics(IDENTITY),
       tracer: NO_TRACER,
     }),
   );

@@ -9,6 +9,7 @@ import type { TestProject } from 'vitest/node';
 import { DIST } from './application.js';
 import { describeFailure } from '../../src/observability/describe-failure.js';
 import { startEmbeddedPostgres } from '../../src/local/embedded-postgres.js';
+import { IDENTITY } from '../../src/identity.js';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -37,7 +38,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
     return undefined;
   }
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
-  const postgres = await startEmbeddedPostgres(folder, { settings: NOT_DURABLE });
+  const postgres = await startEmbeddedPostgres(IDENTITY, folder, { settings: NOT_DURABLE });
   const stop = async () => {
     await postgres.stop();
     await rm(folder, { recursive: true, force: true });

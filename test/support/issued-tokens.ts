@@ -2,6 +2,10 @@ import { tmpdir } from 'node:os';
 import { CommandProcess, Run } from './plant-store-command.js';
 import type { Result } from './plant-store-command.js';
 import type { TestDatabase } from './test-database.js';
+import { TokenFormat } from '../../src/auth/issued-tokens/token-format.js';
+import { IDENTITY } from '../../src/identity.js';
+
+export const FORMAT = new TokenFormat(IDENTITY);
 
 /** Runs `plant-store token` on a database, in this process. */
 export function tokenCommand(databaseUrl: string, ...args: readonly string[]): Promise<Result> {

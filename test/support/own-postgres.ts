@@ -9,6 +9,7 @@ import { PATIENCE } from './patience.js';
 import { lastingPort } from './lasting-port.js';
 import { signalIn } from './process.js';
 import type { WantedPlant } from './reckoning.js';
+import { IDENTITY } from '../../src/identity.js';
 
 /** A PostgreSQL server that a test may do anything to. */
 export abstract class PostgresServer {
@@ -55,7 +56,11 @@ export class OwnPostgres extends PostgresServer {
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<OwnPostgres> {
     const folder = await mkdtemp(join(await realpath(tmpdir()), 'plant-store-faults-'));
     const all = { ...settings, port: String(await lastingPort()) };
-    return new OwnPostgres(folder, all, await startEmbeddedPostgres(folder, { settings: all }));
+    return new OwnPostgres(
+      folder,
+      all,
+      await startEmbeddedPostgres(IDENTITY, folder, { settings: all }),
+    );
   }
 
   get url(): string {
@@ -90,7 +95,7 @@ export class OwnPostgres extends PostgresServer {
 
   /** Starts the server that was killed, on the same port; resolves when it accepts connections. */
   async startAgain(): Promise<void> {
-    this.server = await startEmbeddedPostgres(this.folder, { settings: this.settings });
+    this.server = await startEmbeddedPostgres(IDENTITY, this.folder, { settings: this.settings });
   }
 
   /** Stops the server in good order, and starts it. */

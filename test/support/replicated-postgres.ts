@@ -13,6 +13,7 @@ import { PATIENCE } from './patience.js';
 import { lastingPort } from './lasting-port.js';
 import { PostgresServer } from './own-postgres.js';
 import { processesIn, signalIn } from './process.js';
+import { IDENTITY } from '../../src/identity.js';
 
 /** A server that can be the primary or the standby of another one. */
 export class ReplicatedServer extends PostgresServer {
@@ -124,7 +125,7 @@ export async function startReplicatedPostgres(
 ): Promise<ReplicatedPostgres> {
   const folder = await mkdtemp(join(await realpath(tmpdir()), 'plant-store-replicated-'));
   const made = join(folder, 'made');
-  const maker = await startEmbeddedPostgres(made);
+  const maker = await startEmbeddedPostgres(IDENTITY, made);
   await maker.stop();
   const copyOf = async (name: string): Promise<ReplicatedServer> => {
     const copy = join(folder, name);

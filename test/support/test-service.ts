@@ -62,7 +62,7 @@ export async function startTestService({
   const databaseUrl = parameters === undefined ? database.url : `${database.url}?${parameters}`;
   const log: Record<string, unknown>[] = [];
   const config = program.withDatabase(
-    program.readConfig({
+    program.readConfig(program.IDENTITY, {
       PORT: '0',
       MANAGEMENT_PORT: '0',
       DATABASE_URL: databaseUrl,
@@ -74,7 +74,7 @@ export async function startTestService({
   const logger = program.createLogger('debug', {
     write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>),
   });
-  const metrics = new program.Metrics();
+  const metrics = new program.Metrics(program.IDENTITY);
   const service = await program.startService(
     config,
     { logger, metrics, tracer: tracer ?? program.NO_TRACER },

@@ -8,6 +8,7 @@ import { readConfig } from '../../../src/config/config.js';
 import { welcome } from '../../../src/local/welcome.js';
 import { startTestService, TOKEN } from '../../../test/support/test-service.js';
 import type { TestService } from '../../../test/support/test-service.js';
+import { IDENTITY } from '../../../src/identity.js';
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
 /** In the package, so that it can import itself by its name. */
@@ -56,7 +57,7 @@ async function outputOf(program: string): Promise<string> {
 /** The plant that the `curl` line of `npm start` creates. */
 function firstPlant(): string {
   const address = { address: '127.0.0.1', family: 'IPv4', port: 3000 };
-  const [, plant = ''] = / -d '(.*)'/.exec(welcome(readConfig({}), address, TOKEN)) ?? [];
+  const [, plant = ''] = / -d '(.*)'/.exec(welcome(readConfig(IDENTITY, {}), address, TOKEN)) ?? [];
   return plant;
 }
 

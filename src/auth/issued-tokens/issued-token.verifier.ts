@@ -6,30 +6,31 @@ import { CredentialsError } from '../credentials.error.js';
 import type { TokenVerifier } from '../token-verifier.js';
 import { isExpired, secretOf } from './known-token.js';
 import type { LastUses } from './last-uses.js';
-import { isWellFormed, TOKEN_PREFIX, tokenIdIn } from './token-format.js';
+import type { TokenFormat } from './token-format.js';
 import type { TokenRegister } from './token-register.js';
 
 /** Most tokens that are remembered as unknown. */
 const MAX_UNKNOWN = 10_000;
 
-/** Verifies tokens that `plant-store token` has issued. */
+/** Verifies tokens that the command has issued. */
 export class IssuedTokenVerifier implements TokenVerifier {
   /** Digests of tokens that a reading has not found. A later token has another secret. */
   private readonly unknown = new LRUCache<string, true>({ max: MAX_UNKNOWN });
 
   constructor(
+    private readonly format: TokenFormat,
     private readonly register: Pick<TokenRegister, 'find' | 'readAgain' | 'requireFresh'>,
     private readonly lastUses: Pick<LastUses, 'note'>,
   ) {}
 
   /** Synchronous for a known token. */
   verify(token: string): Principal | undefined | Promise<Principal> {
-    if (!token.startsWith(TOKEN_PREFIX)) return undefined;
+    if (!token.startsWith(this.format.prefix)) return undefined;
     const digest = hash('sha256', token, 'base64url');
     const principal = this.principalOf(token, digest);
     if (principal !== undefined) return principal;
     // Only now: the checksum of a known token need not be computed.
-    if (!isWellFormed(token)) throw new CredentialsError('malformed');
+    if (!this.format.isWellFormed(token)) throw new CredentialsError('malformed');
     if (this.unknown.has(digest)) throw new CredentialsError('unknown-token');
     return this.readAgain(token, digest);
   }
@@ -45,7 +46,7 @@ export class IssuedTokenVerifier implements TokenVerifier {
 
   /** @returns `undefined` if the register does not have the token */
   private principalOf(token: string, digest: string): Principal | undefined {
-    const known = this.register.find(tokenIdIn(token));
+    const known = this.register.find(this.format.idIn(token));
     const secret = known && secretOf(known, Buffer.from(digest));
     if (known === undefined || secret === undefined) return undefined;
     if (known.isRevoked) throw new CredentialsError('revoked');

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import type { Identity } from '../../config/identity.js';
 
-/* Tokens look like `pst_<id>_<secret><checksum>`, after "Behind GitHub's new authentication token formats" (GitHub, 2021): the
+/* Tokens look like `<prefix>_<id>_<secret><checksum>`, after "Behind GitHub's new authentication token formats" (GitHub, 2021): the
    prefix tells scanners for leaked secrets what they have found, and the checksum tells a typo without a look-up. */
-
-export const TOKEN_PREFIX = 'pst_';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -17,38 +16,50 @@ const SECRET_DIGITS = 22;
 /** Digits of the checksum: 62 to the power of 6 exceeds 2 to the power of 32. */
 const CHECKSUM_DIGITS = 6;
 
-const SECRET_AT = TOKEN_PREFIX.length + ID_DIGITS + 1;
-const CHECKSUM_AT = SECRET_AT + SECRET_DIGITS;
-
-/** A token, for secret scanners as well (docs/tokens.md). */
-const TOKEN = new RegExp(
-  `^${TOKEN_PREFIX}[0-9A-Za-z]{${ID_DIGITS}}_[0-9A-Za-z]{${SECRET_DIGITS + CHECKSUM_DIGITS}}$`,
-);
-
 const ID = new RegExp(`^[0-9A-Za-z]{${ID_DIGITS}}$`);
 
 export function newTokenId(): string {
   return randomDigits(ID_DIGITS);
 }
 
-/** A token with a new secret. */
-export function newToken(id: string): string {
-  const begin = `${TOKEN_PREFIX}${id}_${randomDigits(SECRET_DIGITS)}`;
-  return begin + checksumOf(begin);
-}
-
 export function isTokenId(text: string): boolean {
   return ID.test(text);
 }
 
-/** The id in a text that begins like a token. Nothing else of the text is checked. */
-export function tokenIdIn(token: string): string {
-  return token.slice(TOKEN_PREFIX.length, TOKEN_PREFIX.length + ID_DIGITS);
-}
+/** The form of the tokens that a service issues. */
+export class TokenFormat {
+  /** What each token begins with, such as `tlb_`. */
+  readonly prefix: string;
+  private readonly checksumAt: number;
+  /** A token, for secret scanners as well (docs/tokens.md). */
+  private readonly pattern: RegExp;
 
-/** Whether a text can be a token. One with a typo cannot: a CRC detects each error of up to 32 bits in a row. */
-export function isWellFormed(token: string): boolean {
-  return TOKEN.test(token) && checksumOf(token.slice(0, CHECKSUM_AT)) === token.slice(CHECKSUM_AT);
+  constructor({ tokenPrefix }: Pick<Identity, 'tokenPrefix'>) {
+    this.prefix = `${tokenPrefix}_`;
+    this.checksumAt = this.prefix.length + ID_DIGITS + 1 + SECRET_DIGITS;
+    this.pattern = new RegExp(
+      `^${this.prefix}[0-9A-Za-z]{${ID_DIGITS}}_[0-9A-Za-z]{${SECRET_DIGITS + CHECKSUM_DIGITS}}$`,
+    );
+  }
+
+  /** A token with a new secret. */
+  create(id: string): string {
+    const begin = `${this.prefix}${id}_${randomDigits(SECRET_DIGITS)}`;
+    return begin + checksumOf(begin);
+  }
+
+  /** The id in a text that begins like a token. Nothing else of the text is checked. */
+  idIn(token: string): string {
+    return token.slice(this.prefix.length, this.prefix.length + ID_DIGITS);
+  }
+
+  /** Whether a text can be a token. One with a typo cannot: a CRC detects each error of up to 32 bits in a row. */
+  isWellFormed(token: string): boolean {
+    const { pattern, checksumAt } = this;
+    return (
+      pattern.test(token) && checksumOf(token.slice(0, checksumAt)) === token.slice(checksumAt)
+    );
+  }
 }
 
 function checksumOf(text: string): string {

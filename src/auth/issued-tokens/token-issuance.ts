@@ -3,7 +3,8 @@ import type { DataSource, EntityManager } from 'typeorm';
 import { ADVISORY_LOCKS } from '../../database/advisory-locks.js';
 import { repeatAfterConflict } from '../../database/repeat-after-conflict.js';
 import type { AccessToken } from './access-token.entity.js';
-import { newToken, newTokenId } from './token-format.js';
+import { newTokenId } from './token-format.js';
+import type { TokenFormat } from './token-format.js';
 
 /** Most tokens that are neither revoked nor expired. Each replica keeps them in memory. */
 export const MAX_TOKENS = 10_000;
@@ -92,10 +93,11 @@ const ROTATE = `UPDATE access_tokens SET
  */
 export function createToken(
   dataSource: DataSource,
+  format: TokenFormat,
   { name, scopes, lifetime }: NewToken,
 ): Promise<IssuedToken | undefined> {
   const id = newTokenId();
-  const token = newToken(id);
+  const token = format.create(id);
   return transaction(dataSource, async (manager) => {
     await manager.query(`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.tokenIssuance})`);
     await manager.query(REMOVE_ENDED);
@@ -124,10 +126,11 @@ export function revokeToken(dataSource: DataSource, id: string): Promise<TokenDe
  */
 export function rotateToken(
   dataSource: DataSource,
+  format: TokenFormat,
   id: string,
   { grace, lifetime, endsGrace }: Rotation,
 ): Promise<IssuedToken | Pick<IssuedToken, 'details'> | undefined> {
-  const token = newToken(id);
+  const token = format.create(id);
   return transaction(dataSource, async (manager) => {
     const keeps = lifetime === undefined;
     const seconds = keeps ? null : secondsOf(lifetime);

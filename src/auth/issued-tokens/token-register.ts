@@ -3,7 +3,7 @@ import type { OnModuleDestroy, OnModuleInit } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { Statement, Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import { knownToken, TOKEN_COLUMNS } from './known-token.js';
 import type { KnownToken, TokenRow } from './known-token.js';
@@ -80,7 +80,7 @@ export class TokenRegister implements OnModuleInit, OnModuleDestroy {
     return performance.now() - this.readAt;
   }
 
-  /** @throws PlantStoreError `database-unavailable` if the last reading is too long ago */
+  /** @throws ServiceException `database-unavailable` if the last reading is too long ago */
   requireFresh(): void {
     if (this.age > this.times.maxAge) throw unavailable();
   }
@@ -90,11 +90,11 @@ export class TokenRegister implements OnModuleInit, OnModuleDestroy {
    * reading that begins after their calls. Readings have a pause between them, so a flood of such tokens does not reach
    * the database.
    *
-   * @throws PlantStoreError `database-unavailable`, `overloaded` if too many requests wait
+   * @throws ServiceException `database-unavailable`, `overloaded` if too many requests wait
    */
   async readAgain(): Promise<void> {
     if (this.hasFailed && performance.now() - this.begunAt < this.times.pause) throw unavailable();
-    if (this.waiting >= MAX_WAITING) throw new PlantStoreError(ERRORS.overloaded);
+    if (this.waiting >= MAX_WAITING) throw new ServiceException(ERRORS.overloaded);
     this.waiting += 1;
     try {
       await this.readNext();
@@ -169,6 +169,6 @@ function statement(fingerprint: string): Statement {
   return { name: 'read-access-tokens', text: READ, values: [fingerprint] };
 }
 
-function unavailable(): PlantStoreError {
-  return new PlantStoreError(ERRORS.databaseUnavailable);
+function unavailable(): ServiceException {
+  return new ServiceException(ERRORS.databaseUnavailable);
 }

@@ -6,7 +6,7 @@ import type { Pool, PoolConfig } from 'pg';
 import type { DataSource } from 'typeorm';
 import type { Secret } from '../../config/secret-file.js';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import { operationOf } from '../../observability/tracer.js';
 import type { Observability } from '../../observability/observability.module.js';
@@ -55,7 +55,7 @@ export type BoundedPoolOptions = PoolConfig & {
  * A pool with connections to a primary only. If the URL has several hosts, all connections lead to the host that was
  * last found to be the primary; when it fails, the pool looks for the primary again. A request for a connection waits
  * until a timeout, and fails at once during an outage or after other requests have timed out. Failures are
- * {@link PlantStoreError}s: `pool-exhausted` if all connections are in use, `database-too-slow`, `row-locked` and
+ * {@link ServiceException}s: `pool-exhausted` if all connections are in use, `database-too-slow`, `row-locked` and
  * `transaction-conflict` if the server ended the statement, otherwise `database-unavailable`. Errors that the statement
  * itself has caused are passed on unchanged.
  */
@@ -141,23 +141,28 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     });
   }
 
-  /** A connection to the primary that does not count towards the pool. The caller must close it. */
-  async connectApart(applicationName: string, isRetry = false): Promise<PoolClient> {
-    const client = new PoolClient({ ...this.options, application_name: applicationName });
+  /**
+   * A connection to the primary that does not count towards the pool. The caller must close it.
+   *
+   * @param purpose the end of its application name
+   */
+  async connectApart(purpose: string, isRetry = false): Promise<PoolClient> {
+    const { application_name: name } = this.options;
+    const client = new PoolClient({ ...this.options, application_name: `${name} ${purpose}` });
     try {
       await this.logins.servers.connect(client);
       return client;
     } catch (error) {
       client.abandon();
       if (isRetry || !isLoginRefused(error) || !(await this.logins.recover())) throw error;
-      return this.connectApart(applicationName, true);
+      return this.connectApart(purpose, true);
     }
   }
 
   override connect(callback: OnConnection): void {
-    const failure = this.immediateFailure();
-    if (failure !== undefined) {
-      callback(failure, undefined, () => {});
+    const immediate = this.immediateFailure();
+    if (immediate !== undefined) {
+      callback(immediate, undefined, () => {});
       return;
     }
     // Later, outages are what makes the pool look for the primary.
@@ -238,11 +243,11 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   /** The failure of a request that would only wait for a timeout. */
-  private immediateFailure(): PlantStoreError | undefined {
-    if (this.breaker.isOpen) return new PlantStoreError(ERRORS.databaseUnavailable);
+  private immediateFailure(): ServiceException | undefined {
+    if (this.breaker.isOpen) return new ServiceException(ERRORS.databaseUnavailable);
     const { used, max, pending } = this.use;
     return pending >= MAX_WAITING || (this.isExhausted && used >= max)
-      ? new PlantStoreError(ERRORS.poolExhausted)
+      ? new ServiceException(ERRORS.poolExhausted)
       : undefined;
   }
 
@@ -250,10 +255,10 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     if (!this.isServing) return failure;
     if (failure.message === POOL_TIMEOUT) {
       this.isExhausted = true;
-      return new PlantStoreError(ERRORS.poolExhausted);
+      return new ServiceException(ERRORS.poolExhausted);
     }
     this.noteOutage(NEW_CONNECTIONS, failure, isTimedOut(start));
-    return new PlantStoreError(ERRORS.databaseUnavailable);
+    return new ServiceException(ERRORS.databaseUnavailable);
   }
 
   /** @returns what the request fails with: the error itself if the statement has caused it */
@@ -263,7 +268,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     if (!isEndedByServer(error)) this.noteOutage(operation, error);
     return error instanceof DatabaseError
       ? new RefusedStatementError(error.code)
-      : new PlantStoreError(ERRORS.databaseUnavailable);
+      : new ServiceException(ERRORS.databaseUnavailable);
   }
 
   /** @param isTimeout whether the database is unavailable for sure */

@@ -20,7 +20,7 @@ export interface Grants {
   /** The schema that the session creates in. */
   readonly schema: string;
   readonly tables: readonly GrantedTable[];
-  /** Such as `move_plants()`. */
+  /** Such as `move_tools()`. */
   readonly functions: readonly string[];
 }
 

@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 /**
  * Generates the migration from the database's schema to the entities', not formatted. `undefined` if they already match.
  *
- * @param name in Pascal case, such as `CreatePlants`
+ * @param name in Pascal case, such as `CreateTools`
  */
 export async function generateMigration(dataSource: DataSource, name: string, timestamp: number) {
   const { upQueries, downQueries } = await dataSource.driver.createSchemaBuilder().log();
@@ -11,9 +11,9 @@ export async function generateMigration(dataSource: DataSource, name: string, ti
   const className = `${name}${timestamp}`;
   const kebab = name.replaceAll(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
   return {
-    /** Such as `1763683200000-create-plants.ts`. */
+    /** Such as `1763683200000-create-tools.ts`. */
     fileName: `${timestamp}-${kebab}.ts`,
-    /** Such as `CreatePlants1763683200000`. */
+    /** Such as `CreateTools1763683200000`. */
     className,
     source: `import type { MigrationInterface, QueryRunner } from 'typeorm';
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { escapeLiteral } from 'pg';
 import type { QueryRunner } from 'typeorm';
 import { ADVISORY_LOCKS } from '../advisory-locks.js';
 import { RELIED_ON } from '../connections/session-settings.js';
@@ -86,7 +87,9 @@ export async function takeLock(
  * @throws Error if another instance may have the lock now
  */
 export async function showLife(session: QueryRunner): Promise<void> {
-  await session.query(`SET LOCAL application_name = 'plant-store migration ${Date.now()}'`);
+  const { applicationName } = session.connection.options as { readonly applicationName?: string };
+  const name = `${applicationName} migration ${Date.now()}`;
+  await session.query(`SET LOCAL application_name = ${escapeLiteral(name)}`);
 }
 
 async function isTaken(session: QueryRunner): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 
 /** Most bytes of large answers that wait for their clients. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -32,7 +32,7 @@ export class AnswerMemory {
    *
    * @param part what several answers share, which counts once
    * @returns ends the count earlier
-   * @throws PlantStoreError `too-many-answers`
+   * @throws ServiceException `too-many-answers`
    */
   hold(response: ServerResponse, bytes: number, part: object = response): () => void {
     if (bytes <= FREE) return NOTHING;
@@ -56,7 +56,7 @@ export class AnswerMemory {
       }
       this.free(slow);
     }
-    if (!this.hasRoom(bytes)) throw new PlantStoreError(ERRORS.tooManyAnswers);
+    if (!this.hasRoom(bytes)) throw new ServiceException(ERRORS.tooManyAnswers);
     const held = { bytes, since: now, responses: new Set<ServerResponse>() };
     this.held.set(part, held);
     this.bytes += bytes;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
 
 /** Characters of an entity tag: 132 bits of the hash. */
@@ -24,7 +24,7 @@ const CODING_SUFFIX = /(?:--?|[;:])(?:gzip|deflate|br|zstd)(?="$)/;
 /**
  * Whether a precondition of the request holds for the current representation of a resource.
  *
- * @throws PlantStoreError `precondition-failed` if there is more to say than that it does not hold
+ * @throws ServiceException `precondition-failed` if there is more to say than that it does not hold
  */
 export type Precondition = (representation: object) => boolean;
 
@@ -39,7 +39,7 @@ export function entityTagOf(json: string): string {
 /**
  * The precondition of a request that changes a resource; `undefined` if it has none (RFC 9110, section 13.1).
  *
- * @throws PlantStoreError `parameter-not-valid`
+ * @throws ServiceException `parameter-not-valid`
  */
 export function preconditionOf(headers: IncomingHttpHeaders): Precondition | undefined {
   // `If-Match: *` holds for everything that exists, and what does not is answered 404 anyway.
@@ -55,11 +55,11 @@ export function preconditionOf(headers: IncomingHttpHeaders): Precondition | und
 /**
  * Whether a client that reads already has the representation with this tag (RFC 9110, section 13.2.2).
  *
- * @throws PlantStoreError `precondition-failed`, `parameter-not-valid`
+ * @throws ServiceException `precondition-failed`, `parameter-not-valid`
  */
 export function isNotModified(headers: IncomingHttpHeaders, tag: string): boolean {
   if (!matchesStrongly(listOf(headers, 'if-match') ?? '*', tag)) {
-    throw new PlantStoreError(ERRORS.preconditionFailed);
+    throw new ServiceException(ERRORS.preconditionFailed);
   }
   return matchesWeakly(listOf(headers, 'if-none-match') ?? [], tag);
 }
@@ -68,12 +68,12 @@ export function isNotModified(headers: IncomingHttpHeaders, tag: string): boolea
  * `If-Match` compares strongly (RFC 9110, section 13.1.1), so a tag that a proxy has changed never matches, however often
  * the client reads the representation again.
  *
- * @throws PlantStoreError `precondition-failed` that says so
+ * @throws ServiceException `precondition-failed` that says so
  */
 function matchesStrongly(list: '*' | readonly string[], tag: string): boolean {
   if (list === '*' || list.includes(tag)) return true;
   if (!list.some((each) => each.startsWith('W/') || CODING_SUFFIX.test(each))) return false;
-  throw new PlantStoreError(
+  throw new ServiceException(
     ERRORS.preconditionFailed,
     'If-Match has an entity tag in a form that never matches: nginx makes it weak (W/) and Apache appends -gzip when they compress an answer. Configure the proxy to pass ETag on unchanged',
   );
@@ -101,7 +101,7 @@ function listOf(
   const elements = text.replaceAll(ENTITY_TAG, '\0').split(',');
   if (!elements.every((element) => /^[\t ]*(?:\0[\t ]*)?$/.test(element))) {
     const rule = 'must be * or a list of entity tags, such as "abc"';
-    throw new PlantStoreError(ERRORS.parameterNotValid, `${FIELD_NAMES[name]} ${rule}`);
+    throw new ServiceException(ERRORS.parameterNotValid, `${FIELD_NAMES[name]} ${rule}`);
   }
   return tags;
 }

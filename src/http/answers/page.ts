@@ -20,7 +20,7 @@ export class Page<Parameters extends PageParameters> {
     readonly parameters: Parameters,
   ) {}
 
-  /** @throws PlantStoreError `too-many-answers` */
+  /** @throws ServiceException `too-many-answers` */
   send(response: Response, status: number): void {
     const { next, parameters } = this;
     const fields =

@@ -12,7 +12,7 @@ export function sendJson(response: ServerResponse, status: number, value: unknow
 
 /**
  * @param fields names and values of further header fields, in turn
- * @throws PlantStoreError `too-many-answers`
+ * @throws ServiceException `too-many-answers`
  */
 export function sendJsonText(
   response: ServerResponse,

@@ -2,13 +2,13 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { Request } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 
 /**
  * The chunks of a body, read only as fast as they are taken. The connection stays open if the loop ends early.
  *
  * @param timeout for the next chunk, in milliseconds
- * @throws PlantStoreError `request-timeout`
+ * @throws ServiceException `request-timeout`
  */
 export async function* chunksOf(request: Request, timeout: number): AsyncGenerator<Buffer> {
   // The server leaves 100 Continue to readers of bodies. HTTP/1.0 has none (RFC 9110, section 10.1.1).
@@ -20,7 +20,7 @@ export async function* chunksOf(request: Request, timeout: number): AsyncGenerat
   // A pipe does not pass on errors.
   request.on('error', (error) => chunks.destroy(error)).pipe(chunks);
   const wait = () =>
-    setTimeout(() => chunks.destroy(new PlantStoreError(ERRORS.requestTimeout)), timeout);
+    setTimeout(() => chunks.destroy(new ServiceException(ERRORS.requestTimeout)), timeout);
   let timer = wait();
   try {
     for await (const chunk of chunks) {

@@ -1,5 +1,5 @@
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import type { BodyLimits } from './body-limits.js';
 
 /** How slowly a line may arrive, in bytes per millisecond. */
@@ -26,7 +26,7 @@ export interface Line {
  * the time of a pause, and longer for a long line.
  *
  * @param limits of a line. The rest of a longer line is discarded
- * @throws PlantStoreError `request-timeout`
+ * @throws ServiceException `request-timeout`
  */
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,
@@ -60,7 +60,7 @@ export async function* splitLines(
       since = performance.now();
     }
     const patience = Math.min(milliseconds, idleMilliseconds + partial.length / SLOWEST);
-    if (performance.now() - since > patience) throw new PlantStoreError(ERRORS.requestTimeout);
+    if (performance.now() - since > patience) throw new ServiceException(ERRORS.requestTimeout);
   }
   const { length } = partial;
   addLine(partial.takeWith(Buffer.alloc(0)), length);

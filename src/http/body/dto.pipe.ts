@@ -7,7 +7,7 @@ import { getMetadataStorage, validateSync } from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import type { ErrorKind } from '../../errors/error-kind.js';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import type { JsonSource } from '../../json/exact-json.js';
 import type { MediaTypes, UnreadBody } from './json-body.js';
 import { quote } from '../../json/quote.js';
@@ -75,7 +75,7 @@ async function bodyAs(dtoClass: DtoClass, body: UnreadBody): Promise<object> {
 /**
  * Builds a DTO from parsed JSON, and validates it.
  *
- * @throws PlantStoreError `body-not-valid`
+ * @throws ServiceException `body-not-valid`
  */
 export function toDto<T extends object>(
   dtoClass: new () => T,
@@ -84,7 +84,7 @@ export function toDto<T extends object>(
 ): T {
   if (!isDtoClass(dtoClass)) throw new TypeError('the class has no rules');
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new PlantStoreError(ERRORS.bodyNotValid, `the ${source} must be a JSON object`);
+    throw new ServiceException(ERRORS.bodyNotValid, `the ${source} must be a JSON object`);
   }
   return make(dtoClass, value, ERRORS.bodyNotValid) as T;
 }
@@ -93,10 +93,10 @@ function refuseOthers(dtoClass: DtoClass, parameters: object): void {
   const names = membersOf(dtoClass);
   for (const [name, value] of Object.entries(parameters)) {
     if (!names.has(name)) {
-      throw new PlantStoreError(ERRORS.parameterNotValid, `there is no parameter ${quote(name)}`);
+      throw new ServiceException(ERRORS.parameterNotValid, `there is no parameter ${quote(name)}`);
     }
     if (Array.isArray(value)) {
-      throw new PlantStoreError(ERRORS.parameterNotValid, `${name} must not be given twice`);
+      throw new ServiceException(ERRORS.parameterNotValid, `${name} must not be given twice`);
     }
   }
 }
@@ -115,7 +115,7 @@ function make(dtoClass: DtoClass, value: object, kind: ErrorKind): object {
   if (mistakes.length === 0) return dto;
   const more = mistakes.splice(MAX_LISTED).length;
   if (more > 0) mistakes.push(`and ${more} more`);
-  throw new PlantStoreError(kind, mistakes.join('; '));
+  throw new ServiceException(kind, mistakes.join('; '));
 }
 
 function describe(mistakes: readonly ValidationError[], path = ''): string[] {

@@ -1,7 +1,7 @@
 import { MIMEType } from 'node:util';
 import type { Request, Response } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { UnsupportedMediaTypeError } from '../errors/unsupported-media-type.error.js';
 import { chunksOf } from './body-chunks.js';
 import type { BodyLimits } from './body-limits.js';
@@ -75,7 +75,7 @@ export class UnreadBody {
    * Reads the body line by line, without a byte order mark in front. The limits on its length and its total time apply to
    * each line.
    *
-   * @throws PlantStoreError `unsupported-media-type`; while lines are read `request-timeout`
+   * @throws ServiceException `unsupported-media-type`; while lines are read `request-timeout`
    */
   lines(accepted: MediaTypes): AsyncIterable<readonly Line[]> {
     this.take();
@@ -91,7 +91,7 @@ export class UnreadBody {
   private async bytes(accepted: MediaTypes): Promise<Buffer> {
     const { request } = this;
     const { limits } = this.memory;
-    if (!declaresBody(request)) throw new PlantStoreError(ERRORS.bodyMissing);
+    if (!declaresBody(request)) throw new ServiceException(ERRORS.bodyMissing);
     const length = request.headers['content-length'];
     if (length !== undefined) {
       if (Number(length) > limits.bytes) throw tooLarge(limits);
@@ -101,7 +101,7 @@ export class UnreadBody {
     const hasArrived = Number(length) === request.readableLength;
     if (hasArrived) request.bodyIsRead = true;
     const body = hasArrived ? (request.read() as Buffer) : await this.collect(accepted);
-    if (body.length === 0) throw new PlantStoreError(ERRORS.bodyMissing);
+    if (body.length === 0) throw new ServiceException(ERRORS.bodyMissing);
     return body;
   }
 
@@ -116,7 +116,7 @@ export class UnreadBody {
     let isKept = true;
     const begin = performance.now();
     const whole = setTimeout(
-      () => request.failBody?.(new PlantStoreError(ERRORS.requestTimeout)),
+      () => request.failBody?.(new ServiceException(ERRORS.requestTimeout)),
       limits.milliseconds,
     );
     try {
@@ -138,7 +138,7 @@ export class UnreadBody {
     } finally {
       clearTimeout(whole);
     }
-    if (!isKept) throw new PlantStoreError(ERRORS.tooManyBodies);
+    if (!isKept) throw new ServiceException(ERRORS.tooManyBodies);
     // Meanwhile the token can have expired, or been revoked.
     if (performance.now() - begin > SLOW) await request.requireValidToken?.();
     return Buffer.concat(chunks, size);
@@ -158,14 +158,14 @@ export function jsonBody(limits: BodyLimits) {
   };
 }
 
-function tooLarge({ bytes }: BodyLimits): PlantStoreError {
-  return new PlantStoreError(
+function tooLarge({ bytes }: BodyLimits): ServiceException {
+  return new ServiceException(
     ERRORS.bodyTooLarge,
     `the body must not be longer than ${bytes} bytes`,
   );
 }
 
-/** @throws PlantStoreError if the header fields announce anything other than JSON in UTF-8 of an accepted type */
+/** @throws ServiceException if the header fields announce anything other than JSON in UTF-8 of an accepted type */
 function requireType({ headers, method }: Request, accepted: MediaTypes): void {
   const { 'content-type': type, 'content-encoding': coding } = headers;
   let found: string;
@@ -190,13 +190,13 @@ function isUtf8(contentType: string, accepted: MediaTypes): boolean {
 // `ignoreBOM` keeps a byte order mark in the text, where the parser refuses it (RFC 8259, section 8.1).
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** @throws PlantStoreError `malformed-json` */
+/** @throws ServiceException `malformed-json` */
 export function parseJson(bytes: Buffer, source: JsonSource): unknown {
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch (error) {
-    throw new PlantStoreError(ERRORS.malformedJson, `the ${source} is not valid UTF-8`, {
+    throw new ServiceException(ERRORS.malformedJson, `the ${source} is not valid UTF-8`, {
       cause: error,
     });
   }

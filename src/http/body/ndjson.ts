@@ -3,7 +3,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import { Readable } from 'node:stream';
 import type { Request } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import type { Line } from './body-lines.js';
 import { toDto } from './dto.pipe.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
@@ -21,11 +21,11 @@ export const NdjsonLines = createParamDecorator((_: unknown, context: ExecutionC
 /**
  * Builds the DTO of a line, and validates it.
  *
- * @throws PlantStoreError `body-too-large`, `malformed-json`, `body-not-valid`
+ * @throws ServiceException `body-too-large`, `malformed-json`, `body-not-valid`
  */
 export function lineToDto<T extends object>(dtoClass: new () => T, { bytes }: Line): T {
   if (bytes === undefined) {
-    throw new PlantStoreError(ERRORS.bodyTooLarge, 'the line is longer than a body may be');
+    throw new ServiceException(ERRORS.bodyTooLarge, 'the line is longer than a body may be');
   }
   return toDto(dtoClass, parseJson(bytes, 'line'), 'line');
 }

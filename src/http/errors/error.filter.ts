@@ -2,6 +2,9 @@ import { Catch, Inject } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
+import { CONFIG } from '../../config/config.module.js';
+import type { Config } from '../../config/config.js';
+import type { Identity } from '../../config/identity.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
 import { breakOff } from '../answers/break-off.js';
 import { sendJson } from '../answers/send-json.js';
@@ -10,7 +13,7 @@ import { LOGGER } from '../../observability/logger.js';
 import { Metrics } from '../../observability/metrics.js';
 import { RepeatedFailures } from '../../observability/repeated-failures.js';
 import type { ErrorDto } from './error.dto.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { toAnswer } from './to-answer.js';
 import type { ErrorAnswer } from './to-answer.js';
 
@@ -19,10 +22,15 @@ import type { ErrorAnswer } from './to-answer.js';
 export class ErrorFilter implements ExceptionFilter {
   private readonly repeated = new RepeatedFailures();
 
+  private readonly identity: Identity;
+
   constructor(
+    @Inject(CONFIG) { identity }: Pick<Config, 'identity'>,
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly metrics: Metrics,
-  ) {}
+  ) {
+    this.identity = identity;
+  }
 
   catch(failure: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
@@ -31,7 +39,7 @@ export class ErrorFilter implements ExceptionFilter {
     // The client disconnected before the end of its request: there is nobody to answer, and the service has not failed.
     if (request.destroyed && !request.complete) return;
 
-    const answer = toAnswer(failure);
+    const answer = toAnswer(failure, this.identity.name);
     if (answer.status >= 500) this.report(failure, request, answer.body);
     // Unless a stream failed after its last byte.
     if (!response.writableEnded) this.answer(response, answer);
@@ -54,7 +62,7 @@ export class ErrorFilter implements ExceptionFilter {
    */
   private report(failure: unknown, request: Request, { error, message }: ErrorDto): void {
     const context = { requestId: request.id, error };
-    if (!(failure instanceof PlantStoreError)) {
+    if (!(failure instanceof ServiceException)) {
       const path = String((request.route as { path?: unknown } | undefined)?.path);
       const repeated = this.repeated.note(failure, `${request.method} ${path}`);
       if (repeated === undefined) return;

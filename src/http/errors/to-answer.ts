@@ -7,10 +7,8 @@ import { allErrors } from '../../errors/error-kind.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
 import type { ErrorDto } from './error.dto.js';
 import { MethodNotAllowedError } from './method-not-allowed.error.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { UnsupportedMediaTypeError } from './unsupported-media-type.error.js';
-
-const CHALLENGE = 'Bearer realm="plant-store"';
 
 /** What the challenge says of credentials that the request had (RFC 6750, section 3). */
 const CHALLENGE_ERRORS: ReadonlyMap<ErrorKind, string> = new Map([
@@ -34,45 +32,52 @@ export function statusOf({ number }: ErrorKind): number {
 }
 
 /** The header fields of every answer with this failure. */
-export function headersOf(kind: ErrorKind): Readonly<Record<string, string>> {
+export function headersOf(kind: ErrorKind, realm?: string): Readonly<Record<string, string>> {
   const status = statusOf(kind);
   return {
-    ...([401, 403].includes(status) && { 'WWW-Authenticate': challengeOf(kind) }),
+    ...([401, 403].includes(status) && { 'WWW-Authenticate': challengeOf(kind, realm) }),
     ...(status === 415 && { 'Accept-Encoding': 'identity' }),
     ...(kind.isTemporary && { 'Retry-After': '1' }),
   };
 }
 
-/** Maps anything that was thrown to the answer that the client gets. */
-export function toAnswer(failure: unknown): ErrorAnswer {
+/**
+ * Maps anything that was thrown to the answer that the client gets.
+ *
+ * @param realm the protection space that challenges name (RFC 9110, section 11.5)
+ */
+export function toAnswer(failure: unknown, realm?: string): ErrorAnswer {
   if (failure instanceof HttpException && isStatus(failure.getStatus())) {
-    return ofHttpException(failure);
+    return ofHttpException(failure, realm);
   }
   const kind = kindOf(failure);
   return {
     status: statusOf(kind),
     headers: {
-      ...headersOf(kind),
-      ...(failure instanceof InsufficientScopeError && challengeFor(failure)),
+      ...headersOf(kind, realm),
+      ...(failure instanceof InsufficientScopeError && challengeFor(failure, realm)),
       ...(failure instanceof RateLimitedError && waitFor(failure)),
       ...(failure instanceof MethodNotAllowedError && { Allow: failure.allowed.join(', ') }),
       ...(failure instanceof UnsupportedMediaTypeError && acceptedBy(failure)),
     },
     body: {
       error: kind.number,
-      message: (failure instanceof PlantStoreError && failure.message) || kind.message,
+      message: (failure instanceof ServiceException && failure.message) || kind.message,
     },
   };
 }
 
-function challengeOf(kind: ErrorKind): string {
+function challengeOf(kind: ErrorKind, realm = ''): string {
   const error = CHALLENGE_ERRORS.get(kind);
-  return error === undefined ? CHALLENGE : `${CHALLENGE}, ${error}`;
+  return `Bearer realm="${realm}"${error === undefined ? '' : `, ${error}`}`;
 }
 
 /** Names the scope that the client needs (RFC 6750, section 3). */
-function challengeFor({ kind, scope }: InsufficientScopeError): Record<string, string> {
-  return { 'WWW-Authenticate': `${challengeOf(kind)}, scope="${scope}"` };
+function challengeFor(
+  { kind, scope }: InsufficientScopeError,
+  realm?: string,
+): Record<string, string> {
+  return { 'WWW-Authenticate': `${challengeOf(kind, realm)}, scope="${scope}"` };
 }
 
 function waitFor({ usage }: RateLimitedError): Record<string, string> {
@@ -89,13 +94,13 @@ function acceptedBy({ accepted, method }: UnsupportedMediaTypeError): Record<str
 }
 
 /** The status and message of a Nest exception are meant for the client. */
-function ofHttpException(exception: HttpException): ErrorAnswer {
+function ofHttpException(exception: HttpException, realm?: string): ErrorAnswer {
   const status = exception.getStatus();
   const error = status * 100;
   const kind = allErrors().find(({ number }) => number === error);
   return {
     status,
-    headers: kind === undefined ? {} : headersOf(kind),
+    headers: kind === undefined ? {} : headersOf(kind, realm),
     body: { error, message: messageOf(exception) },
   };
 }
@@ -117,7 +122,7 @@ function isStatus(status: unknown): boolean {
 }
 
 function kindOf(failure: unknown): ErrorKind {
-  if (failure instanceof PlantStoreError) return failure.kind;
+  if (failure instanceof ServiceException) return failure.kind;
   // Errors of Express and its libraries (`http-errors`) have a `status`.
   const status = failure instanceof Error && 'status' in failure ? Number(failure.status) : 500;
   if (status === 404) return ERRORS.noSuchPath;

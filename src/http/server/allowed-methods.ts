@@ -1,7 +1,7 @@
 import type { Express, NextFunction, Request, Response } from 'express';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { PATCH_TYPES } from '../body/merge-patch.js';
 
 /**
@@ -17,10 +17,10 @@ export function answerOptions(request: Request, response: Response, next: NextFu
 }
 
 /** The failure of a request that no route matches: 404 or 405. */
-export function unroutable(request: Request): PlantStoreError {
+export function unroutable(request: Request): ServiceException {
   const allowed = allowedMethods(request);
   return allowed.length === 0
-    ? new PlantStoreError(ERRORS.noSuchPath)
+    ? new ServiceException(ERRORS.noSuchPath)
     : new MethodNotAllowedError(allowed);
 }
 

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 
 /**
  * Refuses requests outside the base path, except `OPTIONS *`. Nest would answer unknown paths only below its global
@@ -9,7 +9,7 @@ import { PlantStoreError } from '../../errors/plant-store.error.js';
 export function requireBasePath(basePath: string) {
   return ({ path }: Request): void => {
     if (path !== '*' && path !== basePath && !path.startsWith(`${basePath}/`)) {
-      throw new PlantStoreError(ERRORS.noSuchPath);
+      throw new ServiceException(ERRORS.noSuchPath);
     }
   };
 }

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { lingeringClose, stopParsing } from '../body/unread-body.js';
 import { toAnswer } from '../errors/to-answer.js';
 import type { ErrorAnswer } from '../errors/to-answer.js';
@@ -50,7 +50,7 @@ export class Connection {
   receive(request: Request, response: Response): void {
     if (this.isRefused) return;
     if (this.unanswered.length >= MAX_PIPELINED) {
-      this.refuse(new PlantStoreError(ERRORS.tooManyUnanswered));
+      this.refuse(new ServiceException(ERRORS.tooManyUnanswered));
       return;
     }
     const before = this.unanswered.at(-1);
@@ -70,11 +70,11 @@ export class Connection {
     if (this.isRefused && !request.complete) return;
     // Express finds no path in such a target, and would answer by itself.
     if (isTarget(request)) this.port.serve(request, response);
-    else this.end(new PlantStoreError(ERRORS.badRequest, 'the request target is not a URL'));
+    else this.end(new ServiceException(ERRORS.badRequest, 'the request target is not a URL'));
   }
 
   /** Reads no more requests, and tells the client the failure when its turn comes. */
-  refuse(failure: PlantStoreError): void {
+  refuse(failure: ServiceException): void {
     // After a refusal, later bytes may fail to parse as well.
     if (this.isRefused || this.socket.destroyed) return;
     this.isRefused = true;
@@ -91,7 +91,7 @@ export class Connection {
   }
 
   /** Answers the current request with a failure: the reader of its body does, or it is not answered yet. */
-  fail(failure: PlantStoreError): void {
+  fail(failure: ServiceException): void {
     const response = this.current as Response | undefined;
     if (response?.req.failBody !== undefined) response.req.failBody(failure);
     // Express passes the failure to the filter.
@@ -119,7 +119,7 @@ export class Connection {
    *
    * @param previous the last request that was answered
    */
-  private end(failure: PlantStoreError, previous?: Request): void {
+  private end(failure: ServiceException, previous?: Request): void {
     if (this.socket.writable) {
       const answer = toAnswer(failure);
       this.socket.end(rawAnswer(answer, this.port.noteRefusal?.(answer)));

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Response } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { breakOff } from '../answers/break-off.js';
 import type { Connection } from './connection.js';
 
@@ -44,7 +44,7 @@ export async function drain(
   if (running().length > 0) {
     const deadline = performance.now() + timeout;
     while (running().length > 0 && performance.now() < deadline) await sleep(POLL);
-    for (const connection of running()) connection.fail(new PlantStoreError(ERRORS.shuttingDown));
+    for (const connection of running()) connection.fail(new ServiceException(ERRORS.shuttingDown));
     await Promise.race([closed, after(LAST_CALL)]);
   }
   for (const { current } of running()) {

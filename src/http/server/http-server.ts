@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { Connection, cutOff } from './connection.js';
 import type { Port } from './connection.js';
@@ -66,14 +66,14 @@ export class HttpServer extends Server {
       this.openConnections.set(socket, new Connection(socket, untilDrained, limits));
       socket.once('close', () => this.openConnections.delete(socket));
     });
-    const refuse = (socket: Socket, failure: PlantStoreError) =>
+    const refuse = (socket: Socket, failure: ServiceException) =>
       this.openConnections.get(socket)?.refuse(failure);
     const receive = (request: Request, response: Response) =>
       this.openConnections.get(request.socket)?.receive(request, response);
     // The body reader sends 100 Continue, so a request that is refused before never gets it.
     for (const event of ['request', 'checkContinue', 'checkExpectation']) this.on(event, receive);
     this.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) =>
-      refuse(socket, new PlantStoreError(CLIENT_ERRORS[code] ?? ERRORS.badRequest)),
+      refuse(socket, new ServiceException(CLIENT_ERRORS[code] ?? ERRORS.badRequest)),
     );
     this.on('connect', (_request, socket: Socket) => refuse(socket, new MethodNotAllowedError([])));
     this.on('timeout', cutOff);

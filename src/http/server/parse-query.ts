@@ -1,18 +1,18 @@
 import { parse } from 'node:querystring';
 import type { ParsedUrlQuery } from 'node:querystring';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 
 /**
  * Parses the query of a URL. A parameter that is given twice is an array.
  *
- * @throws PlantStoreError `parameter-not-valid` for percent-encoding that is not UTF-8. The parser would replace it
+ * @throws ServiceException `parameter-not-valid` for percent-encoding that is not UTF-8. The parser would replace it
  */
 export function parseQuery(text: string): ParsedUrlQuery {
   try {
     decodeURIComponent(text);
   } catch {
-    throw new PlantStoreError(ERRORS.parameterNotValid, 'the query is not percent-encoded UTF-8');
+    throw new ServiceException(ERRORS.parameterNotValid, 'the query is not percent-encoded UTF-8');
   }
   // By default, the parser ignores what follows the thousandth pair.
   return parse(text, undefined, undefined, { maxKeys: 0 });

@@ -18,7 +18,7 @@ const OUTCOMES = ['answered', 'failed', 'abandoned'] as const;
 /** Registers the figures of requests, and returns what measures one. */
 export function requestMetrics(metrics: Metrics): (request: EndedRequest) => void {
   const count = metrics.counter(
-    'plant_store_requests_total',
+    metrics.named('requests_total'),
     'HTTP requests, by outcome.',
     'outcome',
     OUTCOMES,

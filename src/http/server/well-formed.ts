@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 
 /** `uri-host [ ":" port ]` (RFC 9110, section 7.2; RFC 3986, section 3.2.2). */
 const HOST = /^([\w.~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(:\d*)?$/;
@@ -9,26 +9,32 @@ const HOST = /^([\w.~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(:\d*)?$/;
 export function wellFormed(request: IncomingMessage): void {
   const { httpVersion, headers } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    throw new PlantStoreError(ERRORS.badRequest, 'the request must use HTTP/1.1 or HTTP/1.0');
+    throw new ServiceException(ERRORS.badRequest, 'the request must use HTTP/1.1 or HTTP/1.0');
   }
   // HTTP/1.1 requires exactly one Host (RFC 9112, section 3.2). `headers` has only the first of several.
   const [host, ...others] = request.headersDistinct['host'] ?? [];
   if (others.length > 0 || (host === undefined ? httpVersion === '1.1' : !HOST.test(host))) {
-    throw new PlantStoreError(ERRORS.badRequest, 'the request needs exactly one valid Host header');
+    throw new ServiceException(
+      ERRORS.badRequest,
+      'the request needs exactly one valid Host header',
+    );
   }
   const coding = headers['transfer-encoding'];
   // Such a request has faulty framing, whatever the coding (RFC 9112, section 6.1).
   if (coding !== undefined && httpVersion === '1.0') {
     const message = 'HTTP/1.0 does not support Transfer-Encoding: send a Content-Length';
-    throw new PlantStoreError(ERRORS.badRequest, message);
+    throw new ServiceException(ERRORS.badRequest, message);
   }
   // Reading another coding as chunked would permit request smuggling (RFC 9112, sections 6.1 and 11.2).
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    throw new PlantStoreError(ERRORS.badRequest, 'the only supported Transfer-Encoding is chunked');
+    throw new ServiceException(
+      ERRORS.badRequest,
+      'the only supported Transfer-Encoding is chunked',
+    );
   }
   // RFC 9110, section 10.1.1.
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
-    throw new PlantStoreError(ERRORS.expectationFailed);
+    throw new ServiceException(ERRORS.expectationFailed);
   }
 }
 

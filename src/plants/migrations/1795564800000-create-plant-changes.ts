@@ -21,7 +21,7 @@ export class CreatePlantChanges1795564800000 implements MigrationInterface {
     await queryRunner.query(
       `CREATE INDEX "plant_changes_id_position_idx" ON "plant_changes" ("id", "position")`,
     );
-    await createHistory(queryRunner, 'plant_changes');
+    await createHistory(queryRunner, 'plant_changes', 'plant_store');
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {

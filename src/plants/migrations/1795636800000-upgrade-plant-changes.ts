@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { downgradeHistory, upgradeHistory } from '../../resources/history/frozen/history-2.js';
 
-const TABLES = { table: 'plants', changes: 'plant_changes' };
+const TABLES = { table: 'plants', changes: 'plant_changes', namespace: 'plant_store' };
 
 /** Readers are told of changes without a record, and miss nothing after failovers in a row. */
 export class UpgradePlantChanges1795636800000 implements MigrationInterface {

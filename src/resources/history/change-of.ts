@@ -22,8 +22,8 @@ export interface Change {
 }
 
 /**
- * A class with the columns of a record, and with those of an entity that are members: `class PlantChange extends
- * ChangeOf(Plant) {}`. They have the content after the change, and are null after a removal.
+ * A class with the columns of a record, and with those of an entity that are members: `class ToolChange extends
+ * ChangeOf(Tool) {}`. They have the content after the change, and are null after a removal.
  *
  * @throws TypeError if a column of the entity has the name of a column of the record
  */

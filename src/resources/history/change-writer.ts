@@ -31,7 +31,7 @@ export class ChangeWriter {
     return [...content, ...OWN.map((property) => changes.column(property))];
   }
 
-  /** @param member the name of the content, such as `plant` */
+  /** @param member the name of the content, such as `tool` */
   constructor(
     private readonly member: string,
     columns: readonly EntityColumn[],

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Principal } from '../../auth/principal.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import type { ChangeQuery, History, Start } from './history.js';
 import { Tail, toEvent } from './tail.js';
 import type { NextEvents } from './tail.js';
@@ -62,7 +62,7 @@ export class Followers {
   /**
    * Returns changes as server-sent events, with their positions as ids, until the signal aborts.
    *
-   * @throws PlantStoreError like `History.startOf`, and `too-many-followers`
+   * @throws ServiceException like `History.startOf`, and `too-many-followers`
    */
   async follow(following: Following): Promise<AsyncGenerator<string | Uint8Array>> {
     const { history, slots } = this.options;
@@ -175,6 +175,6 @@ export class Followers {
 }
 
 function isOverload(error: unknown): boolean {
-  if (!(error instanceof PlantStoreError)) return false;
+  if (!(error instanceof ServiceException)) return false;
   return error.kind === ERRORS.poolExhausted || error.kind === ERRORS.tooManyLists;
 }

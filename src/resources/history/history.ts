@@ -5,7 +5,7 @@ import { isOutage } from '../../database/database-failure.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { StartupError } from '../../errors/startup.error.js';
 import { Page } from '../../http/answers/page.js';
 import type { PageParameters } from '../../http/answers/page.js';
@@ -26,7 +26,7 @@ const FOREIGN = 500_000_000n;
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
 export interface HistoryOptions {
-  /** The name of the content in a change, such as `plant`. */
+  /** The name of the content in a change, such as `tool`. */
   readonly member: string;
   /** The class of the content. */
   readonly dto: Type;
@@ -97,10 +97,10 @@ export class History {
   /**
    * How changes are recorded; `undefined`: they are not.
    *
-   * @throws PlantStoreError `database-unavailable` if {@link begin} has failed: a change could have no record
+   * @throws ServiceException `database-unavailable` if {@link begin} has failed: a change could have no record
    */
   get records(): RecordStatements | undefined {
-    if (this.isPending) throw new PlantStoreError(ERRORS.databaseUnavailable);
+    if (this.isPending) throw new ServiceException(ERRORS.databaseUnavailable);
     return this.known;
   }
 
@@ -151,7 +151,7 @@ export class History {
    * Reads a page.
    *
    * @param id only changes of this id
-   * @throws PlantStoreError `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`,
+   * @throws ServiceException `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`,
    *   `too-many-lists`
    */
   async list<Query extends PageParameters>(query: Query, id?: bigint): Promise<Page<Query>> {
@@ -171,18 +171,18 @@ export class History {
    * Where a reader starts, and how far it can read.
    *
    * @param after `undefined`: at the oldest record that is left
-   * @throws PlantStoreError `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`,
+   * @throws ServiceException `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`,
    *   `too-many-lists`
    */
   async startOf(after: bigint | undefined): Promise<Start> {
     const isRecorded = this.isPending ? this.options.isWanted !== false : this.known !== undefined;
-    if (!isRecorded) throw new PlantStoreError(ERRORS.noSuchPath);
+    if (!isRecorded) throw new ServiceException(ERRORS.noSuchPath);
     const state = await this.sharedState();
     if (after === undefined) return { ...state, after: state.prunedTo, isFirst: true };
     // A read-only server that has just taken over may lack positions that the former one has given.
     if (after > state.newest) await this.requireKnownServer();
     if (after < 0n || after > state.newest) {
-      throw new PlantStoreError(
+      throw new ServiceException(
         ERRORS.positionUnknown,
         `there is no position ${after}: the newest is ${state.newest}`,
       );
@@ -200,7 +200,7 @@ export class History {
    * other server lacked, so the reader has never got them. Without any lower one, the reader gets all.
    *
    * @param after a position before the last jump
-   * @throws PlantStoreError `changes-pruned`
+   * @throws ServiceException `changes-pruned`
    */
   private async requireOwn(after: bigint): Promise<void> {
     const { statements, changes } = this.options;
@@ -214,13 +214,13 @@ export class History {
     });
     const nearest = BigInt(last ?? 0);
     if (nearest === 0n || after - nearest < FOREIGN) return;
-    throw new PlantStoreError(
+    throw new ServiceException(
       ERRORS.changesPruned,
       `position ${after} is of another server, which may have lacked changes of this one`,
     );
   }
 
-  /** @throws PlantStoreError `database-unavailable` if the server is another one, and could not note it yet */
+  /** @throws ServiceException `database-unavailable` if the server is another one, and could not note it yet */
   private async requireKnownServer(): Promise<void> {
     const { statements, changes } = this.options;
     const begin = escapeIdentifier(`begin_${changes().tableName}`);
@@ -238,7 +238,7 @@ export class History {
     return this.nextState;
   }
 
-  /** @throws PlantStoreError as after any failure of the database */
+  /** @throws ServiceException as after any failure of the database */
   async state(): Promise<FeedState> {
     const { statements, changes } = this.options;
     const name = escapeIdentifier(`${changes().tableName}_horizon`);
@@ -260,7 +260,7 @@ export class History {
   /**
    * Reads records in the order of their positions.
    *
-   * @throws PlantStoreError `changes-pruned` if records were pruned that the reader does not know
+   * @throws ServiceException `changes-pruned` if records were pruned that the reader does not know
    */
   async read(query: ChangeQuery): Promise<FoundChanges> {
     const { limit, maxBytes, after, isFirst, until, id } = query;
@@ -315,8 +315,8 @@ export class History {
   }
 }
 
-function pruned({ prunedTo }: FeedState): PlantStoreError {
-  return new PlantStoreError(
+function pruned({ prunedTo }: FeedState): ServiceException {
+  return new ServiceException(
     ERRORS.changesPruned,
     `changes up to position ${prunedTo} are no longer kept`,
   );

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ERRORS } from '../../errors/common-errors.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { int64ParameterRule, parseInt64 } from '../int64.js';
 
 /**
@@ -8,14 +8,14 @@ import { int64ParameterRule, parseInt64 } from '../int64.js';
  * HTML, section 9.2.4). A browser sends no empty field, but other clients send one for the empty string that is the id before
  * the first event.
  *
- * @throws PlantStoreError `parameter-not-valid`
+ * @throws ServiceException `parameter-not-valid`
  */
 export function lastEventId(headers: IncomingHttpHeaders): bigint | undefined {
   const text = headers['last-event-id'];
   if (text === undefined || text === '') return undefined;
   const position = parseInt64(String(text));
   if (position === undefined) {
-    throw new PlantStoreError(ERRORS.parameterNotValid, int64ParameterRule('Last-Event-ID'));
+    throw new ServiceException(ERRORS.parameterNotValid, int64ParameterRule('Last-Event-ID'));
   }
   return position;
 }

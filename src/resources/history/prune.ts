@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { escapeIdentifier } from 'pg';
 import type { Logger } from 'pino';
 import type { Statements } from '../../database/statements.js';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 
 /** Between two rounds, and between two statements of a round, in milliseconds. */
@@ -39,7 +39,7 @@ export async function prune(
       onPruned(pruned);
     } catch (error) {
       // The pool reports outages.
-      if (!signal.aborted && !(error instanceof PlantStoreError)) {
+      if (!signal.aborted && !(error instanceof ServiceException)) {
         logger.error({ table, reason: describeFailure(error) }, 'old changes cannot be removed');
       }
     }

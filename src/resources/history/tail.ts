@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { PlantStoreError } from '../../errors/plant-store.error.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import type { WrittenChange } from './change-writer.js';
 import type { History, Start } from './history.js';
@@ -152,7 +152,7 @@ export class Tail {
         await sleep(INTERVALS.look, undefined, { ref: false });
       } catch (error) {
         // The pool reports outages.
-        if (!isReported && !(error instanceof PlantStoreError)) {
+        if (!isReported && !(error instanceof ServiceException)) {
           this.logger.error({ reason: describeFailure(error) }, 'changes cannot be followed');
           isReported = true;
         }

@@ -5,8 +5,14 @@ import type { QueryRunner } from 'typeorm';
  * What a history needs besides its table, to be called in the migration that creates the table
  * (docs/decisions/order-of-changes.md): a table with one row, and functions that run with the rights of its owner. So a role
  * that may only add records, and read them, can use these.
+ *
+ * @param namespace of the setting in which a session notes its table, such as `tool_library`
  */
-export async function createHistory(queryRunner: QueryRunner, table: string): Promise<void> {
+export async function createHistory(
+  queryRunner: QueryRunner,
+  table: string,
+  namespace: string,
+): Promise<void> {
   const [{ schema } = { schema: '' }] = (await queryRunner.query(
     'SELECT quote_ident(current_schema()) AS schema',
   )) as readonly { readonly schema: string }[];
@@ -25,7 +31,7 @@ export async function createHistory(queryRunner: QueryRunner, table: string): Pr
   };
   // As the view pg_sequences reads it: an expression costs a fraction of a query.
   const newest = `coalesce(pg_sequence_last_value(${escapeLiteral(sequence)}::regclass), 0)`;
-  const checked = escapeLiteral(`plant_store.${table}`);
+  const checked = escapeLiteral(`${namespace}.${table}`);
   const relation = `${escapeLiteral(changes)}::regclass::oid`;
 
   await queryRunner.query(

@@ -8,6 +8,8 @@ export interface HistoryTables {
   readonly table: string;
   /** Of the records. */
   readonly changes: string;
+  /** As for `createHistory`. */
+  readonly namespace: string;
 }
 
 /** Between the last position that a server has, and the first after a jump: more than it can lack of the lost ones. */
@@ -233,7 +235,7 @@ export async function upgradeHistory(
 
 export async function downgradeHistory(
   queryRunner: QueryRunner,
-  { table, changes }: HistoryTables,
+  { table, changes, namespace }: HistoryTables,
 ): Promise<void> {
   const [state, unrecorded] = [`${changes}_state`, `${changes}_unrecorded`].map(escapeIdentifier);
   const [row] = (await queryRunner.query(`SELECT pruned_to FROM ${state}`)) as readonly {
@@ -241,7 +243,7 @@ export async function downgradeHistory(
   }[];
   // The functions are replaced, and keep their privileges.
   await queryRunner.query(`DROP TABLE ${state}`);
-  await createHistory(queryRunner, changes);
+  await createHistory(queryRunner, changes, namespace);
   await queryRunner.query(`UPDATE ${state} SET pruned_to = ${row!.pruned_to}`);
   for (const kind of ['incarnation', 'jump', 'gap']) {
     await queryRunner.query(

@@ -1,8 +1,8 @@
 import type { ErrorKind } from './error-kind.js';
 
 /** A failure with an answer for the client, independent of HTTP (`src/http/errors/to-answer.ts` makes the answer). */
-export class PlantStoreError extends Error {
-  override readonly name = 'PlantStoreError';
+export class ServiceException extends Error {
+  override readonly name = 'ServiceException';
 
   /**
    * @param message shown to the client, so it must not contain SQL, paths or secrets. Default: the message of the kind

@@ -20,7 +20,7 @@ import { Representation } from '../answers/representation.js';
 import { sendJson } from '../answers/send-json.js';
 
 /** Nest's Express adapter with the service's own {@link HttpServer} and exact JSON. */
-export class PlantStoreAdapter extends ExpressAdapter {
+export class ServiceAdapter extends ExpressAdapter {
   constructor(
     private readonly limits: ServerLimits,
     private readonly observability: Observability,
