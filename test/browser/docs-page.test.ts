@@ -1114,7 +1114,7 @@ async function expectLegible(page: Page): Promise<void> {
 async function projectWithClient(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'samples-'));
   const client = resolve('clients/typescript');
-  await promisify(execFile)('npx', ['tsc'], { cwd: client });
+  await promisify(execFile)('npm', ['run', 'build', '--silent'], { cwd: client });
   await mkdir(join(folder, 'node_modules'));
   await symlink(client, join(folder, 'node_modules/plant-store-client'));
   return folder;

@@ -1,7 +1,18 @@
+import { constants } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { EXIT, exitCodeOf, explain } from '../../clients/command/command-error.js';
+import {
+  CommandError,
+  EXIT,
+  exitCodeOf,
+  explain,
+  textOf,
+  Unreachable,
+  usageError,
+} from '../../clients/command/command-error.js';
 import { Contact } from '../../clients/command/contact.js';
 import { ownService } from '../../clients/command/own-service.js';
+
+const running = new AbortController().signal;
 
 function systemError(code: string, message = code): Error {
   return Object.assign(new Error(message), { code, syscall: 'connect' });
@@ -31,6 +42,20 @@ describe('a connection that fails', () => {
     );
   });
 
+  it('is the first contact until a connection has been made', () => {
+    const contact = new Contact('http://store.test', 5_000);
+    const failure = (attempt: ReturnType<Contact['attempt']>) =>
+      attempt.failure(systemError('ECONNRESET')) as Unreachable;
+    const first = contact.attempt(() => undefined);
+    expect(first.isConnected).toBe(false);
+    expect(failure(first).isFirstContact).toBe(true);
+    first.connected();
+    expect(first.isConnected).toBe(true);
+    const second = contact.attempt(() => undefined);
+    expect(failure(second).isFirstContact).toBe(false);
+    second.end();
+  });
+
   it('stays as it is if the command was interrupted', () => {
     const attempt = new Contact('http://store.test', 5_000).attempt(() => undefined);
     const interrupted = Object.assign(new Error('interrupted'), { name: 'AbortError' });
@@ -39,16 +64,52 @@ describe('a connection that fails', () => {
   });
 });
 
-it('a bug is told with its stack', () => {
-  const { signal } = new AbortController();
+describe('the end of the command', () => {
+  const interrupted = AbortSignal.abort('SIGINT');
+  const brokenPipe = systemError('EPIPE');
   const bug = new TypeError('a bug');
-  expect(explain(bug, signal)).toMatch(/^plant-store: TypeError: a bug\n {4}at /);
-  expect(exitCodeOf(bug, signal)).toBe(EXIT.incomplete);
+
+  it.each([
+    ['an interrupt', bug, interrupted, 128 + constants.signals.SIGINT],
+    ['a reader that has gone', brokenPipe, running, 128 + constants.signals.SIGPIPE],
+    ['wrong usage', usageError('no such option'), running, EXIT.usage],
+    [
+      'refused records',
+      new CommandError(EXIT.refused, '2 records are refused'),
+      running,
+      EXIT.refused,
+    ],
+    ['any other failure', bug, running, EXIT.incomplete],
+  ])('after %s has its own exit code', (_name, error, signal, code) => {
+    expect(exitCodeOf(error, signal)).toBe(code);
+  });
+
+  it('says what happened, with a stack only for a bug', () => {
+    expect(explain(bug, interrupted)).toBe('plant-store: interrupted');
+    expect(explain(brokenPipe, running)).toBe('');
+    expect(explain(usageError('no such option'), running)).toBe('plant-store: no such option');
+    expect(explain(systemError('ENOSPC', 'no space left'), running)).toBe(
+      'plant-store: no space left',
+    );
+    expect(explain(bug, running)).toMatch(/^plant-store: TypeError: a bug\n {4}at /);
+  });
+
+  it('names the number of an Error, if the service has answered one', () => {
+    expect(textOf({ error: 40009, message: 'taken' })).toBe('40009 taken');
+    expect(textOf({ message: 'no id' })).toBe('no id');
+  });
 });
 
 describe('the service beside the command', () => {
   const database = { DATABASE_URL: 'postgres://plants@db.test/plants' };
   const token = { AUTH_TOKEN: 'a-token-of-more-than-thirty-two-characters' };
+
+  it('has the address and the token of its variables', () => {
+    expect(ownService({ ...database, ...token, PORT: '8080' })).toEqual({
+      url: 'http://localhost:8080',
+      token: token.AUTH_TOKEN,
+    });
+  });
 
   it('can listen on IPv6', () => {
     const variables = { ...database, ...token, HOST: '2001:db8::1', PORT: '8080' };

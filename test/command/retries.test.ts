@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { CommandError, TemporaryFailure } from '../../clients/command/command-error.js';
+import {
+  CommandError,
+  TemporaryFailure,
+  Unreachable,
+} from '../../clients/command/command-error.js';
 import { Retries } from '../../clients/command/retries.js';
 
 const SECOND = 1_000;
@@ -65,6 +69,21 @@ it('begin anew for a request that comes long after the last success', async () =
   expect(await all.run(failing(2, SECOND))).toBe(3);
 });
 
+it('end at once if the service asks to wait for too long', async () => {
+  const announced: string[] = [];
+  const all = retries(announced);
+  const attempt = vi.fn<() => Promise<number>>(failing(1, SECOND, 121 * SECOND));
+  await expect(all.run(attempt)).rejects.toEqual(
+    new CommandError(
+      3,
+      'away; gave up: the service asks to wait 121 seconds, longer than the 120 seconds that the command waits',
+    ),
+  );
+  expect(attempt).toHaveBeenCalledOnce();
+  expect(all.repeats).toBe(0);
+  expect(announced).toEqual([]);
+});
+
 it('say how long nothing has succeeded, not how long they could have waited', async () => {
   await expect(retries().run(failing(1, 30 * SECOND, 100 * SECOND))).rejects.toEqual(
     new CommandError(
@@ -74,14 +93,55 @@ it('say how long nothing has succeeded, not how long they could have waited', as
   );
 });
 
+it('end after 5 seconds if there has never been a connection', async () => {
+  const all = retries();
+  const refused = () => {
+    now += SECOND;
+    return Promise.reject(new Unreachable('refused', true));
+  };
+  await expect(all.run(refused)).rejects.toEqual(
+    new CommandError(
+      3,
+      'refused; gave up after 5 seconds: check the address, and whether the service runs',
+    ),
+  );
+  // The service has not seen any.
+  expect(all.repeats).toBe(0);
+});
+
+it('go on for 2 minutes if there was a connection before', async () => {
+  let times = 20;
+  const refused = () => {
+    now += SECOND;
+    times -= 1;
+    return times > 0
+      ? Promise.reject(new Unreachable('refused', false))
+      : Promise.resolve('connected');
+  };
+  expect(await retries().run(refused)).toBe('connected');
+});
+
 it('say how long they wait', async () => {
   const announced: string[] = [];
   await retries(announced).run(failing(1, 0, SECOND));
   expect(announced).toEqual(['plant-store: away; trying again in 1 second']);
 });
 
+it('wait as long as the service asks to', async () => {
+  const start = Date.now();
+  expect(await retries().run(failing(1, 0, 100))).toBe(2);
+  // Timers may be early by a millisecond.
+  expect(Date.now() - start).toBeGreaterThanOrEqual(99);
+});
+
 it('are announced at most every 10 seconds', async () => {
   const announced: string[] = [];
   await retries(announced).run(failing(10, 4 * SECOND));
   expect(announced).toEqual(Array.from({ length: 4 }, () => 'plant-store: away; trying again'));
+});
+
+it('do not repeat what cannot succeed', async () => {
+  const attempt = vi.fn<() => Promise<never>>(() => Promise.reject(new Error('a bug')));
+  await expect(retries().run(attempt)).rejects.toThrow('a bug');
+  expect(attempt).toHaveBeenCalledOnce();
 });

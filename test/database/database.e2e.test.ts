@@ -1,6 +1,7 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
 import type { QueryResult } from 'pg';
+import { QueryRunnerAlreadyReleasedError } from 'typeorm';
 import type { DataSource, EntityManager } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ERRORS } from '../../src/errors/common-errors.js';
@@ -124,6 +125,13 @@ describe('what a repository throws', () => {
     await expect(broken).rejects.toMatchObject({ kind: ERRORS.databaseUnavailable });
     // The pool has a connection again.
     await vi.waitFor(() => dataSource.query('SELECT 1'), PATIENCE);
+  });
+
+  it('after the release of its connection is a bug', async () => {
+    const runner = dataSource.createQueryRunner();
+    await runner.connect();
+    await runner.release();
+    await expect(runner.query('SELECT 1')).rejects.toThrow(QueryRunnerAlreadyReleasedError);
   });
 });
 
