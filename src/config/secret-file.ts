@@ -5,8 +5,9 @@ import type { Config } from './config.js';
 import { readVariable } from './read-variable.js';
 import type { Reading, SecretName } from './read-variable.js';
 
-/** What tells where a secret is, and which rules it has. */
-type SecretContext = Pick<Config, 'secretFiles'> & Partial<Pick<Config, 'identity' | 'http'>>;
+/** What tells where a secret is, and which rules it has. A command, which serves nobody, has only the first. */
+type SecretContext =
+  Pick<Config, 'secretFiles'> | Pick<Config, 'secretFiles' | 'identity' | 'http'>;
 
 /** Milliseconds between two looks at a file. */
 export const POLL_INTERVAL = 5_000;
@@ -71,18 +72,28 @@ export class SecretFile<Value> implements Secret<Value> {
 export function secretOf<Value extends string | undefined>(
   name: SecretName,
   value: Value,
-  { secretFiles, identity, http }: SecretContext,
+  context: SecretContext,
   log: Logger,
 ): Secret<Value> {
-  const file = secretFiles[name];
+  const file = context.secretFiles[name];
   if (file === undefined) return constant(value);
-  const publicUrl = http?.publicBaseUrl === undefined ? undefined : new URL(http.publicBaseUrl);
   const read = () => {
     const reading = readVariable(file, name, VARIABLES[name]);
     // Without mistakes, the value has its type.
     const secret = reading.value as Value;
-    const further = identity ? localTokenMistakes(identity, name, secret, publicUrl) : [];
-    return { value: secret, mistakes: [...reading.mistakes, ...further] };
+    const mistakes = [...reading.mistakes, ...publicTokenMistakes(context, name, secret)];
+    return { value: secret, mistakes };
   };
   return new SecretFile(name, value, read, log);
+}
+
+function publicTokenMistakes(
+  context: SecretContext,
+  name: SecretName,
+  secret: string | undefined,
+): string[] {
+  if (!('http' in context)) return [];
+  const { identity, http } = context;
+  const publicUrl = http.publicBaseUrl === undefined ? undefined : new URL(http.publicBaseUrl);
+  return localTokenMistakes(identity, name, secret, publicUrl);
 }

@@ -4,7 +4,6 @@ import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { CONFIG } from '../../config/config.module.js';
 import type { Config } from '../../config/config.js';
-import type { Identity } from '../../config/identity.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
 import { breakOff } from '../answers/break-off.js';
 import { sendJson } from '../answers/send-json.js';
@@ -22,15 +21,11 @@ import type { ErrorAnswer } from './to-answer.js';
 export class ErrorFilter implements ExceptionFilter {
   private readonly repeated = new RepeatedFailures();
 
-  private readonly identity: Identity;
-
   constructor(
-    @Inject(CONFIG) { identity }: Pick<Config, 'identity'>,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'identity'>,
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly metrics: Metrics,
-  ) {
-    this.identity = identity;
-  }
+  ) {}
 
   catch(failure: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
@@ -39,7 +34,7 @@ export class ErrorFilter implements ExceptionFilter {
     // The client disconnected before the end of its request: there is nobody to answer, and the service has not failed.
     if (request.destroyed && !request.complete) return;
 
-    const answer = toAnswer(failure, this.identity.name);
+    const answer = toAnswer(failure, this.config.identity.name);
     if (answer.status >= 500) this.report(failure, request, answer.body);
     // Unless a stream failed after its last byte.
     if (!response.writableEnded) this.answer(response, answer);
