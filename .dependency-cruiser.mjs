@@ -1,7 +1,8 @@
-import { existsSync, readdirSync } from 'node:fs';
-
-/** What features consist of. */
-const FRAMEWORK = [
+/**
+ * The folders of the framework, from the lowest to the highest. A folder imports from itself and from folders before it;
+ * what stands in `src` of the framework itself, and `cli`, put the folders together.
+ */
+export const LAYERS = [
   'errors',
   'config',
   'observability',
@@ -14,22 +15,22 @@ const FRAMEWORK = [
   'http/server',
   'management',
   'resources',
+  'openapi',
+  'website',
+  'local',
 ];
 
-/** A feature may import from other ones, without a circle. */
-const FEATURES = readdirSync('src').filter((folder) =>
-  existsSync(`src/${folder}/${folder}.feature.ts`),
-);
+/** Where the folders of the framework are. */
+export const FRAMEWORK = 'packages/framework/src';
 
-/**
- * The folders of `src`, from the lowest to the highest. A folder imports from itself and from folders before
- * it; what stands in `src` itself, and `cli`, put the folders together.
- */
-export const LAYERS = [...FRAMEWORK, ...FEATURES, 'openapi', 'website', 'local'];
+/** What `@resource-service/framework` leads to. */
+const DOOR = `^${FRAMEWORK}/index\\.ts$`;
+
+/** What is not installed. */
+const PROJECT = '^(packages/[^/]+/src|src|examples|clients|test|bench)/';
 
 function importable(layer) {
-  const last = FEATURES.includes(layer) ? FEATURES.at(-1) : layer;
-  return LAYERS.slice(0, LAYERS.indexOf(last) + 1);
+  return LAYERS.slice(0, LAYERS.indexOf(layer) + 1).join('|');
 }
 
 // dependency-cruiser wants a default export.
@@ -39,29 +40,63 @@ export default {
     ...LAYERS.map((layer) => ({
       name: `${layer} imports only from itself and from folders below it`,
       severity: 'error',
-      from: { path: `^src/${layer}/` },
-      to: { path: '^src/', pathNot: `^src/(${importable(layer).join('|')})/` },
+      from: { path: `^${FRAMEWORK}/${layer}/` },
+      to: { path: `^${FRAMEWORK}/`, pathNot: `^${FRAMEWORK}/(${importable(layer)})/` },
     })),
     {
-      name: 'the service imports nothing but src and packages',
+      name: 'every folder has its layer',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/cli/' },
-      to: { path: '^(examples|clients)/' },
+      from: {},
+      to: { path: `^${FRAMEWORK}/[^/]+/`, pathNot: `^${FRAMEWORK}/(${LAYERS.join('|')}|cli)/` },
+    },
+    {
+      name: 'the framework imports nothing but itself and packages',
+      severity: 'error',
+      from: { path: '^packages/' },
+      to: { path: '^(src|examples|clients|test|bench)/' },
+    },
+    {
+      name: 'the service imports nothing but itself and packages',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(examples|clients|test|bench)/' },
+    },
+    {
+      name: 'a service imports the framework by the name of its package',
+      severity: 'error',
+      from: { path: '^(src|examples)/' },
+      to: { path: '^packages/', dependencyTypesNot: ['aliased-workspace'] },
+    },
+    {
+      name: 'a service imports what the framework has for services',
+      severity: 'error',
+      from: { path: '^(src|examples)/', pathNot: '\\.test\\.ts$' },
+      to: { path: '^packages/', pathNot: [DOOR, `^${FRAMEWORK}/config/identity\\.ts$`] },
     },
     {
       name: 'the command does not import the service',
       severity: 'error',
       from: { path: '^clients/command/' },
       to: {
-        path: '^src/',
-        pathNot: '^src/((errors|config|observability|json|local|cli|auth/issued-tokens)/|identity)',
+        path: '^(packages|src)/',
+        pathNot: [
+          '^src/identity\\.ts$',
+          `^${FRAMEWORK}/(errors|config|observability|json|local|cli|auth/issued-tokens)/`,
+        ],
       },
     },
     {
-      name: 'a migration imports only what never changes',
+      // .oxlintrc.json lists what of it never changes.
+      name: 'a migration of a service imports only the door of the framework',
       severity: 'error',
-      from: { path: '/migrations/\\d+-|/frozen/' },
-      to: { path: '^(src|examples|clients)/', pathNot: '/frozen/' },
+      from: { path: '^(src|examples)/.*/migrations/\\d+-' },
+      to: { path: PROJECT, pathNot: DOOR },
+    },
+    {
+      name: 'what migrations use imports only what never changes',
+      severity: 'error',
+      from: { path: '^packages/.*(/migrations/\\d+-|/frozen/)' },
+      to: { path: PROJECT, pathNot: '/frozen/' },
     },
     {
       name: 'no circle',
@@ -70,15 +105,21 @@ export default {
       to: { circular: true },
     },
     {
-      name: 'every folder has its layer',
+      name: 'no circle of folders of the service',
+      scope: 'folder',
       severity: 'error',
-      from: {},
-      to: { path: '^src/[^/]+/', pathNot: `^src/(${LAYERS.join('|')}|cli)/` },
+      from: { path: '^src/' },
+      to: { circular: true },
     },
   ],
   options: {
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
-    includeOnly: '^(src|examples|clients/command)/',
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['@resource-service/source', 'node', 'import'],
+    },
+    includeOnly: PROJECT,
+    doNotFollow: '^(clients/typescript|test|bench)/',
   },
 };

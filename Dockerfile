@@ -2,27 +2,30 @@
 FROM node:26-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY packages/framework/package.json packages/framework/
 # Only the embedded PostgreSQL needs an install script, and the image does not contain it.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json bundle.js sbom.js openapi.json ./
 COPY src src
+COPY packages/framework/src packages/framework/src
 COPY clients/command clients/command
 COPY clients/typescript/src clients/typescript/src
 RUN npm run build \
   && mkdir bin \
   && ln -s ../dist/cli/plant-store.js bin/plant-store
 # The bundle contains the code of the packages, and lists them in dist/sbom.cdx.json. What stays: the assets of the docs page,
-# and the licences and names of all packages, for people and for vulnerability scanners. TypeScript is a peer dependency of @nestjs/swagger.
+# with the link to the framework, and the licences and names of all packages, for people and for vulnerability scanners.
+# TypeScript is a peer dependency of @nestjs/swagger.
 RUN npm prune --omit=dev --ignore-scripts \
   && rm -r node_modules/typescript \
   && find node_modules -type f -not \( -path 'node_modules/swagger-ui-dist/*.css' -o -path 'node_modules/swagger-ui-dist/*-bundle.js' \
     -o -path node_modules/oauth4webapi/build/index.js \
     -o -name package.json -o -iname 'licen[cs]e*' -o -iname 'notice*' -o -iname 'copying*' \) -delete \
   && find node_modules \( -type l -not -exec test -e {} \; -o -type d -empty \) -delete
-COPY public public
+COPY packages/framework/public packages/framework/public
 COPY LICENSE ./
 # Files of a clone made under a strict umask are readable only by their owner.
-RUN chmod -R a+rX package.json public LICENSE
+RUN chmod -R a+rX package.json packages/framework/package.json packages/framework/public LICENSE
 ARG REVISION=unknown
 # npm publishes the revision under the same name. The service reads it for its metrics.
 RUN npm pkg set gitHead="${REVISION}"
@@ -36,8 +39,10 @@ ENV MALLOC_ARENA_MAX=1 \
   PATH=/app/bin:$PATH
 WORKDIR /app
 COPY --from=build /app/LICENSE ./
-COPY --from=build /app/public public
 COPY --from=build /app/package.json ./
+# The bundle contains the framework's code.
+COPY --from=build /app/packages/framework/package.json packages/framework/
+COPY --from=build /app/packages/framework/public packages/framework/public
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 # Copying the folder keeps the link: copying the link would copy the file.

@@ -16,7 +16,7 @@ import { sbom } from './sbom.js';
 /* `npm run build`: bundles what a deployment runs into `dist/`, unless `dist/` is newer than its sources. Loading a few
    bundled files takes a third of the time that loading the 1,500 files of the packages takes.
 
-   `npm run build -- examples/gardens` builds the service with the features of an example, and the command with its
+   `npm run build -- examples/gardens` builds the application of an example, and the command with its
    OpenAPI document, into `dist-gardens/`. */
 
 const [example] = process.argv.slice(2);
@@ -24,6 +24,8 @@ const OUTPUT = example === undefined ? 'dist' : `dist-${basename(example)}`;
 
 const SOURCES = [
   'src',
+  'packages/framework/package.json',
+  'packages/framework/src',
   'clients/command',
   'clients/typescript/src',
   'openapi.json',
@@ -34,6 +36,32 @@ const SOURCES = [
   'sbom.js',
   ...(example === undefined ? [] : [example]),
 ];
+
+/** The folder of the application. */
+const APP = resolve(example ?? 'src');
+
+/** Runs before the rest is loaded, which an old Node.js cannot load. Stack traces name the files and lines of the sources. */
+const BEFORE = `import ${JSON.stringify(resolve('packages/framework/src/config/node-version.js'))};
+process.setSourceMapsEnabled(true);
+`;
+const FRAMEWORK = `await import('@resource-service/framework')`;
+const APP_MODULE = `(await import(${JSON.stringify(`${APP}/app.module.ts`)})).AppModule`;
+
+/** What begins the name of a module that is in no file. */
+const PROGRAM = 'program:';
+/** The programs in `dist/`, and with `in-process` a module with which tests run the service in their process. */
+const PROGRAMS = {
+  main: `${BEFORE}await import(${JSON.stringify(`${APP}/main.ts`)});`,
+  'in-process': `export * from '@resource-service/framework/testing';
+    export { AppModule } from ${JSON.stringify(`${APP}/app.module.ts`)};`,
+  'cli/migration': `${BEFORE}await (${FRAMEWORK}).migrationCommand(${APP_MODULE});`,
+  'cli/develop': `${BEFORE}
+    const { IDENTITY } = await import(${JSON.stringify(resolve('src/identity.ts'))});
+    await (${FRAMEWORK}).developCommand(IDENTITY);`,
+  'cli/write-documents': `${BEFORE}
+    const [openApi, errors] = process.argv.slice(2);
+    await (${FRAMEWORK}).writeDocuments(${APP_MODULE}, { openApi, errors });`,
+};
 
 /** Written after a complete build. Its time is the beginning of the build: a file may change while it is read. */
 const STAMP = `${OUTPUT}/.built`;
@@ -54,12 +82,10 @@ if (!isUpToDate()) {
   const withoutOwnRequire = [];
   await build({
     input: {
-      main: 'src/main.ts',
-      'in-process': 'src/in-process.ts',
-      'cli/migration': 'src/cli/migration.ts',
+      ...Object.fromEntries(Object.keys(PROGRAMS).map((name) => [name, PROGRAM + name])),
       'cli/plant-store': 'clients/command/plant-store.ts',
-      ...(example !== undefined && { 'cli/write-openapi': 'src/cli/write-openapi.ts' }),
     },
+    resolve: { conditionNames: ['@resource-service/source', 'node', 'default'] },
     platform: 'node',
     // Both would drop calls that only check their argument by throwing, such as `decodeURIComponent(text);`.
     treeshake: false,
@@ -68,11 +94,15 @@ if (!isUpToDate()) {
     external: [/^@nestjs\/(microservices|websockets)/, '@fastify/static', 'prettier'],
     plugins: [
       sbom(),
-      example !== undefined &&
-        inPlaceOf({
-          'src/features.ts': `${example}/features.ts`,
-          'openapi.json': `${example}/openapi.json`,
-        }),
+      {
+        name: 'programs',
+        resolveId: { filter: { id: new RegExp(`^${PROGRAM}`) }, handler: (id) => id },
+        load: {
+          filter: { id: new RegExp(`^${PROGRAM}`) },
+          handler: (id) => PROGRAMS[id.slice(PROGRAM.length)],
+        },
+      },
+      example !== undefined && inPlaceOf({ 'openapi.json': `${example}/openapi.json` }),
       {
         name: 'own-require',
         load: {
@@ -131,6 +161,8 @@ if (!isUpToDate()) {
 async function bundler() {
   try {
     const { build } = await import('rolldown');
+    // After an update of a clone, the link to a new package of the project may be missing.
+    import.meta.resolve('@resource-service/framework/package.json');
     return build;
   } catch {
     return fail(

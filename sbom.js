@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
 
 /** The folder of the package that a module belongs to. A package can contain others in a `node_modules` of its own. */
 const PACKAGE = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/;
+
+/** The folder of a package of this project that a module belongs to, seen from here. */
+const WORKSPACE = /^packages[\\/][^\\/]+/;
 
 /** Served from `node_modules`, not bundled. */
 const ASSETS = ['node_modules/swagger-ui-dist', 'node_modules/oauth4webapi'];
@@ -15,7 +19,9 @@ export function sbom() {
     name: 'sbom',
     generateBundle(_options, bundle) {
       const modules = Object.values(bundle).flatMap(({ moduleIds = [] }) => moduleIds);
-      const folders = modules.flatMap((id) => PACKAGE.exec(id) ?? []);
+      const folders = modules.flatMap(
+        (id) => PACKAGE.exec(id) ?? WORKSPACE.exec(relative('.', id)) ?? [],
+      );
       const components = [...new Set([...folders, ...ASSETS])].map((folder) =>
         componentOf(folder, 'library'),
       );

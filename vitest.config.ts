@@ -16,9 +16,14 @@ const ofTheService = {
   ...withDatabase,
 };
 
+// The tests and their global set-up (`__vitest__`) run the sources of the packages, which need not be built.
+const conditions = ['@resource-service/source', 'node'];
+
 // Vite, which reads this file, wants a default export.
 // oxlint-disable-next-line import/no-default-export
 export default defineConfig({
+  ssr: { resolve: { conditions } },
+  environments: { __vitest__: { resolve: { conditions, externalConditions: conditions } } },
   test: {
     // Ends what hangs. A test that promises something in time has a bound of its own.
     testTimeout: 300_000,
@@ -28,10 +33,10 @@ export default defineConfig({
     // Many tests wait for time to pass, so there can be more of them than processors.
     maxWorkers: 6,
     coverage: {
-      include: ['src/**/*.ts', 'clients/command/*.ts'],
+      include: ['src/**/*.ts', 'packages/*/src/**/*.ts', 'clients/command/*.ts'],
       // Tested elsewhere: by test/faults (develop.ts runs as a separate process), by test/citus, by the tests of the client.
       exclude: [
-        'src/cli/develop.ts',
+        'packages/framework/src/cli/develop.ts',
         'clients/typescript/**',
         'src/plants/migrations/*-distribute-tables.ts',
       ],
@@ -49,7 +54,11 @@ export default defineConfig({
         test: {
           name: 'service',
           // The tests of an example run in its program: `test/support/application.ts`.
-          include: ['test/*/*.test.ts', ...(EXAMPLE === undefined ? [] : [`${EXAMPLE}/*.test.ts`])],
+          include: [
+            'test/*/*.test.ts',
+            'packages/*/test/*/*.test.ts',
+            ...(EXAMPLE === undefined ? [] : [`${EXAMPLE}/*.test.ts`]),
+          ],
           // Each of them is a project of its own.
           exclude: [
             'test/{slow,faults,upgrade,generator,browser,kubernetes}/**',

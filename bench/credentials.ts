@@ -1,8 +1,9 @@
 import { DataSource } from 'typeorm';
-import { TokenFormat } from '../src/auth/issued-tokens/token-format.js';
-import { createToken } from '../src/auth/issued-tokens/token-issuance.js';
+import { TokenFormat } from '../packages/framework/src/auth/issued-tokens/token-format.js';
+import { createToken } from '../packages/framework/src/auth/issued-tokens/token-issuance.js';
 import { IDENTITY } from '../src/identity.js';
-import { AUDIENCE, secondsFromNow, TestIssuer } from '../test/support/test-issuer.js';
+import { AUDIENCE, secondsFromNow } from '../packages/framework/test/support/test-issuer.js';
+import { startTestIssuer } from '../test/support/start-test-issuer.js';
 import { STATIC_TOKEN } from './contender.js';
 import type { Contender, Credentials } from './contender.js';
 
@@ -45,7 +46,7 @@ async function issueTokens(databaseUrl: string): Promise<IssuedCredentials> {
 
 /** By an issuer on loopback. */
 async function issueJwts(algorithm: string): Promise<IssuedCredentials> {
-  const issuer = await TestIssuer.start({ alg: algorithm });
+  const issuer = await startTestIssuer({ alg: algorithm });
   const claims = Array.from({ length: JWT_CALLERS }, (_, n) => ({
     sub: `caller-${n}`,
     exp: secondsFromNow(DAY),

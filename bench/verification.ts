@@ -1,13 +1,16 @@
 import { hash } from 'node:crypto';
 import { pino } from 'pino';
-import { IssuedTokenVerifier } from '../src/auth/issued-tokens/issued-token.verifier.js';
-import { LastUses } from '../src/auth/issued-tokens/last-uses.js';
-import { newTokenId, TokenFormat } from '../src/auth/issued-tokens/token-format.js';
-import { TokenRegister } from '../src/auth/issued-tokens/token-register.js';
-import { StaticTokenVerifier } from '../src/auth/static-token.verifier.js';
-import { digest } from '../src/auth/static-tokens.js';
-import type { TokenVerifier } from '../src/auth/token-verifier.js';
-import type { Statements } from '../src/database/statements.js';
+import { IssuedTokenVerifier } from '../packages/framework/src/auth/issued-tokens/issued-token.verifier.js';
+import { LastUses } from '../packages/framework/src/auth/issued-tokens/last-uses.js';
+import {
+  newTokenId,
+  TokenFormat,
+} from '../packages/framework/src/auth/issued-tokens/token-format.js';
+import { TokenRegister } from '../packages/framework/src/auth/issued-tokens/token-register.js';
+import { StaticTokenVerifier } from '../packages/framework/src/auth/static-token.verifier.js';
+import { digest } from '../packages/framework/src/auth/static-tokens.js';
+import type { TokenVerifier } from '../packages/framework/src/auth/token-verifier.js';
+import type { Statements } from '../packages/framework/src/database/statements.js';
 import { IDENTITY } from '../src/identity.js';
 import { median, table } from './report.js';
 

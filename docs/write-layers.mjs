@@ -1,16 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { cruise } from 'dependency-cruiser';
-import configuration, { LAYERS } from '../.dependency-cruiser.mjs';
+import configuration, { FRAMEWORK, LAYERS } from '../.dependency-cruiser.mjs';
 
 /*
- * Draws which layer of `src` imports which, into CONTRIBUTING.md. With `--check` it fails when the drawing there is
+ * Draws which layer of the framework imports which, into CONTRIBUTING.md. With `--check` it fails when the drawing there is
  * not up to date. An arrow that follows from others is left out.
  */
 
 const FILE = new URL('../CONTRIBUTING.md', import.meta.url);
 const DRAWING = /```mermaid\n[\s\S]*?```/;
 
-const { output } = await cruise(['src'], configuration.options, undefined, {
+const { output } = await cruise([FRAMEWORK], configuration.options, undefined, {
   tsConfig: { fileName: 'tsconfig.json' },
 });
 /** The layers that each layer imports from. */
@@ -49,8 +49,7 @@ function leadsTo(from, to, visited = new Set()) {
   return [...others].some((other) => other === to || leadsTo(other, to, visited));
 }
 
-/** The files that stand in `src` itself put the layers together. */
+/** What stands in `src` itself, and `cli`, put the layers together. */
 function layerOf(path) {
-  const layer = [...LAYERS, 'cli'].find((folder) => path.startsWith(`src/${folder}/`));
-  return layer ?? 'composition';
+  return LAYERS.find((folder) => path.startsWith(`${FRAMEWORK}/${folder}/`)) ?? 'composition';
 }

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 // Generated from the OpenAPI document.
-import type { components } from './plant-store.js';
+import type { components } from './plant-store.d.js';
 
 type NewPlant = components['schemas']['NewPlant'];
 type Plant = components['schemas']['Plant'];

@@ -3,11 +3,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 
 /*
- * `npm run generate -- orchard orchards`: copies the resource gardens in this folder under another name. Leaves out the lines
- * between `#region` and `#endregion`, which only gardens need.
+ * `npm run generate -- orchard orchards`: copies the resource gardens in this folder under another name. Leaves out what only
+ * gardens need: the lines between `#region` and `#endregion`, and the service, whose only rule is about plants.
  */
 
 const TEMPLATE = 'examples/gardens';
+const APP = 'src/app.module.ts';
+/** The documents that list all scopes, or all tables. */
+const LISTS = ['docs/sign-in.md', 'docs/tokens.md', 'docs/operations.md'];
 const [one = '', many = ''] = process.argv.slice(2);
 const folder = `src/${many}`;
 
@@ -17,45 +20,38 @@ if (![one, many].every((name) => /^[a-z]{2,30}$/.test(name)) || one === many) {
 if (existsSync(folder)) fail(`${folder} exists already`);
 
 const timestamp = Math.max(Date.now(), ...migrationTimes().map((time) => time + 1));
-const firstNumber = Math.max(...errorRanges().map(([, last]) => last)) + 1;
-if (firstNumber > 90) fail('all ranges of error numbers are taken (src/errors/error-kind.ts)');
+const [firstNumber, lastNumber] = freeRange();
 
 for (const [source, target] of files()) {
   mkdirSync(dirname(target), { recursive: true });
-  writeFileSync(target, renamed(readFileSync(source, 'utf8'), source));
+  writeFileSync(target, renamed(readFileSync(source, 'utf8')));
 }
-const features = readFileSync('src/features.ts', 'utf8');
-writeFileSync(
-  'src/features.ts',
-  features
-    .replace(/^(import .*\n)+/, (imports) =>
-      sortedByPath(
-        `${imports}import { ${many.toUpperCase()} } from './${many}/${many}.feature.js';\n`,
-      ),
-    )
-    .replace(/\[([A-Z_,\s]+?),?\s*\]/, (_, listed) => `[${listed}, ${many.toUpperCase()}]`),
-);
+for (const file of [APP, ...LISTS]) {
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(file, file === APP ? withModule(text) : withNames(text));
+}
 for (const command of [
-  `npx prettier --write ${folder} test/${many} src/features.ts`,
+  `npx prettier --write ${folder} test/${many} ${APP} ${LISTS.join(' ')}`,
   'npm run openapi',
   'npm run layers',
 ]) {
   execSync(command, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
-process.stdout
-  .write(`${folder} has a resource with the members of gardens. "npm run check" passes now.
+process.stdout.write(`${folder} has a resource with the members of gardens. "npm test" passes now.
 
 Adapt the files in this order. CONTRIBUTING.md, "Add a resource", explains each step.
 1. ${folder}/${one}.entity.ts: the members
 2. ${folder}/migrations: the table. If the migration has been applied: npm run migration:revert.
-   Remove the file, and its import and entry in ${folder}/${many}.feature.ts, then:
+   Remove the file, and its import and entry in ${folder}/${many}.module.ts, then:
    npm run migration:generate -- Create${capital(many)} ${many}
 3. ${folder}/dto/${one}.dto.ts: the descriptions and, with their conditions in
-   ${folder}/${many}.service.ts, the filters of the list
-4. ${folder}/${many}.errors.ts: further errors, with numbers that end in ${firstNumber} to ${firstNumber + 9}
+   ${folder}/${many}.repository.ts, the filters of the list
+4. ${folder}/${many}.errors.ts: further errors, with numbers that end in ${firstNumber} to ${lastNumber}
 5. ${folder}/${many}.openapi.ts: the examples
 6. test/${many}/${many}.e2e.test.ts: the tests. test/resources/resources.e2e.test.ts tests each member by itself.
-7. CHANGELOG.md: a line below "Added"
+7. test/slow/migration-hashes.ts: the hash of the migration, which this command prints. It also writes the schema:
+   npx vitest run --project slow test/slow/frozen-migrations.e2e.test.ts --update
+8. CHANGELOG.md: a line below "Added"
 
 Then run "npm run openapi", "npm run layers" and "npm run check", and commit all files.
 `);
@@ -63,7 +59,8 @@ Then run "npm run openapi", "npm run layers" and "npm run check", and commit all
 /** The source and the target of each file to copy. */
 function files() {
   const sources = readdirSync(TEMPLATE, { recursive: true }).map(String);
-  const isTemplate = (name) => /^((dto\/)?gardens?\.|migrations\/.*\.ts$)/.test(name);
+  const isTemplate = (name) =>
+    /^((dto\/)?gardens?\.|migrations\/.*\.ts$)/.test(name) && name !== 'gardens.service.ts';
   return sources.filter(isTemplate).map((name) => {
     const target = renamed(name).replace(/\d{13}/, String(timestamp));
     const isTest = name.endsWith('.test.ts');
@@ -71,15 +68,12 @@ function files() {
   });
 }
 
-function renamed(text, source = '') {
-  const isTest = source.endsWith('.test.ts');
+function renamed(text) {
   return (
     text
       .replaceAll(/^ *\/\/ #region[\s\S]*?\/\/ #endregion\n/gm, '')
-      // A test lies one level below `test`, the rest one level below `src`.
-      .replaceAll(/((?:\.\.\/)+)(src|test)\//g, (_, up, root) =>
-        isTest ? { src: '../../src/', test: '../' }[root] : up.slice('../'.length),
-      )
+      // The only imports from outside the folder that are left: a test lies one level below `test`.
+      .replaceAll('../../test/', '../')
       .replaceAll(/\b([Aa]) garden\b/g, (_, a) => `${a}${/^[aeiou]/.test(one) ? 'n' : ''} ${one}`)
       .replaceAll('gardens', many)
       .replaceAll('garden', one)
@@ -87,38 +81,67 @@ function renamed(text, source = '') {
       .replaceAll('Garden', capital(one))
       .replaceAll('GARDENS', many.toUpperCase())
       .replaceAll('GARDEN', one.toUpperCase())
-      .replaceAll(/\b(4\d\d)2(\d)\b/g, (_, status, n) => `${status}${firstNumber / 10}${n}`)
-      .replaceAll('[20, 29]', `[${firstNumber}, ${firstNumber + 9}]`)
+      .replaceAll(/\b(4\d\d)2(\d)\b/g, (_, status, n) => String(errorNumber(status, n)))
+      .replaceAll('[20, 29]', `[${firstNumber}, ${lastNumber}]`)
       .replaceAll('1795395600000', String(timestamp))
   );
 }
 
+/** The list of scopes ends with `changes:read`. The privileges on the table are those on `plants`. */
+function withNames(document) {
+  const scopes = [`${many}:read`, `${many}:write`];
+  const after = (mark) => scopes.map((scope) => `, ${mark}${scope}${mark}`).join('');
+  return document
+    .replaceAll(' and `changes:read`', (end) => `${after('`')}${end}`)
+    .replaceAll(', "changes:read"', (end) => `${after('"')}${end}`)
+    .replace(/^\| `plants`(, `\w+`)*/m, (tables) => `${tables}, \`${many}\``);
+}
+
 function migrationTimes() {
-  return readdirSync('src', { recursive: true }).flatMap((name) => {
-    const [, time] = /migrations\/(\d{13})-/.exec(String(name)) ?? [];
+  return ['src', 'packages/framework/src'].flatMap(filesIn).flatMap((name) => {
+    const [, time] = /migrations\/(\d{13})-/.exec(name) ?? [];
     return time === undefined ? [] : [Number(time)];
   });
 }
 
-/** The ranges of the last two digits of error numbers that are taken, also by the template. */
+/** The next range of error numbers: ten ends below 100, and a hundred from there on (`defineErrors`). */
+function freeRange() {
+  const next = Math.max(...errorRanges().map(([, last]) => last)) + 1;
+  return next <= 90 ? [next, next + 9] : [Math.max(next, 100), Math.max(next, 100) + 99];
+}
+
+function errorNumber(status, n) {
+  return status * (firstNumber < 100 ? 100 : 100_000) + firstNumber + Number(n);
+}
+
+/** The ranges of the ends of error numbers that are taken, also by the template. */
 function errorRanges() {
-  const names = readdirSync('src', { recursive: true }).map((name) => join('src', String(name)));
-  const sources = [
-    ...names.filter((name) => name.endsWith('errors.ts')),
-    `${TEMPLATE}/gardens.errors.ts`,
-  ];
+  const sources = [...filesIn('src'), ...filesIn(TEMPLATE)].filter((name) =>
+    name.endsWith('errors.ts'),
+  );
   return sources.flatMap((name) => {
     const [, first, last] = /defineErrors\(\[(\d+), (\d+)\]/.exec(readFileSync(name, 'utf8')) ?? [];
     return first === undefined ? [] : [[Number(first), Number(last)]];
   });
 }
 
-function sortedByPath(lines) {
-  const pathOf = (line) => line.slice(line.indexOf("'"));
-  return lines
-    .split(/(?<=\n)/)
-    .toSorted((line, other) => (pathOf(line) < pathOf(other) ? -1 : 1))
-    .join('');
+/** The application with the module of the resource. Its imports of other folders of `src` stay sorted by path. */
+function withModule(app) {
+  const name = `${capital(many)}Module`;
+  const line = `import { ${name} } from './${many}/${many}.module.js';\n`;
+  const pathOf = (text) => text.slice(text.indexOf("'"));
+  return app
+    .replace(/(?<=^|\n)(import .* from '\.\/.*';\n)+/, (imports) =>
+      `${imports}${line}`
+        .split(/(?<=\n)/)
+        .toSorted((first, second) => (pathOf(first) < pathOf(second) ? -1 : 1))
+        .join(''),
+    )
+    .replace(/\bimports: \[([^\]]+?),?\s*\]/, (_, modules) => `imports: [${modules}, ${name}]`);
+}
+
+function filesIn(root) {
+  return readdirSync(root, { recursive: true }).map((name) => join(root, String(name)));
 }
 
 function capital(text) {

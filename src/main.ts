@@ -1,6 +1,4 @@
-import './config/node-version.js';
+import { bootstrap } from '@resource-service/framework';
+import { AppModule } from './app.module.js';
 
-// Stack traces name the files and lines of `src`.
-process.setSourceMapsEnabled(true);
-// An old Node.js version cannot load the rest, so the version check runs before.
-await import('./start.js');
+await bootstrap(AppModule);

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { BUILD } from '../../src/observability/build.js';
+import { IDENTITY } from '../../src/identity.js';
 import { EXIT, exitCodeOf, explain } from './command-error.js';
 import type { ChangesOptions } from './changes.js';
 import { readConnection } from './connection.js';
@@ -101,7 +101,7 @@ export async function runCommand(
     .description(
       `Import and export the ${LIST.format(names)} of a plant store, and follow changes, over HTTP.`,
     )
-    .version(BUILD.version)
+    .version(IDENTITY.build.version)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void stdout.write(text),

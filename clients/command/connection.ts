@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { B64TOKEN, publicUrl } from '../../src/config/variable-parsers.js';
+import { B64TOKEN, publicUrl } from '../../packages/framework/src/config/variable-parsers.js';
 import { TemporaryFailure, usageError } from './command-error.js';
 import { Contact } from './contact.js';
 import { ownService } from './own-service.js';

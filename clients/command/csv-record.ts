@@ -1,5 +1,5 @@
 import { stringify } from 'lossless-json';
-import { ExactNumber, toInteger } from '../../src/json/exact-json.js';
+import { ExactNumber, toInteger } from '../../packages/framework/src/json/exact-json.js';
 import { asItIs } from './formulas.js';
 import type { TextConversion } from './formulas.js';
 import type { Column, ColumnType } from './resources.js';

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import type { Lifetime } from '../../src/auth/issued-tokens/token-issuance.js';
+import type { Lifetime } from '../../packages/framework/src/auth/issued-tokens/token-issuance.js';
 
 const SECONDS: Readonly<Record<string, number>> = { d: 86_400, h: 3_600, m: 60, s: 1 };
 

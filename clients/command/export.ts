@@ -1,6 +1,6 @@
 import { open as openFile, rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { parseExactJson, toInteger } from '../../src/json/exact-json.js';
+import { parseExactJson, toInteger } from '../../packages/framework/src/json/exact-json.js';
 import { open, temporary } from './client.js';
 import { CommandError, EXIT, isBrokenPipe, TemporaryFailure, usageError } from './command-error.js';
 import type { Connection } from './connection.js';

@@ -1,7 +1,7 @@
 import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { parse } from 'node:path';
-import { withoutByteOrderMark } from '../../src/json/byte-order-mark.js';
+import { withoutByteOrderMark } from '../../packages/framework/src/json/byte-order-mark.js';
 import { EXIT, InputError, usageError } from './command-error.js';
 import type { Format } from './formats.js';
 import type { TextConversion } from './formulas.js';

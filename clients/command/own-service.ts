@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
-import { readConfig } from '../../src/config/config.js';
-import type { Config } from '../../src/config/config.js';
-import { StartupError } from '../../src/errors/startup.error.js';
+import { readConfig } from '../../packages/framework/src/config/config.js';
+import type { Config } from '../../packages/framework/src/config/config.js';
+import { StartupError } from '../../packages/framework/src/errors/startup.error.js';
 import { IDENTITY } from '../../src/identity.js';
-import { localAddress } from '../../src/local/welcome.js';
+import { localAddress } from '../../packages/framework/src/local/welcome.js';
 
 /** The service that runs on the variables of this process. */
 export interface OwnService {

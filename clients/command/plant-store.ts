@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-import '../../src/config/node-version.js';
+import '../../packages/framework/src/config/node-version.js';
 
 // An old Node.js version cannot load the rest, so the version check runs before.
 const { runCommand } = await import('./command.js');
-const { onEndSignals } = await import('../../src/local/end-signals.js');
+const { onEndSignals } = await import('../../packages/framework/src/local/end-signals.js');
 
 const controller = new AbortController();
 onEndSignals((name) => controller.abort(name));

@@ -1,4 +1,4 @@
-import type { TokenDetails } from '../../src/auth/issued-tokens/token-issuance.js';
+import type { TokenDetails } from '../../packages/framework/src/auth/issued-tokens/token-issuance.js';
 
 const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATUS'];
 

@@ -1,8 +1,11 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { DataSource } from 'typeorm';
-import type { Lifetime, TokenDetails } from '../../src/auth/issued-tokens/token-issuance.js';
-import { StartupError } from '../../src/errors/startup.error.js';
+import type {
+  Lifetime,
+  TokenDetails,
+} from '../../packages/framework/src/auth/issued-tokens/token-issuance.js';
+import { StartupError } from '../../packages/framework/src/errors/startup.error.js';
 import { IDENTITY } from '../../src/identity.js';
 import { CommandError, EXIT, usageError } from './command-error.js';
 import { duration, lifetime, MAX_GRACE, tokenName } from './durations.js';
@@ -39,7 +42,7 @@ interface RotateOptions {
 }
 
 /** The database part is loaded only by a command that needs it, because it takes longer than the rest. */
-const issuance = () => import('../../src/auth/issued-tokens/token-issuance.js');
+const issuance = () => import('../../packages/framework/src/auth/issued-tokens/token-issuance.js');
 
 /** Adds `plant-store token`: commands of an operator, which use the database instead of the service. */
 export function addTokenCommands(
@@ -146,13 +149,14 @@ async function useDatabase<Result>(
   signal: AbortSignal,
   use: (dataSource: DataSource) => Promise<Result>,
 ): Promise<Result> {
-  const { findDatabase, withDatabase } = await import('../../src/cli/token-database.js');
-  const url = await findDatabase(environment, signal).catch(failed(EXIT.usage));
-  return withDatabase(url, signal, use).catch(failed(EXIT.incomplete));
+  const { findDatabase, withDatabase } =
+    await import('../../packages/framework/src/cli/token-database.js');
+  const url = await findDatabase(IDENTITY, environment, signal).catch(failed(EXIT.usage));
+  return withDatabase(IDENTITY, url, signal, use).catch(failed(EXIT.incomplete));
 }
 
 async function requireAcceptance(environment: NodeJS.ProcessEnv): Promise<void> {
-  const database = await import('../../src/cli/token-database.js');
+  const database = await import('../../packages/framework/src/cli/token-database.js');
   try {
     database.requireAcceptance(environment);
   } catch (error) {
@@ -167,13 +171,15 @@ function failed(exitCode: number): (error: unknown) => never {
 }
 
 async function tokenFormat() {
-  const { TokenFormat } = await import('../../src/auth/issued-tokens/token-format.js');
+  const { TokenFormat } =
+    await import('../../packages/framework/src/auth/issued-tokens/token-format.js');
   return new TokenFormat(IDENTITY);
 }
 
 /** Somebody may have given the token instead of its id, so the message does not repeat the text. */
 async function requireId(text: string): Promise<void> {
-  const { isTokenId } = await import('../../src/auth/issued-tokens/token-format.js');
+  const { isTokenId } =
+    await import('../../packages/framework/src/auth/issued-tokens/token-format.js');
   if (!isTokenId(text)) throw usageError(`the id of a token is ${ID_FORM}`);
 }
 

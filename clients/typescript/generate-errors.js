@@ -6,7 +6,9 @@ import ts from 'typescript';
 /* `node generate-errors.js` writes the names and numbers of the service's failures, from the files that define them: the
    OpenAPI document and docs/errors.md have no names. */
 
-const SOURCE = fileURLToPath(new URL('../../src/', import.meta.url));
+const SOURCES = ['packages/framework/src', 'src'].map((folder) =>
+  fileURLToPath(new URL(`../../${folder}/`, import.meta.url)),
+);
 const TARGET = fileURLToPath(new URL('src/errors.ts', import.meta.url));
 
 /** The text of a literal member. */
@@ -26,13 +28,13 @@ function errorsIn(node) {
   return found;
 }
 
-const files = (await readdir(SOURCE, { recursive: true })).filter((file) =>
-  file.endsWith('errors.ts'),
-);
 const errors = [];
-for (const file of files) {
-  const text = await readFile(join(SOURCE, file), 'utf8');
-  errors.push(...errorsIn(ts.createSourceFile(file, text, ts.ScriptTarget.Latest)));
+for (const folder of SOURCES) {
+  const files = await readdir(folder, { recursive: true });
+  for (const file of files.filter((name) => name.endsWith('errors.ts'))) {
+    const text = await readFile(join(folder, file), 'utf8');
+    errors.push(...errorsIn(ts.createSourceFile(file, text, ts.ScriptTarget.Latest)));
+  }
 }
 errors.sort((one, other) => one.number - other.number);
 

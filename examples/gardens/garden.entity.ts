@@ -1,6 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { INT64_COLUMN, Int64Field } from '../../src/resources/int64.js';
-import { TextField } from '../../src/resources/text.js';
+import { INT64_COLUMN, Int64Field, TextField } from '@resource-service/framework';
 // #region plants
 import { Index, JoinColumn, ManyToOne } from 'typeorm';
 import { Plant } from '../../src/plants/plant.entity.js';

@@ -11,16 +11,17 @@ import {
   Query,
 } from '@nestjs/common';
 import type { StreamableFile } from '@nestjs/common';
-import { RequireScope } from '../../src/auth/require-scope.decorator.js';
-import { RequestSignal } from '../../src/http/answers/request-signal.js';
-import type { Precondition } from '../../src/http/answers/entity-tag.js';
-import type { Page } from '../../src/http/answers/page.js';
-import { Representation } from '../../src/http/answers/representation.js';
-import { RequestPrecondition } from '../../src/http/answers/request-precondition.decorator.js';
-import type { Line } from '../../src/http/body/body-lines.js';
-import { NoParametersDto } from '../../src/http/body/dto.pipe.js';
-import { LinesFile, NdjsonLines } from '../../src/http/body/ndjson.js';
-import { Int64Pipe } from '../../src/resources/int64.js';
+import {
+  Int64Pipe,
+  LinesFile,
+  NdjsonLines,
+  NoParametersDto,
+  Representation,
+  RequestPrecondition,
+  RequestSignal,
+  RequireScope,
+} from '@resource-service/framework';
+import type { Line, Page, Precondition } from '@resource-service/framework';
 import {
   ExportGardensDto,
   StoredGardenDto,
@@ -30,15 +31,21 @@ import {
   NewGardenDto,
 } from './dto/garden.dto.js';
 import { API } from './gardens.openapi.js';
-import { GardensService } from './gardens.service.js';
+import { GardensRepository } from './gardens.repository.js';
 // #region plants
+import { GardensService } from './gardens.service.js';
 import type { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
 import { ApiGetPlantOfGarden } from './gardens.openapi.js';
 // #endregion
 
 @Controller('gardens')
 export class GardensController {
-  constructor(private readonly gardens: GardensService) {}
+  constructor(
+    private readonly gardens: GardensRepository,
+    // #region plants
+    private readonly service: GardensService,
+    // #endregion
+  ) {}
 
   @Post()
   @HttpCode(200)
@@ -78,7 +85,7 @@ export class GardensController {
   @RequireScope('gardens:read')
   @API.get
   async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<StoredGardenDto>> {
-    return new Representation(await this.gardens.get(id));
+    return new Representation(await this.gardens.find(id));
   }
 
   // #region plants
@@ -86,7 +93,7 @@ export class GardensController {
   @RequireScope('plants:read')
   @ApiGetPlantOfGarden()
   getPlant(@Param('id', Int64Pipe) id: bigint): Promise<StoredPlantDto> {
-    return this.gardens.getPlant(id);
+    return this.service.getPlant(id);
   }
 
   // #endregion
@@ -98,7 +105,7 @@ export class GardensController {
     @Body() garden: GardenReplacementDto,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<StoredGardenDto>> {
-    return new Representation(await this.gardens.replace(id, garden, precondition));
+    return new Representation(await this.gardens.replace(id, garden, { precondition }));
   }
 
   @Patch(':id')
@@ -109,7 +116,7 @@ export class GardensController {
     @Body() patch: GardenPatchDto,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<StoredGardenDto>> {
-    return new Representation(await this.gardens.patch(id, patch, precondition));
+    return new Representation(await this.gardens.patch(id, patch, { precondition }));
   }
 
   @Delete(':id')
@@ -120,6 +127,6 @@ export class GardensController {
     @Param('id', Int64Pipe) id: bigint,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<void> {
-    return this.gardens.remove(id, precondition);
+    return this.gardens.remove(id, { precondition });
   }
 }

@@ -1,4 +1,4 @@
-import { defineErrors } from '../../src/errors/error-kind.js';
+import { defineErrors } from '@resource-service/framework';
 
 export const GARDEN_ERRORS = defineErrors([20, 29], {
   gardenNotFound: {

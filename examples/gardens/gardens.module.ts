@@ -1,20 +1,27 @@
 import { Module } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
+import { ResourceModule } from '@resource-service/framework';
 import { Garden } from './garden.entity.js';
 import { GardensController } from './gardens.controller.js';
-import { GardensService } from './gardens.service.js';
+import { GardensRepository } from './gardens.repository.js';
+import { CreateGardens1795395600000 } from './migrations/1795395600000-create-gardens.js';
 // #region plants
+import { GardensService } from './gardens.service.js';
 import { PlantsModule } from '../../src/plants/plants.module.js';
 // #endregion
 
 @Module({
   imports: [
-    TypeOrmModule.forFeature([Garden]),
+    ResourceModule.forFeature([Garden], { migrations: [CreateGardens1795395600000] }),
     // #region plants
     PlantsModule,
     // #endregion
   ],
   controllers: [GardensController],
-  providers: [GardensService],
+  providers: [
+    GardensRepository,
+    // #region plants
+    GardensService,
+    // #endregion
+  ],
 })
 export class GardensModule {}

@@ -1,4 +1,4 @@
-import { apiOperations } from '../../src/resources/api-operations.js';
+import { apiOperations } from '@resource-service/framework';
 import {
   StoredGardenDto,
   GardenPatchDto,
@@ -9,10 +9,10 @@ import { GARDEN_ERRORS } from './gardens.errors.js';
 // #region plants
 import { applyDecorators } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiParam } from '@nestjs/swagger';
-import { ERRORS } from '../../src/errors/common-errors.js';
-import { ApiErrors } from '../../src/http/errors/api-errors.js';
+import { ERRORS } from '@resource-service/framework';
+import { ApiErrors } from '@resource-service/framework';
 import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
-import { INT64_SCHEMA, int64ParameterRule } from '../../src/resources/int64.js';
+import { INT64_SCHEMA, int64ParameterRule } from '@resource-service/framework';
 // #endregion
 
 // #region plants

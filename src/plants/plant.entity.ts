@@ -1,6 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { INT64_COLUMN, Int64Field } from '../resources/int64.js';
-import { TextField } from '../resources/text.js';
+import { INT64_COLUMN, Int64Field, TextField } from '@resource-service/framework';
 
 /** A plant: the columns of the table, and the rules and schemas of the members, from which the DTOs are made. */
 // TypeORM cannot write these indexes, so it leaves them to the migrations.

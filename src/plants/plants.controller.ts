@@ -11,34 +11,38 @@ import {
   Query,
 } from '@nestjs/common';
 import type { StreamableFile } from '@nestjs/common';
-import { RequireScope } from '../auth/require-scope.decorator.js';
-import { RequestSignal } from '../http/answers/request-signal.js';
-import type { Precondition } from '../http/answers/entity-tag.js';
-import type { Page } from '../http/answers/page.js';
-import { Representation } from '../http/answers/representation.js';
-import { RequestPrecondition } from '../http/answers/request-precondition.decorator.js';
-import type { Line } from '../http/body/body-lines.js';
-import { NoParametersDto } from '../http/body/dto.pipe.js';
-import { LinesFile, NdjsonLines } from '../http/body/ndjson.js';
-import { RequestOrigin } from '../resources/history/origin.js';
-import type { Origin } from '../resources/history/origin.js';
-import { Int64Pipe } from '../resources/int64.js';
+import {
+  Int64Pipe,
+  LinesFile,
+  NdjsonLines,
+  NoParametersDto,
+  Representation,
+  RequestOrigin,
+  RequestPrecondition,
+  RequestSignal,
+  RequireScope,
+} from '@resource-service/framework';
+import type { Line, Origin, Page, Precondition } from '@resource-service/framework';
 import { ExportPlantsDto, ListPlantsDto } from './dto/list-plants.dto.js';
 import { NewPlantDto, PlantPatchDto, PlantReplacementDto } from './dto/plant.dto.js';
 import type { PlantDto, StoredPlantDto } from './dto/plant.dto.js';
 import { API } from './plants.openapi.js';
+import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
 @Controller('plants')
 export class PlantsController {
-  constructor(private readonly plants: PlantsService) {}
+  constructor(
+    private readonly plants: PlantsRepository,
+    private readonly service: PlantsService,
+  ) {}
 
   @Post()
   @HttpCode(200)
   @RequireScope('plants:write')
   @API.create
   create(@Body() plant: NewPlantDto, @RequestOrigin() origin: Origin): Promise<PlantDto> {
-    return this.plants.create(plant, origin);
+    return this.service.create(plant, origin);
   }
 
   @Get()
@@ -72,7 +76,7 @@ export class PlantsController {
   @RequireScope('plants:read')
   @API.get
   async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<StoredPlantDto>> {
-    return new Representation(await this.plants.get(id));
+    return new Representation(await this.plants.find(id));
   }
 
   @Put(':id')
@@ -84,7 +88,7 @@ export class PlantsController {
     @RequestOrigin() origin: Origin,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<StoredPlantDto>> {
-    return new Representation(await this.plants.replace(id, plant, origin, precondition));
+    return new Representation(await this.plants.replace(id, plant, { origin, precondition }));
   }
 
   @Patch(':id')
@@ -96,7 +100,7 @@ export class PlantsController {
     @RequestOrigin() origin: Origin,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<StoredPlantDto>> {
-    return new Representation(await this.plants.patch(id, patch, origin, precondition));
+    return new Representation(await this.plants.patch(id, patch, { origin, precondition }));
   }
 
   @Delete(':id')
@@ -108,6 +112,6 @@ export class PlantsController {
     @RequestOrigin() origin: Origin,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<void> {
-    return this.plants.remove(id, origin, precondition);
+    return this.plants.remove(id, { origin, precondition });
   }
 }

@@ -1,4 +1,4 @@
-import { defineErrors, SERVICE_RANGE } from '../errors/error-kind.js';
+import { SERVICE_RANGE, defineErrors } from '@resource-service/framework';
 
 export const PLANT_ERRORS = defineErrors(SERVICE_RANGE, {
   idTaken: {

@@ -1,5 +1,5 @@
-import type { Filters } from '../resources/pages.js';
-import { MAX_INT64 } from '../resources/int64.js';
+import { MAX_INT64 } from '@resource-service/framework';
+import type { Filters } from '@resource-service/framework';
 import type { ListPlantsDto } from './dto/list-plants.dto.js';
 
 /** A search looks at so many characters of a name: LIKE heeds no timeout within a row. */

@@ -1,4 +1,4 @@
-import { apiOperations } from '../resources/api-operations.js';
+import { apiOperations } from '@resource-service/framework';
 import {
   NewPlantDto,
   PlantDto,

@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newTokenId } from '../../src/auth/issued-tokens/token-format.js';
-import { FORMAT, call, idOf, issue } from '../support/issued-tokens.js';
+import { newTokenId } from '../../packages/framework/src/auth/issued-tokens/token-format.js';
+import { FORMAT, call, issue } from '../support/issued-tokens.js';
+import { idOf } from '../../packages/framework/test/support/tokens.js';
 import { allowOf, OPERATIONS } from '../support/operations.js';
 import type { Operation } from '../support/operations.js';
-import { RawSocket } from '../support/raw-socket.js';
-import { createMigratedDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
+import { createMigratedDatabase } from '../support/migrated-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 

@@ -3,13 +3,14 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Application } from 'express';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createApp } from '../../src/app.setup.js';
-import { readConfig, withDatabase } from '../../src/config/config.js';
-import { HTTP_LIMITS } from '../../src/http/server/limits.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { NO_TRACER } from '../../src/observability/tracer.js';
+import { createApp } from '../../packages/framework/src/app.setup.js';
+import { readConfig, withDatabase } from '../../packages/framework/src/config/config.js';
+import { HTTP_LIMITS } from '../../packages/framework/src/http/server/limits.js';
+import { Metrics } from '../../packages/framework/src/observability/metrics.js';
+import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
 import { OPERATIONS } from '../support/operations.js';
 import { TOKEN } from '../support/test-service.js';
+import { AppModule } from '../../src/app.module.js';
 import { IDENTITY } from '../../src/identity.js';
 
 /** What a stranger may see. */
@@ -25,6 +26,7 @@ let url: string;
 beforeAll(async () => {
   const config = readConfig(IDENTITY, { AUTH_TOKEN: TOKEN });
   app = await createApp(
+    AppModule,
     withDatabase(config, 'postgres://127.0.0.1:1/none'),
     { logger: pino({ level: 'silent' }), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
     HTTP_LIMITS,

@@ -3,14 +3,14 @@ import { sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { CompactEncrypt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { ISSUER_TIMES } from '../../src/auth/issuer-keys.js';
-import { ERRORS } from '../../src/errors/common-errors.js';
-import type { ErrorKind } from '../../src/errors/error-kind.js';
+import { ISSUER_TIMES } from '../../packages/framework/src/auth/issuer-keys.js';
+import { ERRORS } from '../../packages/framework/src/errors/common-errors.js';
+import type { ErrorKind } from '../../packages/framework/src/errors/error-kind.js';
 import { issue } from '../support/issued-tokens.js';
-import { PATIENCE } from '../support/patience.js';
-import { RawSocket } from '../support/raw-socket.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import {
   AUDIENCE,
   forge,
@@ -21,9 +21,9 @@ import {
   republished,
   rs256,
   secondsFromNow,
-  TestIssuer,
-} from '../support/test-issuer.js';
-import type { TestKey } from '../support/test-issuer.js';
+} from '../../packages/framework/test/support/test-issuer.js';
+import type { TestIssuer, TestKey } from '../../packages/framework/test/support/test-issuer.js';
+import { startTestIssuer } from '../support/start-test-issuer.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { RequestOptions, TestService } from '../support/test-service.js';
 
@@ -83,7 +83,7 @@ afterEach(() => {
 });
 
 async function startIssuer(options?: { path?: string; alg?: string }): Promise<TestIssuer> {
-  const issuer = await TestIssuer.start(options);
+  const issuer = await startTestIssuer(options);
   issuers.push(issuer);
   return issuer;
 }

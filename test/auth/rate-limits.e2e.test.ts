@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createMigratedDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
-import { AUDIENCE, TestIssuer } from '../support/test-issuer.js';
+import { createMigratedDatabase } from '../support/migrated-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
+import { AUDIENCE } from '../../packages/framework/test/support/test-issuer.js';
+import type { TestIssuer } from '../../packages/framework/test/support/test-issuer.js';
+import { startTestIssuer } from '../support/start-test-issuer.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 
@@ -14,7 +16,7 @@ let database: TestDatabase;
 let issuer: TestIssuer;
 
 beforeAll(async () => {
-  [database, issuer] = await Promise.all([createMigratedDatabase(), TestIssuer.start()]);
+  [database, issuer] = await Promise.all([createMigratedDatabase(), startTestIssuer()]);
 });
 
 afterAll(async () => {

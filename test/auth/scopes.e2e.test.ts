@@ -2,11 +2,13 @@ import { Controller, Get } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { DiscoveryModule } from '@nestjs/core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { RequireScope } from '../../src/auth/require-scope.decorator.js';
-import { ScopeCheck } from '../../src/auth/scope-check.js';
+import { RequireScope } from '../../packages/framework/src/auth/require-scope.decorator.js';
+import { ScopeCheck } from '../../packages/framework/src/auth/scope-check.js';
 import { OPERATIONS } from '../support/operations.js';
 import type { Operation } from '../support/operations.js';
-import { AUDIENCE, TestIssuer } from '../support/test-issuer.js';
+import { AUDIENCE } from '../../packages/framework/test/support/test-issuer.js';
+import type { TestIssuer } from '../../packages/framework/test/support/test-issuer.js';
+import { startTestIssuer } from '../support/start-test-issuer.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 
@@ -16,7 +18,7 @@ let issuer: TestIssuer;
 let service: TestService;
 
 beforeAll(async () => {
-  issuer = await TestIssuer.start();
+  issuer = await startTestIssuer();
   service = await startTestService({ environment: jwtSettings() });
 });
 

@@ -2,19 +2,20 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newTokenId } from '../../src/auth/issued-tokens/token-format.js';
+import { newTokenId } from '../../packages/framework/src/auth/issued-tokens/token-format.js';
 import {
   FORMAT,
   call,
-  idOf,
   issue,
   storedToken,
   tokenCommand,
   tokenProcess,
 } from '../support/issued-tokens.js';
+import { idOf } from '../../packages/framework/test/support/tokens.js';
 import { Run } from '../support/plant-store-command.js';
-import { createMigratedDatabase, createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { createMigratedDatabase } from '../support/migrated-database.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import type { APIResponse, Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { parse, stringify } from 'lossless-json';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { EXAMPLE } from '../support/application.js';
 import { RESOURCES } from '../support/resources.js';
 import { authorize, enterToken, forgetToken, launchBrowser, openDocs } from '../support/browser.js';

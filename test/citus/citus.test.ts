@@ -2,15 +2,18 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { connect } from '../../src/database/connect.js';
-import { applyMigrations, revertMigration } from '../../src/database/migrations/migrate.js';
+import { connect } from '../../packages/framework/src/database/connect.js';
+import {
+  applyMigrations,
+  revertMigration,
+} from '../../packages/framework/src/database/migrations/migrate.js';
 import { Crowd, TOKEN } from '../support/crowd.js';
 import { createDataSource } from '../support/data-source.js';
 import { PgBouncer } from '../support/pgbouncer.js';
 import { Workspace } from '../support/process.js';
 import { isRefusedFor503, tally } from '../support/reckoning.js';
 import { Replica } from '../support/replica.js';
-import { given } from '../support/test-database.js';
+import { given } from '../../packages/framework/test/support/test-database.js';
 import { startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 import { expectRecovery, expectReckoning } from '../support/verdicts.js';

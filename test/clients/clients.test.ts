@@ -7,7 +7,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseExactJson, toInteger } from '../../src/json/exact-json.js';
+import { parseExactJson, toInteger } from '../../packages/framework/src/json/exact-json.js';
 import { DOCUMENT as COMMITTED } from '../support/application.js';
 import { callsOf, RESOURCES } from '../support/resources.js';
 import { startTestService, TOKEN } from '../support/test-service.js';

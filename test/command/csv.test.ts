@@ -5,7 +5,7 @@ import { CsvInput } from '../../clients/command/csv.js';
 import { escapeFormula, isFormula, unescapeFormula } from '../../clients/command/formulas.js';
 import type { InputRecord } from '../../clients/command/records.js';
 import type { Column } from '../../clients/command/resources.js';
-import { parseExactJson } from '../../src/json/exact-json.js';
+import { parseExactJson } from '../../packages/framework/src/json/exact-json.js';
 
 const PLANT_COLUMNS: readonly Column[] = [
   { name: 'id', type: 'integer' },

@@ -3,7 +3,7 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { isWithin } from '../../src/config/node-version.js';
+import { isWithin } from '../../packages/framework/src/config/node-version.js';
 
 const { engines, scripts } = JSON.parse(await readFile('package.json', 'utf8')) as {
   engines: { node: string };
@@ -45,20 +45,22 @@ describe('an old Node.js', () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   it.each([
-    'dist/main.js',
-    'dist/cli/migration.js',
-    'dist/cli/plant-store.js',
-    'src/config/node-version.js',
-  ])('makes %s print the required version, and nothing else', async (file) => {
+    ['dist/main.js', false],
+    ['dist/cli/migration.js', false],
+    ['dist/cli/plant-store.js', false],
+    ['packages/framework/src/config/node-version.js', true],
+  ])('makes %s print the required version, and nothing else', async (file, isOfNpm) => {
+    // npm runs its scripts in the folder of the project.
+    const cwd = isOfNpm ? resolve('.') : folder;
     const line = `plant-store: Node.js 18.20.8 is not supported, ${engines.node} is required\n`;
-    expect(await run(folder, '--require', old, resolve(file), 'run')).toEqual([1, '', line]);
+    expect(await run(cwd, '--require', old, resolve(file), 'run')).toEqual([1, '', line]);
     expect(await readdir(folder)).toEqual(['old.cjs']);
   });
 
   it('is refused before the build', () => {
     expect(scripts).toMatchObject({
       prestart: 'npm run build --silent',
-      prebuild: 'node src/config/node-version.js',
+      prebuild: 'node packages/framework/src/config/node-version.js',
     });
   });
 });

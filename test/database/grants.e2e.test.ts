@@ -3,13 +3,16 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { connect } from '../../src/database/connect.js';
-import { grantStatements } from '../../src/database/migrations/grants.js';
-import { applyMigrations, awaitMigrations } from '../../src/database/migrations/migrate.js';
-import { scramVerifier } from '../../src/database/migrations/scram-verifier.js';
-import type { ServiceAccess } from '../../src/database/migrations/service-role.js';
+import { connect } from '../../packages/framework/src/database/connect.js';
+import { grantStatements } from '../../packages/framework/src/database/migrations/grants.js';
+import {
+  applyMigrations,
+  awaitMigrations,
+} from '../../packages/framework/src/database/migrations/migrate.js';
+import { scramVerifier } from '../../packages/framework/src/database/migrations/scram-verifier.js';
+import type { ServiceAccess } from '../../packages/framework/src/database/migrations/service-role.js';
 import { Plant } from '../../src/plants/plant.entity.js';
-import { createDataSource } from '../support/data-source.js';
+import { createDataSource, SCHEMA } from '../support/data-source.js';
 import {
   dropRole,
   grantsOf,
@@ -18,11 +21,11 @@ import {
   PASSWORD,
   privilegesOf,
   quoted,
-  SCHEMA,
   urlAs,
 } from '../support/roles.js';
-import { createMigratedDatabase, createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { createMigratedDatabase } from '../support/migrated-database.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { startTestService } from '../support/test-service.js';
 
 function refused(database: TestDatabase, access: ServiceAccess): Promise<string> {
@@ -83,7 +86,7 @@ describe('the privileges', () => {
     expect(Object.fromEntries(listed)).toEqual(await grantsOf(name, database));
   });
 
-  it('are fewer where a feature says so', async () => {
+  it('are fewer where a module says so', async () => {
     const name = await createRole();
     const privileges = new Map([[Plant, ['SELECT', 'INSERT', 'UPDATE'] as const]]);
     await migrate(database, { ...accessOf(name), schema: { ...SCHEMA, privileges } });

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Statements } from '../../src/database/statements.js';
-import { NO_TRACER } from '../../src/observability/tracer.js';
+import { Statements } from '../../packages/framework/src/database/statements.js';
+import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
 import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
 import { Plant } from '../../src/plants/plant.entity.js';
-import { EntityColumns } from '../../src/resources/entity-columns.js';
-import { PageStatements } from '../../src/resources/page-statement.js';
+import { EntityColumns } from '../../packages/framework/src/resources/entity-columns.js';
+import { PageStatements } from '../../packages/framework/src/resources/page-statement.js';
 import { createDataSource } from '../support/data-source.js';
 import { FaultyLink } from '../support/faulty-link.js';
-import { PATIENCE } from '../support/patience.js';
-import { createMigratedDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { createMigratedDatabase } from '../support/migrated-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { startTestService } from '../support/test-service.js';
 
 let database: TestDatabase;

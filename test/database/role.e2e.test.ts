@@ -1,17 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connect } from '../support/own-postgres.js';
-import { PATIENCE } from '../support/patience.js';
-import {
-  dropRole,
-  migrate,
-  newRole,
-  PASSWORD,
-  privilegesOf,
-  SCHEMA,
-  urlAs,
-} from '../support/roles.js';
-import { createMigratedDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { dropRole, migrate, newRole, PASSWORD, privilegesOf, urlAs } from '../support/roles.js';
+import { SCHEMA } from '../support/data-source.js';
+import { createMigratedDatabase } from '../support/migrated-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { describe, expect, vi } from 'vitest';
 import { it as base } from '../support/deployment.js';
 import type { OwnPostgres } from '../support/own-postgres.js';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { isRefusedFor503 } from '../support/reckoning.js';
 import { expectQuickRefusals, expectReckoning, expectRecovery } from '../support/verdicts.js';
 

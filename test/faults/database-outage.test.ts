@@ -1,6 +1,6 @@
 import { describe, expect, vi } from 'vitest';
 import { it } from '../support/deployment.js';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { isRefusedFor503 } from '../support/reckoning.js';
 import { expectQuickRefusals, expectRecovery, expectReckoning } from '../support/verdicts.js';
 

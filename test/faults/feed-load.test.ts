@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, vi } from 'vitest';
 import { Crowd, TOKEN } from '../support/crowd.js';
 import { it } from '../support/deployment.js';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { until } from '../support/process.js';
 import { isAcknowledged } from '../support/reckoning.js';
 import type { Replica } from '../support/replica.js';

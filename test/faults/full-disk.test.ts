@@ -6,7 +6,7 @@ import { Crowd, TOKEN } from '../support/crowd.js';
 import { it } from '../support/deployment.js';
 import { create, databaseUrlOf } from '../support/local-instance.js';
 import { connect, plantsIn } from '../support/own-postgres.js';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { isRefusedFor503, tally } from '../support/reckoning.js';
 import { expectReckoning, expectRecovery } from '../support/verdicts.js';
 

@@ -3,8 +3,8 @@ import { describe, expect, vi } from 'vitest';
 import { TOKEN } from '../support/crowd.js';
 import { it as base } from '../support/deployment.js';
 import type { OwnPostgres } from '../support/own-postgres.js';
-import { PATIENCE } from '../support/patience.js';
-import { RawSocket } from '../support/raw-socket.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
 import type { Replica } from '../support/replica.js';
 
 /** Three quarters of the memory limit of a pod (deploy/kubernetes/base/deployment.yaml). */

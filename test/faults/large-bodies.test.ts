@@ -4,7 +4,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, vi } from 'vitest';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { TOKEN } from '../support/crowd.js';
 import { it } from '../support/deployment.js';
 import type { Replica } from '../support/replica.js';

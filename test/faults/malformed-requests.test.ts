@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { Crowd, TOKEN } from '../support/crowd.js';
 import { it } from '../support/deployment.js';
-import { RawSocket } from '../support/raw-socket.js';
+import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
 import { isServed } from '../support/reckoning.js';
 
 /** A million takes some twenty minutes: `MALFORMED_REQUESTS=1000000 npm run test:faults -- malformed`. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.js';
+import { ADVISORY_LOCKS } from '../../packages/framework/src/database/advisory-locks.js';
 import { connect } from '../support/own-postgres.js';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { startPooler } from '../support/pooler.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { serviceForTest, startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 

@@ -2,7 +2,7 @@ import { expect, vi } from 'vitest';
 import { Crowd } from '../support/crowd.js';
 import { itBehindProxy as it } from '../support/deployment.js';
 import type { OwnPostgres } from '../support/own-postgres.js';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { contradictions, inWords, isServed, tally } from '../support/reckoning.js';
 import type { Replica } from '../support/replica.js';
 import { startHaproxy, startNginx } from '../support/reverse-proxy.js';

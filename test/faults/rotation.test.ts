@@ -1,10 +1,10 @@
 import { expect, vi } from 'vitest';
 import { Crowd } from '../support/crowd.js';
 import { itBehindProxy as it } from '../support/deployment.js';
-import { MountedSecret } from '../support/mounted-secret.js';
+import { MountedSecret } from '../../packages/framework/test/support/mounted-secret.js';
 import { connect, plantsIn } from '../support/own-postgres.js';
 import type { OwnPostgres } from '../support/own-postgres.js';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import type { Environment } from '../support/process.js';
 import { contradictions, inWords, isServed, tally } from '../support/reckoning.js';
 import type { Attempt } from '../support/reckoning.js';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { FaultyLink } from '../support/faulty-link.js';
 import { searchStatement } from '../support/search-statement.js';
 import { serviceForTest, startTestService } from '../support/test-service.js';
-import { createTestDatabase } from '../support/test-database.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
 import type { Answer, TestService } from '../support/test-service.js';
 
 /** Creates, look-ups and other reads have two connections, and all searches together one. */

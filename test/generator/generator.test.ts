@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { linkPackages } from '../support/installed-packages.js';
 
 /* CONTRIBUTING.md, "Add a resource", from the first command to the last. */
 
 const run = promisify(execFile);
-const PACKAGES = ['node_modules', 'clients/typescript/node_modules'];
+const CLIENT = 'clients/typescript/node_modules';
 
 let project: string;
 
@@ -30,10 +31,11 @@ beforeAll(async () => {
   for (const file of stdout.trimEnd().split('\n')) {
     await cp(file, join(project, file), { recursive: true });
   }
-  for (const packages of PACKAGES) {
+  for (const packages of ['node_modules', CLIENT]) {
     await rm(join(project, packages), { recursive: true, force: true });
-    await symlink(resolve(packages), join(project, packages));
   }
+  await linkPackages(project);
+  await symlink(resolve(CLIENT), join(project, CLIENT));
 });
 
 afterAll(() => rm(project, { recursive: true, force: true }));
@@ -43,11 +45,36 @@ describe('a generated resource', () => {
     expect(await npm('run', 'generate', '--', 'orchard', 'orchards')).toContain('src/orchards');
   });
 
+  it('is in use', async () => {
+    const app = await readFile(join(project, 'src/app.module.ts'), 'utf8');
+    expect(app).toContain("import { OrchardsModule } from './orchards/orchards.module.js';");
+    expect(app).toMatch(/imports: \[[^\]]*\bOrchardsModule\b/);
+  });
+
+  it('imports nothing of the project but its own files and the framework', async () => {
+    const folder = join(project, 'src/orchards');
+    const names = await readdir(folder, { recursive: true });
+    const files = names.filter((name) => name.endsWith('.ts'));
+    expect(files).toContain('orchards.repository.ts');
+    const texts = files.map((name) => readFile(join(folder, name), 'utf8'));
+    for (const [at, text] of (await Promise.all(texts)).entries()) {
+      expect(text).not.toMatch(/garden|#region|#endregion/i);
+      const imported = [...text.matchAll(/ from '(.+)'/g)].map(([, path]) => path!);
+      const depth = files[at]!.split('/').length - 1;
+      const outside = imported.filter(
+        (path) =>
+          path.split('../').length - 1 > depth || path.startsWith('@resource-service/framework/'),
+      );
+      expect(outside).toEqual([]);
+    }
+  });
+
   it.each(['format:check', 'lint', 'types'])('passes npm run %s', async (script) => {
     await npm('run', script);
   });
 
   it('passes its own tests, and the tests of all resources', async () => {
-    await npm('test', '--', 'orchards', 'resources/resources', 'operations', 'openapi', 'scopes');
+    const files = ['orchards', 'resources/resources', 'operations', 'openapi', 'scopes'];
+    await npm('test', '--', ...files, 'resources/modules', 'documentation', 'database/grants');
   });
 });

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { SECURITY_HEADERS } from '../../src/http/server/security-headers.js';
+import { SECURITY_HEADERS } from '../../packages/framework/src/http/server/security-headers.js';
 import { allowOf } from '../support/operations.js';
-import { PATIENCE } from '../support/patience.js';
-import { RawSocket } from '../support/raw-socket.js';
-import type { RawAnswer } from '../support/raw-socket.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
+import type { RawAnswer } from '../../packages/framework/test/support/raw-socket.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 

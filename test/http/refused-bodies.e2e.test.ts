@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Workspace } from '../support/process.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
 
 /* Ordinary clients, which alternate between sending and reading. The service is a separate process: within one

@@ -5,13 +5,12 @@ import type { IPodTemplateSpec } from 'kubernetes-models/v1/PodTemplateSpec';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Document } from 'yaml';
-import { readCommandConfig, readConfig } from '../../src/config/config.js';
-import { VARIABLES } from '../../src/config/variables.js';
-import type { Config } from '../../src/config/config.js';
-import { STARTUP_LIMITS } from '../../src/database/connect.js';
-import { LAST_CALL } from '../../src/http/server/drain.js';
-import { BUILD } from '../../src/observability/build.js';
-import { SHUTDOWN_LIMITS } from '../../src/service.js';
+import { readCommandConfig, readConfig } from '../../packages/framework/src/config/config.js';
+import { VARIABLES } from '../../packages/framework/src/config/variables.js';
+import type { Config } from '../../packages/framework/src/config/config.js';
+import { STARTUP_LIMITS } from '../../packages/framework/src/database/connect.js';
+import { LAST_CALL } from '../../packages/framework/src/http/server/drain.js';
+import { SHUTDOWN_LIMITS } from '../../packages/framework/src/service.js';
 import { containerOf, read, render } from './manifests.js';
 import type { Labels, Manifests } from './manifests.js';
 import { environmentOf, removeMounts } from './mounts.js';
@@ -411,7 +410,7 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
       expect(labels).toMatchObject({ 'app.kubernetes.io/version': tag });
     }
     expect(command).toEqual(['node', 'dist/cli/migration.js', 'run']);
-    expect(existsSync('src/cli/migration.ts')).toBe(true);
+    expect(existsSync('dist/cli/migration.js')).toBe(true);
     // Its name would change with its content, and the Job could not follow.
     expect(envFrom).toBeUndefined();
     expect(spec).toMatchObject({ backoffLimit: 6, ttlSecondsAfterFinished: 86_400 });
@@ -441,12 +440,14 @@ describe('a release', () => {
     const newName = 'localhost:5000/team/plant-store';
     const next = await render('production', withImage({ newName, newTag }));
     const text = JSON.stringify(next.all);
-    expect(JSON.stringify(rendered.production.all)).toContain(`plant-store:${BUILD.version}"`);
-    expect(text).not.toContain(BUILD.version);
+    expect(JSON.stringify(rendered.production.all)).toContain(
+      `plant-store:${IDENTITY.build.version}"`,
+    );
+    expect(text).not.toContain(IDENTITY.build.version);
     const now = rendered.production;
     const former = JSON.stringify(now.all)
       .replaceAll('registry.example.com/', 'localhost:5000/team/')
-      .replaceAll(BUILD.version, newTag)
+      .replaceAll(IDENTITY.build.version, newTag)
       .replaceAll(now.one('Job').metadata!.name!, next.one('Job').metadata!.name!);
     expect(text).toBe(former);
   });

@@ -10,9 +10,11 @@ import { lastingPort } from '../support/lasting-port.js';
 import { Workspace } from '../support/process.js';
 import type { Listening, ServiceProcess } from '../support/process.js';
 import { lockPlants, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
-import { AUDIENCE, newKey, TestIssuer } from '../support/test-issuer.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { AUDIENCE, newKey } from '../../packages/framework/test/support/test-issuer.js';
+import type { TestIssuer } from '../../packages/framework/test/support/test-issuer.js';
+import { startTestIssuer } from '../support/start-test-issuer.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
 
 /* What deploy/monitoring has, run by the real Prometheus against the real service: needs Debian's
@@ -119,7 +121,7 @@ describe('a Prometheus that scrapes the service', () => {
     [workspace, database, issuer] = await Promise.all([
       Workspace.create(),
       createTestDatabase(),
-      TestIssuer.start(),
+      startTestIssuer(),
     ]);
     service = workspace.start({
       DATABASE_URL: `${database.url}?${WAIT_FOR_LOCKS}`,

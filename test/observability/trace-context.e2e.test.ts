@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { callerTrace } from '../../src/observability/trace-context.js';
+import { callerTrace } from '../../packages/framework/src/observability/trace-context.js';
 import { startTestService } from '../support/test-service.js';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';

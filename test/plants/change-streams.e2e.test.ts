@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { followEvents } from '../support/event-source.js';
-import type { EventSourceClient } from '../support/event-source.js';
-import { idOf, issue, tokenCommand } from '../support/issued-tokens.js';
-import { PATIENCE } from '../support/patience.js';
-import { RawSocket } from '../support/raw-socket.js';
+import { followEvents } from '../../packages/framework/test/support/event-source.js';
+import type { EventSourceClient } from '../../packages/framework/test/support/event-source.js';
+import { idOf } from '../../packages/framework/test/support/tokens.js';
+import { issue, tokenCommand } from '../support/issued-tokens.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
 import { PRUNE_ALL } from '../support/prune.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PATIENCE } from '../support/patience.js';
-import { RawSocket } from '../support/raw-socket.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { Answer, RequestOptions, TestService } from '../support/test-service.js';
 

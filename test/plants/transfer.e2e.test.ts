@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { lockPlants } from '../support/plants-lock.js';
-import { RawSocket } from '../support/raw-socket.js';
-import { nothingRuns } from '../support/test-database.js';
+import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
+import { nothingRuns } from '../support/migrated-database.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { Answer, RequestOptions, TestService } from '../support/test-service.js';
 

@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readConnection } from '../../clients/command/connection.js';
 import { LIMITS } from '../../clients/command/retries.js';
-import { readCommandConfig, readConfig } from '../../src/config/config.js';
-import { VARIABLES } from '../../src/config/variables.js';
-import { LAST_CALL } from '../../src/http/server/drain.js';
-import { SHUTDOWN_LIMITS } from '../../src/service.js';
+import { readCommandConfig, readConfig } from '../../packages/framework/src/config/config.js';
+import { VARIABLES } from '../../packages/framework/src/config/variables.js';
+import { LAST_CALL } from '../../packages/framework/src/http/server/drain.js';
+import { SHUTDOWN_LIMITS } from '../../packages/framework/src/service.js';
 import { readDockerfile } from '../support/dockerfile.js';
 import { IDENTITY } from '../../src/identity.js';
 

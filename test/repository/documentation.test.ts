@@ -2,11 +2,14 @@ import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Marked } from 'marked';
 import { describe, expect, it } from 'vitest';
-import { VARIABLES } from '../../src/config/variables.js';
+import { VARIABLES } from '../../packages/framework/src/config/variables.js';
 
 const FOLDER = 'docs/framework';
 
-const PAGES = readdirSync(FOLDER).map((name) => `${FOLDER}/${name}`);
+const PAGES = [
+  'packages/framework/README.md',
+  ...readdirSync(FOLDER).map((name) => `${FOLDER}/${name}`),
+];
 
 /** The first line of a block that is an excerpt of a file. */
 const SOURCE = /^\/\/ ([\w./-]+\.ts)\n/;
@@ -112,11 +115,16 @@ describe('the scopes', () => {
     const operations = Object.values(paths).flatMap((path) => Object.values(path));
     return [...new Set(operations.map((operation) => operation['x-required-scope']))].toSorted();
   };
-  const named = (text: string) => [...new Set(text.match(/[a-z]+:(?:read|write)\b/g))].toSorted();
+  /** Scopes that follow one another, in a sentence or in JSON. */
+  const LIST = /(?:[`"][a-z]+:(?:read|write)[`"](?:,?\s+(?:and\s+)?)?)+/g;
+  const mentions = (text: string) => text.match(/[a-z]+:(?:read|write)\b/g) ?? [];
+  const named = (text: string) => [...new Set(mentions(text))].toSorted();
 
   it('that docs/sign-in.md tells to register are those that the page asks for', async () => {
-    const lines = (await readFile('docs/sign-in.md', 'utf8')).split('\n');
-    const lists = lines.map(named).filter((list) => list.length > 0);
+    const text = await readFile('docs/sign-in.md', 'utf8');
+    const found = text.match(LIST) ?? [];
+    expect(found.flatMap(mentions)).toEqual(mentions(text));
+    const lists = found.map(named);
     // The table, and two steps for Keycloak.
     expect(lists).toHaveLength(3);
     for (const list of lists) expect(list).toEqual(await scopes());

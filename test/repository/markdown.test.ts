@@ -21,6 +21,9 @@ const LEFT_OUT = new Set([
   'generated',
 ]);
 
+/** What a path begins with that must exist. */
+const FOLDERS = /^(src|packages|examples|clients|test|docs|deploy|contract|bench)\/\S*$/;
+
 async function markdownFiles(folder = ''): Promise<string[]> {
   const entries = await readdir(folder || '.', { withFileTypes: true });
   const found = entries.map(async (entry) => {
@@ -85,10 +88,17 @@ describe('the Markdown files', () => {
   it.each(files)('%s names only existing files and folders', async (file) => {
     const spans = (await tokensOf(file)).filter((token) => token.type === 'codespan');
     const paths = spans.map((token) => (token as { text: string }).text);
-    const missing = paths.filter(
-      (path) => /^(src|test|docs)\/\S*$/.test(path) && !existsSync(path),
-    );
+    const missing = paths.filter((path) => FOLDERS.test(path) && !existsSync(path));
     expect(missing).toEqual([]);
+  });
+
+  it('docs/create.svg names only existing files', async () => {
+    const picture = await readFile('docs/create.svg', 'utf8');
+    const paths = [...picture.matchAll(/class="file"[^>]*>(.*?)</g)].map(([, path]) => path!);
+    expect(paths).toHaveLength(8);
+    const isThere = (path: string) =>
+      existsSync(path.startsWith('src/') ? path : `packages/framework/src/${path}`);
+    expect(paths.filter((path) => !isThere(path))).toEqual([]);
   });
 });
 

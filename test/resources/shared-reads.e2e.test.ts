@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { NO_TRACER } from '../../src/observability/tracer.js';
-import { PATIENCE } from '../support/patience.js';
+import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 

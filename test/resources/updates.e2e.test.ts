@@ -1,26 +1,26 @@
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Config } from '../../src/config/config.js';
-import { Bulkheads } from '../../src/database/bulkheads.js';
-import { Statements } from '../../src/database/statements.js';
-import { Transactions } from '../../src/database/transactions.js';
-import { ERRORS } from '../../src/errors/common-errors.js';
-import { ServiceException } from '../../src/errors/service.exception.js';
+import type { Config } from '../../packages/framework/src/config/config.js';
+import { Bulkheads } from '../../packages/framework/src/database/bulkheads.js';
+import { Statements } from '../../packages/framework/src/database/statements.js';
+import { Transactions } from '../../packages/framework/src/database/transactions.js';
+import { ERRORS } from '../../packages/framework/src/errors/common-errors.js';
+import { ServiceException } from '../../packages/framework/src/errors/service.exception.js';
 import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { PlantChange } from '../../src/plants/plant-change.entity.js';
 import { PLANT_ERRORS } from '../../src/plants/plants.errors.js';
-import { Updates } from '../../src/resources/updates.js';
-import { EntityColumns } from '../../src/resources/entity-columns.js';
-import { GroupCreate } from '../../src/resources/group-create.js';
-import { History } from '../../src/resources/history/history.js';
-import type { Origin } from '../../src/resources/history/origin.js';
-import { NO_TRACER } from '../../src/observability/tracer.js';
-import { LockedRows } from '../../src/resources/locked-rows.js';
+import { Updates } from '../../packages/framework/src/resources/updates.js';
+import { EntityColumns } from '../../packages/framework/src/resources/entity-columns.js';
+import { GroupCreate } from '../../packages/framework/src/resources/group-create.js';
+import { History } from '../../packages/framework/src/resources/history/history.js';
+import type { Origin } from '../../packages/framework/src/resources/history/origin.js';
+import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
+import { LockedRows } from '../../packages/framework/src/resources/locked-rows.js';
 import { createDataSource } from '../support/data-source.js';
-import { createMigratedDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { createMigratedDatabase } from '../support/migrated-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 
 let database: TestDatabase;
 let dataSource: DataSource;
@@ -91,9 +91,9 @@ const records = () => database.query('SELECT kind, id FROM plant_changes ORDER B
 
 describe('creates and changes in a transaction', () => {
   it('are committed together, with their records', async () => {
-    await transactions.run(async (outer) => {
-      expect(await creates.create({ id: 4n, name: 'd' }, ORIGIN, outer)).toBe('created');
-      const context = { origin: ORIGIN, outer };
+    await transactions.run(async (manager) => {
+      expect(await creates.create({ id: 4n, name: 'd' }, ORIGIN, manager)).toBe('created');
+      const context = { origin: ORIGIN, manager };
       await updates.replace(1n, { name: 'A' }, undefined, context);
       await updates.patch(2n, { name: 'B' }, () => true, context);
       await updates.remove(3n, undefined, context);
@@ -109,9 +109,9 @@ describe('creates and changes in a transaction', () => {
   });
 
   it('are rolled back together if one of them is refused, and leave no records', async () => {
-    const changed = transactions.run(async (outer) => {
-      const context = { origin: ORIGIN, outer };
-      await creates.create({ id: 4n, name: 'd' }, ORIGIN, outer);
+    const changed = transactions.run(async (manager) => {
+      const context = { origin: ORIGIN, manager };
+      await creates.create({ id: 4n, name: 'd' }, ORIGIN, manager);
       await updates.remove(3n, () => true, context);
       await updates.replace(1n, { name: 'A' }, undefined, context);
       await updates.patch(2n, { name: 'B' }, () => false, context);
@@ -122,11 +122,11 @@ describe('creates and changes in a transaction', () => {
   });
 
   it('are the same when they are sent again, and leave the transaction usable when the id is taken', async () => {
-    await transactions.run(async (outer) => {
-      expect(await creates.create({ id: 1n, name: 'a' }, ORIGIN, outer)).toBe('unchanged');
-      const taken = creates.create({ id: 2n, name: 'other' }, ORIGIN, outer);
+    await transactions.run(async (manager) => {
+      expect(await creates.create({ id: 1n, name: 'a' }, ORIGIN, manager)).toBe('unchanged');
+      const taken = creates.create({ id: 2n, name: 'other' }, ORIGIN, manager);
       await expect(taken).rejects.toMatchObject({ kind: PLANT_ERRORS.idTaken });
-      await creates.create({ id: 4n, name: 'd' }, ORIGIN, outer);
+      await creates.create({ id: 4n, name: 'd' }, ORIGIN, manager);
     });
     expect(await records()).toEqual([{ kind: 'created', id: '4' }]);
   });
@@ -137,7 +137,7 @@ describe('creates and changes in a transaction', () => {
   });
 
   it('are refused for a manager without a transaction, with a precondition or not', async () => {
-    const context = { origin: ORIGIN, outer: dataSource.manager };
+    const context = { origin: ORIGIN, manager: dataSource.manager };
     for (const refused of [
       creates.create({ id: 4n, name: 'd' }, ORIGIN, dataSource.manager),
       updates.patch(1n, { name: 'A' }, undefined, context),

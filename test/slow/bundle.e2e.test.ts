@@ -1,15 +1,18 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { basename } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { linkPackages } from '../support/installed-packages.js';
 import { Workspace } from '../support/process.js';
 import type { Environment, ServiceProcess } from '../support/process.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
 
 const HEADERS = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
+
+const FRAMEWORK = 'packages/framework';
 
 const DOCUMENTS = 'https://example.com/plant-store/docs';
 
@@ -20,7 +23,7 @@ describe('the bundle', () => {
 
   beforeAll(async () => {
     [database, image] = await Promise.all([createTestDatabase(), Workspace.create()]);
-    for (const name of ['dist', 'public']) {
+    for (const name of ['dist', `${FRAMEWORK}/package.json`, `${FRAMEWORK}/public`]) {
       await cp(name, image.path(name), { recursive: true });
     }
     const settings = JSON.parse(await readFile('package.json', 'utf8')) as object;
@@ -28,6 +31,9 @@ describe('the bundle', () => {
       image.path('package.json'),
       JSON.stringify({ ...settings, homepage: DOCUMENTS }),
     );
+    const scope = image.path('node_modules', '@resource-service');
+    await mkdir(scope, { recursive: true });
+    await symlink(`../../${FRAMEWORK}`, `${scope}/framework`);
     const assets = image.path('node_modules', 'swagger-ui-dist');
     await mkdir(assets, { recursive: true });
     for (const name of ['package.json', 'swagger-ui.css', 'swagger-ui-bundle.js']) {
@@ -154,13 +160,13 @@ describe('the bundle', () => {
 describe('npm start', () => {
   it('builds first, also if npm may not run the scripts before it (ignore-scripts)', async () => {
     const project = await Workspace.create();
-    const sources = ['src', 'clients', 'public', 'bundle.js', 'sbom.js', 'openapi.json'];
+    const sources = ['src', 'packages', 'clients', 'bundle.js', 'sbom.js', 'openapi.json'];
     const settings = ['package.json', 'package-lock.json', 'tsconfig.json'];
     const filter = (path: string) => basename(path) !== 'node_modules';
     for (const name of [...sources, ...settings]) {
       await cp(name, project.path(name), { recursive: true, filter });
     }
-    await symlink(resolve('node_modules'), project.path('node_modules'));
+    await linkPackages(project.folder);
     const service = project.start(
       { npm_config_ignore_scripts: 'true', HOME: project.folder },
       { through: ['sh', '-c', 'exec npm start'], ownGroup: true },

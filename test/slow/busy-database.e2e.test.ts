@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { lockPlants, OWN_LOCKS, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
 import { serviceForTest, startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';

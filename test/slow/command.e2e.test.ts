@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { CommandProcess, IMPATIENT, openStdin, Run } from '../support/plant-store-command.js';
 import type { Result, RunOptions } from '../support/plant-store-command.js';
 import { csvOf, RESOURCES } from '../support/resources.js';

@@ -13,13 +13,13 @@ import {
   it,
   vi,
 } from 'vitest';
-import { isOutage } from '../../src/database/database-failure.js';
-import { dataSourceOf } from '../../src/database/data-source.js';
+import { isOutage } from '../../packages/framework/src/database/database-failure.js';
+import { dataSourceOf } from '../../packages/framework/src/database/data-source.js';
 import { createDataSource } from '../support/data-source.js';
 import { FaultyLink } from '../support/faulty-link.js';
 import { OwnPostgres } from '../support/own-postgres.js';
-import { PATIENCE } from '../support/patience.js';
-import { createTestDatabase, given } from '../support/test-database.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { createTestDatabase, given } from '../../packages/framework/test/support/test-database.js';
 import { startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 import { areUsed, expectUnavailable } from '../support/unavailable.js';

@@ -3,15 +3,18 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { connect, STARTUP_LIMITS } from '../../src/database/connect.js';
-import { applyMigrations, revertMigration } from '../../src/database/migrations/migrate.js';
+import { connect, STARTUP_LIMITS } from '../../packages/framework/src/database/connect.js';
+import {
+  applyMigrations,
+  revertMigration,
+} from '../../packages/framework/src/database/migrations/migrate.js';
 import { createDataSource } from '../support/data-source.js';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { startReplicatedPostgres } from '../support/replicated-postgres.js';
 import type { ReplicatedPostgres, ReplicatedServer } from '../support/replicated-postgres.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
-import { given } from '../support/test-database.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
+import { given } from '../../packages/framework/test/support/test-database.js';
 import { serviceForTest, startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 

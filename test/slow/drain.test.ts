@@ -6,9 +6,9 @@ import { describe, expect, it as base, vi } from 'vitest';
 import { lockPlants, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
 import { until, Workspace } from '../support/process.js';
 import type { Listening, ServiceProcess } from '../support/process.js';
-import { RawSocket } from '../support/raw-socket.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
 
 // One test takes as long as the longest shutdown, on a machine that can be busy.

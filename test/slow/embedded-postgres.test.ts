@@ -19,12 +19,12 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createCluster } from '../../src/local/create-cluster.js';
-import { startEmbeddedPostgres } from '../../src/local/embedded-postgres.js';
-import { serverAccount, spawnAs } from '../../src/local/server-account.js';
+import { createCluster } from '../../packages/framework/src/local/create-cluster.js';
+import { startEmbeddedPostgres } from '../../packages/framework/src/local/embedded-postgres.js';
+import { serverAccount, spawnAs } from '../../packages/framework/src/local/server-account.js';
 import { NOT_DURABLE } from '../support/global-setup.js';
 import { connect, query } from '../support/own-postgres.js';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { IDENTITY } from '../../src/identity.js';
 
 const OTHER_INSTANCES_GO =

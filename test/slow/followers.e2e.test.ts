@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { followEvents } from '../support/event-source.js';
-import { PATIENCE } from '../support/patience.js';
+import { followEvents } from '../../packages/framework/test/support/event-source.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 

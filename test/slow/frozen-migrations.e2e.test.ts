@@ -2,13 +2,17 @@ import { hash } from 'node:crypto';
 import { pino } from 'pino';
 import type { DataSource, MigrationInterface } from 'typeorm';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { connect } from '../../src/database/connect.js';
-import { applyMigrations, nameOf, revertMigration } from '../../src/database/migrations/migrate.js';
-import { FEATURES } from '../../src/features.js';
-import { schemaOf } from '../../src/resources/feature.js';
+import { connect } from '../../packages/framework/src/database/connect.js';
+import {
+  applyMigrations,
+  nameOf,
+  revertMigration,
+} from '../../packages/framework/src/database/migrations/migrate.js';
+import { AppModule } from '../../src/app.module.js';
+import { schemaOf } from '../../packages/framework/src/detached-app.js';
 import { createDataSource } from '../support/data-source.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { MIGRATION_HASHES } from './migration-hashes.js';
 
 /* Databases that have applied a migration must not differ from those that apply it later. */
@@ -110,7 +114,7 @@ it('all migrations together make the schema that is written down', async () => {
     `DO $$ BEGIN CREATE ROLE ${ROLE}; EXCEPTION WHEN duplicate_object OR unique_violation THEN END $$`,
   );
   const role = { name: ROLE, password: undefined };
-  await applyMigrations(dataSource, waiting, { role, schema: schemaOf(FEATURES) });
+  await applyMigrations(dataSource, waiting, { role, schema: await schemaOf(AppModule) });
   await expect(await schema()).toMatchFileSnapshot('../migrations/schema.sql');
 });
 

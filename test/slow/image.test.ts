@@ -8,8 +8,8 @@ import { buildImage } from '../support/dockerfile.js';
 import type { Image } from '../support/dockerfile.js';
 import { lastingPort } from '../support/lasting-port.js';
 import { ServiceProcess } from '../support/process.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
 
 /* The instructions of the Dockerfile, without a Docker engine: so that what `.dockerignore` holds back fails on every machine. */
@@ -80,12 +80,15 @@ describe('the Dockerfile', () => {
     await expect(run(image.healthcheck)).rejects.toMatchObject({ code: 1 });
   });
 
-  it.each(['docs', 'docs/swagger-ui-bundle.js', 'docs/swagger-ui.css', 'openapi.json'])(
-    'leaves in the image what /%s needs',
-    async (path) => {
-      expect(await fetch(`${url}/${path}`)).toMatchObject({ status: 200 });
-    },
-  );
+  it.each([
+    'docs',
+    'docs/page.js',
+    'docs/swagger-ui-bundle.js',
+    'docs/swagger-ui.css',
+    'openapi.json',
+  ])('leaves in the image what /%s needs', async (path) => {
+    expect(await fetch(`${url}/${path}`)).toMatchObject({ status: 200 });
+  });
 
   it('writes the revision into package.json, and not into that of the clone', async () => {
     const read = async (path: string) => JSON.parse(await readFile(path, 'utf8')) as object;

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { newTokenId } from '../../src/auth/issued-tokens/token-format.js';
+import { newTokenId } from '../../packages/framework/src/auth/issued-tokens/token-format.js';
 import { FaultyLink } from '../support/faulty-link.js';
-import { FORMAT, call, idOf, issue, storedToken, tokenCommand } from '../support/issued-tokens.js';
-import { PATIENCE } from '../support/patience.js';
-import { createMigratedDatabase, given } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { FORMAT, call, issue, storedToken, tokenCommand } from '../support/issued-tokens.js';
+import { idOf } from '../../packages/framework/test/support/tokens.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { createMigratedDatabase } from '../support/migrated-database.js';
+import { given } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 

@@ -3,13 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { followEvents } from '../support/event-source.js';
-import { idOf, issue, tokenCommand } from '../support/issued-tokens.js';
-import { PATIENCE } from '../support/patience.js';
-import { RawSocket } from '../support/raw-socket.js';
-import { createMigratedDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
-import { AUDIENCE, secondsFromNow, TestIssuer } from '../support/test-issuer.js';
+import { followEvents } from '../../packages/framework/test/support/event-source.js';
+import { idOf } from '../../packages/framework/test/support/tokens.js';
+import { issue, tokenCommand } from '../support/issued-tokens.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
+import { createMigratedDatabase } from '../support/migrated-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
+import { AUDIENCE, secondsFromNow } from '../../packages/framework/test/support/test-issuer.js';
+import type { TestIssuer } from '../../packages/framework/test/support/test-issuer.js';
+import { startTestIssuer } from '../support/start-test-issuer.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 
@@ -103,7 +106,7 @@ let nextId = 1;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'long-requests-'));
   await writeFile(tokenFile(), TOKEN);
-  [database, issuer] = await Promise.all([createMigratedDatabase(), TestIssuer.start()]);
+  [database, issuer] = await Promise.all([createMigratedDatabase(), startTestIssuer()]);
   await database.query(
     `INSERT INTO plants SELECT -n, 'a', repeat('x', 4000) FROM generate_series(1, ${EXPORTED / 4_000}) AS n`,
   );

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { check, resolveConfig } from 'prettier';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { readConfig } from '../../src/config/config.js';
-import { welcome } from '../../src/local/welcome.js';
-import { PATIENCE } from '../support/patience.js';
-import { createTestDatabase } from '../support/test-database.js';
+import { readConfig } from '../../packages/framework/src/config/config.js';
+import { welcome } from '../../packages/framework/src/local/welcome.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
 import { IDENTITY } from '../../src/identity.js';
 
@@ -33,8 +33,10 @@ beforeEach(async () => {
   vi.stubEnv('MANAGEMENT_PORT', '0');
   vi.stubEnv('LOG_LEVEL', 'silent');
   vi.resetModules();
-  vi.doMock('../../src/observability/logger.js', async (importOriginal) => ({
-    ...(await importOriginal<typeof import('../../src/observability/logger.js')>()),
+  vi.doMock('../../packages/framework/src/observability/logger.js', async (importOriginal) => ({
+    ...(await importOriginal<
+      typeof import('../../packages/framework/src/observability/logger.js')
+    >()),
     bufferedStdout: () => ({ write: collect }),
   }));
 });
@@ -100,14 +102,14 @@ describe('the service', () => {
   });
 
   it('shows where an error comes from that nobody expected', async () => {
-    const local = await import('../../src/local/local-instance.js');
-    vi.doMock('../../src/local/local-instance.js', () => ({
+    const local = await import('../../packages/framework/src/local/local-instance.js');
+    vi.doMock('../../packages/framework/src/local/local-instance.js', () => ({
       ...local,
       startLocalInstance: () => Promise.reject(new TypeError('unexpected')),
     }));
     expect(await exitOf(import('../../src/main.js'))).toBe(1);
     expect(output).toMatch(/^plant-store: TypeError: unexpected\nplant-store: {5}at /);
-    vi.doUnmock('../../src/local/local-instance.js');
+    vi.doUnmock('../../packages/framework/src/local/local-instance.js');
   });
 
   it('prints one line for each mistake of the configuration', async () => {
@@ -119,19 +121,21 @@ describe('the service', () => {
 });
 
 /** In the folder of the test. */
-const FEATURE = join('src', 'plants', 'plants.feature.ts');
+const MODULE = join('src', 'plants', 'plants.module.ts');
 
 /** From the folder of the project. */
-async function copyFeature(): Promise<void> {
-  await mkdir(dirname(FEATURE), { recursive: true });
-  for (const file of [FEATURE, '.prettierrc.json']) await cp(join(PROJECT, file), file);
+async function copyModule(): Promise<void> {
+  await mkdir(dirname(MODULE), { recursive: true });
+  for (const file of [MODULE, '.prettierrc.json']) await cp(join(PROJECT, file), file);
 }
 
 describe('the migration command', () => {
   async function migration(...commandLine: string[]): Promise<void> {
     vi.resetModules();
     process.argv = [process.argv[0] ?? '', 'migration.js', ...commandLine];
-    await import('../../src/cli/migration.js');
+    const { migrationCommand } = await import('../../packages/framework/src/cli/migration.js');
+    const { AppModule } = await import('../../src/app.module.js');
+    await migrationCommand(AppModule);
   }
 
   afterEach(() => {
@@ -147,11 +151,11 @@ describe('the migration command', () => {
     expect(output).toContain('CreatePlants1763683200000');
     await migration('revert');
     expect(output).toContain('reverted the last migration');
-    await copyFeature();
+    await copyModule();
     await migration('generate', 'AddColour', 'plants');
     expect(output).toContain('nothing to migrate');
     await migration('generate', 'AddColour', 'hedges');
-    expect(output).toContain('there is no src/hedges/hedges.feature.ts');
+    expect(output).toContain('there is no src/hedges/hedges.module.ts');
     await migration('generate', 'add colour', 'plants');
     expect(output).toContain('must be in Pascal case');
     expect(process.exitCode).toBe(1);
@@ -163,7 +167,7 @@ describe('the migration command', () => {
     vi.stubEnv('DATABASE_URL', database.url);
     await migration('run');
     await database.query('ALTER TABLE plants DROP COLUMN tag');
-    await copyFeature();
+    await copyModule();
     await migration('generate', 'AddTag', 'plants');
     const migrations = join('src', 'plants', 'migrations');
     const [file = ''] = await readdir(migrations);
@@ -171,15 +175,15 @@ describe('the migration command', () => {
     const source = await readFile(join(migrations, file), 'utf8');
     expect(source).toContain('`ALTER TABLE "plants" ADD "tag" text`');
     expect(source).toContain('`ALTER TABLE "plants" DROP COLUMN "tag"`');
-    const feature = await readFile(FEATURE, 'utf8');
-    const format = { ...(await resolveConfig(FEATURE)), parser: 'typescript' };
-    for (const text of [source, feature]) expect(await check(text, format)).toBe(true);
+    const listing = await readFile(MODULE, 'utf8');
+    const format = { ...(await resolveConfig(MODULE)), parser: 'typescript' };
+    for (const text of [source, listing]) expect(await check(text, format)).toBe(true);
     const name = file.replace(/^(\d+).*/, 'AddTag$1');
-    expect(feature).toContain(
+    expect(listing).toContain(
       `import { ${name} } from './migrations/${file.replace(/ts$/, 'js')}';`,
     );
-    expect(feature).toMatch(
-      new RegExp(`migrations: \\[\\n    CreatePlants[^\\]]*,\\n    ${name},\\n  \\],`),
+    expect(listing).toMatch(
+      new RegExp(`migrations: \\[\\n {8}CreatePlants[^\\]]*,\\n {8}${name},\\n {6}\\],`),
     );
     await database.drop();
   });
@@ -216,22 +220,24 @@ describe('the migration command', () => {
 
   it('prints its usage', async () => {
     await migration('up');
-    expect(output).toContain('usage: migration generate NAME FEATURE | run | revert');
+    expect(output).toContain('usage: migration generate NAME MODULE | run | revert');
     expect(process.exitCode).toBe(1);
   });
 });
 
-describe('the command', () => {
-  it.each([
-    ['write-openapi', () => import('../../src/cli/write-openapi.js'), 'openapi.json'],
-    ['write-errors', () => import('../../src/cli/write-errors.js'), 'docs/errors.md'],
-  ])('%s writes the committed file', async (name, run, committed) => {
-    process.argv = [process.argv[0] ?? '', `${name}.js`, 'written'];
-    await run();
-    expect(await readFile('written', 'utf8')).toBe(
-      await readFile(join(PROJECT, committed), 'utf8'),
-    );
-  });
+it('the documents that follow from the code are as they are committed', async () => {
+  const [openApi, errors] = ['openapi.json', 'errors.md'];
+  // With its settings, the formatter breaks lines where it does in the project.
+  await cp(join(PROJECT, '.prettierrc.json'), '.prettierrc.json');
+  const { writeDocuments } = await import('../../packages/framework/src/cli/write-documents.js');
+  const { AppModule } = await import('../../src/app.module.js');
+  await writeDocuments(AppModule, { openApi, errors });
+  for (const [written, committed] of [
+    [openApi, 'openapi.json'],
+    [errors, 'docs/errors.md'],
+  ] as const) {
+    expect(await readFile(written, 'utf8')).toBe(await readFile(join(PROJECT, committed), 'utf8'));
+  }
 });
 
 describe('the welcome', () => {

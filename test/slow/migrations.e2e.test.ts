@@ -1,31 +1,32 @@
 import { pino } from 'pino';
 import type { DataSource, MigrationInterface } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.js';
-import { createApp } from '../../src/app.setup.js';
-import { readConfig, withDatabase } from '../../src/config/config.js';
-import { connect, STARTUP_LIMITS } from '../../src/database/connect.js';
-import { describeFailure } from '../../src/observability/describe-failure.js';
-import { generateMigration } from '../../src/database/migrations/migration-file.js';
+import { ADVISORY_LOCKS } from '../../packages/framework/src/database/advisory-locks.js';
+import { createApp } from '../../packages/framework/src/app.setup.js';
+import { readConfig, withDatabase } from '../../packages/framework/src/config/config.js';
+import { connect, STARTUP_LIMITS } from '../../packages/framework/src/database/connect.js';
+import { describeFailure } from '../../packages/framework/src/observability/describe-failure.js';
+import { generateMigration } from '../../packages/framework/src/database/migrations/migration-file.js';
 import {
   applyMigrations,
   awaitMigrations,
   revertMigration,
-} from '../../src/database/migrations/migrate.js';
-import { StartupError } from '../../src/errors/startup.error.js';
-import { HTTP_LIMITS } from '../../src/http/server/limits.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { NO_TRACER } from '../../src/observability/tracer.js';
-import { Resources } from '../../src/resources/resources.js';
-import { dataSourceOf } from '../../src/database/data-source.js';
+} from '../../packages/framework/src/database/migrations/migrate.js';
+import { StartupError } from '../../packages/framework/src/errors/startup.error.js';
+import { HTTP_LIMITS } from '../../packages/framework/src/http/server/limits.js';
+import { Metrics } from '../../packages/framework/src/observability/metrics.js';
+import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
+import { Resources } from '../../packages/framework/src/resources/resources.js';
+import { dataSourceOf } from '../../packages/framework/src/database/data-source.js';
 import { createDataSource } from '../support/data-source.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { searchStatement } from '../support/search-statement.js';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { lastingPort } from '../support/lasting-port.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
+import { AppModule } from '../../src/app.module.js';
 import { IDENTITY } from '../../src/identity.js';
 
 const log = pino({ level: 'silent' });
@@ -80,7 +81,7 @@ describe('migrations', () => {
     const of = vi.spyOn(Resources.prototype, 'of');
     const config = withDatabase(readConfig(IDENTITY, { AUTH_TOKEN: TOKEN }), database.url);
     const observability = { logger: log, metrics: new Metrics(IDENTITY), tracer: NO_TRACER };
-    const app = await createApp(config, observability, HTTP_LIMITS);
+    const app = await createApp(AppModule, config, observability, HTTP_LIMITS);
     const named = of.mock.calls.flatMap(([, { constraints = {} }]) => Object.keys(constraints));
     await app.close();
     expect(of).toHaveBeenCalled();

@@ -5,20 +5,20 @@ import type { DataSource } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { searchStatement } from '../support/search-statement.js';
-import { connect, STARTUP_LIMITS } from '../../src/database/connect.js';
+import { connect, STARTUP_LIMITS } from '../../packages/framework/src/database/connect.js';
 import {
   applyMigrations,
   awaitMigrations,
   revertMigration,
-} from '../../src/database/migrations/migrate.js';
-import { dataSourceOf } from '../../src/database/data-source.js';
+} from '../../packages/framework/src/database/migrations/migrate.js';
+import { dataSourceOf } from '../../packages/framework/src/database/data-source.js';
 import { createDataSource } from '../support/data-source.js';
 import { issue } from '../support/issued-tokens.js';
 import { LockCheck } from '../support/lock-check.js';
 import { connect as connectClient } from '../support/own-postgres.js';
-import { PATIENCE } from '../support/patience.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 
 const { signal } = new AbortController();
 

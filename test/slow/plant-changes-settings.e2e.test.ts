@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { followEvents } from '../support/event-source.js';
-import { PATIENCE } from '../support/patience.js';
-import { dropRole, migrate, newRole, PASSWORD, quoted, SCHEMA, urlAs } from '../support/roles.js';
-import { createTestDatabase, databaseForTest, given } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { followEvents } from '../../packages/framework/test/support/event-source.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { dropRole, migrate, newRole, PASSWORD, quoted, urlAs } from '../support/roles.js';
+import { SCHEMA } from '../support/data-source.js';
+import { createTestDatabase, given } from '../../packages/framework/test/support/test-database.js';
+import { databaseForTest } from '../support/migrated-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { serviceForTest, startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 

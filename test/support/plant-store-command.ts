@@ -4,7 +4,7 @@ import { PassThrough, Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { runCommand } from '../../clients/command/command.js';
 import type { Limits } from '../../clients/command/retries.js';
-import { PATIENCE } from './patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { TOKEN } from './test-service.js';
 import { DIST } from './application.js';
 

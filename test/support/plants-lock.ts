@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { expect, vi } from 'vitest';
-import { PATIENCE } from './patience.js';
-import type { TestDatabase } from './test-database.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 
 /** For the URL of the database: statements wait for a lock as long as tests hold it. */
 export const WAIT_FOR_LOCKS = 'lock_timeout=20000';

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { DIST } from './application.js';
-import { PATIENCE } from './patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 
 /** The built program, as in an image. */
 const MAIN = fileURLToPath(new URL(`../../${DIST}/main.js`, import.meta.url));

@@ -13,10 +13,12 @@ declare module 'vitest' {
 
 /** Tests run the built program. Only a run that measures coverage runs the sources. */
 export function setup(project: TestProject): void {
-  const module = project.config.coverage.enabled ? 'src/in-process.ts' : `${DIST}/in-process.js`;
+  const module = project.config.coverage.enabled
+    ? 'test/support/in-process.ts'
+    : `${DIST}/in-process.js`;
   project.provide('program', pathToFileURL(resolve(module)).href);
 }
 
 export function loadProgram() {
-  return import(inject('program')) as Promise<typeof import('../../src/in-process.js')>;
+  return import(inject('program')) as Promise<typeof import('./in-process.js')>;
 }

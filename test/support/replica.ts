@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
-import { PATIENCE } from './patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { TOKEN } from './crowd.js';
 import { lastingPort } from './lasting-port.js';
 import type { Environment, Exit, ServiceProcess, Workspace } from './process.js';

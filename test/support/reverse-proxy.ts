@@ -6,7 +6,7 @@ import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import { vi } from 'vitest';
 import { lastingPort } from './lasting-port.js';
-import { PATIENCE } from './patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import type { Workspace } from './process.js';
 import type { Replica } from './replica.js';
 

@@ -1,17 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
-import { connect } from '../../src/database/connect.js';
-import { applyMigrations } from '../../src/database/migrations/migrate.js';
-import type { ServiceAccess } from '../../src/database/migrations/service-role.js';
-import { FEATURES } from '../../src/features.js';
-import { schemaOf } from '../../src/resources/feature.js';
+import { connect } from '../../packages/framework/src/database/connect.js';
+import { applyMigrations } from '../../packages/framework/src/database/migrations/migrate.js';
+import type { ServiceAccess } from '../../packages/framework/src/database/migrations/service-role.js';
 import { createDataSource } from './data-source.js';
-import type { TestDatabase } from './test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 
 const silent = pino({ level: 'silent' });
 const { signal } = new AbortController();
-
-export const SCHEMA = schemaOf(FEATURES);
 
 export const PASSWORD = 'a password, with "quotes" and \\ \'more\'';
 

@@ -1,4 +1,4 @@
-import { Statements } from '../../src/database/statements.js';
+import { Statements } from '../../packages/framework/src/database/statements.js';
 import { createDataSource } from './data-source.js';
 
 /**

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { SignJWT } from 'jose';
 import { Provider } from 'oidc-provider';
 import type { Configuration } from 'oidc-provider';
-import { newKey, secondsFromNow } from './test-issuer.js';
-import type { TestKey } from './test-issuer.js';
+import { newKey, secondsFromNow } from '../../packages/framework/test/support/test-issuer.js';
+import type { TestKey } from '../../packages/framework/test/support/test-issuer.js';
 
 /** A resource indicator, because such an audience is sent in both ways. */
 export const AUDIENCE = 'https://plants.example.com/';

@@ -1,12 +1,14 @@
 import { onTestFinished } from 'vitest';
-import type { HttpLimits } from '../../src/http/server/limits.js';
-import type { Tracer } from '../../src/observability/tracer.js';
-import type { ShutdownLimits } from '../../src/service.js';
+import { IDENTITY } from '../../src/identity.js';
+import type { HttpLimits } from '../../packages/framework/src/http/server/limits.js';
+import type { Tracer } from '../../packages/framework/src/observability/tracer.js';
+import type { ShutdownLimits } from '../../packages/framework/src/service.js';
 import { loadProgram } from './program.js';
-import { createMigratedDatabase } from './test-database.js';
-import type { TestDatabase } from './test-database.js';
+import { createMigratedDatabase } from './migrated-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
+import { TOKEN } from '../../packages/framework/test/support/tokens.js';
 
-export const TOKEN = 'a-token-for-tests-of-forty-two-characters.';
+export { TOKEN } from '../../packages/framework/test/support/tokens.js';
 
 /** The whole service in this process, with its own ports and database. */
 export interface TestService {
@@ -62,7 +64,7 @@ export async function startTestService({
   const databaseUrl = parameters === undefined ? database.url : `${database.url}?${parameters}`;
   const log: Record<string, unknown>[] = [];
   const config = program.withDatabase(
-    program.readConfig(program.IDENTITY, {
+    program.readConfig(IDENTITY, {
       PORT: '0',
       MANAGEMENT_PORT: '0',
       DATABASE_URL: databaseUrl,
@@ -74,8 +76,9 @@ export async function startTestService({
   const logger = program.createLogger('debug', {
     write: (line) => void log.push(JSON.parse(line) as Record<string, unknown>),
   });
-  const metrics = new program.Metrics(program.IDENTITY);
+  const metrics = new program.Metrics(IDENTITY);
   const service = await program.startService(
+    program.AppModule,
     config,
     { logger, metrics, tracer: tracer ?? program.NO_TRACER },
     signal,

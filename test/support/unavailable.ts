@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest';
-import { PATIENCE } from './patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import type { Answer, TestService } from './test-service.js';
 
 /** A 503 that tells when to come back, and no details of the database. */

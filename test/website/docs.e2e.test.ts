@@ -42,6 +42,13 @@ describe.each([
     }
   });
 
+  it.each([
+    ['/docs', 'Plant Store'],
+    ['/docs/swagger-ui', 'Plant Store · Swagger UI'],
+  ])('has the name of the service in its title: %s', async (path, title) => {
+    expect((await read(served(), path)).text).toContain(`<title>${title}</title>`);
+  });
+
   it('is the target of redirects from the root and from its path with a trailing slash', async () => {
     const { pathname } = new URL(`${served().url}/docs`);
     for (const path of ['/', '/docs/']) {

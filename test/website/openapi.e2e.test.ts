@@ -6,8 +6,8 @@ import { Spectral } from '@stoplight/spectral-core';
 import type { RulesetDefinition } from '@stoplight/spectral-core';
 import { oas } from '@stoplight/spectral-rulesets';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { allErrors } from '../../src/errors/error-kind.js';
-import { headersOf, statusOf } from '../../src/http/errors/to-answer.js';
+import { allErrors, statusOf } from '../../packages/framework/src/errors/error-kind.js';
+import { headersOf } from '../../packages/framework/src/http/errors/to-answer.js';
 import { DOCUMENT, EXAMPLE } from '../support/application.js';
 import { startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
@@ -59,8 +59,8 @@ interface Document {
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-// Defines the errors of the features.
-await import(resolve(EXAMPLE ?? 'src', 'features.ts'));
+// Defines the errors of the resources.
+await import(resolve(EXAMPLE ?? 'src', 'app.module.ts'));
 const ERRORS = allErrors();
 
 let service: TestService;
@@ -232,7 +232,7 @@ describe('the document', () => {
         expect(Object.keys(examples).length).toBeGreaterThan(0);
         for (const [code, { value }] of Object.entries(examples)) {
           const kind = ERRORS.find((error) => error.code === code)!;
-          expect(statusOf(kind)).toBe(Number(status));
+          expect(statusOf(kind.number)).toBe(Number(status));
           expect(value.error).toBe(kind.number);
           const [, meaning = ''] =
             new RegExp(`^(?:- )?${kind.number}: (.*)$`, 'm').exec(response.description) ?? [];

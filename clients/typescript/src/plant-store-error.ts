@@ -21,7 +21,7 @@ export class PlantStoreError extends Error {
     super(failure?.message ?? `the answer has the status ${status} ${statusText}`.trim());
     this.code = failure?.error;
     // The first digits of the number are the status. An import can fail after its answer has begun with 200.
-    this.status = failure === undefined ? status : Math.floor(failure.error / 100);
+    this.status = failure === undefined ? status : Number(String(failure.error).slice(0, 3));
     this.retryAfter = secondsOf(headers.get('Retry-After'));
     this.requestId = headers.get('X-Request-Id') ?? undefined;
   }

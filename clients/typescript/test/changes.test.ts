@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FaultyLink } from '../../../test/support/faulty-link.js';
-import { PATIENCE } from '../../../test/support/patience.js';
+import { PATIENCE } from '../../../packages/framework/test/support/patience.js';
 import { PRUNE_ALL } from '../../../test/support/prune.js';
 import { startTestService, TOKEN } from '../../../test/support/test-service.js';
 import type { TestService } from '../../../test/support/test-service.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { allErrors } from '../../../src/errors/error-kind.js';
-import '../../../src/features.js';
+import { allErrors } from '../../../packages/framework/src/errors/error-kind.js';
+import '../../../src/app.module.js';
 import { ERRORS } from '../src/errors.js';
 
 it('the client has the number of each failure, by its name', () => {

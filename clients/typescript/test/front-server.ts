@@ -14,7 +14,7 @@ export const refuse =
   (error: number, fields = {}): Reply =>
   (response) =>
     response
-      .writeHead(Math.floor(error / 100), fields)
+      .writeHead(Number(String(error).slice(0, 3)), fields)
       .end(JSON.stringify({ error, message: 'no' }));
 
 /** A server that answers as a proxy or a failing service may. */

@@ -1,11 +1,17 @@
 import { ApiSchema, OmitType } from '@nestjs/swagger';
-import { BodyTypes, NoOtherParameters } from '../../../src/http/body/dto.pipe.js';
-import { PATCH_TYPES } from '../../../src/http/body/merge-patch.js';
-import { DtoOf, NewOf, PatchOf, ReplacementOf } from '../../../src/resources/dto-of.js';
-import { ListParameters } from '../../../src/resources/page-parameters.js';
+import {
+  BodyTypes,
+  DtoOf,
+  ListParameters,
+  NewOf,
+  NoOtherParameters,
+  PATCH_TYPES,
+  PatchOf,
+  ReplacementOf,
+} from '@resource-service/framework';
 import { Garden } from '../garden.entity.js';
 // #region plants
-import { Int64Parameter } from '../../../src/resources/page-parameters.js';
+import { Int64Parameter } from '@resource-service/framework';
 // #endregion
 
 @ApiSchema({ name: 'NewGarden', description: 'A garden to create.' })

@@ -1,6 +1,10 @@
 import { OmitType } from '@nestjs/swagger';
-import { NoOtherParameters } from '../../http/body/dto.pipe.js';
-import { ListParameters, MAX_FILTERS, TextParameter } from '../../resources/page-parameters.js';
+import {
+  ListParameters,
+  MAX_FILTERS,
+  NoOtherParameters,
+  TextParameter,
+} from '@resource-service/framework';
 
 /** Shorter texts have no trigram. */
 const MIN_NAME = 3;

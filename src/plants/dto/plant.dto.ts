@@ -1,7 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { BodyTypes } from '../../http/body/dto.pipe.js';
-import { PATCH_TYPES } from '../../http/body/merge-patch.js';
-import { DtoOf, PatchOf, ReplacementOf } from '../../resources/dto-of.js';
+import { BodyTypes, DtoOf, PATCH_TYPES, PatchOf, ReplacementOf } from '@resource-service/framework';
 import { Plant } from '../plant.entity.js';
 
 /* Plant and NewPlant are published (`contract/`), so they name their members. The others have all members of the entity. */

@@ -1,8 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import {
-  createIndexOnline,
-  dropIndexOnline,
-} from '../../database/migrations/frozen/online-index.js';
+import { createIndexOnline, dropIndexOnline } from '@resource-service/framework';
 
 export class IndexPlants1795309200000 implements MigrationInterface {
   readonly name = 'IndexPlants1795309200000';

@@ -1,8 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import {
-  createIndexOnline,
-  dropIndexOnline,
-} from '../../database/migrations/frozen/online-index.js';
+import { createIndexOnline, dropIndexOnline } from '@resource-service/framework';
 
 /** Often a schema of extensions, which the search path need not have. */
 const EXTENSION = `SELECT quote_ident(nspname) AS schema

@@ -14,7 +14,7 @@ interface Index {
   readonly name: string;
 }
 
-/** Lets a role clean the index of searches by name that does not own it (src/resources/search-index.ts). */
+/** Lets a role clean the index of searches by name that does not own it (docs/decisions/pending-names.md). */
 export class CleanNames1795482000000 implements MigrationInterface {
   readonly name = 'CleanNames1795482000000';
 

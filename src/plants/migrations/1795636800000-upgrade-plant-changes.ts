@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { downgradeHistory, upgradeHistory } from '../../resources/history/frozen/history-2.js';
+import { downgradeHistory, upgradeHistory } from '@resource-service/framework';
 
 const TABLES = { table: 'plants', changes: 'plant_changes', namespace: 'plant_store' };
 

@@ -1,0 +1,54 @@
+/** How far below the place that its address leads to the heading of the part that is read may be, in pixels. */
+const TOLERANCE = 24;
+
+const menu = document.querySelector('.menu input');
+const links = new Map(
+  [...document.querySelectorAll('.sidebar nav a')].map((link) => [link.hash.slice(1), link]),
+);
+const headings = [...links.keys()].map((id) => document.getElementById(id));
+
+/** Marks the part that is read in the list of contents. */
+export function followReader() {
+  leadOldAddresses();
+  addEventListener('hashchange', () => {
+    leadOldAddresses();
+    mark();
+  });
+  document.querySelector('.sidebar-content').addEventListener('click', ({ target }) => {
+    if (target.closest('a')) menu.checked = false;
+  });
+  addEventListener('scroll', mark, { passive: true });
+  mark();
+}
+
+function mark() {
+  const current = links.get(readHeading().id);
+  if (current.ariaCurrent) return;
+  for (const link of links.values()) link.ariaCurrent = link === current ? 'location' : null;
+  const list = current.closest('.sidebar-content');
+  const { top, bottom } = current.getBoundingClientRect();
+  const bounds = list.getBoundingClientRect();
+  if (top < bounds.top || bottom > bounds.bottom) list.scrollTop += top - bounds.top - 100;
+}
+
+function readHeading() {
+  const { scrollY, innerHeight } = window;
+  const isAtEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 1;
+  // Part and row: `createTool.40009`.
+  const [id] = location.hash.slice(1).split('.');
+  const wanted = headings.find((heading) => heading.id === id);
+  // The last parts are too near to the end of the page to get to the top of the screen.
+  if (isAtEnd && wanted && !isRead(wanted)) return wanted;
+  return headings.findLast(isRead) ?? headings[0];
+}
+
+function isRead(heading) {
+  const { scrollMarginTop } = getComputedStyle(heading);
+  return heading.getBoundingClientRect().top < Number.parseFloat(scrollMarginTop) + TOLERANCE;
+}
+
+/** Earlier versions of the page, and Swagger UI, have `#operations-TAG-ID` and `#/TAG/ID`. */
+function leadOldAddresses() {
+  const [, id] = /^#(?:operations-|\/).*[-/](\w+)$/.exec(location.hash) ?? [];
+  if (links.has(id)) location.replace(`#${id}`);
+}

@@ -1,0 +1,103 @@
+import { Module } from '@nestjs/common';
+import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
+import type { Logger } from 'pino';
+import { CONFIG } from '../config/config.module.js';
+import type { Config } from '../config/config.js';
+import { secretOf } from '../config/secret-file.js';
+import { SchemaModule } from '../database/schema.module.js';
+import { Statements } from '../database/statements.js';
+import { LOGGER } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { AuthGuard } from './auth.guard.js';
+import { Authenticator } from './authenticator.js';
+import { IssuedTokenVerifier } from './issued-tokens/issued-token.verifier.js';
+import { LastUses } from './issued-tokens/last-uses.js';
+import { ISSUED_TOKENS_SCHEMA } from './issued-tokens/schema.js';
+import { TokenFormat } from './issued-tokens/token-format.js';
+import { TokenRegister } from './issued-tokens/token-register.js';
+import { IssuerKeys } from './issuer-keys.js';
+import { JwtVerifier } from './jwt.verifier.js';
+import { RateLimits } from './rate-limits.js';
+import { ScopeCheck } from './scope-check.js';
+import { StaticTokenVerifier } from './static-token.verifier.js';
+import { StaticTokens } from './static-tokens.js';
+import { TOKEN_VERIFIERS } from './token-verifier.js';
+import type { TokenVerifier } from './token-verifier.js';
+
+/** Until release 1.1.0, each valid JWT was permitted everything. */
+const NO_DEFAULT_SCOPES =
+  'AUTH_JWT_DEFAULT_SCOPES is not set: a JWT without a claim "scope" or "scp" is refused with 403. ' +
+  'Set it to the scopes of such tokens, separated by spaces, or to "none"';
+
+@Module({
+  imports: [DiscoveryModule, SchemaModule.forFeature(ISSUED_TOKENS_SCHEMA)],
+  providers: [
+    Authenticator,
+    ScopeCheck,
+    RateLimits,
+    { provide: IssuerKeys, inject: [CONFIG, LOGGER, Metrics], useFactory: issuerKeys },
+    { provide: StaticTokens, inject: [CONFIG, LOGGER], useFactory: staticTokens },
+    {
+      provide: TokenRegister,
+      inject: [CONFIG, Statements, LOGGER, Metrics],
+      useFactory: tokenRegister,
+    },
+    { provide: LastUses, inject: [CONFIG, Statements, LOGGER], useFactory: lastUses },
+    {
+      provide: TOKEN_VERIFIERS,
+      inject: [CONFIG, IssuerKeys, StaticTokens, TokenRegister, LastUses],
+      useFactory: verifiers,
+    },
+    { provide: APP_GUARD, useClass: AuthGuard },
+  ],
+})
+export class AuthModule {}
+
+function issuerKeys({ auth }: Config, logger: Logger, metrics: Metrics): IssuerKeys | undefined {
+  if (auth.jwt === undefined) return undefined;
+  if (auth.jwt.defaultScopes === undefined) logger.warn(NO_DEFAULT_SCOPES);
+  return new IssuerKeys(auth.jwt, logger, metrics);
+}
+
+function staticTokens(config: Config, logger: Logger): StaticTokens | undefined {
+  const { token, previousToken } = config.auth;
+  if (token === undefined) return undefined;
+  return new StaticTokens(
+    secretOf('AUTH_TOKEN', token, config, logger),
+    secretOf('AUTH_TOKEN_PREVIOUS', previousToken, config, logger),
+    logger,
+  );
+}
+
+function tokenRegister(
+  { auth }: Config,
+  statements: Statements,
+  logger: Logger,
+  metrics: Metrics,
+): TokenRegister | undefined {
+  if (!auth.issuedTokens) return undefined;
+  const register = new TokenRegister(statements, logger);
+  const help = 'Time since the table of issued tokens was last read.';
+  metrics.gauge(metrics.named('issued_tokens_age_seconds'), help, () => register.age / 1_000);
+  return register;
+}
+
+function lastUses({ auth }: Config, statements: Statements, logger: Logger): LastUses | undefined {
+  return auth.issuedTokens ? new LastUses(statements, logger) : undefined;
+}
+
+function verifiers(
+  { identity, auth }: Config,
+  keys: IssuerKeys | undefined,
+  tokens: StaticTokens | undefined,
+  register: TokenRegister | undefined,
+  uses: LastUses | undefined,
+): readonly TokenVerifier[] {
+  return [
+    ...(tokens === undefined ? [] : [new StaticTokenVerifier(tokens)]),
+    ...(register && uses
+      ? [new IssuedTokenVerifier(new TokenFormat(identity), register, uses)]
+      : []),
+    ...(auth.jwt === undefined || keys === undefined ? [] : [new JwtVerifier(auth.jwt, keys)]),
+  ];
+}

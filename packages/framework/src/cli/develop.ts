@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
+import { readConfig } from '../config/config.js';
+import type { Identity } from '../config/identity.js';
+import { startLocalInstance } from '../local/local-instance.js';
+import { createLogger } from '../observability/logger.js';
+import { runProgram } from '../run-program.js';
+
+/** What the compiler makes of `src/main.ts`. */
+const SERVICE = 'build/main.js';
+
+let service: ChildProcess | undefined;
+let isEnding = false;
+
+/**
+ * Rebuilds and restarts the service of the working directory after each change of its sources. The embedded database belongs
+ * to this process, so it keeps running.
+ */
+export async function developCommand(identity: Identity): Promise<void> {
+  // A second signal ends this process at once, and the service must not survive it.
+  process.once('exit', () => service?.kill('SIGKILL'));
+  process.exitCode = await runProgram(identity, (signal) => develop(identity, signal));
+}
+
+async function develop(identity: Identity, signal: AbortSignal): Promise<number> {
+  const config = readConfig(identity, process.env);
+  if (config.database.url !== undefined) return watch(signal);
+  const logger = createLogger(config.logLevel, undefined, config.logFormat);
+  const local = await startLocalInstance(config, logger, signal);
+  try {
+    const { host, port } = config.http;
+    process.stdout.write(local.welcome({ address: host, port, family: '' }));
+    // The service inherits them.
+    const { auth, database } = local.config;
+    Object.assign(process.env, { DATABASE_URL: database.url, AUTH_TOKEN: auth.token });
+    return await watch(signal);
+  } finally {
+    await local.stop();
+  }
+}
+
+/**
+ * Runs the compiler in watch mode and restarts the service after each build.
+ *
+ * @returns the exit code of the compiler
+ * @throws AbortError when `signal` ends both
+ */
+async function watch(signal: AbortSignal): Promise<number> {
+  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+  const flags = '--build tsconfig.build.json --watch --preserveWatchOutput --pretty'.split(' ');
+  const compiler = spawn(process.execPath, [tsc, ...flags], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  createInterface({ input: compiler.stdout }).on('line', (line) => {
+    process.stdout.write(`${line}\n`);
+    if (!line.includes('Found 0 errors') || isEnding) return;
+    // Killed without a drain: every acknowledged row is stored already.
+    if (service === undefined) start();
+    else service.kill('SIGKILL');
+  });
+  try {
+    const [code] = (await once(compiler, 'exit', { signal })) as [number | null];
+    return code ?? 1;
+  } finally {
+    isEnding = true;
+    compiler.kill();
+    if (service?.kill()) await once(service, 'exit');
+  }
+}
+
+/** Starts the service, and restarts it after each kill. */
+function start(): void {
+  const child = spawn(process.execPath, ['--enable-source-maps', SERVICE], { stdio: 'inherit' });
+  service = child;
+  child.once('exit', () => {
+    service = undefined;
+    if (child.killed && !isEnding) start();
+  });
+}

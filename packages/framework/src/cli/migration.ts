@@ -1,0 +1,148 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Type } from '@nestjs/common';
+import type { Logger } from 'pino';
+import type { DataSource } from 'typeorm';
+import { readCommandConfig } from '../config/config.js';
+import { constant, secretOf } from '../config/secret-file.js';
+import type { Secret } from '../config/secret-file.js';
+import { VARIABLES } from '../config/variables.js';
+import { connect } from '../database/connect.js';
+import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
+import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
+import { generateMigration, withMigration } from '../database/migrations/migration-file.js';
+import { applyMigrations, revertMigration } from '../database/migrations/migrate.js';
+import type { ServiceRole } from '../database/migrations/service-role.js';
+import { LOCAL_FOLDER } from '../local/local-instance.js';
+import { Metrics } from '../observability/metrics.js';
+import { NO_TRACER } from '../observability/tracer.js';
+import { createLogger } from '../observability/logger.js';
+import { StartupError } from '../errors/startup.error.js';
+import { schemaOf } from '../detached-app.js';
+import { identityOf } from '../framework.module.js';
+import { runProgram } from '../run-program.js';
+
+interface Task {
+  /** Imports `FrameworkModule.forRoot(…)`. */
+  readonly app: Type;
+  readonly command: string;
+  /** Of a migration to generate, in Pascal case. */
+  readonly name: string;
+  /** The folder in `src` of the module that the migration is for. */
+  readonly folder: string;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Does what the command line says: `generate AddColour tools`, `run` or `revert`, on the database of `DATABASE_URL` or of the
+ * local instance. Sets the exit code of the process.
+ *
+ * @param app imports `FrameworkModule.forRoot(…)`
+ */
+export async function migrationCommand(app: Type): Promise<void> {
+  const [command = '', name = '', folder = ''] = process.argv.slice(2);
+  let log = createLogger('info');
+  process.exitCode = await runProgram(
+    identityOf(app),
+    async (signal) => {
+      // Mistakes in other variables are logged in this format, too.
+      log = createLogger(
+        'info',
+        undefined,
+        VARIABLES.LOG_FORMAT.parse(process.env['LOG_FORMAT'] ?? ''),
+      );
+      try {
+        await migrate({ app, command, name, folder, log, signal });
+      } catch (error) {
+        throw signal.aborted ? new StartupError('interrupted') : error;
+      }
+    },
+    (error) => {
+      if (!(error instanceof StartupError)) log.fatal({ err: error });
+      else for (const line of error.message.split('\n')) log.fatal(line);
+    },
+  );
+}
+
+async function migrate(task: Task): Promise<void> {
+  const { app, command, name, log, signal } = task;
+  const config = readCommandConfig(process.env);
+  const { databaseUrl, serviceRole } = config;
+  if (!['generate', 'run', 'revert'].includes(command)) {
+    throw new StartupError('usage: migration generate NAME MODULE | run | revert');
+  }
+  if (command === 'generate' && !/^([A-Z][a-z0-9]*)+$/.test(name)) {
+    throw new StartupError('the name of a migration must be in Pascal case, such as AddColour');
+  }
+  if (command === 'generate' && !existsSync(moduleFile(task))) {
+    throw new StartupError(`there is no ${moduleFile(task)}`);
+  }
+  if (databaseUrl !== undefined) {
+    return perform(task, secretOf('DATABASE_URL', databaseUrl, config, log), serviceRole);
+  }
+  const local = await startEmbeddedPostgres(identityOf(app), resolve(LOCAL_FOLDER), {
+    log: (step) => log.info(step),
+    signal,
+  });
+  try {
+    await perform(task, constant(local.url), serviceRole);
+  } finally {
+    await local.stop();
+  }
+}
+
+async function perform(
+  task: Task,
+  url: Secret<string>,
+  role: ServiceRole | undefined,
+): Promise<void> {
+  const { app, command, log, signal } = task;
+  const identity = identityOf(app);
+  const schema = await schemaOf(app);
+  const dataSource = dataSourceOf(
+    dataSourceOptions({ identity, url, poolMax: 2 }, schema, {
+      logger: log,
+      metrics: new Metrics(identity),
+      tracer: NO_TRACER,
+    }),
+  );
+  const waiting = { log, signal };
+  try {
+    await connect(dataSource, waiting);
+    if (command === 'revert') await revertMigration(dataSource, waiting);
+    else await applyMigrations(dataSource, waiting, role && { role, schema });
+    if (command === 'generate') await generate(task, dataSource);
+  } finally {
+    if (dataSource.isInitialized) await dataSource.destroy();
+  }
+}
+
+async function generate(task: Task, dataSource: DataSource): Promise<void> {
+  const { name, folder, log } = task;
+  const migration = await generateMigration(dataSource, name, Date.now());
+  if (migration === undefined) {
+    log.info('the schema already matches the entities: nothing to migrate');
+    return;
+  }
+  const { fileName, className, source } = migration;
+  const file = join('src', folder, 'migrations', fileName);
+  const module = moduleFile(task);
+  const listed = withMigration(await readFile(module, 'utf8'), fileName, className);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFormatted(file, source);
+  await writeFormatted(module, listed);
+  log.info(`wrote ${file}, and added it to ${module}`);
+}
+
+/** Where the migrations of the folder are listed. */
+function moduleFile({ folder }: Task): string {
+  return join('src', folder, `${folder}.module.ts`);
+}
+
+async function writeFormatted(file: string, source: string): Promise<void> {
+  // Only those who change the service have it.
+  const { format, resolveConfig } = await import('prettier');
+  await writeFile(file, await format(source, { ...(await resolveConfig(file)), filepath: file }));
+}

@@ -1,0 +1,94 @@
+import 'reflect-metadata';
+import { resolve } from 'node:path';
+import { DatabaseError } from 'pg';
+import type { DataSource } from 'typeorm';
+import { ISSUED_TOKENS_SCHEMA } from '../auth/issued-tokens/schema.js';
+import { readCommandConfig } from '../config/config.js';
+import { withEnvFile } from '../config/env-file.js';
+import type { Identity } from '../config/identity.js';
+import { constant } from '../config/secret-file.js';
+import { connect, STARTUP_LIMITS } from '../database/connect.js';
+import { UnreadableTimeError } from '../database/connections/value-types.js';
+import { isOutage } from '../database/database-failure.js';
+import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
+import { StartupError } from '../errors/startup.error.js';
+import { LOCAL_FOLDER } from '../local/local-instance.js';
+import { runningDatabase } from '../local/running-database.js';
+import { describeFailure } from '../observability/describe-failure.js';
+import { createLogger } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { NO_TRACER } from '../observability/tracer.js';
+
+/** An operator waits for a database that does not answer, in milliseconds. */
+const PATIENCE = 5_000;
+
+const UNDEFINED_TABLE = '42P01';
+
+/**
+ * The URL of the database: `DATABASE_URL`, or that of the instance that `npm start` runs in the working directory.
+ *
+ * @throws StartupError
+ */
+export async function findDatabase(
+  identity: Identity,
+  environment: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<string> {
+  const { databaseUrl } = readCommandConfig(withEnvFile(environment));
+  const url = databaseUrl ?? (await runningDatabase(identity, resolve(LOCAL_FOLDER), signal));
+  if (url !== undefined) return url;
+  throw new StartupError(
+    'DATABASE_URL is not set, and no local instance runs in this folder: set it, or run `npm start`',
+  );
+}
+
+/**
+ * Prevents that a token is issued that nobody accepts.
+ *
+ * @throws StartupError
+ */
+export function requireAcceptance(environment: NodeJS.ProcessEnv): void {
+  if (readCommandConfig(withEnvFile(environment)).issuedTokens === true) return;
+  throw new StartupError(
+    'AUTH_ISSUED_TOKENS is false, so the service would not accept the token: set it to true first',
+  );
+}
+
+/** @throws StartupError when the database fails */
+export async function withDatabase<Result>(
+  identity: Identity,
+  url: string,
+  signal: AbortSignal,
+  use: (dataSource: DataSource) => Promise<Result>,
+): Promise<Result> {
+  const log = createLogger('silent');
+  const observability = { logger: log, metrics: new Metrics(identity), tracer: NO_TRACER };
+  const dataSource = dataSourceOf(
+    dataSourceOptions(
+      { identity, url: constant(url), poolMax: 1 },
+      ISSUED_TOKENS_SCHEMA,
+      observability,
+    ),
+  );
+  try {
+    await connect(dataSource, { log, signal, limits: { ...STARTUP_LIMITS, wait: PATIENCE } });
+    return await use(dataSource);
+  } catch (error) {
+    throw explained(error);
+  } finally {
+    if (dataSource.isInitialized) await dataSource.destroy();
+  }
+}
+
+function explained(error: unknown): unknown {
+  if (error instanceof StartupError) return error;
+  if (error instanceof DatabaseError && error.code === UNDEFINED_TABLE) {
+    return new StartupError(
+      'the database has no table access_tokens: apply the migrations of this release first',
+    );
+  }
+  // Such as a privilege that the role lacks.
+  return error instanceof DatabaseError || error instanceof UnreadableTimeError || isOutage(error)
+    ? new StartupError(`the database failed: ${describeFailure(error)}`, { cause: error })
+    : error;
+}

@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import type { DynamicModule } from '@nestjs/common';
+import { StartupError } from '../errors/startup.error.js';
+import type { ServiceConfig } from './config.js';
+
+/** Injection token of the {@link ServiceConfig}. */
+export const CONFIG = Symbol('CONFIG');
+
+/** Injection token of the configuration that the process has read already. */
+export const GIVEN_CONFIG = Symbol('GIVEN_CONFIG');
+
+@Module({})
+export class ConfigModule {
+  static forRoot(): DynamicModule {
+    const config = {
+      provide: CONFIG,
+      inject: [{ token: GIVEN_CONFIG, optional: true }],
+      useFactory: given,
+    };
+    return { module: ConfigModule, global: true, providers: [config], exports: [CONFIG] };
+  }
+}
+
+/** What else would start lacks the server, the limits and the shutdown of a service. */
+function given(config?: ServiceConfig): ServiceConfig {
+  if (config !== undefined) return config;
+  throw new StartupError('start the application with bootstrap(), or give a test CONFIG');
+}

@@ -1,0 +1,84 @@
+import { Global, Inject, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import type { Logger } from 'pino';
+import { DataSource } from 'typeorm';
+import type { DataSourceOptions } from 'typeorm';
+import { CONFIG } from '../config/config.module.js';
+import type { Config, ServiceConfig } from '../config/config.js';
+import { secretOf } from '../config/secret-file.js';
+import { LOGGER } from '../observability/logger.js';
+import { TRACER } from '../observability/tracer.js';
+import type { Tracer } from '../observability/tracer.js';
+import { Metrics } from '../observability/metrics.js';
+import { Readiness } from '../observability/readiness.js';
+import { dataSourceOf, dataSourceOptions } from './data-source.js';
+import type { DatabaseSchema } from './data-source.js';
+import { poolOf } from './connections/bounded-pool.js';
+import { Bulkheads } from './bulkheads.js';
+import { SCHEMA, SchemaModule } from './schema.module.js';
+import { Statements } from './statements.js';
+import { Transactions } from './transactions.js';
+
+const NO_POOL = { used: 0, idle: 0, pending: 0, max: 0 };
+
+const services = [Statements, Bulkheads, Transactions];
+
+@Global()
+@Module({
+  imports: [
+    SchemaModule.forRoot(),
+    TypeOrmModule.forRootAsync({
+      inject: [CONFIG, SCHEMA, LOGGER, Metrics, TRACER],
+      useFactory: optionsOf,
+      dataSourceFactory: async (options) => dataSourceOf(options!),
+    }),
+  ],
+  providers: services,
+  exports: services,
+})
+export class DatabaseModule {
+  constructor(
+    @Inject(CONFIG) { identity }: Config,
+    dataSource: DataSource,
+    metrics: Metrics,
+    readiness: Readiness,
+  ) {
+    // The process has a single pool.
+    const pool = { db_client_connection_pool_name: identity.name };
+    const use = () => poolOf(dataSource)?.use ?? NO_POOL;
+    const name = 'db_client_connection';
+    for (const state of ['used', 'idle'] as const) {
+      const labels = { ...pool, db_client_connection_state: state };
+      metrics.gauge(
+        `${name}_count`,
+        'Connections of the pool, by state.',
+        () => use()[state],
+        labels,
+      );
+    }
+    const pending = 'Requests that wait for a connection of the pool.';
+    metrics.gauge(`${name}_pending_requests`, pending, () => use().pending, pool);
+    const max = 'Maximum number of connections of the pool.';
+    metrics.gauge(`${name}_max`, max, () => use().max, pool);
+    readiness.addCheck(() =>
+      poolOf(dataSource)?.isOnStandby === true ? 'the database is a standby' : undefined,
+    );
+  }
+}
+
+function optionsOf(
+  config: ServiceConfig,
+  schema: DatabaseSchema,
+  logger: Logger,
+  metrics: Metrics,
+  tracer: Tracer,
+): DataSourceOptions & { readonly manualInitialization: true } {
+  const { identity, database } = config;
+  const { poolMax } = database;
+  const url = secretOf('DATABASE_URL', database.url, config, logger);
+  return {
+    ...dataSourceOptions({ identity, url, poolMax }, schema, { logger, metrics, tracer }),
+    // The start connects with a timeout, while the health port already answers (connect.ts).
+    manualInitialization: true,
+  };
+}

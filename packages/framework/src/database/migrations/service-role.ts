@@ -1,0 +1,113 @@
+import { DatabaseError, escapeIdentifier, escapeLiteral } from 'pg';
+import type { Logger } from 'pino';
+import type { DataSource, QueryRunner } from 'typeorm';
+import { StartupError } from '../../errors/startup.error.js';
+import { tableOf } from '../data-source.js';
+import type { DatabaseSchema } from '../data-source.js';
+import { ALL_ROWS, grantStatements } from './grants.js';
+import type { GrantedTable } from './grants.js';
+import { scramVerifier } from './scram-verifier.js';
+
+/** A role that the service connects with, beside the role that migrates. */
+export interface ServiceRole {
+  readonly name: string;
+  /** With a password, the role is created if there is none. */
+  readonly password: string | undefined;
+}
+
+/** A role, and the schema that it works with. */
+export interface ServiceAccess {
+  readonly role: ServiceRole;
+  readonly schema: DatabaseSchema;
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/** A superuser is a member of every role. */
+const ROLE =
+  "SELECT pg_has_role(oid, current_user, 'MEMBER') AS own FROM pg_roles WHERE rolname = $1";
+
+/**
+ * Where the session is, and what of the functions ($2) it has: their migrations leave them out on servers that have no use
+ * for them.
+ */
+const PLACE = `SELECT current_database() AS database, current_schema() AS schema,
+    has_schema_privilege($1, current_schema(), 'CREATE')
+      OR has_database_privilege($1, current_database(), 'CREATE') AS "canCreate",
+    ARRAY (SELECT name FROM unnest($2::text[]) AS name WHERE to_regprocedure(name) IS NOT NULL) AS functions`;
+
+interface Place {
+  readonly database: string;
+  readonly schema: string;
+  readonly canCreate: boolean;
+  readonly functions: readonly string[];
+}
+
+/**
+ * Gives the role of the service what it needs for the tables of the modules, and for the list of migrations. To be called
+ * in a transaction after the migrations, so that no table is forgotten.
+ *
+ * @throws StartupError
+ */
+export async function grantAccess(
+  dataSource: DataSource,
+  session: QueryRunner,
+  { role, schema }: ServiceAccess,
+  log: Logger,
+): Promise<void> {
+  await requireRole(session, role);
+  const [place] = (await session.query(PLACE, [role.name, schema.functions ?? []])) as Place[];
+  const statements = grantStatements({
+    ...place!,
+    role: role.name,
+    tables: grantedTables(dataSource, schema),
+  });
+  for (const statement of statements) await session.query(statement);
+  if (place!.canCreate) {
+    log.warn(
+      'DATABASE_SERVICE_ROLE may create in the database (docs/operations.md, "Database roles")',
+    );
+  }
+}
+
+async function requireRole(session: QueryRunner, { name, password }: ServiceRole): Promise<void> {
+  const [role] = (await session.query(ROLE, [name])) as readonly { readonly own: boolean }[];
+  if (role?.own === true) {
+    throw new StartupError(
+      'DATABASE_SERVICE_ROLE must be a role that has no part in the role of DATABASE_URL, which owns the tables, and must not be a superuser',
+    );
+  }
+  if (role !== undefined) return;
+  if (password === undefined) {
+    throw new StartupError(
+      'DATABASE_SERVICE_ROLE: there is no such role: create it, or set DATABASE_SERVICE_PASSWORD',
+    );
+  }
+  try {
+    const verifier = escapeLiteral(scramVerifier(password));
+    await session.query(`CREATE ROLE ${escapeIdentifier(name)} LOGIN PASSWORD ${verifier}`);
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.code !== INSUFFICIENT_PRIVILEGE) throw error;
+    throw new StartupError(
+      'DATABASE_SERVICE_ROLE: there is no such role, and the role of DATABASE_URL may not create roles: create it as an administrator',
+      { cause: error },
+    );
+  }
+}
+
+function grantedTables(
+  dataSource: DataSource,
+  { privileges }: DatabaseSchema,
+): readonly GrantedTable[] {
+  const migrations: GrantedTable = {
+    path: escapeIdentifier(dataSource.options.migrationsTableName!),
+    schema: undefined,
+    privileges: ['SELECT'],
+  };
+  const tables = dataSource.entityMetadatas.map((metadata) => ({
+    path: tableOf(dataSource, metadata),
+    schema: metadata.schema,
+    privileges: privileges?.get(metadata.target) ?? ALL_ROWS,
+  }));
+  return [migrations, ...tables];
+}

@@ -1,0 +1,35 @@
+import { Module } from '@nestjs/common';
+import type { DynamicModule } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import type { DatabaseSchema } from './data-source.js';
+
+/** Injection token of the {@link DatabaseSchema} of all modules. */
+export const SCHEMA = Symbol('SCHEMA');
+
+/** Injection token of what a module adds to the schema. */
+const PART = Symbol('PART');
+
+@Module({})
+export class SchemaModule {
+  static forRoot(): DynamicModule {
+    const schema = { provide: SCHEMA, inject: [ModulesContainer], useFactory: mergedSchema };
+    return { module: SchemaModule, global: true, providers: [schema], exports: [SCHEMA] };
+  }
+
+  /** Adds tables to the database of the service. */
+  static forFeature(part: DatabaseSchema): DynamicModule {
+    return { module: SchemaModule, providers: [{ provide: PART, useValue: part }] };
+  }
+}
+
+function mergedSchema(modules: ModulesContainer): DatabaseSchema {
+  const parts = [...modules.values()].flatMap(
+    ({ providers }) => (providers.get(PART)?.instance as DatabaseSchema | undefined) ?? [],
+  );
+  return {
+    entities: parts.flatMap(({ entities }) => entities),
+    migrations: parts.flatMap(({ migrations }) => migrations),
+    privileges: new Map(parts.flatMap(({ privileges = [] }) => [...privileges])),
+    functions: parts.flatMap(({ functions = [] }) => functions),
+  };
+}

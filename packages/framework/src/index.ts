@@ -1,0 +1,76 @@
+import 'reflect-metadata';
+// The members that the framework adds to Express's requests.
+import './http/server/express.js';
+
+/* The door of the framework: what a service imports. What is not here may change in any release. */
+
+export type { Principal } from './auth/principal.js';
+export { RequireScope } from './auth/require-scope.decorator.js';
+export { bootstrap } from './bootstrap.js';
+export { developCommand } from './cli/develop.js';
+export { migrationCommand } from './cli/migration.js';
+export { writeDocuments } from './cli/write-documents.js';
+export type { Config } from './config/config.js';
+export { EnabledWhen } from './config/enabled-when.decorator.js';
+export { buildOf } from './config/identity.js';
+export type { Build, Identity } from './config/identity.js';
+export { createIndexOnline, dropIndexOnline } from './database/migrations/frozen/online-index.js';
+export { Statements } from './database/statements.js';
+export { Transactions } from './database/transactions.js';
+export { ERRORS } from './errors/common-errors.js';
+export { SERVICE_RANGE, defineErrors } from './errors/error-kind.js';
+export { ServiceException } from './errors/service.exception.js';
+export { StartupError } from './errors/startup.error.js';
+export { FrameworkModule } from './framework.module.js';
+export type { Precondition } from './http/answers/entity-tag.js';
+export type { EventStream } from './http/answers/event-stream.js';
+export type { Page } from './http/answers/page.js';
+export { Representation } from './http/answers/representation.js';
+export { RequestPrecondition } from './http/answers/request-precondition.decorator.js';
+export { RequestSignal } from './http/answers/request-signal.js';
+export type { Line } from './http/body/body-lines.js';
+export { BodyTypes, NoOtherParameters, NoParametersDto } from './http/body/dto.pipe.js';
+export { PATCH_TYPES } from './http/body/merge-patch.js';
+export { LinesFile, NdjsonLines } from './http/body/ndjson.js';
+export { ApiErrors } from './http/errors/api-errors.js';
+export { quote } from './json/quote.js';
+export { apiOperations } from './resources/api-operations.js';
+export { withConstraintErrors } from './resources/constraints.js';
+export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/dto-of.js';
+export { ChangeOf } from './resources/history/change-of.js';
+export type { Feed } from './resources/history/feed.js';
+export { FeedModule } from './resources/history/feed.module.js';
+export type { FeedOptions } from './resources/history/feed.module.js';
+export { createHistory, dropHistory } from './resources/history/frozen/history-1.js';
+export { downgradeHistory, upgradeHistory } from './resources/history/frozen/history-2.js';
+export { historyFunctions } from './resources/history/history-schema.js';
+export { RequestOrigin } from './resources/history/origin.js';
+export type { Origin } from './resources/history/origin.js';
+export {
+  INT64_COLUMN,
+  INT64_SCHEMA,
+  Int64Field,
+  Int64Pipe,
+  int64ParameterRule,
+  MAX_INT64,
+} from './resources/int64.js';
+export { IntegerField } from './resources/integer.js';
+export { IfPresent } from './resources/member.js';
+export {
+  AreFiltersShort,
+  Int64Parameter,
+  Limit,
+  ListParameters,
+  MAX_FILTERS,
+  TextParameter,
+} from './resources/page-parameters.js';
+export { isEqual } from './resources/page-statement.js';
+export type { Filter } from './resources/page-statement.js';
+export type { Filters } from './resources/pages.js';
+export { ResourceModule } from './resources/resource.module.js';
+export { ResourceRepository } from './resources/resource-repository.js';
+export type { BaseRepository, UpdateContext } from './resources/resource-repository.js';
+export type { ResourceOptions, Resources } from './resources/resources.js';
+export { IsStorableText, TextField } from './resources/text.js';
+export { TIMESTAMP_COLUMN, TimestampField } from './resources/timestamp.js';
+export type { ChangeContext } from './resources/updates.js';

@@ -1,0 +1,103 @@
+import { isDeepStrictEqual } from 'node:util';
+import { performance } from 'node:perf_hooks';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { snakeCase } from '../config/identity.js';
+import type { Identity } from '../config/identity.js';
+
+type Labels = Readonly<Record<string, string>>;
+
+/**
+ * Prometheus metrics. Whoever has a figure registers it. The names follow the OpenTelemetry semantic conventions where these
+ * define a name.
+ */
+export class Metrics {
+  /** Metrics that are more than a number with one label are registered here. */
+  readonly registry = new Registry();
+
+  /** The series of each gauge. */
+  private readonly gauges = new Map<string, (readonly [labels: Labels, read: () => number])[]>();
+
+  /** Counts Error answers by their number, or starts the series of a number. */
+  readonly recordRefusal: (error: number, by?: number) => void;
+
+  constructor(private readonly identity: Identity) {
+    this.recordRefusal = this.counter<number>(
+      this.named('refusals_total'),
+      'Error answers, by error number.',
+      'error',
+      [],
+    );
+    const { version, revision } = identity.build;
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry });
+    new Gauge({
+      name: this.named('build_info'),
+      help: 'Version of the running service. Always 1.',
+      labelNames: ['version', 'revision', 'node_version'],
+      registers,
+    }).set({ version, revision, node_version: process.versions.node }, 1);
+    // How busy the event loop is, as a counter: unlike its delay, it works with any number of scrapers.
+    new Counter({
+      name: 'nodejs_eventloop_time_seconds_total',
+      help: 'Time that the event loop has spent in each state.',
+      labelNames: ['nodejs_eventloop_state'],
+      registers,
+      collect() {
+        const { active, idle } = performance.eventLoopUtilization();
+        this.reset();
+        this.inc({ nodejs_eventloop_state: 'active' }, active / 1_000);
+        this.inc({ nodejs_eventloop_state: 'idle' }, idle / 1_000);
+      },
+    });
+  }
+
+  /** A name for a figure that only this service has, such as `tool_library_refusals_total`. */
+  named(name: string): string {
+    return `${snakeCase(this.identity)}_${name}`;
+  }
+
+  /**
+   * Adds a counter with a series for each of these values of its label. Each series starts at zero: a rate would not count
+   * the first increment of a new series.
+   *
+   * @returns what counts one more, or `by`
+   */
+  counter<Value extends string | number>(
+    name: string,
+    help: string,
+    label: string,
+    values: readonly Value[],
+  ): (value: Value, by?: number) => void {
+    const counter = new Counter({ name, help, labelNames: [label], registers: [this.registry] });
+    for (const value of values) counter.inc({ [label]: value }, 0);
+    return (value, by) => counter.inc({ [label]: value }, by);
+  }
+
+  /**
+   * Adds a series to a gauge. All series of a gauge have the same labels.
+   *
+   * @param read the value at a scrape
+   */
+  gauge(name: string, help: string, read: () => number, labels: Labels = {}): void {
+    const series = this.gauges.get(name) ?? [];
+    if (series.some(([others]) => isDeepStrictEqual(others, labels))) {
+      throw new TypeError(`${name} has the series ${JSON.stringify(labels)} already`);
+    }
+    series.push([labels, read]);
+    if (series.length > 1) return;
+    this.gauges.set(name, series);
+    new Gauge({
+      name,
+      help,
+      labelNames: Object.keys(labels),
+      registers: [this.registry],
+      collect() {
+        for (const [one, value] of series) this.set(one, value());
+      },
+    });
+  }
+
+  text(): Promise<string> {
+    return this.registry.metrics();
+  }
+}

@@ -1,0 +1,109 @@
+import type { Type } from '@nestjs/common';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import type { ApiPropertyOptions } from '@nestjs/swagger';
+import type { PageParameters } from '../../http/answers/page.js';
+import { NoOtherParameters } from '../../http/body/dto.pipe.js';
+import { INT64_SCHEMA } from '../int64.js';
+import { Int64Parameter, Limit } from '../page-parameters.js';
+
+/** What the documentation of a feed needs to know of its resource. */
+export interface FeedDocs {
+  /** Such as `changes`: the path and the tag of the operations. */
+  readonly path: string;
+  /** With its article, such as `a tool`. */
+  readonly one: string;
+  /** Without it. */
+  readonly noun: string;
+  readonly plural: string;
+  /** The name of the content in a change, and of the parameter that selects the changes of one row, such as `tool`. */
+  readonly member: string;
+  /** The class of the content. */
+  readonly stored: Type;
+  /** The name of the schema of a change, such as `ToolChange`. */
+  readonly schema: string;
+  readonly operationIds: readonly [list: string, latest: string];
+  /** A row. */
+  readonly example: { readonly id: number } & Readonly<Record<string, unknown>>;
+}
+
+const KINDS = ['created', 'replaced', 'removed'] as const;
+const PRINCIPAL_KINDS = ['static-token', 'issued-token', 'jwt'] as const;
+
+@ApiSchema({ name: 'Principal', description: 'Who has sent a request.' })
+class PrincipalDto {
+  @ApiProperty({ enum: PRINCIPAL_KINDS, description: 'The kind of its token.' })
+  readonly kind!: (typeof PRINCIPAL_KINDS)[number];
+
+  @ApiProperty({
+    type: 'string',
+    description:
+      'The id of an issued token, the subject of a JWT, or the name of the variable of a static token.',
+    example: 'AUTH_TOKEN',
+  })
+  readonly id!: string;
+}
+
+@ApiSchema({ name: 'LatestPosition', description: 'The position of the newest change.' })
+export class LatestPositionDto {
+  @ApiProperty({
+    ...INT64_SCHEMA,
+    description: 'Changes after this position are newer than this answer. 0 if there is none yet.',
+    example: 2,
+  })
+  readonly position!: bigint;
+}
+
+/** The class of a record of a change, for its schema: records are written as text. */
+export function changeDto({ one, noun, member, schema, stored, example }: FeedDocs): Type {
+  const members: Readonly<Record<string, ApiPropertyOptions>> = {
+    position: {
+      ...INT64_SCHEMA,
+      description: 'Greater than the positions of all changes before.',
+      example: 1,
+    },
+    time: {
+      type: 'string',
+      format: 'date-time',
+      description: 'When the change began. Changes with greater positions can have earlier times.',
+    },
+    kind: { enum: KINDS, description: `What has happened to the ${noun}.` },
+    id: {
+      ...INT64_SCHEMA,
+      description: `Identification number of the ${noun}.`,
+      example: example.id,
+    },
+    [member]: {
+      type: () => stored,
+      required: false,
+      description: `The ${noun} after the change. Absent if it was removed.`,
+    },
+    principal: { type: () => PrincipalDto, description: 'Who has made the change.' },
+    requestId: {
+      type: 'string',
+      description: 'The `X-Request-Id` of the request that has made the change.',
+      example: 'b3b0c1a4-6a0e-4a53-9d43-8f6a3b1f0c11',
+    },
+  };
+  @ApiSchema({ name: schema, description: `A record of a change of ${one}.` })
+  class ChangeDto {}
+  for (const [name, options] of Object.entries(members)) {
+    ApiProperty(options)(ChangeDto.prototype, name);
+  }
+  return ChangeDto;
+}
+
+/** The class of the parameters of a page of changes. The parameter with the name of the content is the id of a row. */
+export function listChangesDto({ noun, member }: FeedDocs): Type<PageParameters> {
+  @NoOtherParameters()
+  class ListChangesDto {
+    @Limit()
+    readonly limit: number = 50;
+
+    @Int64Parameter(
+      'Only changes with a greater position: the last position that was received. Without it, the oldest change comes first.',
+    )
+    readonly after?: bigint;
+  }
+  Int64Parameter(`Only changes of the ${noun} with this id.`)(ListChangesDto.prototype, member);
+  return ListChangesDto;
+}

@@ -1,0 +1,229 @@
+import type { Type } from '@nestjs/common';
+import type {
+  DataSource,
+  DeleteQueryBuilder,
+  EntityManager,
+  FindOptionsWhere,
+  Repository,
+  UpdateQueryBuilder,
+} from 'typeorm';
+import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
+import type { Bulkheads } from '../database/bulkheads.js';
+import { RowLockedError } from '../database/database-failure.js';
+import type { Semaphore } from '../database/semaphore.js';
+import type { Statement, Statements } from '../database/statements.js';
+import type { Transactions } from '../database/transactions.js';
+import { ERRORS } from '../errors/common-errors.js';
+import { ServiceException } from '../errors/service.exception.js';
+import type { Precondition } from '../http/answers/entity-tag.js';
+import { withConstraintErrors } from './constraints.js';
+import type { ConstraintErrors } from './constraints.js';
+import { contentOf } from './entity-columns.js';
+import type { EntityColumns, Identified, IdFailure } from './entity-columns.js';
+import type { History } from './history/history.js';
+import { requireOrigin } from './history/origin.js';
+import type { Origin } from './history/origin.js';
+import type { RecordStatements } from './history/record-statements.js';
+import { rowKey } from './locked-rows.js';
+import type { LockedRows, RowKey } from './locked-rows.js';
+
+export interface UpdatesOptions<Entity> {
+  readonly entity: Type<Entity>;
+  /** Known when the database is connected. */
+  readonly columns: () => EntityColumns;
+  /** The class whose members make the entity tag. Only these members are changed. */
+  readonly dto: Type;
+  readonly constraints: ConstraintErrors;
+  readonly notFound: IdFailure;
+  readonly dataSource: DataSource;
+  readonly bulkheads: Bulkheads;
+  /** All resources share it. */
+  readonly locked: LockedRows;
+  readonly transactions: Transactions;
+  readonly statements: Statements;
+  /** Where changes are recorded, if they are. */
+  readonly history?: History | undefined;
+  /** Called with a row that was replaced or patched. */
+  readonly onChanged?: (row: Entity) => void;
+}
+
+/** What a change belongs to. */
+export interface ChangeContext {
+  /** The request that its record names. Required if changes are recorded. */
+  readonly origin?: Origin;
+  /** The change becomes part of the transaction of this manager (docs/framework/transactions.md). */
+  readonly manager?: EntityManager;
+}
+
+type UpdateQuery<Entity extends object> = UpdateQueryBuilder<Entity> | DeleteQueryBuilder<Entity>;
+
+/**
+ * Replaces, patches and removes single rows of an entity. With a precondition, the row is locked while it is checked, so that a
+ * concurrent change is either seen by the check or waits for this change (docs/decisions/conditional-changes.md).
+ *
+ * All methods throw ServiceException `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id.
+ */
+export class Updates<Entity extends Identified> {
+  constructor(private readonly options: UpdatesOptions<Entity>) {}
+
+  /** Replaces all members. A member that the body lacks becomes null. */
+  replace(
+    id: bigint,
+    body: object,
+    precondition?: Precondition,
+    context: ChangeContext = {},
+  ): Promise<Entity> {
+    return this.update(id, body, (value) => value ?? null, precondition, context);
+  }
+
+  /** Changes the members that a JSON Merge Patch has; null removes one (RFC 7396). */
+  patch(
+    id: bigint,
+    body: object,
+    precondition?: Precondition,
+    context: ChangeContext = {},
+  ): Promise<Entity> {
+    return this.update(id, body, (value) => value, precondition, context);
+  }
+
+  remove(id: bigint, precondition?: Precondition, context: ChangeContext = {}): Promise<Entity> {
+    return this.change(id, precondition, context, (rows) => {
+      const query = rows.createQueryBuilder().delete().where({ id }).returning('*');
+      return this.recorded(context, query, (records, origin) =>
+        records.removing(statementOf(query), origin),
+      );
+    });
+  }
+
+  private async update(
+    id: bigint,
+    body: object,
+    valueOf: (value: unknown) => unknown,
+    precondition: Precondition | undefined,
+    context: ChangeContext,
+  ): Promise<Entity> {
+    const members = body as Readonly<Record<string, unknown>>;
+    if (members['id'] !== undefined && members['id'] !== id) {
+      throw new ServiceException(ERRORS.bodyNotValid, `id must be the id in the path, ${id}`);
+    }
+    const columns = this.options.columns();
+    const { changeable, key } = columns;
+    // Columns that are not members of the DTO are hidden from clients.
+    const values = changeable
+      .filter((column) => columns.of(this.options.dto).includes(column))
+      .map(({ property }) => [property, valueOf(members[property])] as const)
+      .filter(([, value]) => value !== undefined);
+    // Without a change, the statement still writes, so that its commit waits for standbys.
+    const { property, name } = changeable[0] ?? key;
+    const set = values.length === 0 ? [[property, () => name] as const] : values;
+    const changed = await this.change(id, precondition, context, (rows) => {
+      const query = rows
+        .createQueryBuilder()
+        .update()
+        .set(Object.fromEntries(set) as QueryDeepPartialEntity<Entity>)
+        .where({ id })
+        .returning('*');
+      return this.recorded(context, query, (records, origin) =>
+        records.replacing(statementOf(query.andWhere(records.isLocked)), id, origin),
+      );
+    });
+    this.options.onChanged?.(changed);
+    return changed;
+  }
+
+  /** The statement of a query, which also records the change if changes are recorded. */
+  private recorded(
+    { origin }: ChangeContext,
+    query: UpdateQuery<Entity>,
+    record: (records: RecordStatements, origin: Origin) => Statement,
+  ): Statement {
+    const records = this.options.history?.records;
+    return records === undefined ? statementOf(query) : record(records, requireOrigin(origin));
+  }
+
+  /** @param statementFor returns the row that it has changed, with all columns */
+  private async change(
+    id: bigint,
+    precondition: Precondition | undefined,
+    { manager: outer }: ChangeContext,
+    statementFor: (rows: Repository<Entity>) => Statement,
+  ): Promise<Entity> {
+    const { entity, dto, constraints, notFound, dataSource } = this.options;
+    const { bulkheads, transactions, statements } = this.options;
+    const columns = this.options.columns();
+    const rows = dataSource.getRepository(entity);
+    const statement = statementFor(rows);
+    const key = rowKey(columns.needed[0]!, id);
+    const changeIfSame = (slots?: Semaphore) =>
+      transactions.run(
+        async (manager) => {
+          this.requireFree(key, slots);
+          const where = { id } as FindOptionsWhere<Entity>;
+          const row = await manager
+            .withRepository(rows)
+            .findOne({ where, lock: { mode: 'pessimistic_write' } });
+          if (row === null) throw notFound(id);
+          if (precondition?.(contentOf(columns.of(dto), row)) === false) {
+            throw new ServiceException(ERRORS.preconditionFailed);
+          }
+          return statements.in(manager).run(statement);
+        },
+        outer,
+        slots,
+      );
+    const change = (slots?: Semaphore) =>
+      outer === undefined
+        ? (slots ?? bulkheads.updates).run(async () => {
+            this.requireFree(key, slots);
+            return statements.run(statement);
+          })
+        : statements.in(outer).run(statement);
+    const work = precondition === undefined ? change : changeIfSame;
+    const result = await withConstraintErrors(constraints, () =>
+      outer === undefined ? this.apart(key, work) : work(),
+    );
+    const [row] = result.rows as readonly Readonly<Record<string, unknown>>[];
+    if (row === undefined) throw notFound(id);
+    return columns.entityOf(columns.all.map(({ databaseName }) => row[databaseName])) as Entity;
+  }
+
+  /** Performs work on a row. If another transaction holds the row, the work waits on a share of the connections of its own. */
+  private async apart<Result>(
+    key: RowKey,
+    work: (slots: Semaphore) => Promise<Result>,
+  ): Promise<Result> {
+    const { locked, bulkheads } = this.options;
+    try {
+      if (!locked.has(key)) return await work(bulkheads.updates);
+    } catch (error) {
+      // While it waited for a slot, another change has waited for the row.
+      if (!(error instanceof RowLockedError)) {
+        if (isRowLocked(error)) locked.add(key);
+        throw error;
+      }
+    }
+    try {
+      const result = await work(bulkheads.locked);
+      locked.delete(key);
+      return result;
+    } catch (error) {
+      if (isRowLocked(error)) locked.add(key);
+      throw error;
+    }
+  }
+
+  /** @throws RowLockedError */
+  private requireFree(key: RowKey, slots?: Semaphore): void {
+    const { locked, bulkheads } = this.options;
+    if (slots === bulkheads.updates && locked.has(key)) throw new RowLockedError();
+  }
+}
+
+function statementOf<Entity extends object>(query: UpdateQuery<Entity>): Statement {
+  const [text, values] = query.getQueryAndParameters();
+  return { text, values };
+}
+
+function isRowLocked(error: unknown): boolean {
+  return error instanceof ServiceException && error.kind === ERRORS.rowLocked;
+}

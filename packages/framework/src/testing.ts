@@ -1,0 +1,9 @@
+/* The door for programs that run a service in their own process, such as tests. */
+
+export { readConfig, withDatabase } from './config/config.js';
+export { HTTP_LIMITS } from './http/server/limits.js';
+export { createTracer } from './observability/create-tracer.js';
+export { createLogger } from './observability/logger.js';
+export { Metrics } from './observability/metrics.js';
+export { NO_TRACER } from './observability/tracer.js';
+export { startService } from './service.js';

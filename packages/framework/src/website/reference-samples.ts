@@ -1,0 +1,128 @@
+import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
+import type { Client } from '../config/identity.js';
+import { codeSamples, LANGUAGES } from './code-samples.js';
+import { Html, html } from './html.js';
+import {
+  answersOf,
+  exampleText,
+  failuresOf,
+  firstExample,
+  mainContent,
+  membersWithFormat,
+  parameterExample,
+} from './reference-document.js';
+import type { Endpoint } from './reference-document.js';
+import { isJson, PLACEHOLDERS } from './sample-request.js';
+import type { SampleBody, SampleRequest } from './sample-request.js';
+
+/** The choice of the language of all code samples. */
+export function languageChoice(): Html {
+  return html`<fieldset class="languages">
+    <legend>Code samples</legend>
+    ${LANGUAGES.map(
+      (language, index) =>
+        html`<label>
+          <input
+            type="radio"
+            name="language"
+            id="language-${language}"
+            value="${language}"
+            ${index === 0 && html`checked`}
+          />
+          <span>${language}</span>
+        </label> `,
+    )}
+  </fieldset>`;
+}
+
+/** An example of an operation: the request in several languages, and two answers. */
+export function samplesSection(
+  endpoint: Endpoint,
+  { endpoints, client }: { readonly endpoints: readonly Endpoint[]; readonly client?: Client },
+): Html {
+  const samples = codeSamples(sampleRequest(endpoint, endpoints), client);
+  const [status, success] = answersOf(endpoint)[0] ?? [];
+  const { type, examples } = mainContent(success);
+  const answer = exampleText(type, firstExample(examples), 2);
+  // The last is the most particular to the operation.
+  const failure = failuresOf(endpoint).findLast((one) => one.status === '400')?.body;
+  return html`<div class="reference-code">
+    <div class="samples">
+      <p class="code-title">
+        Request
+        ${LANGUAGES.map((language) => html`<label for="language-${language}" data-language="${language}">${language}</label> `)}
+      </p>
+      ${LANGUAGES.map((language) => codeBlock(samples[language], language))}
+    </div>
+    ${answerSample('Response', 'success', status, answer)}
+    ${answerSample('A failure', 'failure', '400', stringify(failure, undefined, 2))}
+  </div>`;
+}
+
+function answerSample(title: string, kind: string, status = '', body?: string): Html {
+  if (body === undefined) return html``;
+  return html`<p class="code-title">${title} <span class="status ${kind}">${status}</span></p>
+    ${codeBlock(body)}`;
+}
+
+/** Code, of which a script can put in the address of the service and the token. It gets a button that copies it. */
+function codeBlock(code: string, language = ''): Html {
+  return html`<div class="code" ${language && html`data-sample="${language}"`}>
+    <pre><code>${withPlaceholders(code)}</code></pre>
+  </div>`;
+}
+
+function withPlaceholders(code: string): Html {
+  const { source } = html`${code}`;
+  return new Html(
+    Object.entries(PLACEHOLDERS).reduce(
+      (filled, [name, value]) =>
+        filled.replaceAll(value, `<span data-fill="${name}">${value}</span>`),
+      source,
+    ),
+  );
+}
+
+function sampleRequest(endpoint: Endpoint, endpoints: readonly Endpoint[]): SampleRequest {
+  const { method, parameters = [], requestBody } = endpoint;
+  const values = parameters.flatMap((parameter) => {
+    const value = parameterExample(parameter);
+    return value === undefined ? [] : [{ ...parameter, value }];
+  });
+  const path = values
+    .filter((parameter) => parameter.in === 'path')
+    .reduce(
+      (filled, { name, value }) => filled.replace(`{${name}}`, encodeURIComponent(value)),
+      endpoint.path,
+    );
+  const body = requestBody && sampleBody(endpoint);
+  const [, name = ''] = endpoint.path.split('/');
+  const create = endpoints.find((one) => one.method === 'post' && one.path === `/${name}`);
+  const id = values.find((parameter) => parameter.in === 'path');
+  return {
+    method: method.toUpperCase(),
+    path,
+    headers: Object.fromEntries(
+      values.filter((one) => one.in === 'header').map((one) => [one.name, one.value]),
+    ),
+    ...(body !== undefined && { body }),
+    ...(create !== undefined && {
+      resource: {
+        name,
+        int64: membersWithFormat(mainContent(create.requestBody).schema, 'int64'),
+        ...(id !== undefined && { id: id.value }),
+      },
+    }),
+  };
+}
+
+function sampleBody({ requestBody }: Endpoint): SampleBody | undefined {
+  const { type, examples } = mainContent(requestBody);
+  const example = firstExample(examples);
+  const text = exampleText(type, example);
+  if (text === undefined) return undefined;
+  if (isJson(type)) return { type, text, values: [example] };
+  if (!type.endsWith('ndjson')) return { type, text };
+  const lines = text.split('\n').filter((line) => line !== '');
+  return { type, text, values: lines.map((line) => parse(line, undefined, parseNumberAndBigInt)) };
+}

@@ -1,0 +1,132 @@
+import type { Client } from '../config/identity.js';
+import type { ErrorKind } from '../errors/error-kind.js';
+import { html } from './html.js';
+import type { Html } from './html.js';
+import { markdown } from './markdown.js';
+import { tokenDialog } from './reference-dialog.js';
+import { failuresOf, readDocument } from './reference-document.js';
+import type { Failure } from './reference-document.js';
+import { operationSection, withSchemaLinks } from './reference-operation.js';
+import { referenceSidebar } from './reference-sidebar.js';
+import type { Section } from './reference-sidebar.js';
+import { failuresTable, membersTable } from './reference-tables.js';
+import type { FailureRow, Remedies } from './reference-tables.js';
+import { answerTemplate } from './try-form.js';
+
+export interface Reference {
+  /** The OpenAPI document. */
+  readonly document: string;
+  /** The version of the service, which is not that of its interface. */
+  readonly version: string;
+  /** All failures, also those that no operation lists. */
+  readonly errors: readonly Pick<ErrorKind, 'number' | 'message' | 'remedy'>[];
+  /** Where the reader can sign in. `undefined`: nowhere. */
+  readonly issuer?: string | undefined;
+  /** For the code samples. */
+  readonly client?: Client | undefined;
+}
+
+type Schemas = ReturnType<typeof readDocument>['schemas'];
+
+/** Writes what an OpenAPI document says as HTML: an introduction, every operation, and the schemas. */
+export function renderReference({ document, version, errors, issuer, client }: Reference): Html {
+  const remedies = new Map(errors.map(({ number, remedy }) => [number, remedy]));
+  const { info, endpoints, groups, schemas } = readDocument(document);
+  const all = endpoints.map((endpoint) => failuresOf(endpoint));
+  const common = (all[0] ?? []).filter(({ number }) =>
+    all.every((failures) => failures.some((failure) => failure.number === number)),
+  );
+  const { tagline, sections } = introductionOf(info.description, schemas);
+  const failures = [
+    ...failuresSection('common-failures', 'Failures of every operation', common, remedies),
+    ...failuresSection('other-failures', 'Other failures', unlisted(errors, all.flat()), remedies),
+  ];
+  const definitions = schemaSections(schemas);
+  const surroundings = { endpoints, schemas, common, remedies, ...(client && { client }) };
+  const operations = groups.map(
+    ({ name, title, description, endpoints: ofTag }) =>
+      html`<section class="group">
+        <h2 id="tag-${name}">${title}</h2>
+        ${markdown(description)}
+        ${ofTag.map((endpoint) => operationSection(endpoint, surroundings))}
+      </section>`,
+  );
+  return html`<div class="api">
+    ${referenceSidebar({ sections, groups, failures, definitions })}
+    <main>
+      <section class="intro">
+        <h1>${info.title}</h1>
+        <div class="tagline">${tagline}</div>
+        <p class="versions">Interface ${info.version} · Service ${version}</p>
+        <noscript><p>Sending requests from this page needs JavaScript.</p></noscript>
+        ${sections.map((section) => textSection(section))}
+      </section>
+      ${operations} ${failures.map((section) => textSection(section))}
+      ${schemasSection(definitions)}
+      <p class="note">
+        The operations in <a href="docs/swagger-ui">Swagger UI</a>, which rounds ids beyond 2^53.
+      </p>
+    </main>
+    ${tokenDialog(endpoints, issuer)} ${answerTemplate(issuer !== undefined)}
+  </div>`;
+}
+
+/** What the document says of itself: a line, then sections below headings. */
+function introductionOf(description: string, schemas: Schemas) {
+  const [first = '', ...others] = description.split(/^## /m);
+  const sections = others.map((text) => {
+    const [title = ''] = text.split('\n', 1);
+    return {
+      id: title.toLowerCase().replaceAll(/\W+/g, '-'),
+      title,
+      content: withSchemaLinks(markdown(text.slice(title.length)), schemas),
+    };
+  });
+  return { tagline: markdown(first), sections };
+}
+
+/** The failures that are in no operation, such as those of paths that do not exist. */
+function unlisted(errors: Reference['errors'], listed: readonly Failure[]): FailureRow[] {
+  const numbers = new Set(listed.map(({ number }) => Number(number)));
+  return errors
+    .filter(({ number }) => !numbers.has(number))
+    .map(({ number, message }) => ({ number: BigInt(number), meaning: message }));
+}
+
+function failuresSection(
+  id: string,
+  title: string,
+  failures: readonly FailureRow[],
+  remedies: Remedies,
+): Section[] {
+  if (failures.length === 0) return [];
+  return [{ id, title, content: failuresTable(id, failures, remedies) }];
+}
+
+function schemaSections(schemas: Schemas): Section[] {
+  return schemas.map(([title, schema]) => {
+    const id = `schema-${title}`;
+    const content = html`${markdown(schema.description ?? '')} ${membersTable(id, schema)}
+    ${schema.additionalProperties ? html`<p class="note">Later versions may add members.</p>` : html``}`;
+    return { id, title, content };
+  });
+}
+
+function schemasSection(definitions: readonly Section[]): Html {
+  if (definitions.length === 0) return html``;
+  return html`<section class="text">
+    <h2 id="schemas">Schemas</h2>
+    ${definitions.map(
+      ({ id, title, content }) =>
+        html`<h3 id="${id}">${title}</h3>
+          ${content}`,
+    )}
+  </section>`;
+}
+
+function textSection({ id, title, content }: Section): Html {
+  return html`<section class="text">
+    <h2 id="${id}">${title}</h2>
+    ${content}
+  </section>`;
+}

@@ -1,0 +1,101 @@
+import type { Client } from '../config/identity.js';
+import { headersOf, PLACEHOLDERS } from './sample-request.js';
+import type { SampleRequest, SampleResource } from './sample-request.js';
+import { literal } from './sample-literals.js';
+import type { Notation } from './sample-literals.js';
+
+/** The request with the project's client, or with `fetch` if there is none or it does not have it. */
+export function typescriptSample(request: SampleRequest, client: Client | undefined): string {
+  const { resource = resourceOf(client) } = request;
+  if (client === undefined || resource === undefined) return fetchSample(request);
+  const isOwn = resource.name === client.resource?.name;
+  const store = isOwn || !/^[a-z]\w*$/i.test(resource.name) ? 'store' : resource.name;
+  const call = callOf(request, resource, { store, isOwn });
+  return call === undefined
+    ? fetchSample(request)
+    : `${clientOf(client, resource, store)}\n${call}`;
+}
+
+/** What the operations belong to that are of no resource, such as those of the changes. */
+function resourceOf(client: Client | undefined): SampleResource | undefined {
+  return client?.resource && { name: client.resource.name, int64: [] };
+}
+
+/** One resource may have a class of its own; any other needs its name and its 64-bit members. */
+function clientOf(client: Client, { name, int64 }: SampleResource, store: string): string {
+  const [type, start] =
+    name === client.resource?.name
+      ? [client.resource.className, '']
+      : ['Resource', `${quoted(name)}, [${int64.map(quoted).join(', ')}], `];
+  return `import { ${type} } from ${quoted(client.package)};
+
+const ${store} = new ${type}(${start}{
+  url: '${PLACEHOLDERS.base}',
+  token: '${PLACEHOLDERS.token}',
+});`;
+}
+
+function callOf(
+  { method, path, body, headers }: SampleRequest,
+  resource: SampleResource,
+  { store, isOwn }: { readonly store: string; readonly isOwn: boolean },
+): string | undefined {
+  const { name, id, int64 } = resource;
+  const notation: Notation = {
+    text: quoted,
+    integer: (value, member) => (int64.includes(member) ? `${value}n` : String(value)),
+    member: (member) => (/^[a-zA-Z_]\w*$/.test(member) ? member : quoted(member)),
+    words: ['true', 'false', 'null'],
+    indent: '  ',
+    spaced: true,
+  };
+  const [value] = body?.values ?? [];
+  const ifMatch = 'If-Match' in headers;
+  const read = ifMatch ? `const { etag = '*' } = await ${store}.get(${id}n);\n` : '';
+  const options = ifMatch ? ', { ifMatch: etag }' : '';
+  const change = (verb: string) =>
+    `${read}const changed = await ${store}.${verb}(${id}n, ${literal(notation, value)}${options});\nconsole.log(changed);`;
+  switch (`${method} ${path.replace(String(id), '{id}')}`) {
+    case `POST /${name}`:
+      return `const created = await ${store}.create(${literal(notation, value)});\nconsole.log(created);`;
+    case `GET /${name}`:
+      return `for await (const one of ${store}.${isOwn ? name : 'all'}()) console.log(one);`;
+    case `GET /${name}/export`:
+      return `for await (const one of ${store}.export()) console.log(one);`;
+    case `POST /${name}/import`:
+      return `const running = ${store}.import(${literal(notation, body?.values)});
+for await (const { line, message } of running) console.warn(line, message);
+console.log(await running.summary());`;
+    case `GET /${name}/{id}`:
+      return `const found = await ${store}.get(${id}n);\nconsole.log(found);`;
+    case `PUT /${name}/{id}`:
+      return change('replace');
+    case `PATCH /${name}/{id}`:
+      return change('patch');
+    case `DELETE /${name}/{id}`:
+      return `${read}await ${store}.remove(${id}n${options});`;
+    case 'GET /changes':
+      return `for await (const change of ${store}.changes()) console.log(change);`;
+    case 'GET /changes/latest':
+      return `console.log(await ${store}.latestPosition());`;
+    default:
+      return undefined;
+  }
+}
+
+function fetchSample(request: SampleRequest): string {
+  const { method, path, body } = request;
+  const headers = headersOf(request).map(
+    ([name, value]) => `    ${name.includes('-') ? quoted(name) : name}: ${quoted(value)},\n`,
+  );
+  return `const response = await fetch(${quoted(PLACEHOLDERS.base + path)}, {
+${method === 'GET' ? '' : `  method: '${method}',\n`}  headers: {
+${headers.join('')}  },
+${body === undefined ? '' : `  body: ${quoted(body.text)},\n`}});
+// As text, because JSON.parse rounds ids beyond 2^53.
+console.log(response.status, await response.text());`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll(/[\\']/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`)}'`;
+}

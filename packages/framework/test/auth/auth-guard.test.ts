@@ -1,0 +1,89 @@
+import type { ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { beforeEach, expect, it, vi } from 'vitest';
+import { AuthGuard } from '../../src/auth/auth.guard.js';
+import { Authenticator } from '../../src/auth/authenticator.js';
+import type { Principal } from '../../src/auth/principal.js';
+import { RateLimits } from '../../src/auth/rate-limits.js';
+import { InsufficientScopeError } from '../../src/auth/credentials.error.js';
+import { REQUIRED_SCOPE } from '../../src/auth/require-scope.decorator.js';
+import type { TokenVerifier } from '../../src/auth/token-verifier.js';
+import { ERRORS } from '../../src/errors/common-errors.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { IDENTITY } from '../support/identity.js';
+
+const READER: Principal = { kind: 'jwt', id: 'reader', scopes: new Set(['tools:read']) };
+const OTHER: Principal = { ...READER, scopes: new Set() };
+
+class Routes {
+  @REQUIRED_SCOPE('tools:read')
+  read(this: void): void {}
+}
+
+const verify = vi.fn<TokenVerifier['verify']>();
+let guard: AuthGuard;
+let metrics: Metrics;
+
+beforeEach(() => {
+  verify.mockReset();
+  metrics = new Metrics(IDENTITY);
+  const limits = new RateLimits({ rateLimits: { perPrincipal: 0 } }, metrics);
+  guard = new AuthGuard(new Authenticator([{ verify }]), new Reflector(), limits, metrics);
+});
+
+/** A request with these Authorization header fields, and what the guard makes of it. */
+function request(...authorization: readonly string[]) {
+  const received: { credentialsFailure?: string; requireValidToken?: () => Promise<void> } = {};
+  Object.assign(received, { headersDistinct: { authorization } });
+  const context = {
+    getHandler: () => Routes.prototype.read,
+    switchToHttp: () => ({ getRequest: () => received }),
+  } as unknown as ExecutionContext;
+  return { received, activate: async () => guard.canActivate(context) };
+}
+
+/** How often credentials were refused, by reason. */
+async function counts(): Promise<Record<string, number>> {
+  const series = (await metrics.text()).matchAll(/_credentials_total\{reason="(.*)"\} (\d+)/g);
+  const all = [...series].map(([, reason = '', count]) => [reason, Number(count)] as const);
+  return Object.fromEntries(all.filter(([, count]) => count > 0));
+}
+
+it.each([
+  ['no credentials', [], ERRORS.noCredentials, 'no-credentials'],
+  ['another scheme', ['Basic abc'], ERRORS.noCredentials, 'no-credentials'],
+  ['no token', ['Bearer'], ERRORS.tokenNotValid, 'malformed'],
+  ['two headers', ['Bearer abc', 'Bearer abc'], ERRORS.tokenNotValid, 'several-headers'],
+])('%s are refused and counted once, and nobody verifies them', async (_, fields, kind, reason) => {
+  const { received, activate } = request(...fields);
+  await expect(activate()).rejects.toMatchObject({ kind, reason });
+  expect(received).toMatchObject({ credentialsFailure: reason });
+  expect(verify).not.toHaveBeenCalled();
+  expect(await counts()).toEqual({ [reason]: 1 });
+});
+
+it('a token can be verified again, which counts nothing that is refused then', async () => {
+  const { received, activate } = request('Bearer abc');
+  verify.mockReturnValueOnce(READER).mockReturnValueOnce(READER).mockReturnValueOnce(OTHER);
+  await activate();
+  const again = received.requireValidToken!;
+  await again();
+  await expect(again()).rejects.toBeInstanceOf(InsufficientScopeError);
+  expect(received.credentialsFailure).toBe('scope');
+  await expect(again()).rejects.toMatchObject({ reason: 'unknown-token' });
+  expect(received.credentialsFailure).toBe('unknown-token');
+  const outage = new ServiceException(ERRORS.databaseUnavailable);
+  verify.mockRejectedValue(outage);
+  await expect(again()).rejects.toBe(outage);
+  expect(await counts()).toEqual({});
+});
+
+it.each([
+  ['at once', OTHER],
+  ['later', Promise.resolve(OTHER)],
+])('a token without the scope, that is known %s, is refused and counted once', async (_, known) => {
+  verify.mockReturnValue(known);
+  await expect(request('Bearer abc').activate()).rejects.toBeInstanceOf(InsufficientScopeError);
+  expect(await counts()).toEqual({ scope: 1 });
+});

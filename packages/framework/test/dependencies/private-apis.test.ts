@@ -1,0 +1,179 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import type { RequestListener } from 'node:http';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { promisify } from 'node:util';
+import { OmitType } from '@nestjs/swagger';
+import { Client, DatabaseError } from 'pg';
+import { QueryRunnerAlreadyReleasedError } from 'typeorm';
+import { afterEach, describe, expect, inject, it, vi } from 'vitest';
+import { PoolClient } from '../../src/database/connections/pool-client.js';
+import { stopParsing } from '../../src/http/body/unread-body.js';
+import { unsentBytes } from '../../src/http/server/connection.js';
+import { EntityColumns, requireSameOptions } from '../../src/resources/entity-columns.js';
+import type { Identified } from '../../src/resources/entity-columns.js';
+import { Int64Field } from '../../src/resources/int64.js';
+import { TextField } from '../../src/resources/text.js';
+import { dataSourceFor } from '../support/data-source.js';
+import { IDENTITY } from '../support/identity.js';
+import { PATIENCE } from '../support/patience.js';
+import { Tool } from '../support/tool.js';
+
+/* What docs/private-apis.md lists and no other test would miss. */
+
+const sockets: Socket[] = [];
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  for (const server of servers.splice(0)) server.close();
+});
+
+function initialDataSource() {
+  const schema = { entities: [Tool], migrations: [] };
+  return dataSourceFor({ identity: IDENTITY, schema }, inject('postgresUrl')).initialize();
+}
+
+async function connectTo(server: Server): Promise<Socket> {
+  servers.push(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  sockets.push(client);
+  return client;
+}
+
+it("a socket's handle tells how much of a long write has left", async () => {
+  const server = createServer();
+  const accepted = once(server, 'connection');
+  const client = (await connectTo(server)).pause();
+  const [socket] = (await accepted) as [Socket];
+  sockets.push(socket);
+  const length = 64 * 1024 * 1024;
+  socket.write(Buffer.alloc(length));
+  const unsent = () => unsentBytes(socket) - socket.writableLength;
+  // The kernel has taken the first bytes. The stream counts the write until all of it has left.
+  await vi.waitUntil(() => unsent() < length, PATIENCE);
+  const before = unsent();
+  client.resume();
+  await vi.waitUntil(() => unsent() < before || socket.writableLength === 0, {
+    timeout: PATIENCE,
+    interval: 1,
+  });
+  client.pause();
+  expect(socket.writableLength).toBe(length);
+});
+
+it("a listener for data takes a socket away from Node's HTTP parser", async () => {
+  const requests = vi.fn<RequestListener>();
+  const server = createHttpServer(requests);
+  const client = await connectTo(server);
+  const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+  client.write(request);
+  await vi.waitUntil(() => requests.mock.calls.length > 0, PATIENCE);
+  const [{ socket }] = requests.mock.calls[0]!;
+  stopParsing(socket);
+  socket.resume();
+  client.write(request);
+  await vi.waitUntil(() => socket.bytesRead === 2 * request.length, PATIENCE);
+  expect(requests).toHaveBeenCalledTimes(1);
+});
+
+it('V8 has the flag that bounds the growth of the heap', async () => {
+  const run = promisify(execFile)(process.execPath, ['--heap-growing-percent=30', '--eval', '']);
+  await expect(run).resolves.toEqual({ stdout: '', stderr: '' });
+});
+
+it('a prepared statement can be dropped, and is prepared again by its next use', async () => {
+  const client = new PoolClient({
+    connectionString: inject('postgresUrl'),
+    replyTimeout: 10_000,
+  });
+  await client.connect();
+  try {
+    await client.adoptSession(false);
+    const statement = { name: 'one', text: 'SELECT 1 AS one' };
+    const prepared = () => client.query('SELECT name FROM pg_prepared_statements');
+    await client.query(statement);
+    expect((await prepared()).rows).toEqual([{ name: 'one' }]);
+    await client.forget('one');
+    expect((await prepared()).rows).toEqual([]);
+    await client.forget('one');
+    expect((await client.query(statement)).rows).toEqual([{ one: 1 }]);
+    expect((await prepared()).rows).toEqual([{ name: 'one' }]);
+    // Only now and then.
+    await client.forget('one');
+    expect((await prepared()).rows).toEqual([{ name: 'one' }]);
+  } finally {
+    await client.end();
+  }
+});
+
+it('a driver prepares values of columns, and its query runners pass failures on', async () => {
+  const dataSource = await initialDataSource();
+  try {
+    expect(new EntityColumns(dataSource, Tool).key.toParameter(7n)).toBe('7');
+    await expect(dataSource.query('SELECT 1 / 0')).rejects.toBeInstanceOf(DatabaseError);
+  } finally {
+    await dataSource.destroy();
+  }
+});
+
+it('a query runner whose connection breaks stays with its user', async () => {
+  const dataSource = await initialDataSource();
+  const operator = new Client(inject('postgresUrl'));
+  await operator.connect();
+  const runner = dataSource.createQueryRunner();
+  try {
+    const session = (await runner.connect()) as PoolClient;
+    const [{ pid }] = (await runner.query('SELECT pg_backend_pid() AS pid')) as [{ pid: number }];
+    const ended = new Promise((resolve) => session.once('end', resolve));
+    await operator.query('SELECT pg_terminate_backend($1)', [pid]);
+    await ended;
+    expect(runner.isReleased).toBe(false);
+    const failure: unknown = await runner.query('SELECT 1').catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(Error);
+    expect(failure).not.toBeInstanceOf(QueryRunnerAlreadyReleasedError);
+  } finally {
+    await runner.release();
+    await operator.end();
+    await dataSource.destroy();
+  }
+});
+
+describe('an optional member', () => {
+  class Whole implements Identified {
+    @Int64Field({ description: '', example: 1 })
+    readonly id!: bigint;
+
+    @TextField({ description: '', example: '' })
+    readonly name!: string;
+
+    @TextField({ description: '', example: '', isOptional: true })
+    readonly tag!: string | null;
+  }
+
+  class NameOptional extends OmitType(Whole, ['name']) {
+    @TextField({ description: '', example: '', isOptional: true })
+    readonly name!: string | null;
+  }
+
+  class TagRequired extends OmitType(Whole, ['tag']) {
+    @TextField({ description: '', example: '' })
+    readonly tag!: string;
+  }
+
+  it('must have a nullable column, and a nullable column an optional member', async () => {
+    const dataSource = await initialDataSource();
+    try {
+      const columns = new EntityColumns(dataSource, Tool);
+      expect(() => requireSameOptions(columns, Whole)).not.toThrow();
+      const rule = 'must be optional if and only if its column is nullable';
+      expect(() => requireSameOptions(columns, NameOptional)).toThrow(`NameOptional.name ${rule}`);
+      expect(() => requireSameOptions(columns, TagRequired)).toThrow(`TagRequired.tag ${rule}`);
+    } finally {
+      await dataSource.destroy();
+    }
+  });
+});

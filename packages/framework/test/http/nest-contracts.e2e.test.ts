@@ -1,0 +1,386 @@
+import { createReadStream } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import {
+  Body,
+  ConflictException,
+  Controller,
+  Delete,
+  Get,
+  Header,
+  HttpCode,
+  Param,
+  ParseIntPipe,
+  Post,
+  Query,
+  Req,
+  StreamableFile,
+} from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { Test } from '@nestjs/testing';
+import { Type } from 'class-transformer';
+import { IsInt, IsString, Max } from 'class-validator';
+import type { Request } from 'express';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { RequireScope } from '../../src/auth/require-scope.decorator.js';
+import { AppModule } from '../support/tool-library.js';
+import { CONFIG } from '../../src/config/config.module.js';
+import { setUp } from '../../src/app.setup.js';
+import { readConfig, withDatabase } from '../../src/config/config.js';
+import { HTTP_LIMITS } from '../../src/http/server/limits.js';
+import { ServiceAdapter } from '../../src/http/server/service.adapter.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { NO_TRACER } from '../../src/observability/tracer.js';
+import { PATIENCE } from '../support/patience.js';
+import { TOKEN } from '../support/tokens.js';
+import { LOGGER } from '../../src/observability/logger.js';
+import { IDENTITY } from '../support/identity.js';
+
+/* A feature as in Nest's documentation, in an application of this service. */
+
+class CreateCatDto {
+  @IsString()
+  name!: string;
+
+  @IsInt()
+  age!: number;
+}
+
+class ListCatsDto {
+  @IsString()
+  breed!: string;
+
+  @Type(() => Number)
+  @IsInt()
+  @Max(100)
+  limit = 10;
+}
+
+interface Cat {
+  readonly name: string;
+}
+
+let endless: Readable;
+
+@Controller('cats')
+class CatsController {
+  @RequireScope('cats:read')
+  @Post()
+  create(@Body() cat: CreateCatDto, @Req() { method }: Request) {
+    return { cat, isCat: cat instanceof CreateCatDto, method };
+  }
+
+  @RequireScope('cats:read')
+  @Post('named')
+  createNamed(@Body('name') name: string) {
+    return { name };
+  }
+
+  @RequireScope('cats:read')
+  @Post('untyped')
+  createUntyped(@Body() cat: Cat) {
+    return { cat };
+  }
+
+  @RequireScope('cats:read')
+  @Post('twice')
+  createTwice(@Body() one: CreateCatDto, @Body() other: CreateCatDto) {
+    return { one, other };
+  }
+
+  @RequireScope('cats:read')
+  @Get()
+  list(@Query() query: ListCatsDto) {
+    return query;
+  }
+
+  @RequireScope('cats:read')
+  @Delete('all')
+  @HttpCode(204)
+  removeAll(): void {}
+
+  @RequireScope('cats:read')
+  @Get('null')
+  none() {
+    return null;
+  }
+
+  @RequireScope('cats:read')
+  @Get('text')
+  text() {
+    return 'This action returns all cats';
+  }
+
+  @RequireScope('cats:read')
+  @Get('list')
+  names() {
+    return ['Tom', 'Kitty'];
+  }
+
+  @RequireScope('cats:read')
+  @Get('chip')
+  chip() {
+    return { chip: 2n ** 63n - 1n };
+  }
+
+  @RequireScope('cats:read')
+  @Get('problem')
+  @Header('Content-Type', 'application/problem+json')
+  problem() {
+    return { title: 'Hungry' };
+  }
+
+  @RequireScope('cats:read')
+  @Get('file')
+  file() {
+    return new StreamableFile(Buffer.from('meow'), {
+      type: 'audio/cat',
+      disposition: 'attachment; filename="cat.txt"',
+    });
+  }
+
+  @RequireScope('cats:read')
+  @Get('file/missing')
+  missingFile() {
+    return new StreamableFile(createReadStream('/no/such/file'), { length: 4, disposition: 'x' });
+  }
+
+  @RequireScope('cats:read')
+  @Get('file/broken')
+  brokenFile() {
+    const purr = function* () {
+      yield 'purr';
+      throw new Error('hissing secret');
+    };
+    return new StreamableFile(Readable.from(purr()));
+  }
+
+  @RequireScope('cats:read')
+  @Get('file/endless')
+  endlessFile() {
+    endless = new Readable({
+      read() {
+        this.push(Buffer.alloc(1_024));
+      },
+    });
+    return new StreamableFile(endless);
+  }
+
+  @RequireScope('cats:read')
+  @Get('failures/:name')
+  fail(@Param('name') name: string) {
+    throw new ConflictException(`There is another ${name}`);
+  }
+
+  @RequireScope('cats:read')
+  @Post('failures/report')
+  report(): void {}
+
+  @RequireScope('cats:read')
+  @Get('numbered/:id')
+  @Header('Content-Type', 'text/csv')
+  numbered(@Param('id', ParseIntPipe) id: number) {
+    return String(id);
+  }
+}
+
+let app: NestExpressApplication;
+let url: string;
+let log: Record<string, unknown>[] = [];
+
+beforeAll(async () => {
+  const config = withDatabase(
+    readConfig(IDENTITY, { AUTH_TOKEN: TOKEN, DOCS_ENABLED: 'false' }),
+    'postgres://127.0.0.1:1/none',
+  );
+  const logger = pino(
+    { level: 'debug' },
+    { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
+  );
+  const observability = { logger, metrics: new Metrics(IDENTITY), tracer: NO_TRACER };
+  const module = await Test.createTestingModule({
+    imports: [AppModule],
+    controllers: [CatsController],
+  })
+    .overrideProvider(CONFIG)
+    .useValue(config)
+    .overrideProvider(LOGGER)
+    .useValue(logger)
+    .compile();
+  app = module.createNestApplication<NestExpressApplication>(
+    new ServiceAdapter({ ...HTTP_LIMITS, keepAlive: 5_000 }, observability),
+    { bodyParser: false },
+  );
+  setUp(app, config, observability, HTTP_LIMITS);
+  await app.listen(0, '127.0.0.1');
+  url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}/cats`;
+});
+
+afterAll(() => app.close());
+
+beforeEach(() => {
+  log = [];
+});
+
+function request(method: string, path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set('Authorization', `Bearer ${TOKEN}`);
+  return fetch(url + path, { ...init, method, headers });
+}
+
+function post(path: string, body: string): Promise<Response> {
+  return request('POST', path, { body, headers: { 'Content-Type': 'application/json' } });
+}
+
+describe('@Body()', () => {
+  it('is the validated DTO', async () => {
+    const answer = await post('', '{ "name": "Tom", "age": 3.0, "other": 1 }');
+    expect(answer.status).toBe(201);
+    expect(await answer.json()).toEqual({
+      cat: { name: 'Tom', age: 3 },
+      isCat: true,
+      method: 'POST',
+    });
+  });
+
+  it('that is not valid is refused, with each mistake', async () => {
+    const answer = await post('', '{"age":0.5}');
+    expect(answer.status).toBe(400);
+    const message = 'name is missing; age must be an integer number';
+    expect(await answer.json()).toEqual({ error: 40003, message });
+  });
+
+  it.each([
+    ['/named', /whole/],
+    ['/untyped', /whole/],
+    ['/twice', /only one parameter/],
+  ])('of %s, which cannot work, is a 500 with the remedy in the log', async (path, hint) => {
+    const answer = await post(path, '{"name":"Tom","age":3}');
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toMatchObject({ error: 50000 });
+    expect(log).toContainEqual(
+      expect.objectContaining({
+        err: expect.objectContaining({
+          type: 'TypeError',
+          message: expect.stringMatching(hint) as string,
+        }) as object,
+      }),
+    );
+  });
+});
+
+describe('@Query()', () => {
+  it('is the validated DTO', async () => {
+    const answer = await request('GET', '?breed=Manx&limit=5&other=1');
+    expect(await answer.json()).toEqual({ breed: 'Manx', limit: 5 });
+    expect(await (await request('GET', '?breed=')).json()).toEqual({ breed: '', limit: 10 });
+  });
+
+  it.each([
+    ['', 'breed is missing'],
+    ['?breed=a&breed=b', 'breed must be a string'],
+    ['?breed=a&limit=101', 'limit must not be greater than 100'],
+    [
+      '?breed=a&limit=5&limit=6',
+      'limit must not be greater than 100; limit must be an integer number',
+    ],
+    ['?breed=a&limit=x', 'limit must not be greater than 100; limit must be an integer number'],
+    ['?__proto__=a&constructor=b', 'breed is missing'],
+  ])('%s is refused with the parameter and its rule', async (query, message) => {
+    const answer = await request('GET', query);
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toEqual({ error: 40004, message });
+  });
+});
+
+describe('a parameter', () => {
+  it('may have a pipe of Nest, whose exceptions become an Error', async () => {
+    const answer = await request('GET', '/numbered/x');
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    expect(await answer.json()).toMatchObject({ error: 40000, message: /numeric string/ });
+  });
+});
+
+describe('a path without parameters', () => {
+  it('is not taken for a path with any parameter', async () => {
+    const answer = await request('GET', '/failures/report');
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe('OPTIONS, POST');
+    expect((await request('GET', '/failures/gone')).status).toBe(409);
+  });
+});
+
+describe('a handler', () => {
+  it.each([
+    ['DELETE', '/all', 204, '', null],
+    ['GET', '/null', 200, '', null],
+    ['GET', '/text', 200, 'This action returns all cats', 'text/html; charset=utf-8'],
+    ['GET', '/numbered/7', 200, '7', 'text/csv; charset=utf-8'],
+    ['GET', '/list', 200, '["Tom","Kitty"]', 'application/json'],
+    ['GET', '/chip', 200, '{"chip":9223372036854775807}', 'application/json'],
+    ['GET', '/problem', 200, '{"title":"Hungry"}', 'application/problem+json'],
+    ['HEAD', '/list', 200, '', 'application/json'],
+    ['HEAD', '/problem', 200, '', 'application/problem+json'],
+    ['HEAD', '/file', 200, '', 'audio/cat'],
+    ['GET', '/file', 200, 'meow', 'audio/cat'],
+  ])('may answer %s %s with %i %j', async (method, path, status, body, type) => {
+    const answer = await request(method, path);
+    expect(answer.status).toBe(status);
+    expect(await answer.text()).toBe(body);
+    expect(answer.headers.get('content-type')).toBe(type);
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  it('whose file cannot be read is answered with an Error', async () => {
+    const answer = await request('GET', '/file/missing');
+    expect(answer.status).toBe(500);
+    expect(answer.headers.get('content-disposition')).toBeNull();
+    expect(await answer.json()).toEqual({
+      error: 50000,
+      message: 'the service failed to handle the request',
+    });
+    expect(log).toContainEqual(
+      expect.objectContaining({ err: expect.objectContaining({ code: 'ENOENT' }) as object }),
+    );
+  });
+
+  it('whose stream fails cuts the answer short', async () => {
+    const answer = await request('GET', '/file/broken');
+    await expect(answer.text()).rejects.toThrow('terminated');
+    expect(log).toContainEqual(
+      expect.objectContaining({
+        err: expect.objectContaining({ message: 'hissing secret' }) as object,
+      }),
+    );
+    expect((await request('GET', '/list')).status).toBe(200);
+  });
+
+  it('has its stream destroyed when the client disconnects', async () => {
+    const controller = new AbortController();
+    await request('GET', '/file/endless', { signal: controller.signal });
+    expect(endless.destroyed).toBe(false);
+    controller.abort();
+    await vi.waitUntil(() => endless.destroyed, PATIENCE);
+  });
+
+  it('may throw an exception of Nest', async () => {
+    const answer = await request('GET', '/failures/Tom');
+    expect(answer.status).toBe(409);
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    expect(await answer.json()).toEqual({ error: 40900, message: 'There is another Tom' });
+  });
+
+  it('is not reached by a path that cannot be decoded', async () => {
+    const answer = await request('GET', '/failures/%FF');
+    expect(answer.status).toBe(400);
+    const message = 'the request is malformed';
+    expect(await answer.json()).toEqual({ error: 40000, message });
+  });
+
+  it('is behind the guard', async () => {
+    const answer = await fetch(`${url}/list`);
+    expect(answer.status).toBe(401);
+  });
+});

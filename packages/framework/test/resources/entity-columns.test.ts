@@ -1,0 +1,132 @@
+import {
+  Column,
+  DeleteDateColumn,
+  Entity,
+  JoinColumn,
+  JoinTable,
+  ManyToMany,
+  ManyToOne,
+  OneToMany,
+  PrimaryColumn,
+  TableInheritance,
+  VirtualColumn,
+} from 'typeorm';
+import type { Relation } from 'typeorm';
+import type { Type } from '@nestjs/common';
+import { expect, it, onTestFinished } from 'vitest';
+import { createTestDatabase } from '../support/test-database.js';
+import { dataSourceOf } from '../../src/database/data-source.js';
+import { EntityColumns } from '../../src/resources/entity-columns.js';
+import { INT64_COLUMN } from '../../src/resources/int64.js';
+
+class Row {
+  @PrimaryColumn(INT64_COLUMN)
+  readonly id!: bigint;
+}
+
+@Entity('owners')
+class Owner extends Row {
+  @ManyToMany(() => Owner)
+  @JoinTable({ name: 'owner_friends' })
+  readonly friends?: Relation<Owner>[];
+
+  @OneToMany(() => Pet, ({ owner }) => owner)
+  readonly pets?: Relation<Pet>[];
+}
+
+@Entity('pets')
+class Pet extends Row {
+  @Column({ ...INT64_COLUMN, name: 'owner_id' })
+  readonly ownerId!: bigint;
+
+  @ManyToOne(() => Owner, ({ pets }) => pets)
+  @JoinColumn({ name: 'owner_id' })
+  readonly owner?: Owner;
+}
+
+@Entity('removed')
+class SoftlyRemoved extends Row {
+  @DeleteDateColumn()
+  readonly removedAt!: Date | null;
+}
+
+class Address {
+  @Column('text')
+  readonly street!: string;
+}
+
+@Entity('neighbours')
+class Neighbour extends Row {
+  @Column(() => Address)
+  readonly address!: Address;
+}
+
+@TableInheritance({ column: { type: 'text', name: 'kind' } })
+@Entity('animals')
+class Animal extends Row {}
+
+@Entity('strays')
+class Stray extends Row {
+  @ManyToOne(() => Owner)
+  readonly owner?: Owner;
+}
+
+@Entity('followers')
+class Follower extends Row {
+  @Column({ ...INT64_COLUMN, name: 'owner_id' })
+  readonly ownerId!: bigint;
+
+  @ManyToOne(() => Owner, { eager: true })
+  @JoinColumn({ name: 'owner_id' })
+  readonly owner?: Owner;
+}
+
+@Entity('counted')
+class Counted extends Row {
+  @VirtualColumn({ query: () => 'SELECT 1' })
+  readonly count!: number;
+}
+
+@Entity('pairs')
+class Pair extends Row {
+  @PrimaryColumn(INT64_COLUMN)
+  readonly other!: bigint;
+}
+
+async function columnsOf(entity: Type): Promise<EntityColumns> {
+  const database = await createTestDatabase();
+  const dataSource = dataSourceOf({
+    type: 'postgres',
+    url: database.url,
+    entities: [entity, Owner, Pet],
+  });
+  onTestFinished(async () => {
+    await dataSource.destroy();
+    await database.drop();
+  });
+  await dataSource.initialize();
+  return new EntityColumns(dataSource, entity);
+}
+
+it('an entity may have relations, if their columns are properties', async () => {
+  const { all } = await columnsOf(Pet);
+  expect(all.map(({ property }) => property)).toEqual(['id', 'ownerId']);
+  await columnsOf(Owner);
+});
+
+const REFUSED: readonly (readonly [entity: Type, why: string])[] = [
+  [SoftlyRemoved, 'SoftlyRemoved.removedAt: a resource removes rows'],
+  [Neighbour, 'Neighbour.address: a resource has no embedded columns'],
+  [Animal, 'Animal: a resource cannot have @TableInheritance()'],
+  [Stray, 'Stray.owner: the column of a relation needs a property of its own'],
+  [Follower, 'Follower.owner: a resource loads no relations'],
+  [Counted, 'Counted.count: a resource computes nothing'],
+  [Pair, 'Pair must have one primary key'],
+];
+
+it.each(REFUSED.map(([entity, why]) => ({ entity, name: entity.name, why })))(
+  '$name is refused by name',
+  async ({ entity, why }) => {
+    await expect(columnsOf(entity)).rejects.toThrow(why);
+  },
+);

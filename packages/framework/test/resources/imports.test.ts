@@ -1,0 +1,128 @@
+import { DatabaseError } from 'pg';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Semaphore } from '../../src/database/semaphore.js';
+import { ERRORS } from '../../src/errors/common-errors.js';
+import { ServiceException } from '../../src/errors/service.exception.js';
+import type { Line } from '../../src/http/body/body-lines.js';
+import { createLogger } from '../../src/observability/logger.js';
+import { NO_TRACER } from '../../src/observability/tracer.js';
+import type { GroupCreate } from '../../src/resources/group-create.js';
+import type { Stored } from '../../src/resources/group-insert.js';
+import { Imports } from '../../src/resources/imports.js';
+import { ALL_ERRORS, ToolDto } from '../support/tool.js';
+
+const store = vi.fn<(tool: ToolDto) => Promise<Stored>>();
+const log: string[] = [];
+/** Milliseconds since the last single create. */
+let sinceCreate: number;
+let imports: Imports<ToolDto>;
+let end: AbortController;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  store.mockReset();
+  end = new AbortController();
+  log.length = 0;
+  sinceCreate = Infinity;
+  const creates = {
+    isSame: (one: ToolDto, other: ToolDto) => one.name === other.name,
+    createOneOfMany: store,
+    get sinceCreate() {
+      return sinceCreate;
+    },
+  };
+  imports = new Imports({
+    dto: ToolDto,
+    creates: creates as unknown as GroupCreate<ToolDto>,
+    slots: new Semaphore(1, ERRORS.tooManyImports),
+    tracer: NO_TRACER,
+    logger: createLogger('info', { write: (line) => void log.push(line) }),
+  });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+async function* linesOf(...texts: readonly string[]): AsyncGenerator<readonly Line[]> {
+  yield texts.map((text, index) => ({
+    number: index + 1,
+    length: text.length,
+    bytes: Buffer.from(text),
+  }));
+}
+
+async function run(...texts: readonly string[]): Promise<string> {
+  let answer = '';
+  const work = (async () => {
+    for await (const text of imports.run(linesOf(...texts), end.signal)) answer += text;
+  })();
+  work.catch(() => {});
+  await vi.advanceTimersByTimeAsync(60_000);
+  await work;
+  return answer;
+}
+
+const UNAVAILABLE = new ServiceException(ERRORS.databaseUnavailable);
+
+describe('an import', () => {
+  it.each(ALL_ERRORS)('retries a line after $code only if a client may', async (kind) => {
+    store.mockRejectedValueOnce(new ServiceException(kind)).mockResolvedValue('created');
+    const answer = await run('{"id":1,"name":"a"}').catch(() => '');
+    const isTemporary = /^(429|503)/.test(String(kind.number));
+    expect(store).toHaveBeenCalledTimes(isTemporary ? 2 : 1);
+    expect(answer === '{"created":1,"unchanged":0,"refused":0}\n').toBe(isTemporary);
+  });
+
+  it('fails like a create if the outage lasts', async () => {
+    store.mockRejectedValue(UNAVAILABLE);
+    await expect(run('{"id":1,"name":"a"}')).rejects.toBe(UNAVAILABLE);
+  });
+
+  it('repeats nothing after the abort, and fails with its reason', async () => {
+    const reason = new ServiceException(ERRORS.tokenExpired);
+    store.mockImplementation(() => {
+      end.abort(reason);
+      return Promise.reject(UNAVAILABLE);
+    });
+    await expect(run('{"id":1,"name":"a"}')).rejects.toBe(reason);
+    expect(store).toHaveBeenCalledTimes(1);
+  });
+
+  it('refuses a line that the database refuses, and logs why', async () => {
+    const failure = new DatabaseError('violates check constraint "no_weeds"', 0, 'error');
+    failure.code = '23514';
+    store.mockRejectedValueOnce(failure).mockResolvedValue('created');
+    expect(await run('{"id":1,"name":"weed"}', '{"id":2,"name":"a"}')).toBe(
+      '{"line":1,"error":50000,"message":"the service failed to handle the request"}\n{"created":1,"unchanged":0,"refused":1}\n',
+    );
+    expect(log.join('')).toContain('no_weeds');
+  });
+
+  it.each([
+    ['64 lines', 5_000, 64],
+    ['16 lines while single creates arrive', 500, 16],
+  ])('has at most %s in work', async (_, milliseconds, most) => {
+    sinceCreate = milliseconds;
+    let inWork = 0;
+    let peak = 0;
+    store.mockImplementation(async () => {
+      inWork += 1;
+      peak = Math.max(peak, inWork);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      inWork -= 1;
+      return 'created';
+    });
+    await run(...Array.from({ length: 200 }, (__, id) => `{"id":${id},"name":"a"}`));
+    expect(store).toHaveBeenCalledTimes(200);
+    expect(peak).toBe(most);
+  });
+
+  it('fails at a bug, without a summary, and gives back its place', async () => {
+    const bug = new TypeError('a bug');
+    store.mockRejectedValue(bug);
+    for (let round = 0; round < 10; round++) {
+      await expect(run('{}', '{"id":1,"name":"a"}')).rejects.toBe(bug);
+    }
+  });
+});

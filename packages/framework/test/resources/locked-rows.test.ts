@@ -1,0 +1,38 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { LockedRows } from '../../src/resources/locked-rows.js';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a row that another transaction held', () => {
+  it('counts as locked for 10 s after it was held last', () => {
+    const rows = new LockedRows();
+    rows.add('tools.id 1');
+    vi.advanceTimersByTime(9_000);
+    rows.add('tools.id 1');
+    vi.advanceTimersByTime(9_000);
+    expect([rows.has('tools.id 1'), rows.has('tools.id 2')]).toEqual([true, false]);
+    vi.advanceTimersByTime(1_001);
+    expect(rows.has('tools.id 1')).toBe(false);
+    expect(rows.size).toBe(0);
+  });
+
+  it('is forgotten when it is found free', () => {
+    const rows = new LockedRows();
+    rows.add('tools.id 1');
+    rows.delete('tools.id 1');
+    expect(rows.has('tools.id 1')).toBe(false);
+  });
+
+  it('is forgotten when many others were held later', () => {
+    const rows = new LockedRows();
+    for (let id = 0; id <= 10_000; id += 1) rows.add(`tools.id ${id}`);
+    expect([rows.has('tools.id 0'), rows.has('tools.id 1')]).toEqual([false, true]);
+    expect(rows.size).toBe(10_000);
+  });
+});

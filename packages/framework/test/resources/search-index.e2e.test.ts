@@ -1,0 +1,63 @@
+import { pino } from 'pino';
+import type { DataSource } from 'typeorm';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { checkLetters, SearchIndex } from '../../src/resources/search-index.js';
+import { createDataSource } from '../support/tool-library.js';
+import { PATIENCE } from '../support/patience.js';
+import { createTestDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+
+/* test/faults/name-index-cleaner.test.ts tests the cleaning itself. */
+
+/** As long as all texts together must be before the index is cleaned. */
+const ENOUGH = 'x'.repeat(80_000);
+
+let database: TestDatabase;
+let dataSource: DataSource;
+let lines: Record<string, unknown>[];
+const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as never) });
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await database.query('CREATE EXTENSION pg_trgm');
+  dataSource = await createDataSource(database.url).initialize();
+});
+
+afterAll(async () => {
+  await dataSource.destroy();
+  await database.drop();
+});
+
+describe('a search index', () => {
+  it('that the database does not have is left alone, which the log says once', async () => {
+    lines = [];
+    const index = new SearchIndex({ index: 'none', member: 'name' }, dataSource, logger);
+    for (let round = 0; round < 2; round += 1) {
+      index.note([{ name: ENOUGH }]);
+      await vi.waitFor(() => expect(lines).toHaveLength(1), PATIENCE);
+    }
+    expect(lines[0]).toMatchObject({ index: 'none', mayClean: false, hasCitus: false });
+    await index.close();
+  });
+
+  it('is not cleaned for rows without a text', async () => {
+    lines = [];
+    const index = new SearchIndex({ index: 'none', member: 'name' }, dataSource, logger);
+    index.note([{ name: null }, {}]);
+    index.note([{ name: ENOUGH.slice(2) }]);
+    await index.close();
+    expect(lines).toEqual([]);
+  });
+});
+
+describe('the letters of a database', () => {
+  it('are not looked at if it has no pg_trgm', async () => {
+    lines = [];
+    const empty = await createTestDatabase();
+    const source = await createDataSource(empty.url).initialize();
+    await checkLetters(source, logger);
+    expect(lines).toEqual([]);
+    await source.destroy();
+    await empty.drop();
+  });
+});

@@ -1,0 +1,30 @@
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+import type { DataSource } from 'typeorm';
+import type { Identity } from '../../src/config/identity.js';
+import { constant } from '../../src/config/secret-file.js';
+import { dataSourceOf, dataSourceOptions } from '../../src/database/data-source.js';
+import type { DatabaseSchema } from '../../src/database/data-source.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { NO_TRACER } from '../../src/observability/tracer.js';
+
+export interface DataSourceSettings {
+  readonly poolMax?: number;
+  readonly logger?: Logger;
+}
+
+/** A DataSource as a service has it, not connected yet. */
+export function dataSourceFor(
+  service: { readonly identity: Identity; readonly schema: DatabaseSchema },
+  url: string,
+  { poolMax = 1, logger = pino({ level: 'silent' }) }: DataSourceSettings = {},
+): DataSource {
+  const { identity, schema } = service;
+  return dataSourceOf(
+    dataSourceOptions({ identity, url: constant(url), poolMax }, schema, {
+      logger,
+      metrics: new Metrics(identity),
+      tracer: NO_TRACER,
+    }),
+  );
+}

@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
+import { schemaOf } from '../../src/detached-app.js';
+import { FrameworkModule } from '../../src/framework.module.js';
+import { dataSourceFor } from './data-source.js';
+import type { DataSourceSettings } from './data-source.js';
+import { IDENTITY } from './identity.js';
+
+/** A service without resources. */
+@Module({ imports: [FrameworkModule.forRoot(IDENTITY)] })
+export class AppModule {}
+
+const service = { identity: IDENTITY, schema: await schemaOf(AppModule) };
+
+/** A DataSource as this service has it, not connected yet. */
+export function createDataSource(url: string, settings?: DataSourceSettings): DataSource {
+  return dataSourceFor(service, url, settings);
+}

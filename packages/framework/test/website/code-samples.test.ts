@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { codeSamples } from '../../src/website/code-samples.js';
+
+const NAME = `It's "50%" \\ $HOME \`id\` 🌵\n`;
+const BODY = JSON.stringify({ name: NAME });
+
+const json = (value: object) => ({
+  type: 'application/json',
+  text: JSON.stringify(value),
+  values: [value],
+});
+
+const post = (body: Parameters<typeof codeSamples>[0]['body']) =>
+  codeSamples({ method: 'POST', path: '/others', headers: {}, ...(body && { body }) });
+
+describe('the code samples', () => {
+  it('quote a body for each language', async () => {
+    const samples = post(json({ name: NAME }));
+    const line = samples.curl.replace(/^curl /, `printf '%s\\n' `);
+    const { stdout } = await promisify(execFile)('bash', ['-c', line]);
+    expect(stdout.split('\n')).toContain(BODY);
+    const [, literal] = /body: ('.*'),\n/.exec(samples.TypeScript) ?? [];
+    // oxlint-disable-next-line no-eval
+    expect((0, eval)(literal ?? '')).toBe(BODY);
+    const [, dictionary] = /json=(.*),\n/.exec(samples.Python) ?? [];
+    const program = `import json; print(json.dumps(${dictionary}))`;
+    const python = await promisify(execFile)('python3', ['-c', program]);
+    expect(JSON.parse(python.stdout)).toEqual({ name: NAME });
+    // A literal in back quotes cannot contain them.
+    expect(samples.Go).toContain(`strings.NewReader(${JSON.stringify(BODY)})`);
+    expect(post(json({ name: 'It\\' })).Go).toContain('strings.NewReader(`{"name":"It\\\\"}`)');
+  });
+
+  it('keep the lines of a body, also when a file takes its place', async () => {
+    const lines = `${BODY}\n${BODY}\n`;
+    const record = { name: NAME };
+    const samples = post({ type: 'application/x-ndjson', text: lines, values: [record, record] });
+    const print = samples.curl.replace(/^curl /, `printf '%s\\n' `);
+    const { stdout } = await promisify(execFile)('bash', ['-c', print]);
+    expect(stdout).toContain(`Content-Type: application/x-ndjson\n--data-binary\n${lines}`);
+    expect(samples.TypeScript).toContain(`'Content-Type': 'application/x-ndjson',`);
+    const [, literal] = /body: ('.*'),\n/.exec(samples.TypeScript) ?? [];
+    // oxlint-disable-next-line no-eval
+    expect((0, eval)(literal ?? '')).toBe(lines);
+    const [, records, data] = /(records = .*?)\nresponse.*data=(.*?),\n/s.exec(samples.Python)!;
+    const program = `import json\n${records}\nprint(${data})`;
+    const python = await promisify(execFile)('python3', ['-c', program]);
+    expect(
+      python.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual([record, record]);
+  });
+
+  it('send other text as it is', () => {
+    const samples = post({ type: 'text/csv', text: 'id,name\n' });
+    expect(samples.curl).toContain(`--data-binary 'id,name\n'`);
+    expect(samples.Python).toContain(String.raw`data="id,name\n",`);
+  });
+
+  it('have the value of each language, with all digits', () => {
+    const value = { id: 9007199254740993n, wet: true, note: null, parts: [1n, {}], size: 1.5 };
+    const { TypeScript, Python } = codeSamples(
+      {
+        method: 'POST',
+        path: '/beds',
+        headers: {},
+        body: { type: 'application/json', text: '', values: [value] },
+        resource: { name: 'beds', int64: ['id'] },
+      },
+      { package: 'tool-library-client' },
+    );
+    expect(TypeScript).toContain("import { Resource } from 'tool-library-client';");
+    expect(TypeScript).toContain("new Resource('beds', ['id'], {");
+    for (const line of ['id: 9007199254740993n,', 'wet: true,', 'note: null,', 'parts: [1, {}],']) {
+      expect(TypeScript).toContain(line);
+    }
+    for (const line of ['"id": 9007199254740993,', '"wet": True,', '"note": None,', '[1, {}],']) {
+      expect(Python).toContain(line);
+    }
+  });
+
+  it.each([
+    ['its list', { path: '/tools', resource: { name: 'tools', int64: ['id'] } }, 'tools()'],
+    ['the changes', { path: '/changes' }, 'changes()'],
+  ])('use the class that a resource has in the client: %s', (_, request, call) => {
+    const resource = { name: 'tools', className: 'ToolLibrary' };
+    const client = { package: 'tool-library-client', resource };
+    const { TypeScript } = codeSamples({ method: 'GET', headers: {}, ...request }, client);
+    expect(TypeScript).toContain("import { ToolLibrary } from 'tool-library-client';");
+    expect(TypeScript).toContain('const store = new ToolLibrary({');
+    expect(TypeScript).toContain(` of store.${call}) `);
+  });
+
+  it.each([
+    ['without a client', '/tools', undefined],
+    ['with a client of no such operation', '/changes', { package: 'tool-library-client' }],
+  ])('use fetch %s', (_, path, client) => {
+    const resource = path === '/tools' ? { name: 'tools', int64: ['id'] } : undefined;
+    const request = { method: 'GET', path, headers: {}, ...(resource && { resource }) };
+    expect(codeSamples(request, client).TypeScript).toMatch(/^const response = await fetch\(/);
+  });
+});
