@@ -24,7 +24,7 @@ export const LAYERS = [
 export const FRAMEWORK = 'packages/framework/src';
 
 /** What `@resource-service/framework` leads to. */
-const DOOR = `^${FRAMEWORK}/index\\.ts$`;
+const INTERFACE = `^${FRAMEWORK}/index\\.ts$`;
 
 /** What is not installed. */
 const PROJECT = '^(packages/[^/]+/src|src|examples|clients|test|bench)/';
@@ -71,7 +71,7 @@ export default {
       name: 'a service imports what the framework has for services',
       severity: 'error',
       from: { path: '^(src|examples)/', pathNot: '\\.test\\.ts$' },
-      to: { path: '^packages/', pathNot: [DOOR, `^${FRAMEWORK}/config/identity\\.ts$`] },
+      to: { path: '^packages/', pathNot: [INTERFACE, `^${FRAMEWORK}/config/identity\\.ts$`] },
     },
     {
       name: 'the command does not import the service',
@@ -87,10 +87,10 @@ export default {
     },
     {
       // .oxlintrc.json lists what of it never changes.
-      name: 'a migration of a service imports only the door of the framework',
+      name: 'a migration of a service imports only the public interface of the framework',
       severity: 'error',
       from: { path: '^(src|examples)/.*/migrations/\\d+-' },
-      to: { path: PROJECT, pathNot: DOOR },
+      to: { path: PROJECT, pathNot: INTERFACE },
     },
     {
       name: 'what migrations use imports only what never changes',

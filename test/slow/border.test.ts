@@ -39,7 +39,7 @@ describe('the framework', () => {
     expect([String(stdout), status]).toEqual(['', 1]);
   });
 
-  it('is imported through its door: Node.js refuses a path into it', () => {
+  it('is imported through its public interface: Node.js refuses a path into it', () => {
     const importing = (path: string) =>
       spawnSync('node', ['--eval', `require.resolve('@resource-service/framework${path}')`]);
     expect(String(importing('/src/service.js').stderr)).toContain('ERR_PACKAGE_PATH_NOT_EXPORTED');
@@ -49,7 +49,7 @@ describe('the framework', () => {
     expect(importing('/package.json').status).toBe(0);
   });
 
-  it('is imported through its door: the compiler refuses a path into it', () => {
+  it('is imported through its public interface: the compiler refuses a path into it', () => {
     const fromSource = (path: string) =>
       compile('tsconfig.build.json', 'src/wrong.ts', `import '${path}';`);
     expect(fromSource('@resource-service/framework/src/json/quote.js')).toContain(

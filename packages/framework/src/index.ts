@@ -2,7 +2,7 @@ import 'reflect-metadata';
 // The members that the framework adds to Express's requests.
 import './http/server/express.js';
 
-/* The door of the framework: what a service imports. What is not here may change in any release. */
+/* The public interface: what a service imports. What is not here may change in any release. */
 
 export type { Principal } from './auth/principal.js';
 export { RequireScope } from './auth/require-scope.decorator.js';
@@ -39,8 +39,8 @@ export { withConstraintErrors } from './resources/constraints.js';
 export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/dto-of.js';
 export { ChangeOf } from './resources/history/change-of.js';
 export type { Feed } from './resources/history/feed.js';
+export type { FeedOptions } from './resources/history/feed.controller.js';
 export { FeedModule } from './resources/history/feed.module.js';
-export type { FeedOptions } from './resources/history/feed.module.js';
 export { createHistory, dropHistory } from './resources/history/frozen/history-1.js';
 export { downgradeHistory, upgradeHistory } from './resources/history/frozen/history-2.js';
 export { historyFunctions } from './resources/history/history-schema.js';

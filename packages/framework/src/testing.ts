@@ -1,4 +1,4 @@
-/* The door for programs that run a service in their own process, such as tests. */
+/* The public interface for programs that run a service in their own process, such as tests. */
 
 export { readConfig, withDatabase } from './config/config.js';
 export { HTTP_LIMITS } from './http/server/limits.js';

@@ -44,7 +44,7 @@ import {
   withDatabase,
 } from '../../src/testing.js';
 
-/* A service as another team writes it, with what is at the door of the framework. */
+/* A service as another team writes it, with the public interface of the framework. */
 
 // The next file in this worker loads the modules again, without the errors that this file defines.
 vi.hoisted(() => vi.resetModules());

@@ -1,27 +1,7 @@
-import { Controller, Get, Inject, Module, Query, Req } from '@nestjs/common';
-import type { DynamicModule, Type } from '@nestjs/common';
-import type { Request } from 'express';
-import type { Scope } from '../../auth/principal.js';
-import { RequireScope } from '../../auth/require-scope.decorator.js';
-import { EnabledWhen } from '../../config/enabled-when.decorator.js';
-import type { EventStream } from '../../http/answers/event-stream.js';
-import type { Page, PageParameters } from '../../http/answers/page.js';
-import { RequestSignal } from '../../http/answers/request-signal.js';
-import { NoParametersDto } from '../../http/body/dto.pipe.js';
-import type { Feed } from './feed.js';
-import { changeDto, LatestPositionDto, listChangesDto } from './feed.dto.js';
-import type { FeedDocs } from './feed.dto.js';
-import { feedOperations } from './feed-operations.js';
-import { lastEventId } from './position.js';
-
-export interface FeedOptions extends Omit<FeedDocs, 'noun'> {
-  /** Exports the repository. */
-  readonly module: Type;
-  /** The repository of the resource, which records changes. */
-  readonly repository: Type<{ readonly changes: Feed }>;
-  /** The scope that readers need, such as `changes:read`. */
-  readonly scope: Scope;
-}
+import { Module } from '@nestjs/common';
+import type { DynamicModule } from '@nestjs/common';
+import { feedController } from './feed.controller.js';
+import type { FeedOptions } from './feed.controller.js';
 
 /** The operations on the changes of a resource, unless `CHANGES_ENABLED` is false. */
 @Module({})
@@ -33,57 +13,4 @@ export class FeedModule {
       controllers: [feedController(options)],
     };
   }
-}
-
-type ListQuery = PageParameters & Readonly<Record<string, unknown>>;
-
-function feedController(options: FeedOptions): Type {
-  const docs = { ...options, noun: options.one.replace(/^an? /, '') };
-  const { path, scope, member, repository } = options;
-  const ListChangesDto = listChangesDto(docs);
-  const operations = feedOperations(docs, changeDto(docs));
-
-  @EnabledWhen(({ changes }) => changes.enabled !== false)
-  @Controller(path)
-  class FeedController {
-    private readonly changes: Feed;
-
-    // Reads it now: the service does not start with a repository that records no changes.
-    constructor(@Inject(repository) { changes }: { readonly changes: Feed }) {
-      this.changes = changes;
-    }
-
-    @Get()
-    @RequireScope(scope)
-    @operations.list
-    list(
-      @Query() query: ListQuery,
-      @Req() request: Request,
-      @RequestSignal() signal: AbortSignal,
-    ): Promise<Page<PageParameters> | EventStream> {
-      // Also for pages: a header field that is not valid is refused, whatever the request is for.
-      const last = lastEventId(request.headers);
-      const id = query[member] as bigint | undefined;
-      if (!acceptsEvents(request)) return this.changes.list(query, id);
-      // The guard has set the principal: no route is without.
-      const principal = request.principal!;
-      return this.changes.follow({ principal, after: last ?? query.after, id, signal });
-    }
-
-    @Get('latest')
-    @RequireScope(scope)
-    @operations.latest
-    async latest(@Query() _query: NoParametersDto): Promise<LatestPositionDto> {
-      return { position: await this.changes.latest() };
-    }
-  }
-  // TypeScript does not emit the type of a parameter whose class is a variable.
-  const types = [ListChangesDto, Object, AbortSignal];
-  Reflect.defineMetadata('design:paramtypes', types, FeedController.prototype, 'list');
-  return FeedController;
-}
-
-/** Whether the client prefers events to pages (RFC 9110, section 12.5.1). */
-function acceptsEvents(request: Request): boolean {
-  return request.accepts(['application/json', 'text/event-stream']) === 'text/event-stream';
 }
