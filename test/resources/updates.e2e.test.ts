@@ -18,6 +18,7 @@ import { History } from '../../packages/framework/src/resources/history/history.
 import type { Origin } from '../../packages/framework/src/resources/history/origin.js';
 import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
 import { LockedRows } from '../../packages/framework/src/resources/locked-rows.js';
+import { RowSlots } from '../../packages/framework/src/resources/row-slots.js';
 import { createDataSource } from '../support/data-source.js';
 import { createMigratedDatabase } from '../support/migrated-database.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
@@ -39,6 +40,7 @@ beforeAll(async () => {
   const bulkheads = new Bulkheads({ database: { poolMax: 3 } } as Config);
   transactions = new Transactions(dataSource, bulkheads);
   const columns = new EntityColumns(dataSource, Plant);
+  const locked = new LockedRows();
   const parts = {
     columns: () => columns,
     statements: new Statements(dataSource),
@@ -49,7 +51,8 @@ beforeAll(async () => {
     dataSource,
     bulkheads,
     transactions,
-    locked: new LockedRows(),
+    locked,
+    rowSlots: new RowSlots(locked, bulkheads),
   };
   const history = new History({
     ...parts,

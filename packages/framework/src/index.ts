@@ -22,6 +22,7 @@ export { SERVICE_RANGE, defineErrors } from './errors/error-kind.js';
 export { ServiceException } from './errors/service.exception.js';
 export { StartupError } from './errors/startup.error.js';
 export { FrameworkModule } from './framework.module.js';
+export { Created } from './http/answers/created.js';
 export type { Precondition } from './http/answers/entity-tag.js';
 export type { EventStream } from './http/answers/event-stream.js';
 export type { Page } from './http/answers/page.js';
@@ -34,7 +35,7 @@ export { PATCH_TYPES } from './http/body/merge-patch.js';
 export { LinesFile, NdjsonLines } from './http/body/ndjson.js';
 export { ApiErrors } from './http/errors/api-errors.js';
 export { quote } from './json/quote.js';
-export { apiOperations } from './resources/api-operations.js';
+export { apiGeneratedOperations, apiOperations } from './resources/api-operations.js';
 export { withConstraintErrors } from './resources/constraints.js';
 export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/dto-of.js';
 export { ChangeOf } from './resources/history/change-of.js';
@@ -63,14 +64,25 @@ export {
   ListParameters,
   MAX_FILTERS,
   TextParameter,
+  UuidListParameters,
 } from './resources/page-parameters.js';
 export { isEqual } from './resources/page-statement.js';
 export type { Filter } from './resources/page-statement.js';
 export type { Filters } from './resources/pages.js';
 export { ResourceModule } from './resources/resource.module.js';
+export type { BaseRepository, UpdateContext } from './resources/base-repository.js';
+export type { CreateContext } from './resources/generated-ids/generated-create.js';
+export { GeneratedIdRepository } from './resources/generated-ids/generated-id-repository.js';
+export type { GeneratedRepository } from './resources/generated-ids/generated-id-repository.js';
+export { Idempotency } from './resources/idempotency/idempotency.js';
+export type { RepeatableRequest } from './resources/idempotency/idempotency.js';
+export { IdempotencyModule } from './resources/idempotency/idempotency.module.js';
+export { RequestIdempotencyKey } from './resources/idempotency/request-idempotency-key.decorator.js';
+export type { GeneratedResourceOptions, ResourceOptions } from './resources/resource.js';
 export { ResourceRepository } from './resources/resource-repository.js';
-export type { BaseRepository, UpdateContext } from './resources/resource-repository.js';
-export type { ResourceOptions, Resources } from './resources/resources.js';
+export type { ChosenIdRepository } from './resources/resource-repository.js';
+export type { Resources } from './resources/resources.js';
 export { IsStorableText, TextField } from './resources/text.js';
 export { TIMESTAMP_COLUMN, TimestampField } from './resources/timestamp.js';
+export { UUID_COLUMN, UuidField, UuidParameter, UuidPipe } from './resources/uuid.js';
 export type { ChangeContext } from './resources/updates.js';

@@ -4,7 +4,7 @@ import { ValidateIf } from 'class-validator';
 import { getMetadataArgsStorage } from 'typeorm';
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js';
 import { membersOf } from '../http/body/dto.pipe.js';
-import type { Identified } from './entity-columns.js';
+import type { Keyed } from './key-type.js';
 import { IfPresent } from './member.js';
 
 const ID_OF_PATH = { description: 'If present, the id in the path.' } as const;
@@ -31,14 +31,14 @@ export function DtoOf<Entity extends object, Name extends keyof Entity = keyof E
 }
 
 /** A class with the members of an entity that the client sends in a create, without the members that the database fills. */
-export function NewOf<Entity extends Identified>(entity: Type<Entity>): Type<Content<Entity>> {
+export function NewOf<Entity extends Keyed>(entity: Type<Entity>): Type<Content<Entity>> {
   return DtoOf(entity, namesOf(entity, isGiven));
 }
 
 /** A class with the members of an entity that can change, and the id, which can be absent: the body of a PUT. */
-export function ReplacementOf<Entity extends Identified>(
+export function ReplacementOf<Entity extends Keyed>(
   entity: Type<Entity>,
-): Type<Omit<Content<Entity>, 'id'> & { readonly id?: bigint }> {
+): Type<Omit<Content<Entity>, 'id'> & { readonly id?: Entity['id'] }> {
   const Replacement = DtoOf(entity, namesOf(entity, isChangeable));
   makeOptional(Replacement, 'id', ID_OF_PATH);
   return Replacement;
@@ -48,7 +48,7 @@ export function ReplacementOf<Entity extends Identified>(
  * A class with the members of an entity that can change, all of them optional: a JSON Merge Patch (RFC 7396). Null removes a
  * member whose column is nullable.
  */
-export function PatchOf<Entity extends Identified>(entity: Type<Entity>): Type<Partial<Entity>> {
+export function PatchOf<Entity extends Keyed>(entity: Type<Entity>): Type<Partial<Entity>> {
   const Patch = PickType(entity, namesOf(entity, isChangeable));
   for (const { propertyName, options } of memberColumnsOf(entity).filter(isChangeable)) {
     makeOptional(Patch, propertyName, {
@@ -92,11 +92,26 @@ export function memberColumnsOf(entity: Type): readonly ColumnMetadataArgs[] {
   );
 }
 
-function isGiven({ target, propertyName, mode, options }: ColumnMetadataArgs): boolean {
-  const generated = getMetadataArgsStorage().findGenerated(target, propertyName);
-  return mode === 'regular' && options.insert !== false && generated === undefined;
+/** The column of the primary key `id`, if the entity has one. */
+export function keyColumnOf(entity: Type): ColumnMetadataArgs | undefined {
+  return memberColumnsOf(entity).find(
+    ({ propertyName, options }) => propertyName === 'id' && options.primary === true,
+  );
 }
 
+/** Whether the database makes the values of a column, of which a client cannot give any. */
+export function isGenerated({ target, propertyName, options }: ColumnMetadataArgs): boolean {
+  const { primary = false, default: otherwise } = options;
+  const generated = getMetadataArgsStorage().findGenerated(target, propertyName);
+  return generated !== undefined || (primary && otherwise !== undefined);
+}
+
+function isGiven(column: ColumnMetadataArgs): boolean {
+  return column.mode === 'regular' && column.options.insert !== false && !isGenerated(column);
+}
+
+/** A key is never changed, but a body may have it. */
 function isChangeable(column: ColumnMetadataArgs): boolean {
-  return isGiven(column) && column.options.update !== false;
+  const { options } = column;
+  return options.primary === true || (isGiven(column) && options.update !== false);
 }

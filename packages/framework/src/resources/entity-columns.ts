@@ -1,20 +1,22 @@
 import type { Type } from '@nestjs/common';
-import { getMetadataStorage } from 'class-validator';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { tableOf } from '../database/data-source.js';
 import type { ServiceException } from '../errors/service.exception.js';
 import { membersOf } from '../http/body/dto.pipe.js';
 import { stringifyExactJson } from '../json/exact-json.js';
+import { requireKey, requireSupported } from './entity-checks.js';
 import { INT64_COLUMN } from './int64.js';
+import { KEY_TYPES } from './key-type.js';
+import type { Key, Keyed, KeyType } from './key-type.js';
 
 /** An entity whose clients choose its key. */
-export interface Identified {
+export interface Identified extends Keyed {
   readonly id: bigint;
 }
 
 /** What is wrong with an id. */
-export type IdFailure = (id: bigint) => ServiceException;
+export type IdFailure<Id extends Key> = (id: Id) => ServiceException;
 
 /** A column of an entity, as statements and answers use it. */
 export interface EntityColumn {
@@ -37,7 +39,7 @@ export interface EntityColumn {
   readonly toJson: (value: unknown) => string;
 }
 
-/** Rows that a create needs: the row of its id, and rows that it refers to. */
+/** Rows that a create needs: the row of its id if clients choose it, and rows that it refers to. */
 export interface NeededRows {
   /** The position among {@link EntityColumns.given} of the column with their key. */
   readonly at: number;
@@ -61,12 +63,14 @@ export class EntityColumns {
   /** As an identifier of SQL. */
   readonly table: string;
   readonly key: EntityColumn;
+  readonly keyType: KeyType;
+  /** Whether the database makes the key, not the client. */
+  readonly isGenerated: boolean;
   readonly all: readonly EntityColumn[];
   /** The columns that a create stores: all but the columns that the database or TypeORM fills. */
   readonly given: readonly EntityColumn[];
   /** The columns of {@link given} that a change may set. */
   readonly changeable: readonly EntityColumn[];
-  /** The first are those of the id. */
   readonly needed: readonly NeededRows[];
   /** The number of bytes of a row, as far as it can be large: an expression of SQL. */
   readonly bytes: string;
@@ -82,14 +86,18 @@ export class EntityColumns {
    */
   constructor(dataSource: DataSource, entity: Type, key = 'id') {
     const metadata = dataSource.getMetadata(entity);
-    requireKey(metadata, key);
+    const primary = requireKey(metadata, key);
     requireSupported(metadata);
     this.tableName = metadata.tableName;
     this.table = tableOf(dataSource, metadata);
     const columns = metadata.columns.filter(({ isVirtual }) => !isVirtual);
     this.all = columns.map((column) => entityColumn(dataSource, column));
-    this.given = this.all.filter((_, at) => isGiven(columns[at]!));
     this.key = this.column(key);
+    this.keyType = KEY_TYPES[this.key.type]!;
+    this.isGenerated = primary.isGenerated || primary.default !== undefined;
+    this.given = this.all.filter(
+      (column, at) => isGiven(columns[at]!) && !(column === this.key && this.isGenerated),
+    );
     this.changeable = this.given.filter(
       (column) =>
         column !== this.key && metadata.findColumnWithPropertyName(column.property)?.isUpdate,
@@ -119,7 +127,7 @@ export class EntityColumns {
         };
       },
     );
-    return [{ ...own, lock: 'NO KEY UPDATE' }, ...others];
+    return [...(this.isGenerated ? [] : [{ ...own, lock: 'NO KEY UPDATE' } as const]), ...others];
   }
 
   /** @throws TypeError if the entity has no such property */
@@ -176,22 +184,6 @@ export class EntityColumns {
       entity[property] = fromDriver(row[at]);
     }
     return entity;
-  }
-}
-
-/** @throws TypeError if a member is optional and its column is not, or the other way round */
-export function requireSameOptions(columns: EntityColumns, dtoClass: Type): void {
-  const rules = getMetadataStorage().getTargetValidationMetadatas(dtoClass, '', true, false);
-  for (const column of columns.of(dtoClass)) {
-    const isOptional = rules.some(
-      ({ propertyName, type }) =>
-        propertyName === column.property && type === 'conditionalValidation',
-    );
-    if (columns.given.includes(column) && isOptional !== column.isNullable) {
-      throw new TypeError(
-        `${dtoClass.name}.${column.property} must be optional if and only if its column is nullable`,
-      );
-    }
   }
 }
 
@@ -277,45 +269,4 @@ function bytesOf(name: string, type: string, isNullable: boolean): string | unde
 function isGiven(column: ColumnMetadata): boolean {
   const { isInsert, isGenerated, isCreateDate, isUpdateDate, isDeleteDate, isVersion } = column;
   return isInsert && !(isGenerated || isCreateDate || isUpdateDate || isDeleteDate || isVersion);
-}
-
-function requireKey({ name, primaryColumns }: EntityMetadata, property: string): void {
-  const [key, ...others] = primaryColumns;
-  if (others.length === 0 && key?.propertyName === property && key.type === 'bigint') return;
-  throw new TypeError(`${name} must have one primary key, "${property}", which is a bigint`);
-}
-
-/** TypeORM's own statements would heed these, those of a resource would not. */
-function requireSupported({
-  name,
-  columns,
-  deleteDateColumn,
-  embeddeds,
-  inheritancePattern,
-  relations,
-}: EntityMetadata): void {
-  const refuse = (property: string, why: string) => {
-    throw new TypeError(`${name}${property === '' ? '' : `.${property}`}: ${why}`);
-  };
-  if (inheritancePattern !== undefined) refuse('', 'a resource cannot have @TableInheritance()');
-  if (deleteDateColumn !== undefined) {
-    refuse(
-      deleteDateColumn.propertyName,
-      'a resource removes rows: @DeleteDateColumn() has no effect',
-    );
-  }
-  for (const { propertyName } of embeddeds) {
-    refuse(propertyName, 'a resource has no embedded columns: declare them in the entity');
-  }
-  const computed = columns.find(({ isVirtualProperty }) => isVirtualProperty);
-  if (computed !== undefined) {
-    refuse(computed.propertyName, 'a resource computes nothing: @VirtualColumn() has no effect');
-  }
-  for (const { propertyName, isEager, isManyToMany, joinColumns } of relations) {
-    if (isEager) refuse(propertyName, 'a resource loads no relations: remove "eager"');
-    // The columns of a many-to-many relation are in a table of their own.
-    if (!isManyToMany && joinColumns.some(({ isVirtual }) => isVirtual)) {
-      refuse(propertyName, 'the column of a relation needs a property of its own, with @Column()');
-    }
-  }
 }

@@ -33,7 +33,7 @@ type Outcome = Creation | 'locked';
 export interface GroupCreateOptions<Content> extends GroupInsertOptions<Content> {
   readonly statements: Statements;
   readonly constraints: ConstraintErrors;
-  readonly idTaken: IdFailure;
+  readonly idTaken: IdFailure<bigint>;
   readonly tracer: Tracer;
   /** All resources share it. */
   readonly locked: LockedRows;

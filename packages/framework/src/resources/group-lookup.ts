@@ -2,7 +2,8 @@ import { Batcher } from '../database/batcher.js';
 import type { Semaphore } from '../database/semaphore.js';
 import type { Statement, Statements } from '../database/statements.js';
 import type { Tracer } from '../observability/tracer.js';
-import type { EntityColumns, Identified, IdFailure } from './entity-columns.js';
+import type { EntityColumns, IdFailure } from './entity-columns.js';
+import type { Key, Keyed } from './key-type.js';
 
 /** Most rows of a statement. */
 const MAX_ROWS = 32;
@@ -10,23 +11,23 @@ const MAX_ROWS = 32;
 /** Most bytes of a row in a group. All rows of a group are in memory at once. */
 const MAX_BYTES = (4 * 1024 * 1024) / MAX_ROWS;
 
-export interface GroupLookupOptions {
+export interface GroupLookupOptions<Id extends Key> {
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
   readonly statements: Statements;
   readonly tracer: Tracer;
   /** Rows that are read alone, because they are long, use it. */
   readonly slots: Semaphore;
-  readonly notFound: IdFailure;
+  readonly notFound: IdFailure<Id>;
 }
 
 type Found = readonly unknown[];
 
 /** Looks up the rows of many requests in one statement. */
-export class GroupLookup<Entity extends Identified> {
-  private readonly batcher: Batcher<bigint, Found | 'long' | undefined>;
+export class GroupLookup<Entity extends Keyed> {
+  private readonly batcher: Batcher<Key, Found | 'long' | undefined>;
 
-  constructor(private readonly options: GroupLookupOptions) {
+  constructor(private readonly options: GroupLookupOptions<Entity['id']>) {
     this.batcher = new Batcher({
       lengthOf: () => 0,
       maxRows: MAX_ROWS,
@@ -36,7 +37,7 @@ export class GroupLookup<Entity extends Identified> {
   }
 
   /** @throws ServiceException `notFound`, `too-many-answers`, or as after any failure of the database */
-  async find(id: bigint): Promise<Entity> {
+  async find(id: Entity['id']): Promise<Entity> {
     const { columns, slots, notFound } = this.options;
     const found = await this.batcher.add(id);
     const row = found === 'long' ? await slots.run(() => this.findAlone(id)) : found;
@@ -44,7 +45,7 @@ export class GroupLookup<Entity extends Identified> {
     return columns().entityOf(row) as Entity;
   }
 
-  private async perform(ids: readonly bigint[]): Promise<readonly (Found | 'long' | undefined)[]> {
+  private async perform(ids: readonly Key[]): Promise<readonly (Found | 'long' | undefined)[]> {
     const { columns, statements } = this.options;
     const rows = await statements.rows(lookup(columns(), [...new Set(ids)], MAX_BYTES));
     const found = new Map<string, Found | 'long'>();
@@ -52,16 +53,16 @@ export class GroupLookup<Entity extends Identified> {
     return ids.map((id) => found.get(String(id)));
   }
 
-  private async findAlone(id: bigint): Promise<Found | undefined> {
+  private async findAlone(id: Key): Promise<Found | undefined> {
     const [found] = await this.options.statements.rows(lookup(this.options.columns(), [id]));
     return found?.slice(2);
   }
 }
 
-function lookup(columns: EntityColumns, ids: readonly bigint[], maxBytes?: number): Statement {
+function lookup(columns: EntityColumns, ids: readonly Key[], maxBytes?: number): Statement {
   const { table, key } = columns;
   return {
-    text: `SELECT ${key.name}, ${columns.list(columns.all, maxBytes)} FROM ${table} WHERE ${key.name} = ANY ($1::bigint[])`,
+    text: `SELECT ${key.name}, ${columns.list(columns.all, maxBytes)} FROM ${table} WHERE ${key.name} = ANY ($1::${key.type}[])`,
     values: [ids.map(String)],
   };
 }

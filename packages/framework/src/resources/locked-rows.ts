@@ -14,7 +14,7 @@ export function rowKey({ table, key }: Pick<NeededRows, 'table' | 'key'>, value:
   return `${table}.${key} ${String(value)}`;
 }
 
-/** The rows that a create needs: first its own, then those that it refers to. */
+/** The rows that a create needs: first its own, if clients choose the id, then those that it refers to. */
 export function neededKeys(
   { needed }: EntityColumns,
   parameters: RowParameters,

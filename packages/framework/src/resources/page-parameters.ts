@@ -7,6 +7,7 @@ import { INT64_SCHEMA, int64ParameterRule, IsInt64, parseInt64 } from './int64.j
 import { IfPresent } from './member.js';
 import { IsText, TEXT_SCHEMA } from './text.js';
 import type { TextMember } from './text.js';
+import { UuidParameter } from './uuid.js';
 
 const MAX_LIMIT = 1_000;
 
@@ -73,13 +74,23 @@ export function AreFiltersShort(): PropertyDecorator {
   });
 }
 
+const AFTER =
+  'Only items with a greater id: the last id that was received. The `Link` of a page has this value.';
+
 /** The parameters of a list, besides its filters. */
 export class ListParameters {
   @Limit()
   readonly limit: number = 50;
 
-  @Int64Parameter(
-    'Only items with a greater id: the last id that was received. The `Link` of a page has this value.',
-  )
+  @Int64Parameter(AFTER)
   readonly after?: bigint;
+}
+
+/** The same for a list of items whose id is a UUID. */
+export class UuidListParameters {
+  @Limit()
+  readonly limit: number = 50;
+
+  @UuidParameter(AFTER)
+  readonly after?: string;
 }

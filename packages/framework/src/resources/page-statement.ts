@@ -1,7 +1,7 @@
 import type { Statement } from '../database/statements.js';
 import { preparedAs } from './create-statements.js';
 import type { EntityColumn, EntityColumns } from './entity-columns.js';
-import { MIN_INT64 } from './int64.js';
+import type { Key } from './key-type.js';
 
 /** How a filter selects rows. */
 export interface Filter<Value> {
@@ -27,7 +27,7 @@ export type UsedFilter = readonly [filter: Filter<unknown>, value: unknown];
 
 export interface PageQuery {
   /** The least id that the page may have. */
-  readonly start: bigint;
+  readonly start: Key;
   readonly limit: number;
   readonly filters: readonly UsedFilter[];
   /** Most bytes of the rows, as far as they can be long, unless the first row has more. */
@@ -61,8 +61,9 @@ export class PageStatements {
   }
 
   /** The key of a row. */
-  idOf(row: readonly unknown[]): bigint {
-    return BigInt(String(row[1 + this.columns.indexOf(this.table.key)]));
+  idOf(row: readonly unknown[]): Key {
+    const { key, keyType } = this.table;
+    return keyType.fromDriver(row[1 + this.columns.indexOf(key)]);
   }
 
   /**
@@ -85,13 +86,13 @@ export class PageStatements {
    * Short pages without a filter, each from an id on. The rows of all pages together are limited like a single page: they
    * are in memory at once. The last column is the number of the page, from 1.
    */
-  group(starts: readonly bigint[], limit: number): Statement {
+  group(starts: readonly Key[], limit: number): Statement {
     const { table, key } = this.table;
     const share = Math.floor(MAX_GROUP_BYTES / MAX_PAGES / (limit + 1));
     const list = this.table.list(this.columns, share);
     return {
       ...this.named(`pages-of-${limit}`),
-      text: `SELECT page.*, n FROM unnest($1::bigint[]) WITH ORDINALITY AS t (start, n),
+      text: `SELECT page.*, n FROM unnest($1::${key.type}[]) WITH ORDINALITY AS t (start, n),
         LATERAL (SELECT ${list} FROM ${table} WHERE ${key.name} >= start ORDER BY ${key.name} LIMIT ${limit + 1}) AS page
         ORDER BY n, ${key.name}`,
       values: [starts.map(String)],
@@ -120,13 +121,13 @@ export class PageStatements {
   }
 
   private matching({ start, limit, filters }: PageQuery, list: string) {
-    const { table, key } = this.table;
+    const { table, key, keyType } = this.table;
     const values: unknown[] = [];
     const parameter = (value: unknown): string => `$${values.push(value)}`;
     const all = filters.map(([filter, value]) => filter.where(value, parameter, String(start)));
     const [order] = filters.flatMap(([filter]) => filter.order ?? []);
     // An order of its own comes with a condition on the beginning.
-    if (order === undefined && start > MIN_INT64) {
+    if (order === undefined && start !== keyType.least) {
       all.push(`${key.name} >= ${parameter(String(start))}`);
     }
     const where = all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`;

@@ -10,7 +10,7 @@ import type { PageParameters } from '../http/answers/page.js';
 import type { Tracer } from '../observability/tracer.js';
 import { rowToJson } from './entity-columns.js';
 import type { EntityColumns } from './entity-columns.js';
-import { MAX_INT64, MIN_INT64 } from './int64.js';
+import type { Key } from './key-type.js';
 import { MAX_PAGES, PageStatements } from './page-statement.js';
 import type { Filter, PageQuery, UsedFilter } from './page-statement.js';
 
@@ -59,7 +59,7 @@ interface FoundRows {
 
 /** Lists rows of an entity in ascending order of id, page by page. No page is larger than a number of bytes. */
 export class Pages<Query extends PageParameters> {
-  private readonly groups: ReadonlyMap<number, Batcher<bigint, readonly Row[]>>;
+  private readonly groups: ReadonlyMap<number, Batcher<Key, readonly Row[]>>;
   private sql: PageStatements | undefined;
 
   constructor(private readonly options: PagesOptions<Query>) {
@@ -87,9 +87,10 @@ export class Pages<Query extends PageParameters> {
     { slots, maxBytes }: Reader = { slots: this.options.bulkheads.lists, maxBytes: MAX_PAGE_BYTES },
   ): Promise<Page<Query>> {
     const { limit, after } = parameters;
-    if (after === MAX_INT64) return new Page([], undefined, parameters);
+    const { keyType } = this.options.columns();
+    if (after === keyType.greatest) return new Page([], undefined, parameters);
     const filters = this.usedFilters(parameters);
-    const start = after === undefined ? MIN_INT64 : after + 1n;
+    const start = after === undefined ? keyType.least : keyType.after(after);
     const query = { start, limit, filters, maxBytes };
     const found = filters.some(([{ isSearch }]) => isSearch)
       ? await this.options.bulkheads.searches.run(() => this.search(query))
@@ -134,7 +135,7 @@ export class Pages<Query extends PageParameters> {
   }
 
   private async readGroup(
-    starts: readonly bigint[],
+    starts: readonly Key[],
     limit: number,
   ): Promise<readonly (readonly Row[])[]> {
     const pages: Row[][] = starts.map(() => []);
@@ -169,7 +170,8 @@ export class Pages<Query extends PageParameters> {
 
   private async isResponsive(): Promise<boolean> {
     const begin = performance.now();
-    await this.find({ start: MIN_INT64, limit: 1, filters: [], maxBytes: 1 });
+    const start = this.options.columns().keyType.least;
+    await this.find({ start, limit: 1, filters: [], maxBytes: 1 });
     return performance.now() - begin < RESPONSIVE;
   }
 

@@ -8,33 +8,25 @@ export type Examples<Value extends object = object> = Readonly<
   Record<string, { readonly summary: string; readonly value: Value }>
 >;
 
-/** An example in JSON with its id: a number, or a `bigint` if a number would be rounded. */
+/** An example in JSON with its id: a number, a `bigint` if a number would be rounded, or a UUID. */
 export interface StoredExample {
-  readonly id: number | bigint;
+  readonly id: number | bigint | string;
   readonly [member: string]: unknown;
 }
 
-/**
- * What the documentation says of a resource. Requests with the examples succeed if they are sent in the order of the
- * document: create, look up, replace, change and remove.
- */
-export interface ResourceDocs {
+/** What the documentation says of the operations on stored rows. */
+export interface StoredDocs {
   /** With an article, such as `a tool` or `an apple`. */
   readonly one: string;
   /** Such as `tools`: the path, and the tag of the operations. */
   readonly plural: string;
   /** The ends of the operation ids `createTool` and `listTools`. */
   readonly operationIds: readonly [one: string, many: string];
-  readonly created: Type;
-  /** The class of the answer to a create, by default `stored`. It has no id. */
-  readonly answer?: Type;
   /** The class with all members. */
   readonly stored: Type;
   readonly replacement: Type;
   readonly patch: Type;
-  /** `idTaken` and `noSuch` are failures of the resource. */
   readonly errors: {
-    readonly idTaken: ErrorKind;
     readonly noSuch: ErrorKind;
     /** Further failures of creates and changes. */
     readonly others?: readonly ErrorKind[];
@@ -45,18 +37,67 @@ export interface ResourceDocs {
   readonly hasSearch?: boolean;
   readonly examples: Examples<StoredExample>;
   /** The id of the first example, which is replaced, changed and removed: code samples send the first examples. */
-  readonly changed: number;
+  readonly changed: number | string;
   /** Without the id. */
   readonly replacements: Examples;
   readonly patches: Examples;
+}
+
+/**
+ * What the documentation says of a resource whose clients choose the id. Requests with the examples succeed if they are sent in
+ * the order of the document: create, look up, replace, change and remove.
+ */
+export interface ResourceDocs extends StoredDocs {
+  readonly created: Type;
+  /** The class of the answer to a create, by default `stored`. It has no id. */
+  readonly answer?: Type;
+  /** `idTaken` and `noSuch` are failures of the resource. */
+  readonly errors: StoredDocs['errors'] & { readonly idTaken: ErrorKind };
   /** Two rows to import, and the beginning of a line that is refused because members are missing. */
   readonly imported: readonly [object, object];
   readonly refused: { readonly body: readonly [object, object]; readonly message: string };
 }
 
+/** What the documentation says of a resource whose ids the database makes. */
+export interface GeneratedDocs extends StoredDocs {
+  /** Without the members that the database fills. */
+  readonly created: Type;
+  /** The message for a body that is not valid. */
+  readonly refused: { readonly message: string };
+}
+
+/** Failures of operations with a body. */
+export const BODY_ERRORS = [
+  ERRORS.bodyMissing,
+  ERRORS.bodyTooLarge,
+  ERRORS.tooManyBodies,
+  ERRORS.tooManyAnswers,
+] as const;
+
+export function entityTagHeader(noun: string) {
+  return {
+    ETag: {
+      description: `The entity tag of the ${noun}, for \`If-Match\` and \`If-None-Match\` (RFC 9110, section 8.8.3).`,
+      schema: { type: 'string' as const },
+    },
+  };
+}
+
+export function mapExamples<Value extends object>(
+  examples: Examples<Value>,
+  change: (value: Value) => unknown,
+) {
+  return Object.fromEntries(
+    Object.entries(examples).map(([name, { summary, value }]) => [
+      name,
+      { summary, value: change(value) },
+    ]),
+  );
+}
+
 /** What the documentation says of an operation before its details. */
 export function operation(
-  { plural }: ResourceDocs,
+  { plural }: Pick<StoredDocs, 'plural'>,
   operationId: string,
   summary: string,
   description: string,

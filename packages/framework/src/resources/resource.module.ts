@@ -3,6 +3,10 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DatabaseSchema } from '../database/data-source.js';
 import { SchemaModule } from '../database/schema.module.js';
+import { isGenerated, keyColumnOf } from './dto-of.js';
+import { UuidV7Module } from './generated-ids/uuid-v7.module.js';
+import { IdempotencyModule } from './idempotency/idempotency.module.js';
+import { UUID_COLUMN } from './uuid.js';
 
 @Module({})
 export class ResourceModule {
@@ -14,13 +18,18 @@ export class ResourceModule {
     entities: readonly Type[],
     schema: Omit<DatabaseSchema, 'entities'>,
   ): DynamicModule {
+    const keys = entities.flatMap((entity) => keyColumnOf(entity) ?? []);
     return {
       module: ResourceModule,
       imports: [
         SchemaModule.forFeature({ ...schema, entities }),
         TypeOrmModule.forFeature([...entities]),
+        ...(keys.some(isGenerated) ? [IdempotencyModule] : []),
+        ...(keys.some(({ options }) => options.default === UUID_COLUMN.default)
+          ? [UuidV7Module]
+          : []),
       ],
-      exports: [TypeOrmModule],
+      exports: [TypeOrmModule, ...(keys.some(isGenerated) ? [IdempotencyModule] : [])],
     };
   }
 }

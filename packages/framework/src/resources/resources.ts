@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import type { OnModuleDestroy, OnModuleInit, Type } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
+import { escapeIdentifier } from 'pg';
 import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import { CONFIG } from '../config/config.module.js';
@@ -20,24 +21,32 @@ import { TRACER } from '../observability/tracer.js';
 import type { Tracer } from '../observability/tracer.js';
 import { Updates } from './updates.js';
 import type { Content } from './dto-of.js';
-import type { ConstraintErrors } from './constraints.js';
-import { contentOf, EntityColumns, requireSameOptions } from './entity-columns.js';
-import type { Identified, IdFailure } from './entity-columns.js';
+import { contentOf, EntityColumns } from './entity-columns.js';
+import type { Identified } from './entity-columns.js';
 import { Exports } from './exports.js';
+import { GeneratedCreate } from './generated-ids/generated-create.js';
 import { GroupCreate } from './group-create.js';
 import { GroupLookup } from './group-lookup.js';
-import type { Change } from './history/change-of.js';
 import { Feed } from './history/feed.js';
 import { Followers } from './history/followers.js';
 import { History } from './history/history.js';
-import { prune } from './history/prune.js';
+import type { Idempotency } from './idempotency/idempotency.js';
+import type { Keyed } from './key-type.js';
 import { ResourceMetrics } from './resource-metrics.js';
 import { Imports } from './imports.js';
 import { LockedRows } from './locked-rows.js';
 import { Pages } from './pages.js';
+import { prune } from './prune.js';
+import { requireKeyOf, requireSameOptions } from './resource-checks.js';
+import type {
+  BaseResource,
+  GeneratedResource,
+  GeneratedResourceOptions,
+  Resource,
+  ResourceOptions,
+} from './resource.js';
+import { RowSlots } from './row-slots.js';
 import { checkLetters, SearchIndex } from './search-index.js';
-import type { Search } from './search-index.js';
-import type { Filters } from './pages.js';
 
 /** Between two attempts to begin a history, in milliseconds. */
 const RETRY = 1_000;
@@ -54,51 +63,6 @@ const MAX_FOLLOWERS = 2_000;
 /** Most long rows that are looked up at once. */
 const LONG_ROWS = 2;
 
-export interface ResourceOptions<Dto, Query> {
-  /** The name of the resource in metrics, such as `tools`. */
-  readonly name: string;
-  /** The class with all members, including the id. */
-  readonly dto: Type<Dto>;
-  /** The class of a line of an import, by default `dto`. It must lack the members that the database fills. */
-  readonly imported?: Type<Dto>;
-  readonly filters: Filters<Query>;
-  /** When the id of a create belongs to a row with other content. */
-  readonly idTaken: IdFailure;
-  /** When there is no row with the id of a look-up or change. */
-  readonly notFound: IdFailure;
-  /** Failures of creates and changes. */
-  readonly constraints?: ConstraintErrors;
-  /** The records of creates, updates and removals, if there are any. */
-  readonly changes?: {
-    /** An entity that extends {@link ChangeOf} of the entity. */
-    readonly record: Type<Change>;
-    /** The name of the content in a change, such as `tool`. */
-    readonly member: string;
-  };
-  /** A member that clients search in. The service cleans its index. */
-  readonly search?: Search;
-  /** Called with the newly created rows, after their commit. */
-  readonly onCreated?: (created: readonly Dto[]) => void;
-}
-
-/** What a service needs for a resource whose clients choose the id. Each part has a page in docs/framework. */
-export interface Resource<
-  Entity extends Identified,
-  Dto extends Identified,
-  Query extends PageParameters,
-> {
-  readonly creates: GroupCreate<Dto>;
-  readonly lookups: GroupLookup<Entity>;
-  readonly updates: Updates<Entity>;
-  readonly pages: Pages<Query>;
-  readonly imports: Imports<Dto>;
-  readonly exports: Exports<Query>;
-  /** If changes are recorded. */
-  readonly feed: Feed | undefined;
-  /** Copies the members of a DTO, by default of the class with all members, and leaves out null. */
-  represent<Other = Dto>(entity: Entity | Dto, dto?: Type<Other>): Other;
-}
-
 /** Makes the parts of which resources consist. */
 @Injectable()
 export class Resources implements OnModuleInit, OnModuleDestroy {
@@ -111,6 +75,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly closing = new AbortController();
   private readonly followerSlots = new Semaphore(MAX_FOLLOWERS, ERRORS.tooManyFollowers);
   private readonly lockedRows = new LockedRows();
+  private readonly rowSlots: RowSlots;
   private readonly longSlots = new Semaphore(LONG_ROWS, ERRORS.tooManyAnswers);
 
   constructor(
@@ -125,6 +90,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     private readonly shutdown: Shutdown,
   ) {
     this.metrics = new ResourceMetrics(metrics);
+    this.rowSlots = new RowSlots(this.lockedRows, bulkheads);
   }
 
   /**
@@ -161,7 +127,12 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     const { statements, logger, metrics, config } = this;
     const { retention } = config.changes;
     const onPruned = (pruned: number): void => metrics.recordPruned(table, pruned);
-    void prune({ table, retention, statements, logger, onPruned }, this.closing.signal);
+    const statement = {
+      text: `SELECT ${escapeIdentifier(`prune_${table}`)}(now() - make_interval(secs => $1), $2)`,
+      values: [retention / 1_000],
+    };
+    const rows = 'changes';
+    void prune({ table, rows, statement, statements, logger, onPruned }, this.closing.signal);
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -169,9 +140,12 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     for (const index of this.searchIndexes) await index.close();
   }
 
-  private historyOf<Entity extends Identified>(
+  private historyOf<Entity extends Keyed>(
     entity: Type<Entity>,
-    { record, member }: NonNullable<ResourceOptions<Entity, PageParameters>['changes']>,
+    {
+      record,
+      member,
+    }: NonNullable<GeneratedResourceOptions<Entity, Entity, PageParameters>['changes']>,
     dto: Type,
   ): History {
     const { dataSource, statements, bulkheads, logger } = this;
@@ -208,62 +182,81 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     return new Feed(history, followers);
   }
 
-  /** To be called in the constructor of the repository of the resource. */
+  /**
+   * A resource whose clients choose the id. To be called in the constructor of its repository.
+   */
   of<Entity extends Identified, Query extends PageParameters>(
     entity: Type<Entity>,
-    {
-      name,
-      dto,
-      imported = dto,
-      filters,
-      idTaken,
-      notFound,
-      constraints = {},
-      changes,
-      search,
-      onCreated = () => {},
-    }: ResourceOptions<Content<Entity> & Identified, Query>,
+    options: ResourceOptions<Entity, Content<Entity> & Identified, Query>,
   ): Resource<Entity, Content<Entity> & Identified, Query> {
-    const { dataSource, statements, bulkheads, transactions, metrics, tracer, logger } = this;
-    let known: EntityColumns | undefined;
-    const columns = () => (known ??= new EntityColumns(dataSource, entity));
-    const history = changes && this.historyOf(entity, changes, dto);
-    this.checks.push(() => requireSameOptions(columns(), dto));
-    const parts = { columns, constraints, statements, bulkheads, tracer, dataSource };
-    const base = { ...parts, history };
-    const searchIndex = search && new SearchIndex(search, dataSource, logger);
-    if (searchIndex !== undefined) this.searchIndexes.push(searchIndex);
+    const { bulkheads, metrics, tracer, logger, importSlots } = this;
+    const { name, dto, imported = dto, idTaken } = options;
+    const { resource, parts, onCreated } = this.base(entity, options, false);
     const creates = new GroupCreate<Content<Entity> & Identified>({
-      ...base,
+      ...parts,
       recordGroup: metrics.groupsOf(name),
       idTaken,
-      onCreated: (created) => {
-        searchIndex?.note(created);
-        onCreated(created);
-      },
+      onCreated,
       locked: this.lockedRows,
       lockedSlots: bulkheads.locked,
     });
     metrics.observeQueue(name, creates);
-    const pages = new Pages<Query>({ ...base, dto, filters });
-    return {
-      creates,
+    const imports = new Imports({ dto: imported, creates, tracer, logger, slots: importSlots });
+    return { ...resource, creates, imports };
+  }
+
+  /** A resource whose ids the database makes. To be called in the constructor of its repository. */
+  generated<Entity extends Keyed, Query extends PageParameters>(
+    entity: Type<Entity>,
+    options: GeneratedResourceOptions<Entity, Content<Entity> & Keyed, Query>,
+    idempotency: Idempotency,
+  ): GeneratedResource<Entity, Content<Entity> & Keyed, Query> {
+    const { name, dto } = options;
+    const { resource, parts, onCreated } = this.base(entity, options, true);
+    const { rowSlots } = this;
+    const creates = new GeneratedCreate({ ...parts, name, dto, rowSlots, idempotency, onCreated });
+    return { ...resource, creates };
+  }
+
+  private base<Entity extends Keyed, Dto extends Keyed, Query extends PageParameters>(
+    entity: Type<Entity>,
+    options: GeneratedResourceOptions<Entity, Dto, Query>,
+    isGenerated: boolean,
+  ) {
+    const { name, dto, filters, notFound, constraints = {}, changes, search } = options;
+    const { dataSource, statements, bulkheads, transactions, tracer, logger, rowSlots } = this;
+    let known: EntityColumns | undefined;
+    const columns = () => (known ??= new EntityColumns(dataSource, entity));
+    this.checks.push(() => {
+      requireSameOptions(columns(), dto);
+      requireKeyOf(columns(), isGenerated);
+    });
+    const history = changes && this.historyOf(entity, changes, dto);
+    const parts = { columns, constraints, statements, bulkheads, tracer, dataSource, history };
+    const searchIndex = search && new SearchIndex(search, dataSource, logger);
+    if (searchIndex !== undefined) this.searchIndexes.push(searchIndex);
+    const pages = new Pages<Query>({ ...parts, dto, filters });
+    const resource: BaseResource<Entity, Dto, Query> = {
       pages,
       represent: <Other>(row: object, dtoClass?: Type<Other>) =>
         contentOf(columns().of(dtoClass ?? dto), row) as Other,
-      lookups: new GroupLookup<Entity>({ ...base, notFound, slots: this.longSlots }),
+      lookups: new GroupLookup<Entity>({ ...parts, notFound, slots: this.longSlots }),
       updates: new Updates({
-        ...base,
+        ...parts,
         entity,
         dto,
         notFound,
         transactions,
-        locked: this.lockedRows,
+        rowSlots,
         onChanged: (row) => searchIndex?.note([row]),
       }),
-      imports: new Imports({ dto: imported, creates, tracer, logger, slots: this.importSlots }),
       feed: history && this.feedOf(name, history),
       exports: new Exports({ pages, bulkheads, tracer, slots: this.exportSlots }),
     };
+    const onCreated = (created: readonly Dto[]): void => {
+      searchIndex?.note(created);
+      options.onCreated?.(created);
+    };
+    return { resource, parts, onCreated };
   }
 }

@@ -8,8 +8,6 @@ import type {
   UpdateQueryBuilder,
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
-import type { Bulkheads } from '../database/bulkheads.js';
-import { RowLockedError } from '../database/database-failure.js';
 import type { Semaphore } from '../database/semaphore.js';
 import type { Statement, Statements } from '../database/statements.js';
 import type { Transactions } from '../database/transactions.js';
@@ -19,26 +17,25 @@ import type { Precondition } from '../http/answers/entity-tag.js';
 import { withConstraintErrors } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
 import { contentOf } from './entity-columns.js';
-import type { EntityColumns, Identified, IdFailure } from './entity-columns.js';
+import type { EntityColumns, IdFailure } from './entity-columns.js';
 import type { History } from './history/history.js';
 import { requireOrigin } from './history/origin.js';
 import type { Origin } from './history/origin.js';
 import type { RecordStatements } from './history/record-statements.js';
+import type { Keyed } from './key-type.js';
 import { rowKey } from './locked-rows.js';
-import type { LockedRows, RowKey } from './locked-rows.js';
+import type { RowSlots } from './row-slots.js';
 
-export interface UpdatesOptions<Entity> {
+export interface UpdatesOptions<Entity extends Keyed> {
   readonly entity: Type<Entity>;
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
   /** The class whose members make the entity tag. Only these members are changed. */
   readonly dto: Type;
   readonly constraints: ConstraintErrors;
-  readonly notFound: IdFailure;
+  readonly notFound: IdFailure<Entity['id']>;
   readonly dataSource: DataSource;
-  readonly bulkheads: Bulkheads;
-  /** All resources share it. */
-  readonly locked: LockedRows;
+  readonly rowSlots: RowSlots;
   readonly transactions: Transactions;
   readonly statements: Statements;
   /** Where changes are recorded, if they are. */
@@ -63,12 +60,12 @@ type UpdateQuery<Entity extends object> = UpdateQueryBuilder<Entity> | DeleteQue
  *
  * All methods throw ServiceException `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id.
  */
-export class Updates<Entity extends Identified> {
+export class Updates<Entity extends Keyed> {
   constructor(private readonly options: UpdatesOptions<Entity>) {}
 
   /** Replaces all members. A member that the body lacks becomes null. */
   replace(
-    id: bigint,
+    id: Entity['id'],
     body: object,
     precondition?: Precondition,
     context: ChangeContext = {},
@@ -78,7 +75,7 @@ export class Updates<Entity extends Identified> {
 
   /** Changes the members that a JSON Merge Patch has; null removes one (RFC 7396). */
   patch(
-    id: bigint,
+    id: Entity['id'],
     body: object,
     precondition?: Precondition,
     context: ChangeContext = {},
@@ -86,7 +83,11 @@ export class Updates<Entity extends Identified> {
     return this.update(id, body, (value) => value, precondition, context);
   }
 
-  remove(id: bigint, precondition?: Precondition, context: ChangeContext = {}): Promise<Entity> {
+  remove(
+    id: Entity['id'],
+    precondition?: Precondition,
+    context: ChangeContext = {},
+  ): Promise<Entity> {
     return this.change(id, precondition, context, (rows) => {
       const query = rows.createQueryBuilder().delete().where({ id }).returning('*');
       return this.recorded(context, query, (records, origin) =>
@@ -96,7 +97,7 @@ export class Updates<Entity extends Identified> {
   }
 
   private async update(
-    id: bigint,
+    id: Entity['id'],
     body: object,
     valueOf: (value: unknown) => unknown,
     precondition: Precondition | undefined,
@@ -143,21 +144,21 @@ export class Updates<Entity extends Identified> {
 
   /** @param statementFor returns the row that it has changed, with all columns */
   private async change(
-    id: bigint,
+    id: Entity['id'],
     precondition: Precondition | undefined,
     { manager: outer }: ChangeContext,
     statementFor: (rows: Repository<Entity>) => Statement,
   ): Promise<Entity> {
     const { entity, dto, constraints, notFound, dataSource } = this.options;
-    const { bulkheads, transactions, statements } = this.options;
+    const { rowSlots, transactions, statements } = this.options;
     const columns = this.options.columns();
     const rows = dataSource.getRepository(entity);
     const statement = statementFor(rows);
-    const key = rowKey(columns.needed[0]!, id);
+    const keys = [rowKey({ table: columns.table, key: columns.key.name }, id)];
     const changeIfSame = (slots?: Semaphore) =>
       transactions.run(
         async (manager) => {
-          this.requireFree(key, slots);
+          rowSlots.requireFree(keys, slots);
           const where = { id } as FindOptionsWhere<Entity>;
           const row = await manager
             .withRepository(rows)
@@ -172,58 +173,23 @@ export class Updates<Entity extends Identified> {
         slots,
       );
     const change = (slots?: Semaphore) =>
-      outer === undefined
-        ? (slots ?? bulkheads.updates).run(async () => {
-            this.requireFree(key, slots);
+      slots === undefined
+        ? statements.in(outer!).run(statement)
+        : slots.run(async () => {
+            rowSlots.requireFree(keys, slots);
             return statements.run(statement);
-          })
-        : statements.in(outer).run(statement);
+          });
     const work = precondition === undefined ? change : changeIfSame;
     const result = await withConstraintErrors(constraints, () =>
-      outer === undefined ? this.apart(key, work) : work(),
+      outer === undefined ? rowSlots.run(keys, work) : work(),
     );
     const [row] = result.rows as readonly Readonly<Record<string, unknown>>[];
     if (row === undefined) throw notFound(id);
     return columns.entityOf(columns.all.map(({ databaseName }) => row[databaseName])) as Entity;
-  }
-
-  /** Performs work on a row. If another transaction holds the row, the work waits on a share of the connections of its own. */
-  private async apart<Result>(
-    key: RowKey,
-    work: (slots: Semaphore) => Promise<Result>,
-  ): Promise<Result> {
-    const { locked, bulkheads } = this.options;
-    try {
-      if (!locked.has(key)) return await work(bulkheads.updates);
-    } catch (error) {
-      // While it waited for a slot, another change has waited for the row.
-      if (!(error instanceof RowLockedError)) {
-        if (isRowLocked(error)) locked.add(key);
-        throw error;
-      }
-    }
-    try {
-      const result = await work(bulkheads.locked);
-      locked.delete(key);
-      return result;
-    } catch (error) {
-      if (isRowLocked(error)) locked.add(key);
-      throw error;
-    }
-  }
-
-  /** @throws RowLockedError */
-  private requireFree(key: RowKey, slots?: Semaphore): void {
-    const { locked, bulkheads } = this.options;
-    if (slots === bulkheads.updates && locked.has(key)) throw new RowLockedError();
   }
 }
 
 function statementOf<Entity extends object>(query: UpdateQuery<Entity>): Statement {
   const [text, values] = query.getQueryAndParameters();
   return { text, values };
-}
-
-function isRowLocked(error: unknown): boolean {
-  return error instanceof ServiceException && error.kind === ERRORS.rowLocked;
 }

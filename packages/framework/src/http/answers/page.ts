@@ -2,9 +2,9 @@ import type { Response } from 'express';
 import { sendJsonText } from './send-json.js';
 
 /** The parameters of a page, after validation. */
-export interface PageParameters {
+export interface PageParameters<Key extends bigint | string = bigint | string> {
   readonly limit: number;
-  readonly after?: bigint;
+  readonly after?: Key;
 }
 
 /** What a handler returns to send a page of a list. */
@@ -16,7 +16,7 @@ export class Page<Parameters extends PageParameters> {
    */
   constructor(
     readonly items: readonly string[],
-    readonly next: bigint | undefined,
+    readonly next: bigint | string | undefined,
     readonly parameters: Parameters,
   ) {}
 
@@ -35,7 +35,7 @@ export class Page<Parameters extends PageParameters> {
  *
  * @param after the last id of this page
  */
-function linkToNext(path: string, parameters: PageParameters, after: bigint): string {
+function linkToNext(path: string, parameters: PageParameters, after: bigint | string): string {
   const filters = filterQuery(parameters);
   const target = [`limit=${parameters.limit}`, filters, `after=${after}`];
   return `<${path}?${target.filter((part) => part !== '').join('&')}>; rel="next"`;

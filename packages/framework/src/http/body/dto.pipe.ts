@@ -89,6 +89,12 @@ export function toDto<T extends object>(
   return make(dtoClass, value, ERRORS.bodyNotValid) as T;
 }
 
+/** Builds a DTO from JSON that was made from such a DTO. It is not validated: rules can change. */
+export function restoreDto<T extends object>(dtoClass: new () => T, value: object): T {
+  if (!isDtoClass(dtoClass)) throw new TypeError('the class has no rules');
+  return plainToInstance(dtoClass, value, TRANSFORM_OPTIONS);
+}
+
 function refuseOthers(dtoClass: DtoClass, parameters: object): void {
   const names = membersOf(dtoClass);
   for (const [name, value] of Object.entries(parameters)) {

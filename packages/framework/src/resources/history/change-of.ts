@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { Column, getMetadataArgsStorage, PrimaryGeneratedColumn } from 'typeorm';
 import type { ColumnOptions } from 'typeorm';
 import { memberColumnsOf } from '../dto-of.js';
-import type { Identified } from '../entity-columns.js';
+import type { Key, Keyed } from '../key-type.js';
 import { TIMESTAMP_COLUMN } from '../timestamp.js';
 
 export type ChangeKind = 'created' | 'replaced' | 'removed';
@@ -18,7 +18,7 @@ export interface Change {
   readonly principal: string;
   readonly requestId: string;
   /** The id of what has changed. */
-  readonly id: bigint;
+  readonly id: Key;
 }
 
 /**
@@ -27,7 +27,7 @@ export interface Change {
  *
  * @throws TypeError if a column of the entity has the name of a column of the record
  */
-export function ChangeOf<Entity extends Identified>(entity: Type<Entity>): Type<Change> {
+export function ChangeOf<Entity extends Keyed>(entity: Type<Entity>): Type<Change> {
   abstract class ChangeColumns {
     @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
     readonly position!: bigint;

@@ -1,12 +1,13 @@
 import type { Type } from '@nestjs/common';
 import { rowToJson } from '../entity-columns.js';
 import type { EntityColumn, EntityColumns } from '../entity-columns.js';
+import type { Key } from '../key-type.js';
 
 /** A change as JSON. */
 export interface WrittenChange {
   readonly position: bigint;
   /** The id of the row that has changed. */
-  readonly id: bigint;
+  readonly id: Key;
   /** When the transaction began, as of `Date.now()`. */
   readonly time: number;
   readonly json: string;
@@ -19,6 +20,7 @@ export class ChangeWriter {
   private readonly content: readonly EntityColumn[];
   private readonly own: Readonly<Record<(typeof OWN)[number], number>>;
   private readonly id: number;
+  private readonly idColumn: EntityColumn;
 
   /** The columns that a row must have, after its first value. */
   static columns(
@@ -46,18 +48,24 @@ export class ChangeWriter {
       requestId: at('requestId'),
     };
     this.id = at('id');
+    this.idColumn = columns[this.id - 1]!;
   }
 
   write(row: readonly unknown[]): WrittenChange {
     const { own } = this;
     const position = String(row[own.position]);
-    const id = String(row[this.id]);
+    const { [this.id]: idValue } = row;
     const kind = String(row[own.kind]);
     const content = kind === 'removed' ? '' : `,"${this.member}":${rowToJson(this.content, row)}`;
     const [principalKind, ...idParts] = String(row[own.principal]).split(':');
     const principal = JSON.stringify({ kind: principalKind, id: idParts.join(':') });
     const time = row[own.time] as Date;
-    const json = `{"position":${position},"time":"${time.toISOString()}","kind":"${kind}","id":${id}${content},"principal":${principal},"requestId":${JSON.stringify(row[own.requestId])}}`;
-    return { position: BigInt(position), id: BigInt(id), time: time.getTime(), json };
+    const json = `{"position":${position},"time":"${time.toISOString()}","kind":"${kind}","id":${this.idColumn.toJson(idValue)}${content},"principal":${principal},"requestId":${JSON.stringify(row[own.requestId])}}`;
+    return {
+      position: BigInt(position),
+      id: this.idColumn.fromDriver(idValue) as Key,
+      time: time.getTime(),
+      json,
+    };
   }
 }

@@ -8,6 +8,7 @@ import type { EventStream } from '../../http/answers/event-stream.js';
 import type { Page, PageParameters } from '../../http/answers/page.js';
 import { RequestSignal } from '../../http/answers/request-signal.js';
 import { NoParametersDto } from '../../http/body/dto.pipe.js';
+import type { Key } from '../key-type.js';
 import type { Feed } from './feed.js';
 import { changeDto, LatestPositionDto, listChangesDto } from './feed.dto.js';
 import type { FeedDocs } from './feed.dto.js';
@@ -23,7 +24,7 @@ export interface FeedOptions extends Omit<FeedDocs, 'noun'> {
   readonly scope: Scope;
 }
 
-type ListQuery = PageParameters & Readonly<Record<string, unknown>>;
+type ListQuery = PageParameters<bigint> & Readonly<Record<string, unknown>>;
 
 /** The class of a controller with the operations on the changes of a resource. */
 export function feedController(options: FeedOptions): Type {
@@ -52,7 +53,7 @@ export function feedController(options: FeedOptions): Type {
     ): Promise<Page<PageParameters> | EventStream> {
       // Also for pages: a header field that is not valid is refused, whatever the request is for.
       const last = lastEventId(request.headers);
-      const id = query[member] as bigint | undefined;
+      const id = query[member] as Key | undefined;
       if (!acceptsEvents(request)) return this.changes.list(query, id);
       // The guard has set the principal: no route is without.
       const principal = request.principal!;

@@ -5,6 +5,7 @@ import type { PageParameters } from '../../http/answers/page.js';
 import { NoOtherParameters } from '../../http/body/dto.pipe.js';
 import { INT64_SCHEMA } from '../int64.js';
 import { Int64Parameter, Limit } from '../page-parameters.js';
+import { UUID_SCHEMA, UuidParameter } from '../uuid.js';
 
 /** What the documentation of a feed needs to know of its resource. */
 export interface FeedDocs {
@@ -23,7 +24,7 @@ export interface FeedDocs {
   readonly schema: string;
   readonly operationIds: readonly [list: string, latest: string];
   /** A row. */
-  readonly example: { readonly id: number } & Readonly<Record<string, unknown>>;
+  readonly example: { readonly id: number | string } & Readonly<Record<string, unknown>>;
 }
 
 const KINDS = ['created', 'replaced', 'removed'] as const;
@@ -68,7 +69,7 @@ export function changeDto({ one, noun, member, schema, stored, example }: FeedDo
     },
     kind: { enum: KINDS, description: `What has happened to the ${noun}.` },
     id: {
-      ...INT64_SCHEMA,
+      ...(typeof example.id === 'string' ? UUID_SCHEMA : INT64_SCHEMA),
       description: `Identification number of the ${noun}.`,
       example: example.id,
     },
@@ -93,7 +94,7 @@ export function changeDto({ one, noun, member, schema, stored, example }: FeedDo
 }
 
 /** The class of the parameters of a page of changes. The parameter with the name of the content is the id of a row. */
-export function listChangesDto({ noun, member }: FeedDocs): Type<PageParameters> {
+export function listChangesDto({ noun, member, example }: FeedDocs): Type<PageParameters<bigint>> {
   @NoOtherParameters()
   class ListChangesDto {
     @Limit()
@@ -104,6 +105,7 @@ export function listChangesDto({ noun, member }: FeedDocs): Type<PageParameters>
     )
     readonly after?: bigint;
   }
-  Int64Parameter(`Only changes of the ${noun} with this id.`)(ListChangesDto.prototype, member);
+  const IdParameter = typeof example.id === 'string' ? UuidParameter : Int64Parameter;
+  IdParameter(`Only changes of the ${noun} with this id.`)(ListChangesDto.prototype, member);
   return ListChangesDto;
 }

@@ -1,5 +1,6 @@
 import { EventStream } from '../../http/answers/event-stream.js';
 import type { Page, PageParameters } from '../../http/answers/page.js';
+import type { Key } from '../key-type.js';
 import type { Followers, Following } from './followers.js';
 import type { History } from './history.js';
 
@@ -14,7 +15,7 @@ export class Feed {
    * @param id only the changes of this row
    * @throws ServiceException `changes-pruned`, `position-unknown`, `too-many-lists`
    */
-  list<Query extends PageParameters>(query: Query, id?: bigint): Promise<Page<Query>> {
+  list<Query extends PageParameters<bigint>>(query: Query, id?: Key): Promise<Page<Query>> {
     return this.history.list(query, id);
   }
 

@@ -4,6 +4,7 @@ import type { Principal } from '../../auth/principal.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
+import type { Key } from '../key-type.js';
 import type { ChangeQuery, History, Start } from './history.js';
 import { Tail, toEvent } from './tail.js';
 import type { NextEvents } from './tail.js';
@@ -40,7 +41,7 @@ export interface Following {
   /** The last position that the client knows; `undefined`: it begins with the oldest record. */
   readonly after: bigint | undefined;
   /** Only changes of this id. */
-  readonly id?: bigint | undefined;
+  readonly id?: Key | undefined;
   /** Aborts when nobody needs more, or may read more. */
   readonly signal: AbortSignal;
 }

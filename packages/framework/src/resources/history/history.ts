@@ -12,6 +12,7 @@ import type { PageParameters } from '../../http/answers/page.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import type { EntityColumns } from '../entity-columns.js';
 import { MAX_INT64 } from '../int64.js';
+import type { Key } from '../key-type.js';
 import { PageStatements } from '../page-statement.js';
 import type { Filter, UsedFilter } from '../page-statement.js';
 import { ChangeWriter } from './change-writer.js';
@@ -66,7 +67,7 @@ export interface ChangeQuery {
   /** The last position that it may read: a low watermark. */
   readonly until: bigint;
   /** Only changes of this id. */
-  readonly id?: bigint | undefined;
+  readonly id?: Key | undefined;
   readonly limit: number;
   readonly maxBytes: number;
 }
@@ -154,7 +155,7 @@ export class History {
    * @throws ServiceException `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`,
    *   `too-many-lists`
    */
-  async list<Query extends PageParameters>(query: Query, id?: bigint): Promise<Page<Query>> {
+  async list<Query extends PageParameters<bigint>>(query: Query, id?: Key): Promise<Page<Query>> {
     const { after, isFirst, lowWatermark: until } = await this.startOf(query.after);
     if (after >= until) return new Page([], undefined, query);
     const { changes, isWhole } = await this.options.slots.run(() =>

@@ -1,6 +1,7 @@
 import { escapeIdentifier } from 'pg';
 import type { Statement } from '../../database/statements.js';
 import type { EntityColumn, EntityColumns } from '../entity-columns.js';
+import type { Key } from '../key-type.js';
 import type { ChangeKind } from './change-of.js';
 import type { Origin } from './origin.js';
 
@@ -69,7 +70,7 @@ export class RecordStatements {
   }
 
   /** Wraps a statement that replaces a row, and returns it. A row whose content stays as it was is not recorded. */
-  replacing({ text, values = [] }: Statement, id: bigint, origin: Origin): Statement {
+  replacing({ text, values = [] }: Statement, id: Key, origin: Origin): Statement {
     const { table, key } = this.columns;
     const names = this.content.map(({ name }) => name);
     const [n, principal, requestId] = [1, 2, 3].map((offset) => `$${values.length + offset}`);

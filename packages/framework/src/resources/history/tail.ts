@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ServiceException } from '../../errors/service.exception.js';
 import { describeFailure } from '../../observability/describe-failure.js';
+import type { Key } from '../key-type.js';
 import type { WrittenChange } from './change-writer.js';
 import type { History, Start } from './history.js';
 
@@ -22,7 +23,7 @@ const HELD_BACK = 1;
 export interface ChangeEvent {
   readonly position: bigint;
   /** The id of the row that has changed. */
-  readonly id: bigint;
+  readonly id: Key;
   /** The same for all followers: a copy of a long one for each would fill the memory. */
   readonly bytes: Uint8Array;
 }

@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+import { SchemaModule } from '../../database/schema.module.js';
+import { Idempotency } from './idempotency.js';
+import { IdempotencyKey } from './idempotency-key.entity.js';
+import { CreateIdempotencyKeys1795651200000 } from './migrations/1795651200000-create-idempotency-keys.js';
+
+/** Requests that clients can send again with an `Idempotency-Key`. */
+@Module({
+  imports: [
+    SchemaModule.forFeature({
+      entities: [IdempotencyKey],
+      migrations: [CreateIdempotencyKeys1795651200000],
+    }),
+  ],
+  providers: [Idempotency],
+  exports: [Idempotency],
+})
+export class IdempotencyModule {}

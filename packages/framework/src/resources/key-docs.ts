@@ -1,0 +1,30 @@
+import { INT64_SCHEMA, int64ParameterRule, MAX_INT64, MIN_INT64 } from './int64.js';
+import { UUID_SCHEMA, uuidRule } from './uuid.js';
+
+/** What the documentation says of keys of a type. */
+interface KeyDocs {
+  readonly schema: typeof INT64_SCHEMA | typeof UUID_SCHEMA;
+  /** The message for a parameter with any other value. */
+  ruleOf(name: string): string;
+  /** The key of a row that is missing. */
+  readonly missing: string;
+  describe(noun: string): string;
+  describeInFull(noun: string): string;
+}
+
+export const INT64_KEY: KeyDocs = {
+  schema: INT64_SCHEMA,
+  ruleOf: int64ParameterRule,
+  missing: '404',
+  describe: (noun) => `Identification number of the ${noun}, in canonical decimal form.`,
+  describeInFull: (noun) =>
+    `Identification number of the ${noun}, between ${MIN_INT64} and ${MAX_INT64}, in canonical decimal form.`,
+};
+
+export const UUID_KEY: KeyDocs = {
+  schema: UUID_SCHEMA,
+  ruleOf: uuidRule,
+  missing: '01920000-0000-7000-8000-000000000404',
+  describe: (noun) => `The id of the ${noun}, in lower case, with hyphens.`,
+  describeInFull: (noun) => `The id of the ${noun}, in lower case, with hyphens.`,
+};

@@ -1,0 +1,86 @@
+import type { Type } from '@nestjs/common';
+import type { PageParameters } from '../http/answers/page.js';
+import type { ConstraintErrors } from './constraints.js';
+import type { Identified, IdFailure } from './entity-columns.js';
+import type { Exports } from './exports.js';
+import type { GeneratedCreate } from './generated-ids/generated-create.js';
+import type { GroupCreate } from './group-create.js';
+import type { GroupLookup } from './group-lookup.js';
+import type { Change } from './history/change-of.js';
+import type { Feed } from './history/feed.js';
+import type { Imports } from './imports.js';
+import type { Keyed } from './key-type.js';
+import type { Filters, Pages } from './pages.js';
+import type { Search } from './search-index.js';
+import type { Updates } from './updates.js';
+
+/** The options of a resource whose ids the database makes. */
+export interface GeneratedResourceOptions<Entity extends Keyed, Dto extends Keyed, Query> {
+  /** The name of the resource in metrics, such as `tools`. */
+  readonly name: string;
+  /** The class with all members, including the id. */
+  readonly dto: Type<Dto>;
+  readonly filters: Filters<Query>;
+  /** When there is no row with the id of a look-up or change. */
+  readonly notFound: IdFailure<Entity['id']>;
+  /** Failures of creates and changes. */
+  readonly constraints?: ConstraintErrors;
+  /** The records of creates, updates and removals, if there are any. */
+  readonly changes?: {
+    /** An entity that extends {@link ChangeOf} of the entity. */
+    readonly record: Type<Change>;
+    /** The name of the content in a change, such as `tool`. */
+    readonly member: string;
+  };
+  /** A member that clients search in. The service cleans its index. */
+  readonly search?: Search;
+  /** Called with the newly created rows, after their commit. */
+  readonly onCreated?: (created: readonly Dto[]) => void;
+}
+
+/** The options of a resource whose clients choose the id. */
+export interface ResourceOptions<
+  Entity extends Identified,
+  Dto extends Identified,
+  Query,
+> extends GeneratedResourceOptions<Entity, Dto, Query> {
+  /** The class of a line of an import, by default `dto`. It must lack the members that the database fills. */
+  readonly imported?: Type<Dto>;
+  /** When the id of a create belongs to a row with other content. */
+  readonly idTaken: IdFailure<bigint>;
+}
+
+/** What all resources have. Each part has a page in docs/framework. */
+export interface BaseResource<
+  Entity extends Keyed,
+  Dto extends Keyed,
+  Query extends PageParameters,
+> {
+  readonly lookups: GroupLookup<Entity>;
+  readonly updates: Updates<Entity>;
+  readonly pages: Pages<Query>;
+  readonly exports: Exports<Query>;
+  /** If changes are recorded. */
+  readonly feed: Feed | undefined;
+  /** Copies the members of a DTO, by default of the class with all members, and leaves out null. */
+  represent<Other = Dto>(entity: Entity | Dto, dto?: Type<Other>): Other;
+}
+
+/** What a service needs for a resource whose clients choose the id. */
+export interface Resource<
+  Entity extends Identified,
+  Dto extends Identified,
+  Query extends PageParameters,
+> extends BaseResource<Entity, Dto, Query> {
+  readonly creates: GroupCreate<Dto>;
+  readonly imports: Imports<Dto>;
+}
+
+/** What a service needs for a resource whose ids the database makes. */
+export interface GeneratedResource<
+  Entity extends Keyed,
+  Dto extends Keyed,
+  Query extends PageParameters,
+> extends BaseResource<Entity, Dto, Query> {
+  readonly creates: GeneratedCreate<Dto>;
+}
