@@ -50,10 +50,22 @@ export default {
       to: { path: `^${FRAMEWORK}/[^/]+/`, pathNot: `^${FRAMEWORK}/(${LAYERS.join('|')}|cli)/` },
     },
     {
-      name: 'the framework imports nothing but itself and packages',
+      name: 'a package imports nothing but itself and packages',
       severity: 'error',
       from: { path: '^packages/' },
       to: { path: '^(src|examples|clients|test|bench)/' },
+    },
+    {
+      name: 'the reference of an API imports nothing but itself and packages that are installed',
+      severity: 'error',
+      from: { path: '^packages/api-reference/src/' },
+      to: { path: PROJECT, pathNot: '^packages/api-reference/src/' },
+    },
+    {
+      name: 'the framework imports the reference by the name of its package',
+      severity: 'error',
+      from: { path: `^${FRAMEWORK}/` },
+      to: { path: '^packages/', pathNot: `^${FRAMEWORK}/`, dependencyTypes: ['local'] },
     },
     {
       name: 'the service imports nothing but itself and packages',

@@ -2,11 +2,13 @@
 FROM node:26-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY packages/api-reference/package.json packages/api-reference/
 COPY packages/framework/package.json packages/framework/
 # Only the embedded PostgreSQL needs an install script, and the image does not contain it.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json bundle.js sbom.js openapi.json ./
 COPY src src
+COPY packages/api-reference/src packages/api-reference/src
 COPY packages/framework/src packages/framework/src
 COPY clients/command clients/command
 COPY clients/typescript/src clients/typescript/src
@@ -14,7 +16,7 @@ RUN npm run build \
   && mkdir bin \
   && ln -s ../dist/cli/plant-store.js bin/plant-store
 # The bundle contains the code of the packages, and lists them in dist/sbom.cdx.json. What stays: the assets of the docs page,
-# with the link to the framework, and the licences and names of all packages, for people and for vulnerability scanners.
+# with the links to their packages, and the licences and names of all packages, for people and for vulnerability scanners.
 # TypeScript is a peer dependency of @nestjs/swagger.
 RUN npm prune --omit=dev --ignore-scripts \
   && rm -r node_modules/typescript \
@@ -22,10 +24,10 @@ RUN npm prune --omit=dev --ignore-scripts \
     -o -path node_modules/oauth4webapi/build/index.js \
     -o -name package.json -o -iname 'licen[cs]e*' -o -iname 'notice*' -o -iname 'copying*' \) -delete \
   && find node_modules \( -type l -not -exec test -e {} \; -o -type d -empty \) -delete
-COPY packages/framework/public packages/framework/public
+COPY packages/api-reference/public packages/api-reference/public
 COPY LICENSE ./
 # Files of a clone made under a strict umask are readable only by their owner.
-RUN chmod -R a+rX package.json packages/framework/package.json packages/framework/public LICENSE
+RUN chmod -R a+rX package.json packages/api-reference/package.json packages/api-reference/public packages/framework/package.json LICENSE
 ARG REVISION=unknown
 # npm publishes the revision under the same name. The service reads it for its metrics.
 RUN npm pkg set gitHead="${REVISION}"
@@ -40,9 +42,10 @@ ENV MALLOC_ARENA_MAX=1 \
 WORKDIR /app
 COPY --from=build /app/LICENSE ./
 COPY --from=build /app/package.json ./
-# The bundle contains the framework's code.
+# The bundle contains their code.
+COPY --from=build /app/packages/api-reference/package.json packages/api-reference/
+COPY --from=build /app/packages/api-reference/public packages/api-reference/public
 COPY --from=build /app/packages/framework/package.json packages/framework/
-COPY --from=build /app/packages/framework/public packages/framework/public
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 # Copying the folder keeps the link: copying the link would copy the file.

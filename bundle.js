@@ -24,6 +24,8 @@ const OUTPUT = example === undefined ? 'dist' : `dist-${basename(example)}`;
 
 const SOURCES = [
   'src',
+  'packages/api-reference/package.json',
+  'packages/api-reference/src',
   'packages/framework/package.json',
   'packages/framework/src',
   'clients/command',

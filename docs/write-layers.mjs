@@ -16,9 +16,12 @@ const { output } = await cruise([FRAMEWORK], configuration.options, undefined, {
 /** The layers that each layer imports from. */
 const imports = new Map();
 for (const { source, dependencies } of output.modules) {
+  if (!source.startsWith(FRAMEWORK)) continue;
   const layer = layerOf(source);
   const others = imports.get(layer) ?? new Set();
-  for (const { resolved } of dependencies) others.add(layerOf(resolved));
+  for (const { resolved } of dependencies) {
+    if (resolved.startsWith(FRAMEWORK)) others.add(layerOf(resolved));
+  }
   others.delete(layer);
   imports.set(layer, others);
 }

@@ -7,6 +7,7 @@ import { VARIABLES } from '../../packages/framework/src/config/variables.js';
 const FOLDER = 'docs/framework';
 
 const PAGES = [
+  'packages/api-reference/README.md',
   'packages/framework/README.md',
   ...readdirSync(FOLDER).map((name) => `${FOLDER}/${name}`),
 ];

@@ -24,9 +24,9 @@ function compile(config: string, name: string, text: string): string {
   return messages.join('\n');
 }
 
-describe('the framework', () => {
-  it('names no plant', () => {
-    const files = ['packages/framework', ':!packages/framework/build'];
+describe('the packages', () => {
+  it('name no plant', () => {
+    const files = ['packages', ':!packages/*/build'];
     // Without a hit, git exits with 1.
     const { stdout, status } = spawnSync('git', [
       'grep',
@@ -39,6 +39,15 @@ describe('the framework', () => {
     expect([String(stdout), status]).toEqual(['', 1]);
   });
 
+  it('are imported through their public interfaces: Node.js refuses a path into the reference', () => {
+    const importing = (path: string) =>
+      spawnSync('node', ['--eval', `require.resolve('@resource-service/api-reference${path}')`]);
+    expect(String(importing('/src/html.js').stderr)).toContain('ERR_PACKAGE_PATH_NOT_EXPORTED');
+    expect(importing('/package.json').status).toBe(0);
+  });
+});
+
+describe('the framework', () => {
   it('is imported through its public interface: Node.js refuses a path into it', () => {
     const importing = (path: string) =>
       spawnSync('node', ['--eval', `require.resolve('@resource-service/framework${path}')`]);
@@ -70,5 +79,18 @@ describe('the framework', () => {
       );
     expect(fromFramework('../../../src/identity.js')).toContain("is not under 'rootDir'");
     expect(fromFramework('./json/quote.js')).toBe('');
+  });
+});
+
+describe('the reference of an API', () => {
+  it('does not import the framework: the compiler refuses it', () => {
+    const fromReference = (path: string) =>
+      compile(
+        'packages/api-reference/tsconfig.json',
+        'packages/api-reference/src/wrong.ts',
+        `import '${path}';`,
+      );
+    expect(fromReference('../../framework/src/json/quote.js')).toContain("is not under 'rootDir'");
+    expect(fromReference('./html.js')).toBe('');
   });
 });

@@ -12,7 +12,7 @@ import { TOKEN } from '../support/test-service.js';
 
 const HEADERS = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' };
 
-const FRAMEWORK = 'packages/framework';
+const REFERENCE = 'packages/api-reference';
 
 const DOCUMENTS = 'https://example.com/plant-store/docs';
 
@@ -23,7 +23,7 @@ describe('the bundle', () => {
 
   beforeAll(async () => {
     [database, image] = await Promise.all([createTestDatabase(), Workspace.create()]);
-    for (const name of ['dist', `${FRAMEWORK}/package.json`, `${FRAMEWORK}/public`]) {
+    for (const name of ['dist', `${REFERENCE}/package.json`, `${REFERENCE}/public`]) {
       await cp(name, image.path(name), { recursive: true });
     }
     const settings = JSON.parse(await readFile('package.json', 'utf8')) as object;
@@ -33,7 +33,7 @@ describe('the bundle', () => {
     );
     const scope = image.path('node_modules', '@resource-service');
     await mkdir(scope, { recursive: true });
-    await symlink(`../../${FRAMEWORK}`, `${scope}/framework`);
+    await symlink(`../../${REFERENCE}`, `${scope}/api-reference`);
     const assets = image.path('node_modules', 'swagger-ui-dist');
     await mkdir(assets, { recursive: true });
     for (const name of ['package.json', 'swagger-ui.css', 'swagger-ui-bundle.js']) {

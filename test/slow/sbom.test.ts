@@ -22,7 +22,8 @@ interface Package {
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
-const FRAMEWORK = '@resource-service/framework';
+/** The packages of this project whose code the bundle contains. */
+const OWN = ['api-reference', 'framework'];
 
 const TEXT = readFileSync(`${DIST}/sbom.cdx.json`, 'utf8');
 const { metadata, components } = JSON.parse(TEXT) as Sbom;
@@ -32,13 +33,13 @@ function read(path: string): unknown {
   return JSON.parse(readFileSync(path, 'utf8'));
 }
 
-const { version, dependencies } = read('package.json') as Package;
-const { [FRAMEWORK]: framework, ...others } = dependencies;
+const { version } = read('package.json') as Package;
+const dependencies = ['.', ...OWN.map((name) => `packages/${name}`)].flatMap((folder) =>
+  Object.entries((read(`${folder}/package.json`) as Package).dependencies),
+);
+const isOwn = ([name]: readonly [string, string]) => name.startsWith('@resource-service/');
 /** The packages that are not part of this project. */
-const FOREIGN = Object.keys({
-  ...others,
-  ...(read('packages/framework/package.json') as Package).dependencies,
-});
+const FOREIGN = [...new Set(dependencies.filter((one) => !isOwn(one)).map(([name]) => name))];
 
 /** Loads the packages from their folders, as a program does that is not bundled, and prints the files of CommonJS. */
 const LOAD = `
@@ -56,11 +57,13 @@ function packageOf(file: string): string {
 
 describe('the list of packages in the bundle', () => {
   it('has each dependency, with its version', () => {
-    const missing = [...FOREIGN, FRAMEWORK].filter(
+    const missing = FOREIGN.filter(
       (name) => !NAMED.has(packageOf(`./node_modules/${name}/package.json`)),
     );
     expect(missing).toEqual([]);
-    expect(NAMED).toContain(`${FRAMEWORK}@${framework}`);
+    const own = dependencies.filter(isOwn).map((one) => one.join('@'));
+    expect(own).toHaveLength(OWN.length);
+    for (const name of own) expect(NAMED).toContain(name);
     expect(metadata.component).toMatchObject({ name: 'plant-store', version });
   });
 

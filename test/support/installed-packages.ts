@@ -17,5 +17,7 @@ export async function linkPackages(copy: string, except: readonly string[] = [])
     if (name === OWN || except.includes(name)) continue;
     await symlink(resolve('node_modules', name), join(modules, name));
   }
-  await symlink('../../packages/framework', join(modules, OWN, 'framework'));
+  for (const name of await readdir(join('node_modules', OWN))) {
+    await symlink(`../../packages/${name}`, join(modules, OWN, name));
+  }
 }

@@ -107,13 +107,6 @@ function listErrors({ components }: OpenAPIObject): void {
   number.description = `${number.description}\n\n${numbers.join('\n')}`;
 }
 
-/** Writes a document of {@link openApiText} as YAML, with the same digits. */
-export async function toYaml(text: string): Promise<string> {
-  // Few people ask for it, so no start has to load it.
-  const yaml = await import('yaml');
-  return yaml.stringify(yaml.parse(text, { intAsBigInt: true }), { lineWidth: 0 });
-}
-
 /**
  * Sorts the keys of the document. The members of a schema stay in the order of the entity, which is the order of the columns
  * of CSV files. The members of an example stay in the order in which the service sends them.

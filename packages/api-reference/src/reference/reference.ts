@@ -1,42 +1,32 @@
-import type { Client } from '../config/identity.js';
-import type { ErrorKind } from '../errors/error-kind.js';
-import { html } from './html.js';
-import type { Html } from './html.js';
-import { markdown } from './markdown.js';
-import { tokenDialog } from './reference-dialog.js';
-import { failuresOf, readDocument } from './reference-document.js';
-import type { Failure } from './reference-document.js';
-import { operationSection, withSchemaLinks } from './reference-operation.js';
-import { referenceSidebar } from './reference-sidebar.js';
-import type { Section } from './reference-sidebar.js';
-import { failuresTable, membersTable } from './reference-tables.js';
-import type { FailureRow, Remedies } from './reference-tables.js';
+import type { ApiError, ReferenceOptions } from '../options.js';
+import { html } from '../html.js';
+import type { Html } from '../html.js';
+import { markdown } from '../markdown.js';
+import { tokenDialog } from './dialog.js';
+import { failuresOf } from './document.js';
+import type { ApiDocument, Failure } from './document.js';
+import { operationSection, withSchemaLinks } from './operation.js';
+import { referenceSidebar } from './sidebar.js';
+import type { Section } from './sidebar.js';
+import { failuresTable, membersTable } from './tables.js';
+import type { FailureRow, Remedies } from './tables.js';
 import { answerTemplate } from './try-form.js';
 
-export interface Reference {
-  /** The OpenAPI document. */
-  readonly document: string;
-  /** The version of the service, which is not that of its interface. */
-  readonly version: string;
-  /** All failures, also those that no operation lists. */
-  readonly errors: readonly Pick<ErrorKind, 'number' | 'message' | 'remedy'>[];
-  /** Where the reader can sign in. `undefined`: nowhere. */
-  readonly issuer?: string | undefined;
-  /** For the code samples. */
-  readonly client?: Client | undefined;
-}
-
-type Schemas = ReturnType<typeof readDocument>['schemas'];
+type Schemas = ApiDocument['schemas'];
 
 /** Writes what an OpenAPI document says as HTML: an introduction, every operation, and the schemas. */
-export function renderReference({ document, version, errors, issuer, client }: Reference): Html {
+export function renderReference(
+  { info, endpoints, groups, schemas }: ApiDocument,
+  options: ReferenceOptions,
+): Html {
+  const { version, errors = [], issuer, client, extension = '' } = options;
+  const swaggerUi = `docs/swagger-ui${extension}`;
   const remedies = new Map(errors.map(({ number, remedy }) => [number, remedy]));
-  const { info, endpoints, groups, schemas } = readDocument(document);
   const all = endpoints.map((endpoint) => failuresOf(endpoint));
   const common = (all[0] ?? []).filter(({ number }) =>
     all.every((failures) => failures.some((failure) => failure.number === number)),
   );
-  const { tagline, sections } = introductionOf(info.description, schemas);
+  const { tagline, sections } = introductionOf(info.description ?? '', schemas);
   const failures = [
     ...failuresSection('common-failures', 'Failures of every operation', common, remedies),
     ...failuresSection('other-failures', 'Other failures', unlisted(errors, all.flat()), remedies),
@@ -57,17 +47,17 @@ export function renderReference({ document, version, errors, issuer, client }: R
       <section class="intro">
         <h1>${info.title}</h1>
         <div class="tagline">${tagline}</div>
-        <p class="versions">Interface ${info.version} · Service ${version}</p>
+        <p class="versions">Interface ${info.version}${version && ` · Service ${version}`}</p>
         <noscript><p>Sending requests from this page needs JavaScript.</p></noscript>
         ${sections.map((section) => textSection(section))}
       </section>
       ${operations} ${failures.map((section) => textSection(section))}
       ${schemasSection(definitions)}
       <p class="note">
-        The operations in <a href="docs/swagger-ui">Swagger UI</a>, which rounds ids beyond 2^53.
+        The operations in <a href="${swaggerUi}">Swagger UI</a>, which rounds ids beyond 2^53.
       </p>
     </main>
-    ${tokenDialog(endpoints, issuer)} ${answerTemplate(issuer !== undefined)}
+    ${tokenDialog(endpoints, options)} ${answerTemplate(issuer !== undefined)}
   </div>`;
 }
 
@@ -86,7 +76,7 @@ function introductionOf(description: string, schemas: Schemas) {
 }
 
 /** The failures that are in no operation, such as those of paths that do not exist. */
-function unlisted(errors: Reference['errors'], listed: readonly Failure[]): FailureRow[] {
+function unlisted(errors: readonly ApiError[], listed: readonly Failure[]): FailureRow[] {
   const numbers = new Set(listed.map(({ number }) => Number(number)));
   return errors
     .filter(({ number }) => !numbers.has(number))

@@ -1,8 +1,8 @@
-import { html } from './html.js';
-import type { Html } from './html.js';
-import { inlineMarkdown, markdown } from './markdown.js';
-import { valueText } from './reference-document.js';
-import type { Answer, Failure, Schema } from './reference-document.js';
+import { html } from '../html.js';
+import type { Html } from '../html.js';
+import { inlineMarkdown, markdown } from '../markdown.js';
+import { valueText } from './document.js';
+import type { Answer, Failure, Schema } from './document.js';
 
 export interface Field {
   readonly name: string;

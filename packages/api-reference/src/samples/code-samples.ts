@@ -1,9 +1,9 @@
-import type { Client } from '../config/identity.js';
-import { goSample } from './sample-go.js';
-import { pythonSample } from './sample-python.js';
-import { headersOf, isJson, PLACEHOLDERS } from './sample-request.js';
-import type { SampleBody, SampleRequest } from './sample-request.js';
-import { typescriptSample } from './sample-typescript.js';
+import { goSample } from './go.js';
+import { pythonSample } from './python.js';
+import { headersOf, isJson, PLACEHOLDERS } from './request.js';
+import type { SampleBody, SampleRequest } from './request.js';
+import { typescriptSample } from './typescript.js';
+import type { Client } from './typescript.js';
 
 /** In the order in which the page offers them. */
 export const LANGUAGES = ['curl', 'TypeScript', 'Python', 'Go'] as const;

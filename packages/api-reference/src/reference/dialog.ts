@@ -1,23 +1,22 @@
-import { html } from './html.js';
-import type { Html } from './html.js';
-import { trialOf } from './reference-document.js';
-import type { Endpoint } from './reference-document.js';
+import { html } from '../html.js';
+import type { Html } from '../html.js';
+import { inlineMarkdown } from '../markdown.js';
+import type { ReferenceOptions } from '../options.js';
+import { trialOf } from './document.js';
+import type { Endpoint } from './document.js';
 
-/**
- * Asks for the token. A script opens it, and tries the token by a request that changes nothing.
- *
- * @param issuer where the reader can sign in; `undefined`: nowhere
- */
-export function tokenDialog(endpoints: readonly Endpoint[], issuer?: string): Html {
+/** Asks for the token. A script opens it, and tries the token by a request that changes nothing. */
+export function tokenDialog(
+  endpoints: readonly Endpoint[],
+  { issuer, tokenHelp }: Pick<ReferenceOptions, 'issuer' | 'tokenHelp'>,
+): Html {
   return html`<dialog class="token-dialog" id="token-dialog" aria-labelledby="token-title">
     <form data-tries="${trialOf(endpoints)}">
       <h2 id="token-title">Authorize</h2>
       <div class="without-token">
         ${issuer && signInOffer(issuer)}
         <p>
-          Every request needs a token. <code>npm start</code> prints it; with
-          <code>docker compose up</code>, it is in the log. Elsewhere, ask the operator of the
-          service.
+          Every request needs a token. ${inlineMarkdown(tokenHelp ?? 'Ask the operator for one.')}
         </p>
         <label for="token">Token</label>
         <textarea

@@ -1,5 +1,5 @@
-import { headersOf, PLACEHOLDERS } from './sample-request.js';
-import type { SampleRequest } from './sample-request.js';
+import { headersOf, PLACEHOLDERS } from './request.js';
+import type { SampleRequest } from './request.js';
 
 const FAIL = `	if err != nil {
 		log.Fatal(err)

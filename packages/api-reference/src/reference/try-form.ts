@@ -1,13 +1,7 @@
-import { html } from './html.js';
-import type { Html } from './html.js';
-import {
-  answersOf,
-  exampleText,
-  mainContent,
-  parameterExample,
-  valueText,
-} from './reference-document.js';
-import type { Endpoint, Examples, Parameter } from './reference-document.js';
+import { html } from '../html.js';
+import type { Html } from '../html.js';
+import { answersOf, exampleText, mainContent, parameterExample, valueText } from './document.js';
+import type { Endpoint, Examples, Parameter } from './document.js';
 
 /** What sends a request of an operation; a script does so. */
 export function tryForm(endpoint: Endpoint): Html {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { renderReference } from '../../src/website/reference.js';
+import { readDocument } from '../../src/reference/document.js';
+import { renderReference } from '../../src/reference/reference.js';
 
 const INFO = { title: 'Lists', version: '2.0.0', description: 'Lists of tools.' };
 
@@ -9,7 +10,7 @@ function reference(paths: object): string {
 }
 
 function textOf(document: string): string {
-  const { source } = renderReference({ document, version: '3.4.5', errors: [] });
+  const { source } = renderReference(readDocument(document), { version: '3.4.5' });
   return source.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 }
 

@@ -1,7 +1,7 @@
-import { html } from './html.js';
-import type { Html } from './html.js';
-import type { Group } from './reference-document.js';
-import { languageChoice } from './reference-samples.js';
+import { html } from '../html.js';
+import type { Html } from '../html.js';
+import type { Group } from './document.js';
+import { languageChoice } from './samples.js';
 
 /** A part of the page with an address of its own. */
 export interface Section {

@@ -1,7 +1,6 @@
 import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
-import type { Client } from '../config/identity.js';
-import { codeSamples, LANGUAGES } from './code-samples.js';
-import { Html, html } from './html.js';
+import { codeSamples, LANGUAGES } from '../samples/code-samples.js';
+import { Html, html } from '../html.js';
 import {
   answersOf,
   exampleText,
@@ -10,10 +9,11 @@ import {
   mainContent,
   membersWithFormat,
   parameterExample,
-} from './reference-document.js';
-import type { Endpoint } from './reference-document.js';
-import { isJson, PLACEHOLDERS } from './sample-request.js';
-import type { SampleBody, SampleRequest } from './sample-request.js';
+} from './document.js';
+import type { Endpoint } from './document.js';
+import { isJson, PLACEHOLDERS } from '../samples/request.js';
+import type { SampleBody, SampleRequest } from '../samples/request.js';
+import type { Client } from '../samples/typescript.js';
 
 /** The choice of the language of all code samples. */
 export function languageChoice(): Html {

@@ -1,8 +1,20 @@
-import type { Client } from '../config/identity.js';
-import { headersOf, PLACEHOLDERS } from './sample-request.js';
-import type { SampleRequest, SampleResource } from './sample-request.js';
-import { literal } from './sample-literals.js';
-import type { Notation } from './sample-literals.js';
+import { headersOf, PLACEHOLDERS } from './request.js';
+import type { SampleRequest, SampleResource } from './request.js';
+import { literal } from './literals.js';
+import type { Notation } from './literals.js';
+
+/** A package that exports `Resource`, the client of any resource. */
+export interface Client {
+  /** Such as `tool-library-client`. */
+  readonly package: string;
+  /** The resource that has a class of its own, which reads the changes, too. */
+  readonly resource?: {
+    /** In the plural, as in the paths, such as `tools`. The class has a method of this name that lists them. */
+    readonly name: string;
+    /** Such as `ToolLibrary`. */
+    readonly className: string;
+  };
+}
 
 /** The request with the project's client, or with `fetch` if there is none or it does not have it. */
 export function typescriptSample(request: SampleRequest, client: Client | undefined): string {

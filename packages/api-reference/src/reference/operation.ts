@@ -1,11 +1,11 @@
-import type { Client } from '../config/identity.js';
-import { Html, html } from './html.js';
-import { markdown } from './markdown.js';
-import { answersOf, failuresOf, mainContent } from './reference-document.js';
-import type { Answer, Endpoint, Failure, Schema } from './reference-document.js';
-import { samplesSection } from './reference-samples.js';
-import { failuresTable, fieldsTable, headersTable } from './reference-tables.js';
-import type { Remedies } from './reference-tables.js';
+import { Html, html } from '../html.js';
+import { markdown } from '../markdown.js';
+import { answersOf, failuresOf, mainContent } from './document.js';
+import type { Answer, Endpoint, Failure, Schema } from './document.js';
+import type { Client } from '../samples/typescript.js';
+import { samplesSection } from './samples.js';
+import { failuresTable, fieldsTable, headersTable } from './tables.js';
+import type { Remedies } from './tables.js';
 import { tryForm } from './try-form.js';
 
 /** What the reference of an operation refers to. */

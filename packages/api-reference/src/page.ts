@@ -1,14 +1,17 @@
 import { html } from './html.js';
 import type { Html } from './html.js';
+import type { ApiDocument } from './reference/document.js';
 
 export interface WebPage {
-  /** For people. */
-  readonly service: string;
-  /** The address of the project's documents, if it has one. */
+  /** What the API says of itself. */
+  readonly info: ApiDocument['info'];
+  /** The address of other documents, if there are any. */
   readonly homepage: string | undefined;
   readonly title: string;
   /** The relative path from the page to the base path, such as `../`. */
   readonly root: string;
+  /** What the names of the pages end with. */
+  readonly extension?: string;
   readonly main: Html;
   /** The style sheet and the modules of JavaScript of this page, by their names below `docs/`. */
   readonly style: string;
@@ -17,14 +20,16 @@ export interface WebPage {
 
 /** Renders a page. Its links are relative, so that it works below any path. */
 export function renderPage({
-  service,
+  info,
   homepage,
   title,
   root,
+  extension = '',
   main,
   style,
   scripts,
 }: WebPage): string {
+  const licence = info.license && `, ${info.license.name} licence`;
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -39,18 +44,18 @@ export function renderPage({
       </head>
       <body>
         <header class="top">
-          <a class="brand" href="${root}docs"
-            ><img class="logo" src="${root}docs/icon.svg" alt="" />${service}</a
+          <a class="brand" href="${root}docs${extension}"
+            ><img class="logo" src="${root}docs/icon.svg" alt="" />${info.title}</a
           >
           <nav aria-label="Documentation">
-            <a href="${root}docs" aria-current="page">API</a>
+            <a href="${root}docs${extension}" aria-current="page">API</a>
             ${homepage && html`<a href="${homepage}">Docs</a>`}
             <a href="${root}openapi.json">OpenAPI<span class="wide"> JSON</span></a>
             <a class="wide" href="${root}openapi.yaml">YAML</a>
           </nav>
         </header>
         ${main}
-        <footer class="bottom">${service}, MIT licence</footer>
+        <footer class="bottom">${info.title}${licence}</footer>
         ${scripts.map((name) => html`<script type="module" src="${root}docs/${name}"></script> `)}
       </body>
     </html> `.source;

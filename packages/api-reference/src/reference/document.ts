@@ -1,39 +1,81 @@
-import type { OpenAPIObject } from '@nestjs/swagger';
 import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
-import { isJson } from './sample-request.js';
+import { isJson } from '../samples/request.js';
 
-/** A type without the references to what is elsewhere in a document. */
-type Resolved<T> = T extends { $ref: string }
-  ? never
-  : T extends string
-    ? T
-    : { readonly [Key in keyof T]: Resolved<T[Key]> };
-
-type Operation = NonNullable<Resolved<OpenAPIObject>['paths'][string]['get']>;
-export type Answer = NonNullable<Operation['responses'][string]>;
-export type Parameter = NonNullable<Operation['parameters']>[number];
-type Content = NonNullable<Answer['content']>[string];
-export type Examples = NonNullable<Content['examples']>;
+type Named<T> = Readonly<Record<string, T>>;
 
 /** What the document refers to by name has this name as its `title`. */
-export type Schema = NonNullable<Content['schema']>;
+export interface Schema {
+  readonly title?: string;
+  readonly type?: string | readonly string[];
+  readonly format?: string;
+  readonly description?: string;
+  readonly minimum?: number | bigint;
+  readonly maximum?: number | bigint;
+  readonly default?: unknown;
+  readonly example?: unknown;
+  readonly items?: Schema;
+  readonly properties?: Named<Schema>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: unknown;
+}
+
+export type Examples = Named<{ readonly summary?: string; readonly value?: unknown }>;
+
+interface Content {
+  readonly schema?: Schema;
+  readonly example?: unknown;
+  readonly examples?: Examples;
+}
+
+export interface Answer {
+  readonly description?: string;
+  readonly content?: Named<Content>;
+  readonly headers?: Named<{ readonly description?: string }>;
+  readonly links?: Named<{ readonly operationId?: string }>;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema?: Schema;
+  readonly example?: unknown;
+  readonly examples?: Examples;
+}
 
 /** An operation and where it is. */
-export interface Endpoint extends Operation {
+export interface Endpoint {
   readonly method: string;
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
-  readonly responses: Readonly<Record<string, Answer>>;
-  /** The scope that a token needs. Every operation of this service has one. */
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly description?: string; readonly content: Named<Content> };
+  readonly responses: Named<Answer>;
+  /** The scope that a token needs. */
   readonly 'x-required-scope'?: string;
 }
 
-interface Document {
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Endpoint>>>>;
+interface Info {
+  readonly title: string;
+  readonly version: string;
+  readonly description?: string;
+  readonly license?: { readonly name: string };
+}
+
+interface PathItem extends Named<unknown> {
+  /** Of every operation of the path. */
+  readonly parameters?: readonly Parameter[];
+}
+
+interface OpenApi {
+  readonly info: Info;
+  readonly paths: Named<PathItem>;
   readonly tags?: readonly { readonly name: string; readonly description?: string }[];
-  readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
+  readonly components?: { readonly schemas?: Named<Schema> };
 }
 
 /** The operations of a tag, with what the document says of the tag. */
@@ -46,6 +88,11 @@ export interface Group {
 
 const JSON_TYPE = 'application/json';
 const SCHEMAS = '#/components/schemas/';
+/** What else a path has is no operation. */
+const METHODS = new Set(['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']);
+
+/** What the page shows of an OpenAPI document. */
+export type ApiDocument = ReturnType<typeof readDocument>;
 
 /** Reads an OpenAPI 3.1 document. Integers become bigints, which keep their digits. */
 export function readDocument(text: string) {
@@ -54,11 +101,11 @@ export function readDocument(text: string) {
     paths,
     tags = [],
     components,
-  } = withoutReferences(parse(text, undefined, parseNumberAndBigInt)) as Document;
-  const endpoints = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) =>
-      Object.assign(operation, { method, path }),
-    ),
+  } = withoutReferences(parse(text, undefined, parseNumberAndBigInt)) as OpenApi;
+  const endpoints = Object.entries(paths).flatMap(([path, item]) =>
+    Object.keys(item)
+      .filter((key) => METHODS.has(key))
+      .map((method) => endpointOf(path, method, item)),
   );
   const names = new Set([
     ...tags.map(({ name }) => name),
@@ -71,6 +118,20 @@ export function readDocument(text: string) {
     endpoints: endpoints.filter((endpoint) => tagOf(endpoint) === name),
   }));
   return { info, endpoints, groups, schemas: Object.entries(components?.schemas ?? {}) };
+}
+
+/** An operation need not have a name, nor a title. */
+function endpointOf(path: string, method: string, item: PathItem): Endpoint {
+  const operation = item[method] as Partial<Endpoint>;
+  return {
+    operationId: `${method}${path.replaceAll(/\W+/g, '-')}`,
+    summary: `${method.toUpperCase()} ${path}`,
+    responses: {},
+    ...operation,
+    parameters: [...(item.parameters ?? []), ...(operation.parameters ?? [])],
+    method,
+    path,
+  };
 }
 
 function tagOf({ tags = [] }: Endpoint): string {
@@ -93,15 +154,16 @@ export function trialOf(endpoints: readonly Endpoint[]): string {
 /** A failure as the examples of a document have it. */
 export type Failure = ReturnType<typeof failuresOf>[number];
 
-/** The failures of an operation, by number. */
+/** The failures of an operation that have a number as `error`, by this number. */
 export function failuresOf({ responses }: Endpoint) {
   return Object.entries(responses).flatMap(([status, { content }]) =>
     Number(status) < 400
       ? []
       : Object.values(content?.[JSON_TYPE]?.examples ?? {})
-          .map(({ summary: meaning = '', value }) => {
-            const body = value as { readonly error: bigint };
-            return { status, number: body.error, meaning, body };
+          .flatMap(({ summary: meaning = '', value }) => {
+            const body = value as { readonly error?: unknown } | undefined;
+            const number = body?.error;
+            return typeof number === 'bigint' ? [{ status, number, meaning, body }] : [];
           })
           .toSorted((one, other) => Number(one.number - other.number)),
   );
@@ -119,7 +181,8 @@ export function mainContent({ content = {} }: Pick<Answer, 'content'> = {}) {
     ([name]) => name !== JSON_TYPE && isJson(name),
   ) ??
     all[0] ?? ['', {}];
-  return { type, schema: main.schema ?? {}, examples: main.examples ?? {} };
+  const only: Examples = main.example === undefined ? {} : { only: { value: main.example } };
+  return { type, schema: main.schema ?? {}, examples: main.examples ?? only };
 }
 
 /** The members of an object with this format, such as `int64`. */
@@ -151,23 +214,24 @@ export function valueText(value: unknown): string {
   return typeof value === 'string' ? value : (stringify(value) ?? '');
 }
 
-/** The document with what its `$ref`s name in their place. It has no circles. */
+/** The document with what its `$ref`s name in their place. What contains itself is there once, then only its name. */
 function withoutReferences(document: unknown): unknown {
-  const expand = (node: unknown): unknown => {
-    if (Array.isArray(node)) return node.map(expand);
+  const expand = (node: unknown, within: readonly string[]): unknown => {
+    if (Array.isArray(node)) return node.map((item) => expand(item, within));
     if (typeof node !== 'object' || node === null) return node;
-    if ('$ref' in node) return targetOf(String(node.$ref));
-    return Object.fromEntries(Object.entries(node).map(([key, member]) => [key, expand(member)]));
+    if ('$ref' in node) return targetOf(String(node.$ref), within);
+    return Object.fromEntries(
+      Object.entries(node).map(([key, member]) => [key, expand(member, within)]),
+    );
   };
-  const targetOf = (pointer: string): unknown => {
+  const targetOf = (pointer: string, within: readonly string[]): unknown => {
+    const title = pointer.startsWith(SCHEMAS) ? { title: pointer.slice(SCHEMAS.length) } : {};
+    if (within.includes(pointer)) return title;
     const target = pointer
       .split('/')
       .slice(1)
       .reduce<unknown>((node, key) => (node as Record<string, unknown>)[key], document);
-    const expanded = expand(target);
-    return pointer.startsWith(SCHEMAS)
-      ? Object.assign(expanded as object, { title: pointer.slice(SCHEMAS.length) })
-      : expanded;
+    return Object.assign(expand(target, [...within, pointer]) as object, title);
   };
-  return expand(document);
+  return expand(document, []);
 }

@@ -1,7 +1,7 @@
-import { headersOf, isJson, PLACEHOLDERS } from './sample-request.js';
-import type { SampleBody, SampleRequest } from './sample-request.js';
-import { literal } from './sample-literals.js';
-import type { Notation } from './sample-literals.js';
+import { headersOf, isJson, PLACEHOLDERS } from './request.js';
+import type { SampleBody, SampleRequest } from './request.js';
+import { literal } from './literals.js';
+import type { Notation } from './literals.js';
 
 const NOTATION: Notation = {
   text: (text) => JSON.stringify(text),

@@ -1,0 +1,8 @@
+/* The public interface. What is not here may change in any release. */
+
+export { apiReference } from './api-reference.js';
+export type { ReferenceFile } from './api-reference.js';
+export type { ApiError, ReferenceOptions } from './options.js';
+export type { Client } from './samples/typescript.js';
+export { signInPage } from './sign-in-page.js';
+export type { SignIn } from './sign-in-page.js';
