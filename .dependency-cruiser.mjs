@@ -27,7 +27,7 @@ export const FRAMEWORK = 'packages/framework/src';
 const INTERFACE = `^${FRAMEWORK}/index\\.ts$`;
 
 /** What is not installed. */
-const PROJECT = '^(packages/[^/]+/src|src|examples|clients|test|bench)/';
+const PROJECT = '^(packages/[^/]+/src|src|examples|test|bench)/';
 
 function importable(layer) {
   return LAYERS.slice(0, LAYERS.indexOf(layer) + 1).join('|');
@@ -53,7 +53,7 @@ export default {
       name: 'a package imports nothing but itself and packages',
       severity: 'error',
       from: { path: '^packages/' },
-      to: { path: '^(src|examples|clients|test|bench)/' },
+      to: { path: '^(src|examples|test|bench)/' },
     },
     {
       name: 'the reference of an API imports nothing but itself and packages that are installed',
@@ -71,31 +71,31 @@ export default {
       name: 'the service imports nothing but itself and packages',
       severity: 'error',
       from: { path: '^src/' },
-      to: { path: '^(examples|clients|test|bench)/' },
+      to: { path: '^(examples|test|bench)/' },
     },
     {
-      name: 'a service imports the framework by the name of its package',
+      name: 'a service imports packages by their names',
       severity: 'error',
       from: { path: '^(src|examples)/' },
       to: { path: '^packages/', dependencyTypesNot: ['aliased-workspace'] },
+    },
+    {
+      name: 'a package imports others by their names',
+      severity: 'error',
+      from: { path: '^packages/([^/]+)/' },
+      to: { path: '^packages/', pathNot: '^packages/$1/', dependencyTypes: ['local'] },
+    },
+    {
+      name: 'the framework does not import packages that build on it',
+      severity: 'error',
+      from: { path: `^${FRAMEWORK}/` },
+      to: { path: '^packages/', pathNot: '^packages/framework/' },
     },
     {
       name: 'a service imports what the framework has for services',
       severity: 'error',
       from: { path: '^(src|examples)/', pathNot: '\\.test\\.ts$' },
       to: { path: '^packages/', pathNot: [INTERFACE, `^${FRAMEWORK}/config/identity\\.ts$`] },
-    },
-    {
-      name: 'the command does not import the service',
-      severity: 'error',
-      from: { path: '^clients/command/' },
-      to: {
-        path: '^(packages|src)/',
-        pathNot: [
-          '^src/identity\\.ts$',
-          `^${FRAMEWORK}/(errors|config|observability|json|local|cli|auth/issued-tokens)/`,
-        ],
-      },
     },
     {
       // .oxlintrc.json lists what of it never changes.
@@ -132,6 +132,6 @@ export default {
       conditionNames: ['@resource-service/source', 'node', 'import'],
     },
     includeOnly: PROJECT,
-    doNotFollow: '^(clients/typescript|test|bench)/',
+    doNotFollow: '^(test|bench)/',
   },
 };

@@ -4,14 +4,16 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/api-reference/package.json packages/api-reference/
 COPY packages/framework/package.json packages/framework/
+COPY packages/client/package.json packages/client/
+COPY packages/command/package.json packages/command/
 # Only the embedded PostgreSQL needs an install script, and the image does not contain it.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json bundle.js sbom.js openapi.json ./
 COPY src src
 COPY packages/api-reference/src packages/api-reference/src
 COPY packages/framework/src packages/framework/src
-COPY clients/command clients/command
-COPY clients/typescript/src clients/typescript/src
+COPY packages/client/src packages/client/src
+COPY packages/command/src packages/command/src
 RUN npm run build \
   && mkdir bin \
   && ln -s ../dist/cli/plant-store.js bin/plant-store
@@ -27,7 +29,7 @@ RUN npm prune --omit=dev --ignore-scripts \
 COPY packages/api-reference/public packages/api-reference/public
 COPY LICENSE ./
 # Files of a clone made under a strict umask are readable only by their owner.
-RUN chmod -R a+rX package.json packages/api-reference/package.json packages/api-reference/public packages/framework/package.json LICENSE
+RUN chmod -R a+rX package.json LICENSE packages/*/package.json packages/api-reference/public
 ARG REVISION=unknown
 # npm publishes the revision under the same name. The service reads it for its metrics.
 RUN npm pkg set gitHead="${REVISION}"
@@ -42,10 +44,12 @@ ENV MALLOC_ARENA_MAX=1 \
 WORKDIR /app
 COPY --from=build /app/LICENSE ./
 COPY --from=build /app/package.json ./
-# The bundle contains their code.
+# The bundle contains the code of the packages.
 COPY --from=build /app/packages/api-reference/package.json packages/api-reference/
 COPY --from=build /app/packages/api-reference/public packages/api-reference/public
 COPY --from=build /app/packages/framework/package.json packages/framework/
+COPY --from=build /app/packages/client/package.json packages/client/
+COPY --from=build /app/packages/command/package.json packages/command/
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 # Copying the folder keeps the link: copying the link would copy the file.

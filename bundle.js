@@ -28,8 +28,10 @@ const SOURCES = [
   'packages/api-reference/src',
   'packages/framework/package.json',
   'packages/framework/src',
-  'clients/command',
-  'clients/typescript/src',
+  'packages/client/package.json',
+  'packages/client/src',
+  'packages/command/package.json',
+  'packages/command/src',
   'openapi.json',
   'package.json',
   'package-lock.json',
@@ -42,11 +44,15 @@ const SOURCES = [
 /** The folder of the application. */
 const APP = resolve(example ?? 'src');
 
-/** Runs before the rest is loaded, which an old Node.js cannot load. Stack traces name the files and lines of the sources. */
-const BEFORE = `import ${JSON.stringify(resolve('packages/framework/src/config/node-version.js'))};
-process.setSourceMapsEnabled(true);
+/** Runs before the rest is loaded, which an old Node.js cannot load. */
+const CHECK = `import ${JSON.stringify(resolve('packages/framework/src/config/node-version.js'))};
+`;
+/** Stack traces name the files and lines of the sources. */
+const BEFORE = `${CHECK}process.setSourceMapsEnabled(true);
 `;
 const FRAMEWORK = `await import('@resource-service/framework')`;
+const IDENTITY = `(await import(${JSON.stringify(resolve('src/identity.ts'))})).IDENTITY`;
+const DOCUMENT = `(await import(${JSON.stringify(resolve(example ?? '', 'openapi.json'))})).default`;
 const APP_MODULE = `(await import(${JSON.stringify(`${APP}/app.module.ts`)})).AppModule`;
 
 /** What begins the name of a module that is in no file. */
@@ -57,12 +63,23 @@ const PROGRAMS = {
   'in-process': `export * from '@resource-service/framework/testing';
     export { AppModule } from ${JSON.stringify(`${APP}/app.module.ts`)};`,
   'cli/migration': `${BEFORE}await (${FRAMEWORK}).migrationCommand(${APP_MODULE});`,
-  'cli/develop': `${BEFORE}
-    const { IDENTITY } = await import(${JSON.stringify(resolve('src/identity.ts'))});
-    await (${FRAMEWORK}).developCommand(IDENTITY);`,
+  'cli/develop': `${BEFORE}await (${FRAMEWORK}).developCommand(${IDENTITY});`,
   'cli/write-documents': `${BEFORE}
     const [openApi, errors] = process.argv.slice(2);
     await (${FRAMEWORK}).writeDocuments(${APP_MODULE}, { openApi, errors });`,
+  // The application defines its errors when it is loaded.
+  'cli/write-client': `${BEFORE}${APP_MODULE};
+    const { writeClient } = await import('@resource-service/client/generator');
+    await writeClient({
+      identity: ${IDENTITY},
+      document: ${DOCUMENT},
+      errors: (${FRAMEWORK}).allErrors(),
+      license: ${JSON.stringify(JSON.parse(readFileSync('package.json', 'utf8')).license)},
+    }, process.argv[2]);`,
+  // Without source maps, which take time to load.
+  'cli/plant-store': `#!/usr/bin/env node
+${CHECK}const { runCommand } = await import('@resource-service/command');
+await runCommand({ identity: ${IDENTITY}, document: ${DOCUMENT} });`,
 };
 
 /** Written after a complete build. Its time is the beginning of the build: a file may change while it is read. */
@@ -83,17 +100,20 @@ if (!isUpToDate()) {
   const begin = new Date();
   const withoutOwnRequire = [];
   await build({
-    input: {
-      ...Object.fromEntries(Object.keys(PROGRAMS).map((name) => [name, PROGRAM + name])),
-      'cli/plant-store': 'clients/command/plant-store.ts',
-    },
+    input: Object.fromEntries(Object.keys(PROGRAMS).map((name) => [name, PROGRAM + name])),
     resolve: { conditionNames: ['@resource-service/source', 'node', 'default'] },
     platform: 'node',
     // Both would drop calls that only check their argument by throwing, such as `decodeURIComponent(text);`.
     treeshake: false,
     tsconfig: 'tsconfig.json',
-    // Optional packages of NestJS that this project does not install, and what only `migration:generate` uses.
-    external: [/^@nestjs\/(microservices|websockets)/, '@fastify/static', 'prettier'],
+    // Optional packages of NestJS that this project does not install, and what only developers use.
+    external: [
+      /^@nestjs\/(microservices|websockets)/,
+      '@fastify/static',
+      'openapi-typescript',
+      'prettier',
+      'typescript',
+    ],
     plugins: [
       sbom(),
       {
@@ -104,7 +124,6 @@ if (!isUpToDate()) {
           handler: (id) => PROGRAMS[id.slice(PROGRAM.length)],
         },
       },
-      example !== undefined && inPlaceOf({ 'openapi.json': `${example}/openapi.json` }),
       {
         name: 'own-require',
         load: {
@@ -186,23 +205,6 @@ function requireWritableOutput() {
 function fail(reason) {
   process.stderr.write(`plant-store: ${reason}\n`);
   process.exit(1);
-}
-
-/** Bundles some files where others are imported. */
-function inPlaceOf(replacements) {
-  const paths = new Map(
-    Object.entries(replacements).map((pair) => pair.map((file) => resolve(file))),
-  );
-  return {
-    name: 'in-place-of',
-    resolveId: {
-      order: 'pre',
-      async handler(source, importer, options) {
-        const resolved = await this.resolve(source, importer, { ...options, skipSelf: true });
-        return paths.get(resolved?.id) ?? resolved;
-      },
-    },
-  };
 }
 
 /** Fails if there is nothing to replace: a new version of a package or of the bundler needs another replacement. */

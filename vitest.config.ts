@@ -29,15 +29,15 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     // Node.js loads the built program, as it does for users.
-    server: { deps: { external: [/\/dist(-\w+)?\//] } },
+    server: { deps: { external: [/\/dist(-[\w-]+)?\//] } },
     // Many tests wait for time to pass, so there can be more of them than processors.
     maxWorkers: 6,
     coverage: {
-      include: ['src/**/*.ts', 'packages/*/src/**/*.ts', 'clients/command/*.ts'],
+      include: ['src/**/*.ts', 'packages/*/src/**/*.ts'],
       // Tested elsewhere: by test/faults (develop.ts runs as a separate process), by test/citus, by the tests of the client.
       exclude: [
         'packages/framework/src/cli/develop.ts',
-        'clients/typescript/**',
+        'packages/client/src/**',
         'src/plants/migrations/*-distribute-tables.ts',
       ],
       thresholds: {
@@ -56,13 +56,13 @@ export default defineConfig({
           // The tests of an example run in its program: `test/support/application.ts`.
           include: [
             'test/*/*.test.ts',
-            'packages/*/test/*/*.test.ts',
+            'packages/*/test/**/*.test.ts',
             ...(EXAMPLE === undefined ? [] : [`${EXAMPLE}/*.test.ts`]),
           ],
           // Each of them is a project of its own.
           exclude: [
             'test/{slow,faults,upgrade,generator,browser,kubernetes}/**',
-            'test/{monitoring,schemathesis,patroni,clients,citus,compose}/**',
+            'test/{monitoring,schemathesis,patroni,client,clients,citus,compose}/**',
           ],
           ...ofTheService,
         },
@@ -158,11 +158,11 @@ export default defineConfig({
         test: {
           name: 'client',
           include: [
-            'clients/typescript/test/*.test.ts',
+            'test/client/*.test.ts',
             ...(EXAMPLE === undefined ? [] : [`${EXAMPLE}/client/*.test.ts`]),
           ],
           ...withDatabase,
-          globalSetup: ['clients/typescript/test/build.ts', BUILD, DATABASE, PROGRAM],
+          globalSetup: ['test/client/build.ts', BUILD, DATABASE, PROGRAM],
         },
       },
       {

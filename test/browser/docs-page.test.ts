@@ -1113,8 +1113,8 @@ async function expectLegible(page: Page): Promise<void> {
 /** A folder in which programs can import the project's client. */
 async function projectWithClient(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'samples-'));
-  const client = resolve('clients/typescript');
-  await promisify(execFile)('npm', ['run', 'build', '--silent'], { cwd: client });
+  const client = resolve('dist-client');
+  await promisify(execFile)('npm', ['run', 'build:client', '--silent']);
   await mkdir(join(folder, 'node_modules'));
   await symlink(client, join(folder, 'node_modules/plant-store-client'));
   return folder;

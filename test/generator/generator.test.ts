@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { linkPackages } from '../support/installed-packages.js';
@@ -9,7 +9,6 @@ import { linkPackages } from '../support/installed-packages.js';
 /* CONTRIBUTING.md, "Add a resource", from the first command to the last. */
 
 const run = promisify(execFile);
-const CLIENT = 'clients/typescript/node_modules';
 
 let project: string;
 
@@ -31,11 +30,8 @@ beforeAll(async () => {
   for (const file of stdout.trimEnd().split('\n')) {
     await cp(file, join(project, file), { recursive: true });
   }
-  for (const packages of ['node_modules', CLIENT]) {
-    await rm(join(project, packages), { recursive: true, force: true });
-  }
+  await rm(join(project, 'node_modules'), { recursive: true, force: true });
   await linkPackages(project);
-  await symlink(resolve(CLIENT), join(project, CLIENT));
 });
 
 afterAll(() => rm(project, { recursive: true, force: true }));

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { readConnection } from '../../clients/command/connection.js';
-import { LIMITS } from '../../clients/command/retries.js';
+import { readConnection } from '../../packages/command/src/connection.js';
+import { LIMITS } from '../../packages/command/src/retries.js';
 import { readCommandConfig, readConfig } from '../../packages/framework/src/config/config.js';
 import { VARIABLES } from '../../packages/framework/src/config/variables.js';
 import { LAST_CALL } from '../../packages/framework/src/http/server/drain.js';
 import { SHUTDOWN_LIMITS } from '../../packages/framework/src/service.js';
 import { readDockerfile } from '../support/dockerfile.js';
+import { SERVICE } from '../support/plant-store-command.js';
 import { IDENTITY } from '../../src/identity.js';
 
 interface ComposeService {
@@ -120,7 +121,7 @@ describe('the local stack', () => {
   ])('tells the command the service, with the variables %j', async (variables, baseUrl) => {
     const image = { NODE_ENV: 'production', HOST: '::', MANAGEMENT_HOST: '::' };
     const environment = { ...image, ...apiEnvironment(variables) };
-    const connection = await readConnection(environment, LIMITS);
+    const connection = await readConnection(SERVICE, environment, LIMITS);
     expect(connection.baseUrl).toBe(baseUrl);
     expect(await connection.token()).toBe(apiEnvironment(variables)['AUTH_TOKEN']);
   });

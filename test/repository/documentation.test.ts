@@ -85,7 +85,7 @@ describe('the TypeScript blocks', () => {
 /** What the documentation of the service consists of, besides the record of earlier releases. */
 const FILES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', '.env.example', 'docker-compose.yml'];
 const TEXTS = FILES.concat(
-  ['docs', 'deploy', 'clients']
+  ['docs', 'deploy', 'packages']
     .flatMap((folder) =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
     )

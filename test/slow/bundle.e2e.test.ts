@@ -160,7 +160,7 @@ describe('the bundle', () => {
 describe('npm start', () => {
   it('builds first, also if npm may not run the scripts before it (ignore-scripts)', async () => {
     const project = await Workspace.create();
-    const sources = ['src', 'packages', 'clients', 'bundle.js', 'sbom.js', 'openapi.json'];
+    const sources = ['src', 'packages', 'bundle.js', 'sbom.js', 'openapi.json'];
     const settings = ['package.json', 'package-lock.json', 'tsconfig.json'];
     const filter = (path: string) => basename(path) !== 'node_modules';
     for (const name of [...sources, ...settings]) {

@@ -17,7 +17,7 @@ export async function linkPackages(copy: string, except: readonly string[] = [])
     if (name === OWN || except.includes(name)) continue;
     await symlink(resolve('node_modules', name), join(modules, name));
   }
-  for (const name of await readdir(join('node_modules', OWN))) {
+  for (const name of await readdir('packages')) {
     await symlink(`../../packages/${name}`, join(modules, OWN, name));
   }
 }

@@ -1,15 +1,25 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { runCommand } from '../../clients/command/command.js';
-import type { Limits } from '../../clients/command/retries.js';
+import { run } from '../../packages/command/src/command.js';
+import type { OpenApiDocument } from '../../packages/command/src/resources.js';
+import type { Limits } from '../../packages/command/src/retries.js';
+import { serviceOf } from '../../packages/command/src/service.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { IDENTITY } from '../../src/identity.js';
 import { TOKEN } from './test-service.js';
-import { DIST } from './application.js';
+import { DIST, DOCUMENT } from './application.js';
 
 /** The built command, as in an image. */
 const MAIN = fileURLToPath(new URL(`../../${DIST}/cli/plant-store.js`, import.meta.url));
+
+/** What the command knows of the service. */
+export const SERVICE = serviceOf({
+  identity: IDENTITY,
+  document: JSON.parse(readFileSync(DOCUMENT, 'utf8')) as OpenApiDocument,
+});
 
 /** Pauses that are short enough for tests. */
 export const IMPATIENT: Limits = {
@@ -65,7 +75,7 @@ export class Run {
       stdout,
       stderr,
     };
-    this.result = runCommand(args, terminal, signal, limits).then((code) => ({
+    this.result = run(SERVICE, args, terminal, signal, limits).then((code) => ({
       code,
       stdout: this.stdout,
       stderr: this.stderr,

@@ -1,19 +1,14 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Resource } from '../../../clients/typescript/src/plant-store.js';
-import type { ResourceOf } from '../../../clients/typescript/src/plant-store.js';
+import { PlantStore } from '../../../dist-gardens-client/dist/plant-store.js';
 import { startTestService, TOKEN } from '../../../test/support/test-service.js';
 import type { TestService } from '../../../test/support/test-service.js';
-import { INT64_MEMBERS } from './build/openapi.js';
-import type { paths } from './build/openapi.js';
-
-type Gardens = Resource<ResourceOf<paths, 'gardens'>>;
 
 let service: TestService;
-let gardens: Gardens;
+let gardens: PlantStore['gardens'];
 
 beforeAll(async () => {
   service = await startTestService();
-  gardens = new Resource('gardens', INT64_MEMBERS.gardens, { url: service.url, token: TOKEN });
+  ({ gardens } = new PlantStore({ url: service.url, token: TOKEN }));
 });
 
 afterAll(() => service.stop());

@@ -18,7 +18,7 @@ export { createIndexOnline, dropIndexOnline } from './database/migrations/frozen
 export { Statements } from './database/statements.js';
 export { Transactions } from './database/transactions.js';
 export { ERRORS } from './errors/common-errors.js';
-export { SERVICE_RANGE, defineErrors } from './errors/error-kind.js';
+export { SERVICE_RANGE, allErrors, defineErrors } from './errors/error-kind.js';
 export { ServiceException } from './errors/service.exception.js';
 export { StartupError } from './errors/startup.error.js';
 export { FrameworkModule } from './framework.module.js';

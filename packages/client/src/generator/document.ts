@@ -1,0 +1,118 @@
+/** What is read of an OpenAPI document. */
+export interface OpenApiDocument {
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+type PathItem = Readonly<Partial<Record<'get' | 'post' | 'put' | 'patch', Operation>>>;
+
+interface Operation {
+  readonly operationId?: string;
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+}
+
+type Content = Readonly<Record<string, { readonly schema: Schema }>>;
+
+export interface Schema {
+  readonly $ref?: string;
+  readonly format?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+}
+
+/** What can be created, read, changed and removed. */
+export interface Resource {
+  /** In the plural, as in the paths. */
+  readonly name: string;
+  /** In the singular, such as `ToolBox`. */
+  readonly noun: string;
+  /** The names of the schemas of its operations. */
+  readonly schemas: {
+    readonly new: string;
+    readonly created: string;
+    readonly stored: string;
+    readonly replacement: string;
+    readonly patch: string;
+  };
+}
+
+/** The changes of a resource. */
+export interface Feed {
+  /** Its path without the slash at the beginning. */
+  readonly name: string;
+  /** The name of the schema of a change. */
+  readonly schema: string;
+}
+
+const JSON_TYPE = 'application/json';
+
+/** The resources of a document: what has the usual operations on the paths `/{name}` and `/{name}/{id}`. */
+export function resourcesOf({ paths }: OpenApiDocument): readonly Resource[] {
+  return Object.entries(paths).flatMap(([path, all]) => {
+    const [, name] = /^\/([^/{}]+)$/.exec(path) ?? [];
+    const one = paths[`${path}/{id}`];
+    const noun = /^create([A-Z]\w*)$/.exec(all.post?.operationId ?? '')?.[1];
+    const schemas = {
+      new: nameOf(all.post?.requestBody?.content[JSON_TYPE]?.schema),
+      created: nameOf(answerOf(all.post)),
+      stored: nameOf(answerOf(one?.get)),
+      replacement: nameOf(one?.put?.requestBody?.content[JSON_TYPE]?.schema),
+      patch: nameOf(one?.patch?.requestBody?.content[JSON_TYPE]?.schema),
+    };
+    const isWhole = Object.values(schemas).every((schema) => schema !== undefined);
+    if (name === undefined || noun === undefined || !isWhole) return [];
+    return [{ name, noun, schemas: schemas as Resource['schemas'] }];
+  });
+}
+
+/** The feeds of a document: what can be followed as a stream of events, and has a latest position. */
+export function feedsOf({ paths }: OpenApiDocument): readonly Feed[] {
+  return Object.entries(paths).flatMap(([path, { get }]) => {
+    const isStream = get?.responses['200']?.content?.['text/event-stream'] !== undefined;
+    const schema = nameOf(answerOf(get)?.items);
+    if (!isStream || schema === undefined || !paths[`${path}/latest`]?.get) return [];
+    return [{ name: path.slice(1), schema }];
+  });
+}
+
+/** The members with 64 bits of what each list has, also inside of other members. The types alone do not tell which numbers to read so. */
+export function int64MembersOf(
+  document: OpenApiDocument,
+): Readonly<Record<string, readonly string[]>> {
+  const lists = Object.entries(document.paths).flatMap(([path, { get }]) => {
+    const items = answerOf(get)?.items;
+    if (items === undefined || path.includes('{')) return [];
+    return [[path.slice(1), [...int64MembersIn(document, items)]] as const];
+  });
+  return Object.fromEntries(lists);
+}
+
+function int64MembersIn(
+  document: OpenApiDocument,
+  schema: Schema,
+  found = new Set<string>(),
+  visited = new Set<Schema>(),
+): ReadonlySet<string> {
+  const name = nameOf(schema);
+  const resolved = name === undefined ? schema : (document.components.schemas[name] ?? {});
+  if (visited.has(resolved)) return found;
+  visited.add(resolved);
+  for (const [member, inner] of Object.entries(resolved.properties ?? {})) {
+    if (inner.format === 'int64') found.add(member);
+    int64MembersIn(document, inner, found, visited);
+  }
+  if (resolved.items) int64MembersIn(document, resolved.items, found, visited);
+  return found;
+}
+
+/** The schema of the answer of success. */
+function answerOf(operation: Operation | undefined): Schema | undefined {
+  const { 200: ok, 201: created } = operation?.responses ?? {};
+  return (ok ?? created)?.content?.[JSON_TYPE]?.schema;
+}
+
+/** The name of a schema that is a reference. */
+function nameOf(schema: Schema | undefined): string | undefined {
+  return schema?.$ref?.replace('#/components/schemas/', '');
+}

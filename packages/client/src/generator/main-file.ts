@@ -1,0 +1,70 @@
+import { mainResource } from './main-resource.js';
+import { camelCase } from './names.js';
+import type { Plan } from './names.js';
+
+/** The text of the file with the class of the client. */
+export function mainFile(plan: Plan): string {
+  const { identity, className, main, resources, feeds } = plan;
+  const own = main && mainResource(plan, main);
+  const properties = [
+    ...resources.map(({ name }) => ({ name, type: 'Resource', types: 'ResourceOf' })),
+    ...feeds.map(({ name }) => ({ name, type: 'Feed', types: 'FeedOf' })),
+  ].map(({ name, type, types }) => ({
+    member: camelCase(name),
+    typed: `${type}<${types}<paths, '${name}'>>`,
+    made: `new ${type}('${name}', INT64_MEMBERS['${name}'], options)`,
+  }));
+  const fields = [
+    ...(own?.fields ?? []),
+    ...properties.map(({ member, typed }) => `readonly ${member}: ${typed};`),
+  ];
+  const assignments = [
+    ...(own?.assignments ?? []),
+    ...properties.map(({ member, made }) => `this.${member} = ${made};`),
+  ];
+  return `import type { ClientOptions } from './connection.js';
+import { ERRORS } from './errors.js';
+import { ${own ? 'parseJson as parse' : 'parseJson'}, toJson } from './exact-json.js';
+import { Feed } from './feed.js';
+import { IncompleteExportError } from './incomplete-export-error.js';
+import { INT64_MEMBERS } from './openapi.js';
+import type { components, paths } from './openapi.js';
+import type { RequestOptions, ResourcePage } from './pages.js';
+import { Resource } from './resource.js';
+import type { ChangeOptions, Tagged } from './resource.js';
+import type { ImportSummary, Records, Refusal, ResourceImport } from './resource-import.js';
+import type { FeedOf, ResourceOf } from './resource-types.js';
+import { ServiceError } from './service-error.js';
+
+export type { ClientOptions } from './connection.js';
+export type { ErrorCode } from './service-error.js';
+export type { ImportSummary, RefusedRecord, ResourceImport } from './resource-import.js';
+export type { RequestOptions, ResourcePage } from './pages.js';
+export type { ChangeOptions, Tagged } from './resource.js';
+export type { FeedOf, ResourceOf } from './resource-types.js';
+export type { paths } from './openapi.js';
+export { ERRORS, Feed, IncompleteExportError, INT64_MEMBERS, ServiceError, Resource, toJson };
+${own ? '' : 'export { parseJson };\n'}
+${schemasOf(plan)
+  .map((name) => `export type ${name} = components['schemas']['${name}'];\n`)
+  .join('')}
+${own?.types ?? ''}
+/**
+ * ${identity.title}. Each failure that the service answers with is a {@link ServiceError}; if there is no answer, the
+ * error is from \`fetch\`. Requests that fail temporarily are repeated first.
+ */
+export class ${className} {
+${fields.map((field) => `  ${field}\n`).join('')}
+  /** @throws TypeError if an option is wrong */
+  constructor(options: ClientOptions) {
+${assignments.map((assignment) => `    ${assignment}\n`).join('')}  }
+${own?.methods ?? ''}}
+${own?.functions ?? ''}`;
+}
+
+/** The schemas of the operations, each once. */
+function schemasOf({ main, mainFeed, resources, feeds }: Plan): readonly string[] {
+  const names = [main, ...resources].flatMap((each) => Object.values(each?.schemas ?? {}));
+  const changes = [mainFeed, ...feeds].flatMap((each) => each?.schema ?? []);
+  return [...new Set([...names, ...changes])];
+}

@@ -1,0 +1,72 @@
+import { feedsOf, resourcesOf } from './document.js';
+import type { Feed, OpenApiDocument, Resource } from './document.js';
+
+/** What a client is called. */
+export interface ClientIdentity {
+  /** Of the service, in kebab case, such as `tool-library`. */
+  readonly name: string;
+  /** For people, such as `Tool Library`. */
+  readonly title: string;
+  readonly build: { readonly version: string };
+  readonly client?: {
+    /** Such as `tool-library-client`. */
+    readonly package: string;
+    /** The resource whose operations are methods of the class itself. */
+    readonly resource?: { readonly name: string; readonly className: string };
+  };
+}
+
+/** What a client consists of. */
+export interface Plan {
+  readonly identity: ClientIdentity;
+  readonly packageName: string;
+  readonly className: string;
+  /** The resource whose operations are methods of the class itself. */
+  readonly main: Resource | undefined;
+  /** The changes that are methods of the class itself. */
+  readonly mainFeed: Feed | undefined;
+  /** Each of the others is a property. */
+  readonly resources: readonly Resource[];
+  readonly feeds: readonly Feed[];
+}
+
+export function planOf(identity: ClientIdentity, document: OpenApiDocument): Plan {
+  const { package: packageName = `${identity.name}-client`, resource } = identity.client ?? {};
+  const resources = resourcesOf(document);
+  const feeds = feedsOf(document);
+  const main = resources.find(({ name }) => name === resource?.name);
+  if (resource !== undefined && main === undefined) {
+    throw new Error(`the OpenAPI document has no resource ${resource.name}`);
+  }
+  const mainFeed = main && feeds[0];
+  return {
+    identity,
+    packageName,
+    className: resource?.className ?? capital(camelCase(identity.name)),
+    main,
+    mainFeed,
+    resources: resources.filter((each) => each !== main),
+    feeds: feeds.filter((each) => each !== mainFeed),
+  };
+}
+
+/** Such as `toolBoxes` for `tool-boxes`. */
+export function camelCase(name: string): string {
+  return name.replaceAll(/[^a-zA-Z0-9]+([a-zA-Z0-9])/g, (_, letter: string) =>
+    letter.toUpperCase(),
+  );
+}
+
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+export function uncapital(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+/** With its article, such as `a tool box` for `ToolBox`. */
+export function oneOf(noun: string): string {
+  const words = noun.replaceAll(/(?<=.)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
+  return `${/^[aeiou]/.test(words) ? 'an' : 'a'} ${words}`;
+}

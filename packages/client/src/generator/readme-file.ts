@@ -1,0 +1,37 @@
+import { camelCase } from './names.js';
+import type { Plan } from './names.js';
+
+/** The text of the README of a client. */
+export function readmeFile({
+  identity,
+  packageName,
+  className,
+  main,
+  mainFeed,
+  resources,
+  feeds,
+}: Plan): string {
+  const properties = [
+    ...resources.map(({ name }) => [name, 'Resource'] as const),
+    ...feeds.map(({ name }) => [name, 'Feed'] as const),
+  ].map(([name, type]) => `- \`service.${camelCase(name)}\`: a \`${type}\`\n`);
+  const own = main && `\`service.${camelCase(main.name)}()\` iterates over all ${main.name}`;
+  const changes = mainFeed && ', and `service.followChanges()` over their changes';
+  return `# ${identity.title}: client
+
+The client of ${identity.title} ${identity.build.version} for TypeScript and JavaScript, in Node.js and browsers. 64-bit integers
+are \`bigint\` and keep all digits. Requests that fail temporarily are repeated.
+
+\`\`\`ts
+import { ${className} } from '${packageName}';
+
+const service = new ${className}({ url: 'http://localhost:3000', token: 'the token' });
+\`\`\`
+
+${own === undefined ? '' : `${own}${changes ?? ''}. The class has their other operations, too.\n`}
+${properties.length === 0 ? '' : `It has a property for each of these:\n\n${properties.join('')}\n`}\
+A \`Resource\` has \`create\`, \`get\`, \`list\`, \`all\`, \`replace\`, \`patch\`, \`remove\`, \`import\` and \`export\`; a \`Feed\` has \`all\`,
+\`follow\` and \`latestPosition\`. A failure that the service answers with is a \`ServiceError\`, and \`ERRORS\` has the
+numbers of the failures by name.
+`;
+}

@@ -1,0 +1,124 @@
+import { Connection } from './connection.js';
+import type { ClientOptions } from './connection.js';
+import { eventsOf } from './event-stream.js';
+import { parseJson } from './exact-json.js';
+import { Pages, split } from './pages.js';
+import type { RequestOptions } from './pages.js';
+import { backoff, LONGEST_LIMIT } from './repeat.js';
+import type { FeedTypes } from './resource-types.js';
+import { chunksOf } from './streams.js';
+import { pause, within } from './waits.js';
+
+const EVENT_STREAM = 'text/event-stream';
+
+/** A connection that brings nothing for so long is broken. In milliseconds: the service sends something every 15 s. */
+const SILENCE = 45_000;
+
+/** The record of the changes of a resource. */
+export class Feed<Types extends FeedTypes> {
+  readonly #path: string;
+  readonly #int64: readonly string[];
+  readonly #connection: Connection;
+  readonly #pages: Pages<Types['change'], Types['query']>;
+
+  /**
+   * @param name as in the path, such as `changes`
+   * @param int64 the members that are `bigint`: `INT64_MEMBERS` of the generated types has them
+   * @throws TypeError if an option is wrong
+   */
+  constructor(name: string, int64: readonly string[], options: ClientOptions) {
+    this.#path = `/${name}`;
+    this.#int64 = int64;
+    this.#connection = new Connection(options);
+    this.#pages = new Pages(this.#path, int64, this.#connection);
+  }
+
+  /** Iterates over the recorded changes, the oldest first, page by page, up to the newest. */
+  all(query?: Types['query'] & RequestOptions): AsyncGenerator<Types['change'], void> {
+    return this.#pages.all(query);
+  }
+
+  /** The position of the newest change. */
+  latestPosition({ signal = null }: RequestOptions = {}): Promise<bigint> {
+    return this.#connection.send(
+      {
+        signal,
+        send: (client, sending) =>
+          client.GET(`${this.#path}/latest`, { parseAs: 'text', ...sending }),
+      },
+      ({ data = '' }) => {
+        const latest = parseJson(data, ['position']) as { readonly position: bigint };
+        return latest.position;
+      },
+    );
+  }
+
+  /**
+   * Iterates over the recorded changes and then those that come, each once. It ends only with the signal, when the loop is left, or
+   * with an error that a further attempt would not change. It connects again whenever the connection ends.
+   */
+  async *follow(
+    query?: Omit<Types['query'], 'limit'> & RequestOptions,
+  ): AsyncGenerator<Types['change'], void> {
+    const { signal, parameters } = split(query);
+    let last: bigint | undefined;
+    let failures = 0;
+    for (let isFirst = true; ; isFirst = false) {
+      const body = await this.#open(parameters, last, signal, isFirst);
+      const openedAt = performance.now();
+      const start = last;
+      for await (const { id, type, data } of eventsOf(untilBroken(body, signal))) {
+        // Many events arrive at once.
+        signal?.throwIfAborted();
+        const position = BigInt(id);
+        // A proxy can drop the header field that says where to go on.
+        if (last !== undefined && position <= last) continue;
+        if (data !== undefined && type === 'message') {
+          yield parseJson(data, this.#int64) as Types['change'];
+        }
+        last = position;
+      }
+      const isUseful = last !== start || performance.now() - openedAt >= LONGEST_LIMIT;
+      failures = isUseful ? 0 : failures + 1;
+      await pause(backoff(failures), signal);
+    }
+  }
+
+  #open(
+    query: object,
+    last: bigint | undefined,
+    signal: AbortSignal | null,
+    isFirst: boolean,
+  ): Promise<ReadableStream<Uint8Array>> {
+    const headers = {
+      Accept: EVENT_STREAM,
+      ...(last !== undefined && { 'Last-Event-ID': String(last) }),
+    };
+    return this.#connection.send(
+      {
+        signal,
+        // An address that has worked is right.
+        ...(!isFirst && { retries: Infinity }),
+        send: (client, sending) =>
+          client.GET(this.#path, { params: { query }, headers, parseAs: 'stream', ...sending }),
+      },
+      async ({ data, response }) => {
+        if (data && response.headers.get('Content-Type')?.startsWith(EVENT_STREAM)) return data;
+        await data?.cancel();
+        throw new Error('the answer is not a stream of events');
+      },
+    );
+  }
+}
+
+/** The chunks until the stream ends or breaks, or is silent for too long. */
+async function* untilBroken(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal | null,
+): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* chunksOf(body, signal, (read) => within(SILENCE, signal, read));
+  } catch {
+    // The follower connects again, unless its signal has aborted.
+  }
+}

@@ -1,0 +1,65 @@
+/** A key that the client chooses, or that the service makes. */
+export type Id = bigint | string;
+
+/** The types of a resource's operations. */
+export interface ResourceTypes {
+  /** What a create takes. */
+  readonly new: object;
+  /** What a create answers. */
+  readonly created: object;
+  /** What all other operations answer. */
+  readonly stored: { readonly id: Id };
+  readonly replacement: object;
+  readonly patch: object;
+  readonly listQuery: object;
+  readonly exportQuery: { readonly after?: Id };
+}
+
+/**
+ * The types of a resource in the `paths` that openapi-typescript generates from the OpenAPI document, such as
+ * `ResourceOf<paths, 'tools'>`.
+ */
+export interface ResourceOf<Paths, Name extends string> {
+  readonly new: BodyOf<Operation<Paths, `/${Name}`, 'post'>>;
+  readonly created: AnswerOf<Operation<Paths, `/${Name}`, 'post'>>;
+  readonly stored: AnswerOf<Operation<Paths, `/${Name}/{id}`, 'get'>>;
+  readonly replacement: BodyOf<Operation<Paths, `/${Name}/{id}`, 'put'>>;
+  readonly patch: BodyOf<Operation<Paths, `/${Name}/{id}`, 'patch'>>;
+  readonly listQuery: QueryOf<Operation<Paths, `/${Name}`, 'get'>>;
+  readonly exportQuery: QueryOf<Operation<Paths, `/${Name}/export`, 'get'>>;
+}
+
+/** The types of a record of changes. */
+export interface FeedTypes {
+  readonly change: object;
+  readonly query: object;
+}
+
+/** The types of a record of changes in the `paths`, such as `FeedOf<paths, 'changes'>`. */
+export interface FeedOf<Paths, Name extends string> {
+  readonly change: ItemOf<AnswerOf<Operation<Paths, `/${Name}`, 'get'>>>;
+  readonly query: QueryOf<Operation<Paths, `/${Name}`, 'get'>>;
+}
+
+type Operation<Paths, Path extends string, Method extends string> =
+  Paths extends Readonly<Record<Path, Readonly<Record<Method, infer Found>>>> ? Found : never;
+
+type BodyOf<Found> = Found extends { requestBody: { content: infer Content } }
+  ? Content[keyof Content]
+  : never;
+
+type AnswerOf<Found> = Found extends { responses: infer Responses }
+  ? Responses extends { 200: JsonOf<infer Answer> } | { 201: JsonOf<infer Answer> }
+    ? Answer
+    : never
+  : never;
+
+interface JsonOf<Answer> {
+  content: { 'application/json': Answer };
+}
+
+type ItemOf<List> = List extends readonly (infer Item extends object)[] ? Item : never;
+
+type QueryOf<Found> = Found extends { parameters: { query?: infer Query } }
+  ? NonNullable<Query>
+  : never;

@@ -1,0 +1,201 @@
+import { Connection } from './connection.js';
+import type { Answer, ClientOptions } from './connection.js';
+import { parseJson } from './exact-json.js';
+import { IncompleteExportError } from './incomplete-export-error.js';
+import { Pages, split } from './pages.js';
+import type { RequestOptions, ResourcePage } from './pages.js';
+import { ResourceImport } from './resource-import.js';
+import type { Records } from './resource-import.js';
+import type { Id, ResourceTypes } from './resource-types.js';
+
+export interface ChangeOptions extends RequestOptions {
+  /** Changes the resource only if it still has this entity tag. Otherwise, the change fails with the error 41200. */
+  readonly ifMatch?: string;
+}
+
+/** What is stored, and the entity tag of its content, for `ifMatch`. */
+export type Tagged<Stored> = Stored & {
+  /** `undefined` if a proxy removed the header field. */
+  readonly etag: string | undefined;
+};
+
+/**
+ * The operations of a resource, whatever its members are. Each failure that the service answers with is a
+ * {@link ServiceError}; if there is no answer, the error is from `fetch`.
+ */
+export class Resource<Types extends ResourceTypes> {
+  readonly #path: string;
+  readonly #int64: readonly string[];
+  readonly #connection: Connection;
+  readonly #pages: Pages<Types['stored'], Types['listQuery']>;
+
+  /**
+   * @param name in the plural, as in the paths
+   * @param int64 the members that are `bigint`: `INT64_MEMBERS` of the generated types has them
+   * @throws TypeError if an option is wrong
+   */
+  constructor(name: string, int64: readonly string[], options: ClientOptions) {
+    this.#path = `/${name}`;
+    this.#int64 = int64;
+    this.#connection = new Connection(options);
+    this.#pages = new Pages(this.#path, int64, this.#connection);
+  }
+
+  /** An identical resource that is stored already is no failure. */
+  create(body: Types['new'], { signal = null }: RequestOptions = {}): Promise<Types['created']> {
+    return this.#connection.send(
+      {
+        signal,
+        send: (client, sending) => client.POST(this.#path, { body, parseAs: 'text', ...sending }),
+      },
+      (answer) => this.#parse(answer) as Types['created'],
+    );
+  }
+
+  get(
+    id: Types['stored']['id'],
+    { signal = null }: RequestOptions = {},
+  ): Promise<Tagged<Types['stored']>> {
+    const params = { path: { id } };
+    return this.#connection.send(
+      {
+        signal,
+        send: (client, sending) => client.GET(this.#one, { params, parseAs: 'text', ...sending }),
+      },
+      (answer) => this.#tagged(answer),
+    );
+  }
+
+  /** Requests one page. */
+  list(query?: Types['listQuery'] & RequestOptions): Promise<ResourcePage<Types['stored']>> {
+    return this.#pages.list(query);
+  }
+
+  /** Iterates over all pages. */
+  all(query?: Types['listQuery'] & RequestOptions): AsyncGenerator<Types['stored'], void> {
+    return this.#pages.all(query);
+  }
+
+  /** Replaces all members but the id. The answer has no entity tag (RFC 9110, section 9.3.4). */
+  async replace(
+    id: Types['stored']['id'],
+    body: Types['replacement'],
+    options: ChangeOptions = {},
+  ): Promise<Types['stored']> {
+    const { params, ...change } = changeOf(id, options);
+    return this.#connection.send(
+      {
+        ...change,
+        send: (client, sending) =>
+          client.PUT(this.#one, { params, body, parseAs: 'text', ...sending }),
+      },
+      (answer) => this.#parse(answer) as Types['stored'],
+    );
+  }
+
+  /** Changes the members that the patch has. `null` removes a member. */
+  async patch(
+    id: Types['stored']['id'],
+    body: Types['patch'],
+    options: ChangeOptions = {},
+  ): Promise<Tagged<Types['stored']>> {
+    const { params, ...change } = changeOf(id, options);
+    return this.#connection.send(
+      {
+        ...change,
+        send: (client, sending) =>
+          client.PATCH(this.#one, { params, body, parseAs: 'text', ...sending }),
+      },
+      (answer) => this.#tagged(answer),
+    );
+  }
+
+  /** If an attempt got no answer, and another one finds nothing to remove, the first one has removed it. */
+  async remove(id: Types['stored']['id'], options: ChangeOptions = {}): Promise<void> {
+    const { params, signal } = changeOf(id, options);
+    await this.#connection.send(
+      {
+        signal,
+        isRemoval: true,
+        send: (client, sending) => client.DELETE(this.#one, { params, ...sending }),
+      },
+      () => undefined,
+    );
+  }
+
+  /** Imports records in requests of bounded size, one after the other. */
+  import(
+    records: Records<Types['new']>,
+    { signal = null }: RequestOptions = {},
+  ): ResourceImport<Types['new']> {
+    return new ResourceImport(records, (body, read) =>
+      this.#connection.send(
+        {
+          signal,
+          send: (client, sending) =>
+            client.POST(`${this.#path}/import`, {
+              body,
+              bodySerializer: () => body,
+              headers: { 'Content-Type': 'application/x-ndjson' },
+              parseAs: 'stream',
+              ...sending,
+            }),
+        },
+        ({ data, response }) => read(this.#connection.lines(data, signal), response),
+      ),
+    );
+  }
+
+  /**
+   * Iterates in ascending order of the ids, in one request. If the answer ends early without a failure of `fetch`, the
+   * error is an {@link IncompleteExportError}.
+   */
+  async *export(
+    query?: Types['exportQuery'] & RequestOptions,
+  ): AsyncGenerator<Types['stored'], void> {
+    const { signal, parameters } = split(query);
+    const params = { query: parameters };
+    const body = await this.#connection.send(
+      {
+        signal,
+        send: (client, sending) =>
+          client.GET(`${this.#path}/export`, { params, parseAs: 'stream', ...sending }),
+      },
+      ({ data }) => data,
+    );
+    let last: Id | undefined = query?.after;
+    let isComplete = false;
+    for await (const line of this.#connection.lines(body, signal)) {
+      // Many lines arrive at once.
+      signal?.throwIfAborted();
+      isComplete = line === '';
+      if (isComplete) continue;
+      const item = parseJson(line, this.#int64) as Types['stored'];
+      yield item;
+      last = item.id;
+    }
+    if (!isComplete) throw new IncompleteExportError(last);
+  }
+
+  get #one(): string {
+    return `${this.#path}/{id}`;
+  }
+
+  #parse({ data = '' }: Answer<string>): unknown {
+    return parseJson(data, this.#int64);
+  }
+
+  #tagged(answer: Answer<string>): Tagged<Types['stored']> {
+    const item = this.#parse(answer) as Types['stored'];
+    return { ...item, etag: answer.response.headers.get('ETag') ?? undefined };
+  }
+}
+
+function changeOf(id: Id, options: ChangeOptions) {
+  const { signal = null, ifMatch } = options;
+  // Otherwise, a missing ETag would turn into a change without a precondition.
+  if ('ifMatch' in options && ifMatch === undefined) throw new TypeError('ifMatch is undefined');
+  const isConditional = ifMatch !== undefined;
+  const header = isConditional ? { 'If-Match': ifMatch } : {};
+  return { params: { path: { id }, header }, signal, isConditional };
+}

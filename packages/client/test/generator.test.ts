@@ -1,0 +1,188 @@
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ClientIdentity, OpenApiDocument } from '../src/generator/write-client.js';
+import { writeClient } from '../src/generator/write-client.js';
+
+const IDENTITY: ClientIdentity = {
+  name: 'tool-library',
+  title: 'Tool Library',
+  build: { version: '1.2.3' },
+};
+
+const json = (schema: object) => ({ content: { 'application/json': { schema } } });
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const INT64 = { type: 'integer', format: 'int64' };
+const TEXT = { type: 'string' };
+
+/** The usual operations of a resource. */
+function resource(name: string, noun: string, id: object) {
+  const one = json(reference(noun));
+  const parameters = [{ name: 'id', in: 'path', required: true, schema: id }];
+  return {
+    [`/${name}`]: {
+      post: { operationId: `create${noun}`, requestBody: one, responses: { 201: one } },
+      get: { responses: { 200: json({ type: 'array', items: reference(noun) }) } },
+    },
+    [`/${name}/{id}`]: {
+      parameters,
+      get: { responses: { 200: one } },
+      put: { requestBody: one, responses: { 200: one } },
+      patch: { requestBody: one, responses: { 200: one } },
+    },
+    [`/${name}/export`]: { get: { responses: { 200: { description: 'All.' } } } },
+  };
+}
+
+const DOCUMENT = {
+  openapi: '3.1.0',
+  info: { title: 'Tool Library', version: '1.2.3' },
+  paths: {
+    ...resource('tools', 'Tool', INT64),
+    ...resource('tool-boxes', 'ToolBox', TEXT),
+    '/tools/changes': {
+      get: {
+        responses: {
+          200: {
+            content: {
+              ...json({ type: 'array', items: reference('ToolChange') }).content,
+              'text/event-stream': { schema: TEXT },
+            },
+          },
+        },
+      },
+    },
+    '/tools/changes/latest': { get: { responses: { 200: json({ type: 'object' }) } } },
+    '/reports': { get: { responses: { 200: json({ type: 'object' }) } } },
+  },
+  components: {
+    schemas: {
+      Tool: {
+        type: 'object',
+        properties: { id: INT64, name: TEXT, box: TEXT },
+        required: ['id', 'name'],
+      },
+      ToolBox: {
+        type: 'object',
+        properties: { id: TEXT, tools: { type: 'array', items: reference('Tool') } },
+        required: ['id', 'tools'],
+      },
+      ToolChange: {
+        type: 'object',
+        properties: { position: INT64, tool: reference('Tool') },
+        required: ['position'],
+      },
+    },
+  },
+} as OpenApiDocument;
+
+const ERRORS = [
+  { code: 'no-such-path', number: 40400, message: 'there is no such path' },
+  { code: 'database-unavailable', number: 50300, message: 'the database is away' },
+];
+
+interface Client {
+  readonly tools: {
+    get(id: bigint): Promise<unknown>;
+    create(tool: object): Promise<unknown>;
+  };
+  readonly toolBoxes: { get(id: string): Promise<unknown> };
+  readonly toolsChanges: { all(): AsyncIterable<unknown> };
+}
+
+interface Exports {
+  readonly ToolLibrary: new (options: object) => Client;
+  readonly ToolLibraryError: typeof Error;
+  readonly ERRORS: Readonly<Record<string, number>>;
+  readonly INT64_MEMBERS: Readonly<Record<string, readonly string[]>>;
+}
+
+describe('the client of a service without a resource of its own class', () => {
+  let folder: string;
+  let exported: Exports;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tool-library-'));
+    await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+    const source = { identity: IDENTITY, document: DOCUMENT, errors: ERRORS, license: 'MIT' };
+    await writeClient(source, join(folder, 'dist-client'));
+    const program = pathToFileURL(join(folder, 'dist-client/dist/tool-library.js'));
+    exported = (await import(program.href)) as Exports;
+  });
+
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  /** A client whose requests get these answers, and the requests. */
+  function clientOf(...answers: readonly [status: number, text: string][]) {
+    const requests: string[] = [];
+    const options = {
+      url: 'http://127.0.0.1:1/api',
+      token: 'secret',
+      retries: 0,
+      fetch: async (request: Request) => {
+        const body = await request.text();
+        requests.push(`${request.method} ${new URL(request.url).pathname} ${body}`.trim());
+        const [status, text] = answers[requests.length - 1]!;
+        return new Response(text, { status });
+      },
+    };
+    return { requests, client: new exported.ToolLibrary(options) };
+  }
+
+  it('is a package with its name and version', async () => {
+    const text = await readFile(join(folder, 'dist-client/package.json'), 'utf8');
+    expect(JSON.parse(text)).toMatchObject({
+      name: 'tool-library-client',
+      version: '1.2.3',
+      license: 'MIT',
+      exports: { '.': { default: './dist/tool-library.js' } },
+    });
+    const readme = await readFile(join(folder, 'dist-client/README.md'), 'utf8');
+    expect(readme).toContain('- `service.toolBoxes`: a `Resource`\n');
+  });
+
+  it('has a property for each resource and each feed', async () => {
+    const id = '9007199254740993';
+    const { requests, client } = clientOf(
+      [200, `{"id":${id},"name":"Saw"}`],
+      [201, `{"id":${id},"name":"Saw"}`],
+      [200, `{"id":"a7","tools":[{"id":${id},"name":"Saw"}]}`],
+      [200, `[{"position":1,"tool":{"id":${id},"name":"Saw"}}]`],
+    );
+    const saw = { id: BigInt(id), name: 'Saw' };
+    expect(await client.tools.get(saw.id)).toEqual(saw);
+    expect(await client.tools.create(saw)).toEqual(saw);
+    expect(await client.toolBoxes.get('a7')).toEqual({ id: 'a7', tools: [saw] });
+    for await (const change of client.toolsChanges.all()) {
+      expect(change).toEqual({ position: 1n, tool: saw });
+    }
+    expect(requests).toEqual([
+      `GET /api/tools/${id}`,
+      `POST /api/tools {"id":${id},"name":"Saw"}`,
+      'GET /api/tool-boxes/a7',
+      'GET /api/tools/changes',
+    ]);
+    expect(exported.INT64_MEMBERS).toEqual({
+      tools: ['id'],
+      'tool-boxes': ['id'],
+      'tools/changes': ['position', 'id'],
+    });
+  });
+
+  it('has the errors of the service', async () => {
+    const { client } = clientOf([404, '{"error":40400,"message":"there is no such path"}']);
+    const error: unknown = await client.tools.get(7n).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(exported.ToolLibraryError);
+    expect(error).toMatchObject({ name: 'ToolLibraryError', code: exported.ERRORS['noSuchPath'] });
+  });
+});
+
+it('a client is not written for a resource that the document does not have', async () => {
+  const client = { package: 'a', resource: { name: 'saws', className: 'Saws' } };
+  const source = { document: DOCUMENT, errors: ERRORS, license: 'MIT' };
+  await expect(
+    writeClient({ ...source, identity: { ...IDENTITY, client } }, 'nowhere'),
+  ).rejects.toThrow('the OpenAPI document has no resource saws');
+});

@@ -1,0 +1,175 @@
+import { Command, CommanderError, Option } from 'commander';
+import { EXIT, exitCodeOf, explain } from './command-error.js';
+import type { ChangesOptions } from './changes.js';
+import { readConnection } from './connection.js';
+import type { Connection } from './connection.js';
+import type { ExportOptions } from './export.js';
+import { FORMATS } from './formats.js';
+import { changesHelp, environmentHelp, exportHelp, importHelp } from './help.js';
+import type { ImportOptions } from './import.js';
+import { chosenIn, concurrency, filterOption, int64, optionOf } from './options.js';
+import type { Resource } from './resources.js';
+import { LIMITS } from './retries.js';
+import type { Limits } from './retries.js';
+import { oneOf } from './service.js';
+import type { Service } from './service.js';
+import type { Terminal } from './terminal.js';
+import { addTokenCommands } from './token.js';
+
+const LIST = new Intl.ListFormat('en');
+
+/** What a run of the command has. */
+interface Run {
+  readonly service: Service;
+  readonly args: readonly string[];
+  readonly terminal: Terminal;
+  /** Aborted with the name of a signal of the process. */
+  readonly signal: AbortSignal;
+  readonly limits: Limits;
+  readonly connection: () => Promise<Connection>;
+  readonly end: (exitCode: number) => void;
+}
+
+/**
+ * Runs the command of a service.
+ *
+ * @param signal aborted with the name of a signal of the process
+ * @returns the exit code
+ */
+export async function run(
+  service: Service,
+  args: readonly string[],
+  terminal: Terminal,
+  signal: AbortSignal,
+  limits = LIMITS,
+): Promise<number> {
+  const { env, stdout, stderr } = terminal;
+  const { identity, defaultResource } = service;
+  let code: number = EXIT.usage;
+  const program = new Command(identity.name)
+    .description(`The command of ${oneOf(identity)}: ${LIST.format(tasksOf(service))}.`)
+    .version(identity.build.version)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+    })
+    .addHelpText(
+      'after',
+      `${environmentHelp(service)}\n\n${identity.name} help COMMAND explains a command.`,
+    );
+  const end = (exitCode: number) => void (code = exitCode);
+  const connection = () => readConnection(service, env, limits);
+  const given: Run = { service, args, terminal, signal, limits, connection, end };
+  if (defaultResource !== undefined) addTransferCommands(program, given, defaultResource);
+  addChangesCommand(program, given);
+  addTokenCommands(program, service, terminal, signal, () => end(EXIT.done));
+  try {
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    code = exitCodeOf(error, signal);
+    const text = explain(error, signal, identity.name);
+    if (text !== '') stderr.write(`${text}\n`);
+  }
+  return code;
+}
+
+function tasksOf({ resources, feeds }: Service): readonly string[] {
+  const names = resources.map(({ name }) => name);
+  return [
+    ...(names.length > 0 ? [`import and export ${LIST.format(names)}`] : []),
+    ...(feeds.length > 0 ? ['follow changes'] : []),
+    'issue tokens',
+  ];
+}
+
+function addTransferCommands(
+  program: Command,
+  { service, args, terminal, signal, limits, connection, end }: Run,
+  defaultResource: Resource,
+): void {
+  const { resources } = service;
+  const resource = chosenIn(args, 'resource', resources, defaultResource);
+  const choice = new Option('--resource <resource>', 'what to import or export')
+    .choices(resources.map(({ name }) => name))
+    .default(defaultResource.name);
+  const format = new Option('--format <format>', 'format, unless the extension tells it').choices(
+    FORMATS,
+  );
+  program
+    .command('import')
+    .description(`Import ${resource.name} from files.`)
+    .argument('<file...>', 'files to import; - is standard input, NDJSON by default')
+    .addOption(choice)
+    .addOption(format)
+    .option('--concurrency <number>', 'requests at a time, 1 to 16', concurrency, 4)
+    .option(
+      '--refused <file>',
+      'file for the refused records (default: NAME.refused.EXTENSION in the current folder)',
+    )
+    .option('--errors <file>', 'file for the reasons: NDJSON or CSV, as its extension tells')
+    .option('--unescape-formulas', 'in CSV, remove the apostrophes of export --escape-formulas')
+    .addHelpText('after', importHelp(service, resource))
+    .action(async (files: string[], given: Omit<ImportOptions, 'resource'>) => {
+      const { importFiles } = await import('./import.js');
+      const options = { ...given, resource };
+      end(await importFiles(files, options, await connection(), terminal, signal, limits));
+    });
+  const exporting = program
+    .command('export')
+    .description(`Export ${resource.name} to a file or to standard output.`)
+    .addOption(choice);
+  const filters = new URLSearchParams();
+  for (const filter of resource.filters) exporting.addOption(filterOption(filter, filters));
+  exporting
+    .addOption(format)
+    .option(
+      '--output <file>',
+      'file to write when the export is complete; - is standard output',
+      '-',
+    )
+    .option('--escape-formulas', 'in CSV, put an apostrophe before what a spreadsheet would run')
+    .addHelpText('after', exportHelp(service, resource))
+    .action(async (given: Omit<ExportOptions, 'resource' | 'filters'>) => {
+      const { exportRecords } = await import('./export.js');
+      const options = { ...given, resource, filters };
+      end(await exportRecords(options, await connection(), terminal, signal, limits));
+    });
+}
+
+function addChangesCommand(
+  program: Command,
+  { service, args, terminal, signal, limits, connection, end }: Run,
+): void {
+  const { feeds } = service;
+  const [defaultFeed] = feeds;
+  if (defaultFeed === undefined) return;
+  const feed = chosenIn(args, 'feed', feeds, defaultFeed);
+  const { selection } = feed;
+  const changes = program
+    .command('changes')
+    .description('Write the recorded changes to standard output, as NDJSON.')
+    .option('--follow', 'go on with the changes that come')
+    .option('--after <position>', 'begin after this position (default: with the oldest)', int64);
+  if (feeds.length > 1) {
+    const names = feeds.map(({ name }) => name);
+    const choice = new Option('--feed <feed>', 'which changes');
+    changes.addOption(choice.choices(names).default(defaultFeed.name));
+  }
+  let selected: string | undefined;
+  if (selection !== undefined) {
+    const { name, type } = selection;
+    const option = new Option(`--${optionOf(name)} <id>`, `only changes of this ${name}`);
+    changes.addOption(
+      option.argParser((text) => (selected = String(type === 'integer' ? int64(text) : text))),
+    );
+  }
+  changes
+    .addHelpText('after', changesHelp(service, feed))
+    .action(async (given: Pick<ChangesOptions, 'follow' | 'after'>) => {
+      const { writeChanges } = await import('./changes.js');
+      const options = { ...given, feed, selected };
+      end(await writeChanges(options, await connection(), terminal, signal, limits));
+    });
+}

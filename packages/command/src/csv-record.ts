@@ -1,0 +1,48 @@
+import { stringify } from 'lossless-json';
+import { ExactNumber, toInteger } from '@resource-service/framework/exact-json';
+import { asItIs } from './formulas.js';
+import type { TextConversion } from './formulas.js';
+import type { Column, ColumnType } from './resources.js';
+
+/* CSV (RFC 4180) with a header line. As in PostgreSQL's COPY, an empty field without quotes is absent, and "" is the
+   empty text. */
+
+export function csvHeader(columns: readonly Column[]): string {
+  return `${columns.map(({ name }) => name).join()}\r\n`;
+}
+
+/**
+ * @param record from `parseExactJson`
+ * @param convertText makes what to write of a text
+ */
+export function csvRecord(
+  columns: readonly Column[],
+  record: Readonly<Record<string, unknown>>,
+  convertText: TextConversion = asItIs,
+): string {
+  let fields = '';
+  for (const { name, type } of columns) fields += `,${fieldOf(type, record[name], convertText)}`;
+  return `${fields.slice(1)}\r\n`;
+}
+
+/** Quotes all text, because then no character needs a rule. */
+function fieldOf(type: ColumnType, value: unknown, convertText: TextConversion): string {
+  if (value === undefined || value === null) return '';
+  if (type === 'text' && typeof value === 'string') return quoted(convertText(value));
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (value instanceof ExactNumber) return digitsOf(value);
+  const exactNumbers = { test: isExactNumber, stringify: digitsOf };
+  return quoted(stringify(value, undefined, undefined, [exactNumbers]) ?? '');
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`;
+}
+
+function isExactNumber(value: unknown): value is ExactNumber {
+  return value instanceof ExactNumber;
+}
+
+function digitsOf(value: unknown): string {
+  return String(toInteger(value) ?? (value as ExactNumber).decimal);
+}

@@ -1,0 +1,31 @@
+import { InvalidArgumentError } from 'commander';
+import type { Lifetime } from '@resource-service/framework/tokens';
+
+const SECONDS: Readonly<Record<string, number>> = { d: 86_400, h: 3_600, m: 60, s: 1 };
+
+const MAX_LIFETIME = 3_650 * 86_400;
+
+/** Longest time for which a token may have two secrets. */
+export const MAX_GRACE = 90 * 86_400;
+
+/** Seconds of a text such as `90d`, `24h`, `30m` or `10s`; `undefined` for any other text. */
+export function duration(text: string): number | undefined {
+  const [, count, unit = ''] = /^(\d{1,9})([dhms])$/.exec(text) ?? [];
+  const seconds = SECONDS[unit];
+  return seconds === undefined ? undefined : Number(count) * seconds;
+}
+
+export function lifetime(text: string): Lifetime {
+  if (text === 'never') return 'never';
+  const seconds = duration(text);
+  if (seconds !== undefined && seconds > 0 && seconds <= MAX_LIFETIME) return seconds;
+  throw new InvalidArgumentError('It must be at most 3650d, such as 90d, 24h or 30m, or never.');
+}
+
+/** Control characters in a name could change what a terminal shows. */
+export function tokenName(text: string): string {
+  if (/^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u.test(text) && text.trim() !== '') return text;
+  throw new InvalidArgumentError(
+    'It must have 1 to 100 characters, none of them a control character.',
+  );
+}

@@ -1,0 +1,258 @@
+import { createReadStream } from 'node:fs';
+import { addAbortSignal } from 'node:stream';
+import { parseAnswer } from './answer.js';
+import type { Answer, Refusal } from './answer.js';
+import { batchesOf } from './batches.js';
+import type { Batch } from './batches.js';
+import { open, readText, RequestRefused } from './client.js';
+import {
+  ContactError,
+  EXIT,
+  exitCodeOf,
+  explain,
+  InputError,
+  textOf,
+  usageError,
+} from './command-error.js';
+import type { Connection } from './connection.js';
+import { ErrorsFile } from './errors-file.js';
+import { formatOf } from './formats.js';
+import { asItIs, unescapeFormula } from './formulas.js';
+import type { Format } from './formats.js';
+import { checkSource, inputOf, nameOf, refusedPath } from './inputs.js';
+import { NewFile } from './new-file.js';
+import { Progress } from './progress.js';
+import type { Input, InputRecord } from './records.js';
+import type { Resource } from './resources.js';
+import { Retries } from './retries.js';
+import type { Limits } from './retries.js';
+import type { Terminal } from './terminal.js';
+
+/** How many refused records are printed. */
+const PRINTED = 20;
+
+export interface ImportOptions {
+  readonly resource: Resource;
+  readonly format?: Format;
+  /** How many requests run at a time. */
+  readonly concurrency: number;
+  /** File for the refused records. */
+  readonly refused?: string;
+  /** File for the reasons why they are refused. */
+  readonly errors?: string;
+  /** Whether the files were exported with `--escape-formulas`. */
+  readonly unescapeFormulas?: boolean;
+}
+
+type Sendable = InputRecord & { readonly json: Buffer };
+
+const NEWLINE = Buffer.from('\n');
+
+/** The subcommand `import`. Returns the exit code. */
+export async function importFiles(
+  files: readonly string[],
+  options: ImportOptions,
+  connection: Connection,
+  terminal: Terminal,
+  signal: AbortSignal,
+  limits: Limits,
+): Promise<number> {
+  const { name, columns } = options.resource;
+  if (options.refused !== undefined && files.length > 1) {
+    throw usageError('--refused can be used with one FILE only');
+  }
+  const { unescapeFormulas = false } = options;
+  const convertText = unescapeFormulas ? unescapeFormula : asItIs;
+  const sources = files.map((file) => {
+    const format = formatOf(file, options.format);
+    if (unescapeFormulas && format !== 'csv') throw usageError('--unescape-formulas is for CSV');
+    return { file, columns, format, convertText };
+  });
+  const errors = options.errors === undefined ? undefined : new ErrorsFile(options.errors);
+  let size = 0;
+  for (const source of sources) size += await checkSource(source);
+  const progress = new Progress(terminal.stderr, name, files.includes('-') ? undefined : size);
+  const run = new Import(name, connection, options.concurrency, progress, errors, signal, limits);
+  let failure: unknown;
+  try {
+    for (const source of sources) {
+      const { file } = source;
+      const refused = new NewFile(options.refused ?? refusedPath(source), 'the refused records');
+      const bytes = file === '-' ? terminal.stdin : createReadStream(file);
+      addAbortSignal(run.signal, bytes);
+      try {
+        await run.add(nameOf(source), await inputOf(source, bytes), refused);
+      } finally {
+        await refused.close();
+      }
+    }
+  } catch (error) {
+    failure = error;
+  } finally {
+    await errors?.close();
+  }
+  progress.stop();
+  const inputError = failure instanceof InputError ? failure : undefined;
+  if (inputError?.exitCode === EXIT.usage && !run.hasSent) throw inputError;
+  run.report(terminal);
+  if (failure === undefined) return run.refused > 0 ? EXIT.refused : EXIT.done;
+  progress.print(explain(failure, signal, connection.service.identity.name));
+  progress.print(
+    `The import is incomplete. ${remedyFor(failure)} it again: what is stored stays, and is not stored twice.`,
+  );
+  return inputError ? EXIT.incomplete : exitCodeOf(failure, signal);
+}
+
+function remedyFor(failure: unknown): string {
+  if (failure instanceof InputError) return 'Mend the file, then run';
+  return failure instanceof ContactError ? 'Correct this, then run' : 'Run';
+}
+
+/** Sends batches, several at a time, and counts what becomes of their records. */
+class Import {
+  refused = 0;
+  hasSent = false;
+  private created = 0;
+  private unchanged = 0;
+  private printed = 0;
+  /** The first failure ends the import. */
+  private failure: unknown;
+  private readonly refusedFiles: string[] = [];
+  private readonly retries: Retries;
+  private readonly stop = new AbortController();
+  /** Aborted when the import cannot go on. */
+  readonly signal: AbortSignal;
+
+  constructor(
+    private readonly resource: string,
+    private readonly connection: Connection,
+    private readonly concurrency: number,
+    private readonly progress: Progress,
+    private readonly errors: ErrorsFile | undefined,
+    signal: AbortSignal,
+    limits: Limits,
+  ) {
+    this.signal = AbortSignal.any([signal, this.stop.signal]);
+    this.retries = new Retries(
+      connection.service.identity.name,
+      this.signal,
+      (message) => progress.print(message),
+      limits,
+    );
+  }
+
+  async add(name: string, input: Input, refusedFile: NewFile): Promise<void> {
+    const sending: Promise<readonly Refusal[]>[] = [];
+    // The oldest first, so that refused records stay in their order.
+    const settle = async () => {
+      const refusals = await sending.shift()!;
+      this.print(name, refusals);
+      const sources = refusals.map(({ record }) => record.source);
+      try {
+        await refusedFile.append(input.header, sources);
+        await this.errors?.append(name, refusals);
+      } catch (error) {
+        this.fail(error);
+      }
+    };
+    try {
+      for await (const batch of batchesOf(input.records())) {
+        if (sending.length === this.concurrency) await settle();
+        if (this.failure !== undefined) break;
+        sending.push(this.send(batch));
+      }
+    } catch (error) {
+      // The rest of the input cannot be read. The requests go on.
+      this.failure ??= error;
+    }
+    while (sending.length > 0) await settle();
+    if (refusedFile.name !== undefined) this.refusedFiles.push(refusedFile.name);
+    if (this.failure !== undefined) throw this.failure as Error;
+  }
+
+  report({ stdout }: Terminal): void {
+    const { seconds, speed } = this.progress;
+    stdout.write(
+      `created ${this.created}, unchanged ${this.unchanged}, refused ${this.refused} in ${seconds.toFixed(1)} s (${speed})\n`,
+    );
+    if (this.refused > PRINTED) {
+      const hint = this.errors === undefined ? ': --errors FILE saves all reasons' : '';
+      this.progress.print(`${this.refused - PRINTED} more are refused${hint}`);
+    }
+    for (const file of this.refusedFiles) {
+      this.progress.print(`The refused records are in ${file}: mend them, then import this file.`);
+    }
+    if (this.errors?.name !== undefined) {
+      this.progress.print(`The reasons are in ${this.errors.name}.`);
+    }
+    if (this.retries.repeats > 0) {
+      this.progress.print(
+        'Requests were repeated. What a request stored before it failed counts as unchanged.',
+      );
+    }
+  }
+
+  /** Ends all requests. */
+  private fail(error: unknown): void {
+    this.failure ??= error;
+    this.stop.abort();
+  }
+
+  /** Never rejects. A failure ends the other requests, too. */
+  private async send(batch: Batch): Promise<readonly Refusal[]> {
+    const sent = batch.filter((record) => 'json' in record);
+    try {
+      const { created, unchanged, refusals } = await this.post(sent);
+      for (const record of batch) {
+        if ('fault' in record) refusals.push({ record, reason: { message: record.fault } });
+      }
+      this.created += created;
+      this.unchanged += unchanged;
+      this.refused += refusals.length;
+      this.progress.rows += batch.length;
+      this.progress.bytes += batch.reduce((sum, { source }) => sum + source.length, 0);
+      return refusals.toSorted((a, b) => a.record.line - b.record.line);
+    } catch (error) {
+      this.fail(error);
+      return [];
+    }
+  }
+
+  private async post(records: readonly Sendable[]): Promise<Answer> {
+    if (records.length === 0) return { created: 0, unchanged: 0, refusals: [] };
+    this.hasSent = true;
+    const body = Buffer.concat(records.flatMap(({ json }) => [json, NEWLINE]));
+    try {
+      return await this.retries.run(async () => {
+        const { signal } = this;
+        const path = `/${this.resource}/import`;
+        const response = await open(this.connection, { method: 'POST', path, body, signal });
+        return parseAnswer(await readText(response), records);
+      });
+    } catch (error) {
+      // A proxy accepts shorter bodies than the service.
+      if (!(error instanceof RequestRefused && error.status === 413)) throw error;
+      if (records.length > 1) return this.postHalves(records);
+      const refusals = records.map((record) => ({ record, reason: error.reason }));
+      return { created: 0, unchanged: 0, refusals };
+    }
+  }
+
+  private async postHalves(records: readonly Sendable[]): Promise<Answer> {
+    const half = Math.ceil(records.length / 2);
+    const first = await this.post(records.slice(0, half));
+    const second = await this.post(records.slice(half));
+    return {
+      created: first.created + second.created,
+      unchanged: first.unchanged + second.unchanged,
+      refusals: [...first.refusals, ...second.refusals],
+    };
+  }
+
+  private print(name: string, refusals: readonly Refusal[]): void {
+    for (const { record, reason } of refusals) {
+      this.printed += 1;
+      if (this.printed <= PRINTED) this.progress.print(`${name}:${record.line}: ${textOf(reason)}`);
+    }
+  }
+}

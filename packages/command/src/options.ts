@@ -1,0 +1,54 @@
+import { parseArgs } from 'node:util';
+import { InvalidArgumentError, Option } from 'commander';
+import type { Filter } from './resources.js';
+
+/** What can be chosen by its name. */
+interface Choice {
+  readonly name: string;
+}
+
+/**
+ * What an option of the arguments chooses. It is looked for before all else, because other options depend on it. Commander refuses a
+ * name that is unknown.
+ */
+export function chosenIn<T extends Choice>(
+  args: readonly string[],
+  option: 'resource' | 'feed',
+  choices: readonly T[],
+  byDefault: T,
+): T {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { [option]: { type: 'string' } },
+    strict: false,
+  });
+  return choices.find(({ name }) => name === values[option]) ?? byDefault;
+}
+
+/** `shelf-id` for the query parameter `shelfId`. */
+export function optionOf(parameter: string): string {
+  return parameter.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+export function filterOption(
+  { name, type, description }: Filter,
+  filters: URLSearchParams,
+): Option {
+  const [sentence = ''] = description.split(/\.(?: |$)/);
+  const help = sentence.charAt(0).toLowerCase() + sentence.slice(1);
+  return new Option(`--${optionOf(name)} <${type}>`, help).argParser((value) =>
+    filters.set(name, value),
+  );
+}
+
+export function concurrency(text: string): number {
+  const number = /^\d+$/.test(text) ? Number(text) : 0;
+  if (number >= 1 && number <= 16) return number;
+  throw new InvalidArgumentError('It must be an integer, 1 to 16.');
+}
+
+export function int64(text: string): bigint {
+  const number = /^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined;
+  if (number !== undefined && BigInt.asIntN(64, number) === number) return number;
+  throw new InvalidArgumentError('It must be a 64-bit integer.');
+}

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  CommandError,
+  ContactError,
+  EXIT,
+  TemporaryFailure,
+  Unreachable,
+} from './command-error.js';
+import { inSeconds } from './seconds.js';
+
+/** In milliseconds. */
+export interface Limits {
+  /** Longest time of a request without a byte sent or received. */
+  readonly idle: number;
+  /** First and longest pause between attempts. */
+  readonly firstPause: number;
+  readonly longestPause: number;
+  /** Longest time without any success. */
+  readonly patience: number;
+  /** Longest time until the first connection. */
+  readonly firstContact: number;
+}
+
+export const LIMITS: Limits = {
+  // As long as nginx waits for an answer by default.
+  idle: 60_000,
+  firstPause: 200,
+  longestPause: 10_000,
+  patience: 120_000,
+  firstContact: 5_000,
+};
+
+const ANNOUNCEMENT_INTERVAL = 10_000;
+
+/** Repeats what fails temporarily, until nothing has succeeded for a while. */
+export class Retries {
+  /** How many requests were sent again that had a connection before, so that the service may have seen them. */
+  repeats = 0;
+  private lastSuccess = -Infinity;
+  private lastAnnouncement = -Infinity;
+
+  /**
+   * @param command its name
+   * @param announce is called with a failure, at most every 10 seconds
+   */
+  constructor(
+    private readonly command: string,
+    private readonly signal: AbortSignal,
+    private readonly announce: (message: string) => void,
+    private readonly limits: Limits,
+  ) {}
+
+  /** Repeats an attempt until it succeeds. Throws what `failed` throws. */
+  async run<T>(attempt: () => Promise<T>): Promise<T> {
+    const attempts = this.begin();
+    for (;;) {
+      try {
+        const result = await attempt();
+        attempts.succeeded();
+        return result;
+      } catch (error) {
+        await attempts.failed(error);
+      }
+    }
+  }
+
+  /** The attempts of one request. */
+  begin() {
+    const start = performance.now();
+    let failures = 0;
+    return {
+      succeeded: () => {
+        failures = 0;
+        this.lastSuccess = performance.now();
+      },
+      /**
+       * Waits before the next attempt.
+       *
+       * @throws CommandError when no request has succeeded for too long; the error itself unless it is temporary
+       */
+      failed: async (error: unknown) => {
+        this.signal.throwIfAborted();
+        if (!(error instanceof TemporaryFailure)) throw error;
+        const wait = Math.max(error.retryAfter, this.backoff(failures));
+        failures += 1;
+        this.check(error, Math.max(start, this.lastSuccess), wait);
+        this.announceFailure(error, wait);
+        await sleep(wait, undefined, { signal: this.signal });
+        if (!(error instanceof Unreachable)) this.repeats += 1;
+      },
+    };
+  }
+
+  /** With jitter, because clients that failed together should not come back together. */
+  private backoff(failures: number): number {
+    const { firstPause, longestPause } = this.limits;
+    return Math.min(firstPause * 2 ** failures, longestPause) * (0.5 + Math.random() / 2);
+  }
+
+  /** @throws CommandError if nothing will have succeeded for too long after the wait */
+  private check(failure: TemporaryFailure, since: number, wait: number): void {
+    const { message, retryAfter } = failure;
+    const isFirstContact = failure instanceof Unreachable && failure.isFirstContact;
+    const patience = isFirstContact ? this.limits.firstContact : this.limits.patience;
+    const passed = performance.now() - since;
+    if (passed + wait <= patience) return;
+    const gaveUp = `gave up after ${inSeconds(passed)}`;
+    const asks = `the service asks to wait ${inSeconds(retryAfter)}`;
+    let reason = `${gaveUp} without success`;
+    if (isFirstContact) {
+      reason = `${gaveUp}: check the address, and whether the service runs`;
+    } else if (retryAfter > patience) {
+      reason = `gave up: ${asks}, longer than the ${inSeconds(patience)} that the command waits`;
+    } else if (retryAfter > 0 && passed + retryAfter > patience) {
+      reason += `: ${asks} more, and the command waits ${inSeconds(patience)} in all`;
+    }
+    const text = `${message}; ${reason}`;
+    throw isFirstContact ? new ContactError(text) : new CommandError(EXIT.incomplete, text);
+  }
+
+  private announceFailure({ message }: TemporaryFailure, wait: number): void {
+    const now = performance.now();
+    if (now - this.lastAnnouncement < ANNOUNCEMENT_INTERVAL) return;
+    this.lastAnnouncement = now;
+    const when = wait < 1_000 ? '' : ` in ${inSeconds(wait)}`;
+    this.announce(`${this.command}: ${message}; trying again${when}`);
+  }
+}

@@ -1,0 +1,53 @@
+import type { Identity } from '@resource-service/framework/identity';
+import { feedsOf } from './feeds.js';
+import type { Feed } from './feeds.js';
+import { resourcesOf, scopesOf } from './resources.js';
+import type { OpenApiDocument, Resource } from './resources.js';
+
+/** What a service gives to its command. */
+export interface ServiceSource {
+  readonly identity: Identity;
+  /** The document of the service, whose resources and feeds the command works on. */
+  readonly document: OpenApiDocument;
+}
+
+/** The service that the command belongs to. */
+export interface Service {
+  readonly identity: Identity;
+  /** The variables of the command, such as `TOOL_LIBRARY_URL`. */
+  readonly variables: {
+    readonly url: string;
+    readonly token: string;
+    readonly tokenFile: string;
+  };
+  readonly resources: readonly Resource[];
+  /** What is imported and exported unless another one is chosen. `undefined` if there is none. */
+  readonly defaultResource: Resource | undefined;
+  readonly feeds: readonly Feed[];
+  /** All scopes that operations need. */
+  readonly scopes: readonly string[];
+}
+
+export function serviceOf({ identity, document }: ServiceSource): Service {
+  const prefix = identity.name.replaceAll('-', '_').toUpperCase();
+  const resources = resourcesOf(document);
+  const main = identity.client?.resource?.name;
+  return {
+    identity,
+    variables: {
+      url: `${prefix}_URL`,
+      token: `${prefix}_TOKEN`,
+      tokenFile: `${prefix}_TOKEN_FILE`,
+    },
+    resources,
+    defaultResource: resources.find(({ name }) => name === main) ?? resources[0],
+    feeds: feedsOf(document),
+    scopes: scopesOf(document),
+  };
+}
+
+/** For sentences, such as `a tool library`. */
+export function oneOf({ name }: Identity): string {
+  const noun = name.replaceAll('-', ' ');
+  return `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
+}

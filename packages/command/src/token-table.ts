@@ -1,0 +1,40 @@
+import type { TokenDetails } from '@resource-service/framework/tokens';
+
+const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATUS'];
+
+/** Tokens as lines with columns. Times are in UTC. */
+export function tokenTable(tokens: readonly TokenDetails[]): string {
+  const rows = [HEADER, ...tokens.map(cells)];
+  const widths = HEADER.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join('  ')
+      .trimEnd();
+  return rows.map((row) => `${line(row)}\n`).join('');
+}
+
+function cells(token: TokenDetails): readonly string[] {
+  const { id, name, scopes, createdAt, expiresAt, lastUsedAt } = token;
+  return [
+    id,
+    name,
+    scopes.join(' '),
+    minutes(createdAt),
+    expiresAt === null ? 'never' : minutes(expiresAt),
+    lastUsedAt === null ? 'never' : minutes(lastUsedAt),
+    statusOf(token),
+  ];
+}
+
+function statusOf({ status, previousExpiresAt }: TokenDetails): string {
+  return status === 'active' &&
+    previousExpiresAt !== null &&
+    previousExpiresAt.getTime() > Date.now()
+    ? `active, old secret until ${minutes(previousExpiresAt)}`
+    : status;
+}
+
+function minutes(time: Date): string {
+  return time.toISOString().slice(0, 16).replace('T', ' ');
+}

@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { documentWith, feed, resource, runWith } from './support/tool-library.js';
+
+const TOOLS = resource('tools');
+
+describe('the command of a service', () => {
+  it('has its name, its variables and its resources', async () => {
+    const { code, stdout } = await runWith(documentWith(TOOLS, feed('changes')), ['--help']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Usage: tool-library /);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'The command of a tool library: import and export tools, follow changes, and issue tokens.',
+    );
+    expect(stdout).toMatch(/^ {2}TOOL_LIBRARY_TOKEN_FILE {2}file with the token/m);
+    expect((await runWith(documentWith(TOOLS), ['--version'])).stdout).toBe('1.2.3\n');
+    const { stderr } = await runWith(documentWith(TOOLS), ['export']);
+    expect(stderr).toBe('tool-library: TOOL_LIBRARY_URL is not set\n');
+  });
+
+  it('works on the first resource unless another one is chosen', async () => {
+    const document = documentWith(resource('loans'), TOOLS);
+    const help = async (...args: readonly string[]) =>
+      (await runWith(document, ['export', '--help', ...args])).stdout;
+    expect(await help()).toContain('  tool-library export --output loans.csv\n');
+    expect(await help('--resource', 'tools')).toContain(
+      '  tool-library export --resource tools --output tools.csv\n',
+    );
+    const unknown = await runWith(document, ['export', '--resource', 'saws']);
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('loans, tools')]);
+  });
+
+  it.each([
+    ['a feed', documentWith(TOOLS), 'changes'],
+    ['a resource', documentWith(feed('changes')), 'import'],
+    ['a resource', documentWith(), 'export'],
+  ])('without %s has no such command', async (_what, document, command) => {
+    const { code, stderr } = await runWith(document, [command]);
+    expect([code, stderr]).toEqual([2, `error: unknown command '${command}'\n`]);
+    expect((await runWith(document, ['token', 'create', '--help'])).code).toBe(0);
+  });
+});
+
+describe('changes', () => {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request.url!);
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.end(request.url!.endsWith('/latest') ? '{"position":3}' : '[{"position":3,"id":7}]');
+  });
+  let env: Record<string, string>;
+
+  beforeEach(async () => {
+    requests.length = 0;
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    env = { TOOL_LIBRARY_URL: `http://127.0.0.1:${port}`, TOOL_LIBRARY_TOKEN: 'secret' };
+  });
+
+  afterEach(async () => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  });
+
+  it('are read from the path of the feed, with its parameter', async () => {
+    const document = documentWith(feed('tools/changes', 'toolId'));
+    const args = ['changes', '--tool-id', '7'];
+    expect(await runWith(document, args, env)).toEqual({
+      code: 0,
+      stdout: '{"position":3,"id":7}\n',
+      stderr: '',
+    });
+    expect(requests).toEqual(['/tools/changes/latest', '/tools/changes?toolId=7&limit=1000']);
+    const { code, stderr } = await runWith(document, ['changes', '--tool-id', 'x'], env);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('It must be a 64-bit integer.')]);
+  });
+
+  it('are those of the first feed unless another one is chosen, also in what is to continue', async () => {
+    const document = documentWith(feed('changes'), feed('loans/changes', 'loan'));
+    await runWith(document, ['changes'], env);
+    expect(requests).toEqual(['/changes/latest', '/changes?limit=1000']);
+    requests.length = 0;
+    await runWith(document, ['changes', '--feed', 'loans/changes'], env);
+    expect(requests).toEqual(['/loans/changes/latest', '/loans/changes?limit=1000']);
+    // Nobody listens there.
+    const away = { ...env, TOOL_LIBRARY_URL: 'http://127.0.0.1:1' };
+    const args = ['changes', '--feed', 'loans/changes', '--after', '5', '--loan', '7'];
+    const { stderr } = await runWith(document, args, away, { firstContact: 0 });
+    expect(stderr).toContain(
+      'to continue: tool-library changes --feed loans/changes --after 5 --loan 7\n',
+    );
+  });
+});

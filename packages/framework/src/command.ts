@@ -1,0 +1,8 @@
+/* The public interface for the command of a service: what it needs at its start. Light, because it is loaded each time. */
+
+export { readConfig } from './config/config.js';
+export type { Config } from './config/config.js';
+export { B64TOKEN, publicUrl } from './config/variable-parsers.js';
+export { StartupError } from './errors/startup.error.js';
+export { onEndSignals } from './local/end-signals.js';
+export { localAddress } from './local/welcome.js';

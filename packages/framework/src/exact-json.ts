@@ -1,0 +1,4 @@
+/* The public interface for programs that read records: JSON in UTF-8, with every digit of a number. */
+
+export { withoutByteOrderMark } from './json/byte-order-mark.js';
+export { ExactNumber, parseExactJson, toInteger } from './json/exact-json.js';
