@@ -19,9 +19,9 @@ RUN npm run build \
   && ln -s ../dist/cli/plant-store.js bin/plant-store
 # The bundle contains the code of the packages, and lists them in dist/sbom.cdx.json. What stays: the assets of the docs page,
 # with the links to their packages, and the licences and names of all packages, for people and for vulnerability scanners.
-# TypeScript is a peer dependency of @nestjs/swagger.
+# TypeScript is a peer dependency of @nestjs/swagger. The types are for those who compile against the framework.
 RUN npm prune --omit=dev --ignore-scripts \
-  && rm -r node_modules/typescript \
+  && rm -r node_modules/typescript node_modules/@types \
   && find node_modules -type f -not \( -path 'node_modules/swagger-ui-dist/*.css' -o -path 'node_modules/swagger-ui-dist/*-bundle.js' \
     -o -path node_modules/oauth4webapi/build/index.js \
     -o -name package.json -o -iname 'licen[cs]e*' -o -iname 'notice*' -o -iname 'copying*' \) -delete \
@@ -29,7 +29,8 @@ RUN npm prune --omit=dev --ignore-scripts \
 COPY packages/api-reference/public packages/api-reference/public
 COPY LICENSE ./
 # Files of a clone made under a strict umask are readable only by their owner.
-RUN chmod -R a+rX package.json LICENSE packages/*/package.json packages/api-reference/public
+RUN chmod -R a+rX package.json LICENSE packages/api-reference/package.json packages/api-reference/public \
+    packages/framework/package.json packages/client/package.json packages/command/package.json
 ARG REVISION=unknown
 # npm publishes the revision under the same name. The service reads it for its metrics.
 RUN npm pkg set gitHead="${REVISION}"

@@ -63,6 +63,7 @@ export default defineConfig({
           exclude: [
             'test/{slow,faults,upgrade,generator,browser,kubernetes}/**',
             'test/{monitoring,schemathesis,patroni,client,clients,citus,compose}/**',
+            'packages/create-service/test/**',
           ],
           ...ofTheService,
         },
@@ -98,6 +99,16 @@ export default defineConfig({
         test: {
           name: 'generator',
           include: ['test/generator/*.test.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'create-service',
+          // Both files install packages, and one measures the time.
+          maxWorkers: 1,
+          globalSetup: ['packages/create-service/test/packed.ts'],
+          include: ['packages/create-service/test/*.test.ts'],
         },
       },
       // What needs more than this project installs.

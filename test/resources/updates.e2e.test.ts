@@ -17,7 +17,6 @@ import { GroupCreate } from '../../packages/framework/src/resources/group-create
 import { History } from '../../packages/framework/src/resources/history/history.js';
 import type { Origin } from '../../packages/framework/src/resources/history/origin.js';
 import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
-import { LockedRows } from '../../packages/framework/src/resources/locked-rows.js';
 import { RowSlots } from '../../packages/framework/src/resources/row-slots.js';
 import { createDataSource } from '../support/data-source.js';
 import { createMigratedDatabase } from '../support/migrated-database.js';
@@ -40,7 +39,7 @@ beforeAll(async () => {
   const bulkheads = new Bulkheads({ database: { poolMax: 3 } } as Config);
   transactions = new Transactions(dataSource, bulkheads);
   const columns = new EntityColumns(dataSource, Plant);
-  const locked = new LockedRows();
+  const rowSlots = new RowSlots(bulkheads);
   const parts = {
     columns: () => columns,
     statements: new Statements(dataSource),
@@ -51,8 +50,8 @@ beforeAll(async () => {
     dataSource,
     bulkheads,
     transactions,
-    locked,
-    rowSlots: new RowSlots(locked, bulkheads),
+    locked: rowSlots.locked,
+    rowSlots,
   };
   const history = new History({
     ...parts,

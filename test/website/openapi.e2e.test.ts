@@ -1,14 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { Spectral } from '@stoplight/spectral-core';
-import type { RulesetDefinition } from '@stoplight/spectral-core';
-import { oas } from '@stoplight/spectral-rulesets';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allErrors, statusOf } from '../../packages/framework/src/errors/error-kind.js';
 import { headersOf } from '../../packages/framework/src/http/errors/to-answer.js';
 import { DOCUMENT, EXAMPLE } from '../support/application.js';
+import { faultsIn, spectralReports } from '../support/document-lint.js';
 import { startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 
@@ -256,38 +253,6 @@ describe('the document', () => {
     }
   });
 });
-
-/** What Spectral reports, from hints to errors. */
-async function spectralReports(source: string): Promise<string[]> {
-  const spectral = new Spectral();
-  spectral.setRuleset({
-    extends: [[oas as RulesetDefinition, 'all']],
-    rules: {
-      // Everyone who deploys the service has another contact.
-      'info-contact': 'off',
-      // The license has an identifier; OpenAPI 3.1 allows only one of the two.
-      'license-url': 'off',
-      // Tools show the tags in their order (OpenAPI 3.1, section 4.8.1), plants first.
-      'openapi-tags-alphabetical': 'off',
-    },
-  });
-  const results = await spectral.run(source);
-  return results.map(({ code, message, path }) => `${path.join('.')} ${code}: ${message}`);
-}
-
-/** What Redocly reports. */
-async function faultsIn(source: string): Promise<string[]> {
-  const config = await createConfig({
-    extends: ['recommended-strict'],
-    rules: {
-      'no-invalid-media-type-examples': 'error',
-      'no-invalid-parameter-examples': 'error',
-      'no-invalid-schema-examples': 'error',
-    },
-  });
-  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
-  return problems.map(({ ruleId, message }) => `${ruleId}: ${message}`);
-}
 
 describe('tools that read the document', () => {
   it('find it valid by the schema of OpenAPI 3.1', async () => {

@@ -44,7 +44,7 @@ export async function run(
   limits = LIMITS,
 ): Promise<number> {
   const { env, stdout, stderr } = terminal;
-  const { identity, defaultResource } = service;
+  const { identity } = service;
   let code: number = EXIT.usage;
   const program = new Command(identity.name)
     .description(`The command of ${oneOf(identity)}: ${LIST.format(tasksOf(service))}.`)
@@ -61,7 +61,8 @@ export async function run(
   const end = (exitCode: number) => void (code = exitCode);
   const connection = () => readConnection(service, env, limits);
   const given: Run = { service, args, terminal, signal, limits, connection, end };
-  if (defaultResource !== undefined) addTransferCommands(program, given, defaultResource);
+  addImportCommand(program, given);
+  addExportCommand(program, given);
   addChangesCommand(program, given);
   addTokenCommands(program, service, terminal, signal, () => end(EXIT.done));
   try {
@@ -76,33 +77,41 @@ export async function run(
 }
 
 function tasksOf({ resources, feeds }: Service): readonly string[] {
-  const names = resources.map(({ name }) => name);
+  const namesOf = (some: readonly Resource[]) => LIST.format(some.map(({ name }) => name));
+  const imported = resources.filter(({ isImportable }) => isImportable);
+  const exported = resources.filter(({ isImportable }) => !isImportable);
   return [
-    ...(names.length > 0 ? [`import and export ${LIST.format(names)}`] : []),
+    ...(imported.length > 0 ? [`import and export ${namesOf(imported)}`] : []),
+    ...(exported.length > 0 ? [`export ${namesOf(exported)}`] : []),
     ...(feeds.length > 0 ? ['follow changes'] : []),
     'issue tokens',
   ];
 }
 
-function addTransferCommands(
+function resourceOption(resources: readonly Resource[], byDefault: Resource): Option {
+  return new Option('--resource <resource>', 'what to import or export')
+    .choices(resources.map(({ name }) => name))
+    .default(byDefault.name);
+}
+
+function formatOption(): Option {
+  return new Option('--format <format>', 'format, unless the extension tells it').choices(FORMATS);
+}
+
+function addImportCommand(
   program: Command,
   { service, args, terminal, signal, limits, connection, end }: Run,
-  defaultResource: Resource,
 ): void {
-  const { resources } = service;
-  const resource = chosenIn(args, 'resource', resources, defaultResource);
-  const choice = new Option('--resource <resource>', 'what to import or export')
-    .choices(resources.map(({ name }) => name))
-    .default(defaultResource.name);
-  const format = new Option('--format <format>', 'format, unless the extension tells it').choices(
-    FORMATS,
-  );
+  const resources = service.resources.filter(({ isImportable }) => isImportable);
+  const byDefault = resources.find((each) => each === service.defaultResource) ?? resources[0];
+  if (byDefault === undefined) return;
+  const resource = chosenIn(args, 'resource', resources, byDefault);
   program
     .command('import')
     .description(`Import ${resource.name} from files.`)
     .argument('<file...>', 'files to import; - is standard input, NDJSON by default')
-    .addOption(choice)
-    .addOption(format)
+    .addOption(resourceOption(resources, byDefault))
+    .addOption(formatOption())
     .option('--concurrency <number>', 'requests at a time, 1 to 16', concurrency, 4)
     .option(
       '--refused <file>',
@@ -110,20 +119,29 @@ function addTransferCommands(
     )
     .option('--errors <file>', 'file for the reasons: NDJSON or CSV, as its extension tells')
     .option('--unescape-formulas', 'in CSV, remove the apostrophes of export --escape-formulas')
-    .addHelpText('after', importHelp(service, resource))
+    .addHelpText('after', importHelp(service, resource, byDefault))
     .action(async (files: string[], given: Omit<ImportOptions, 'resource'>) => {
       const { importFiles } = await import('./import.js');
       const options = { ...given, resource };
       end(await importFiles(files, options, await connection(), terminal, signal, limits));
     });
+}
+
+function addExportCommand(
+  program: Command,
+  { service, args, terminal, signal, limits, connection, end }: Run,
+): void {
+  const { resources, defaultResource } = service;
+  if (defaultResource === undefined) return;
+  const resource = chosenIn(args, 'resource', resources, defaultResource);
   const exporting = program
     .command('export')
     .description(`Export ${resource.name} to a file or to standard output.`)
-    .addOption(choice);
+    .addOption(resourceOption(resources, defaultResource));
   const filters = new URLSearchParams();
   for (const filter of resource.filters) exporting.addOption(filterOption(filter, filters));
   exporting
-    .addOption(format)
+    .addOption(formatOption())
     .option(
       '--output <file>',
       'file to write when the export is complete; - is standard output',

@@ -110,7 +110,7 @@ async function* recordLines(
 ): AsyncGenerator<Buffer> {
   const query = new URLSearchParams(filters);
   const attempts = retries.begin();
-  let last: bigint | undefined;
+  let last: bigint | string | undefined;
   for (;;) {
     try {
       const response = await open(connection, {
@@ -182,17 +182,19 @@ function endsInEmptyLine(lines: Buffer): boolean {
   return lines.at(-1) === LINE_FEED && (lines.length === 1 || lines.at(-2) === LINE_FEED);
 }
 
-function firstId(lines: Buffer): bigint {
+function firstId(lines: Buffer): bigint | string {
   return idOf(lines.toString('utf8', 0, lines.indexOf(LINE_FEED)));
 }
 
-function lastId(lines: Buffer): bigint {
+function lastId(lines: Buffer): bigint | string {
   const start = lines.lastIndexOf('\n', lines.length - 2) + 1;
   return idOf(lines.toString('utf8', start));
 }
 
-function idOf(line: string): bigint {
-  return toInteger(parseRecord(line)['id'])!;
+/** A UUID has one form, in lower case, so its text has the order of the service. */
+function idOf(line: string): bigint | string {
+  const { id } = parseRecord(line);
+  return typeof id === 'string' ? id : toInteger(id)!;
 }
 
 function parseRecord(line: string): Readonly<Record<string, unknown>> {

@@ -26,8 +26,12 @@ ${lines.map(([name, meaning]) => `  ${name.padEnd(width)}  ${meaning}\n`).join('
 In a container of the service, its own address and token are the default.`;
 }
 
-export function importHelp(service: Service, { name, columns, example }: Resource): string {
-  const command = `${service.identity.name} import${choiceOf(name, '--resource', service.defaultResource)}`;
+export function importHelp(
+  service: Service,
+  { name, columns, example }: Resource,
+  byDefault: Resource,
+): string {
+  const command = `${service.identity.name} import${choiceOf(name, '--resource', byDefault)}`;
   return `
 FILE is NDJSON, with one record per line such as ${example},
 or CSV with the header line ${columns.map((column) => column.name).join()}.

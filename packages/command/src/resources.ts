@@ -13,13 +13,15 @@ export interface Filter {
   readonly description: string;
 }
 
-/** What can be imported and exported. */
+/** What can be exported. */
 export interface Resource {
   /** In the plural, as in its paths. */
   readonly name: string;
   /** In the order of the schema. */
   readonly columns: readonly Column[];
   readonly filters: readonly Filter[];
+  /** Where the service makes the ids, there is no import: a file without ids could not be sent again. */
+  readonly isImportable: boolean;
   /** A record in JSON. */
   readonly example: string;
 }
@@ -52,7 +54,7 @@ interface Schema {
   readonly example?: unknown;
 }
 
-/** The resources of a document: what has the paths `/{name}/import`, `/{name}/export` and `/{name}/{id}`. */
+/** The resources of a document: what has the paths `/{name}/export` and `/{name}/{id}`. */
 export function resourcesOf(document: OpenApiDocument): readonly Resource[] {
   const { paths } = document;
   const resolve = (schema: Schema | undefined) => resolved(document, schema);
@@ -60,7 +62,8 @@ export function resourcesOf(document: OpenApiDocument): readonly Resource[] {
     const [, name] = /^\/([^/]+)\/export$/.exec(path) ?? [];
     const one = paths[`/${name}/{id}`]?.get?.responses['200']?.content?.['application/json'];
     const { properties } = resolve(one?.schema);
-    if (name === undefined || !get || !paths[`/${name}/import`]?.post || !properties) return [];
+    if (name === undefined || !get || !properties) return [];
+    const isImportable = paths[`/${name}/import`]?.post !== undefined;
     const members = Object.entries(properties);
     const columns = members.map(([member, schema]) => ({
       name: member,
@@ -74,7 +77,8 @@ export function resourcesOf(document: OpenApiDocument): readonly Resource[] {
         description: parameter.description,
       }));
     const examples = members.map(([member, schema]) => [member, resolve(schema).example]);
-    return [{ name, columns, filters, example: JSON.stringify(Object.fromEntries(examples)) }];
+    const example = JSON.stringify(Object.fromEntries(examples));
+    return [{ name, columns, filters, isImportable, example }];
   });
 }
 

@@ -21,7 +21,7 @@ export interface Service {
     readonly tokenFile: string;
   };
   readonly resources: readonly Resource[];
-  /** What is imported and exported unless another one is chosen. `undefined` if there is none. */
+  /** What is exported, and imported if it can be, unless another one is chosen. `undefined` if there is none. */
   readonly defaultResource: Resource | undefined;
   readonly feeds: readonly Feed[];
   /** All scopes that operations need. */

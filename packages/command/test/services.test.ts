@@ -32,6 +32,21 @@ describe('the command of a service', () => {
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('loans, tools')]);
   });
 
+  it('exports what cannot be imported, and imports what can', async () => {
+    const { [`/loans/import`]: _, ...loans } = resource('loans');
+    const both = await runWith(documentWith(loans, TOOLS), ['--help']);
+    expect(both.stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'import and export tools, export loans, and issue tokens.',
+    );
+    const help = await runWith(documentWith(loans, TOOLS), ['import', '--help']);
+    expect(help.stdout).toContain('  tool-library import tools.csv\n');
+    const refused = await runWith(documentWith(loans, TOOLS), ['import', '--resource', 'loans']);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('tools')]);
+    const { code, stderr } = await runWith(documentWith(loans), ['import']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("unknown command 'import'")]);
+    expect((await runWith(documentWith(loans), ['export', '--help'])).code).toBe(0);
+  });
+
   it.each([
     ['a feed', documentWith(TOOLS), 'changes'],
     ['a resource', documentWith(feed('changes')), 'import'],
@@ -41,6 +56,26 @@ describe('the command of a service', () => {
     expect([code, stderr]).toEqual([2, `error: unknown command '${command}'\n`]);
     expect((await runWith(document, ['token', 'create', '--help'])).code).toBe(0);
   });
+});
+
+it('an export of records whose ids are UUIDs goes on after the last one', async () => {
+  const ids = ['01920000-0000-7000-8000-00000000000a', '01920000-0000-7000-8000-00000000000b'];
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request.url!);
+    const id = ids[requests.length - 1];
+    response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
+    // The first answer lacks its empty line at the end.
+    response.end(`{"id":"${id}"}\n${requests.length > 1 ? '\n' : ''}`);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const env = { TOOL_LIBRARY_URL: `http://127.0.0.1:${port}`, TOOL_LIBRARY_TOKEN: 'secret' };
+  const { code, stdout } = await runWith(documentWith(TOOLS), ['export'], env);
+  server.close();
+  expect([code, stdout]).toEqual([0, ids.map((id) => `{"id":"${id}"}\n`).join('')]);
+  expect(requests).toEqual(['/tools/export', `/tools/export?after=${ids[0]}`]);
 });
 
 describe('changes', () => {

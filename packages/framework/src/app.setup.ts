@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import type { DynamicModule, Type } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
 import type { ServiceConfig } from './config/config.js';
@@ -9,7 +9,7 @@ import { removeDisabled } from './config/enabled-when.decorator.js';
 import { serveDocs } from './website/docs.js';
 import { answerOptions } from './http/server/allowed-methods.js';
 import { requireBasePath } from './http/server/base-path.js';
-import { CORS } from './http/server/cors.js';
+import { corsOptions } from './http/server/cors.js';
 import { jsonBody } from './http/body/json-body.js';
 import type { HttpLimits } from './http/server/limits.js';
 import { ServiceAdapter } from './http/server/service.adapter.js';
@@ -20,6 +20,7 @@ import { addressIn } from './observability/client-address.js';
 import { NestLog } from './observability/logger.js';
 import { GIVEN_OBSERVABILITY } from './observability/observability.module.js';
 import type { Observability } from './observability/observability.module.js';
+import { IdempotencyModule } from './resources/idempotency/idempotency.module.js';
 
 /** Gives an application what the process has made before. */
 @Module({})
@@ -76,7 +77,10 @@ export function setUp(
     next();
   });
   if (corsOrigins.length > 0) {
-    app.enableCors({ ...CORS, origin: [...corsOrigins], preflightContinue: true });
+    const modules = [...app.get(ModulesContainer).values()];
+    const isIdempotent = modules.some(({ metatype }) => metatype === IdempotencyModule);
+    const options = { ...corsOptions(isIdempotent), origin: [...corsOrigins] };
+    app.enableCors({ ...options, preflightContinue: true });
   }
   app.use(answerOptions);
   if (basePath !== '') app.setGlobalPrefix(basePath);

@@ -5,6 +5,7 @@ import './http/server/express.js';
 /* The public interface: what a service imports. What is not here may change in any release. */
 
 export type { Principal } from './auth/principal.js';
+export { Public } from './auth/public.decorator.js';
 export { RequireScope } from './auth/require-scope.decorator.js';
 export { bootstrap } from './bootstrap.js';
 export { developCommand } from './cli/develop.js';
@@ -77,7 +78,11 @@ export type { GeneratedRepository } from './resources/generated-ids/generated-id
 export { Idempotency } from './resources/idempotency/idempotency.js';
 export type { RepeatableRequest } from './resources/idempotency/idempotency.js';
 export { IdempotencyModule } from './resources/idempotency/idempotency.module.js';
-export { RequestIdempotencyKey } from './resources/idempotency/request-idempotency-key.decorator.js';
+export { idempotencyErrors } from './resources/idempotency/idempotency-errors.js';
+export {
+  ApiIdempotencyKey,
+  RequestIdempotencyKey,
+} from './resources/idempotency/request-idempotency-key.decorator.js';
 export type { GeneratedResourceOptions, ResourceOptions } from './resources/resource.js';
 export { ResourceRepository } from './resources/resource-repository.js';
 export type { ChosenIdRepository } from './resources/resource-repository.js';

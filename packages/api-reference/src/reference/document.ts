@@ -55,7 +55,7 @@ export interface Endpoint {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly description?: string; readonly content: Named<Content> };
   readonly responses: Named<Answer>;
-  /** The scope that a token needs. */
+  /** The scope that a token needs. Only operations that need no token have none. */
   readonly 'x-required-scope'?: string;
 }
 

@@ -8,6 +8,7 @@ type PathItem = Readonly<Partial<Record<'get' | 'post' | 'put' | 'patch', Operat
 
 interface Operation {
   readonly operationId?: string;
+  readonly parameters?: readonly { readonly name?: string }[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
@@ -64,6 +65,13 @@ export function resourcesOf({ paths }: OpenApiDocument): readonly Resource[] {
     if (name === undefined || noun === undefined || !isWhole) return [];
     return [{ name, noun, schemas: schemas as Resource['schemas'] }];
   });
+}
+
+/** The resources whose creates take an `Idempotency-Key`. */
+export function idempotentCreatesOf({ paths }: OpenApiDocument): readonly string[] {
+  return Object.entries(paths)
+    .filter(([, { post }]) => post?.parameters?.some(({ name }) => name === 'Idempotency-Key'))
+    .map(([path]) => path.slice(1));
 }
 
 /** The feeds of a document: what can be followed as a stream of events, and has a latest position. */

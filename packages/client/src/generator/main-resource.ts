@@ -11,7 +11,9 @@ interface Parts {
   readonly functions: string;
 }
 
-export function mainResource({ mainFeed }: Plan, { name, noun, schemas }: Resource): Parts {
+export function mainResource(plan: Plan, { name, noun, schemas }: Resource): Parts {
+  const { mainFeed } = plan;
+  const isKeyed = plan.idempotentCreates.includes(name);
   const [many, one, aOne] = [camelCase(name), uncapital(noun), oneOf(noun)];
   const feed = mainFeed && feedParts(mainFeed);
   return {
@@ -67,8 +69,8 @@ export class ${noun}Import implements AsyncIterable<Refused${noun}> {
 
 ${feed?.types ?? ''}`,
     methods: `
-  /** Creates ${aOne}. An identical one that is stored already is no failure. */
-  create(${one}: ${schemas.new}, options?: RequestOptions): Promise<${schemas.created}> {
+  /** Creates ${aOne}.${isKeyed ? '' : ' An identical one that is stored already is no failure.'} */
+  create(${one}: ${schemas.new}, options?: ${isKeyed ? 'CreateOptions' : 'RequestOptions'}): Promise<${schemas.created}> {
     return this.#${many}.create(${one}, options);
   }
 

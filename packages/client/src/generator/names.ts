@@ -1,4 +1,4 @@
-import { feedsOf, resourcesOf } from './document.js';
+import { feedsOf, idempotentCreatesOf, resourcesOf } from './document.js';
 import type { Feed, OpenApiDocument, Resource } from './document.js';
 
 /** What a client is called. */
@@ -28,6 +28,8 @@ export interface Plan {
   /** Each of the others is a property. */
   readonly resources: readonly Resource[];
   readonly feeds: readonly Feed[];
+  /** The names of the resources whose creates take an `Idempotency-Key`. */
+  readonly idempotentCreates: readonly string[];
 }
 
 export function planOf(identity: ClientIdentity, document: OpenApiDocument): Plan {
@@ -47,6 +49,7 @@ export function planOf(identity: ClientIdentity, document: OpenApiDocument): Pla
     mainFeed,
     resources: resources.filter((each) => each !== main),
     feeds: feeds.filter((each) => each !== mainFeed),
+    idempotentCreates: idempotentCreatesOf(document),
   };
 }
 

@@ -52,6 +52,7 @@ export async function writeClient(source: ClientSource, folder: string): Promise
   const files: Readonly<Record<string, string>> = {
     ...(await sharedFiles()),
     'src/errors.ts': errorsFile(errors),
+    'src/idempotent-creates.ts': idempotentCreatesFile(plan),
     'src/openapi.ts': await typesFile(document),
     [`src/${identity.name}.ts`]: mainFile(plan),
     'README.md': readmeFile(plan),
@@ -98,6 +99,12 @@ async function sharedFiles(): Promise<Readonly<Record<string, string>>> {
   const read = async (name: string) =>
     [`src/${name}`, await readFile(join(shared, name), 'utf8')] as const;
   return Object.fromEntries(await Promise.all(names.map(read)));
+}
+
+function idempotentCreatesFile({ idempotentCreates }: Plan): string {
+  return `/** The resources whose ids the service makes. */
+export const IDEMPOTENT_CREATES: readonly string[] = ${JSON.stringify(idempotentCreates)};
+`;
 }
 
 /** CommonJS programs load the ES modules, too, but TypeScript wants declarations that say so. */

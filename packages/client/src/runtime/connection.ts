@@ -32,7 +32,7 @@ interface AnyOperation {
   readonly parameters: {
     readonly path?: { readonly id: Id };
     readonly query?: object;
-    readonly header?: { readonly 'If-Match'?: string };
+    readonly header?: { readonly 'If-Match'?: string; readonly 'Idempotency-Key'?: string };
   };
   readonly requestBody?: { readonly content: { readonly 'application/json': unknown } };
   readonly responses: {

@@ -1,12 +1,21 @@
 import { Connection } from './connection.js';
 import type { Answer, ClientOptions } from './connection.js';
 import { parseJson } from './exact-json.js';
+import { IDEMPOTENT_CREATES } from './idempotent-creates.js';
 import { IncompleteExportError } from './incomplete-export-error.js';
 import { Pages, split } from './pages.js';
 import type { RequestOptions, ResourcePage } from './pages.js';
 import { ResourceImport } from './resource-import.js';
 import type { Records } from './resource-import.js';
 import type { Id, ResourceTypes } from './resource-types.js';
+
+export interface CreateOptions extends RequestOptions {
+  /**
+   * Creates with the same key create once, where the service makes the ids. By default, each call has a random one, which its
+   * retries share. Where clients choose the ids, none is sent.
+   */
+  readonly idempotencyKey?: string;
+}
 
 export interface ChangeOptions extends RequestOptions {
   /** Changes the resource only if it still has this entity tag. Otherwise, the change fails with the error 41200. */
@@ -41,12 +50,18 @@ export class Resource<Types extends ResourceTypes> {
     this.#pages = new Pages(this.#path, int64, this.#connection);
   }
 
-  /** An identical resource that is stored already is no failure. */
-  create(body: Types['new'], { signal = null }: RequestOptions = {}): Promise<Types['created']> {
+  /** Where clients choose the ids, an identical resource that is stored already is no failure. */
+  create(
+    body: Types['new'],
+    { signal = null, idempotencyKey = randomKey() }: CreateOptions = {},
+  ): Promise<Types['created']> {
+    const isKeyed = IDEMPOTENT_CREATES.includes(this.#path.slice(1));
+    const params = { header: isKeyed ? { 'Idempotency-Key': idempotencyKey } : {} };
     return this.#connection.send(
       {
         signal,
-        send: (client, sending) => client.POST(this.#path, { body, parseAs: 'text', ...sending }),
+        send: (client, sending) =>
+          client.POST(this.#path, { params, body, parseAs: 'text', ...sending }),
       },
       (answer) => this.#parse(answer) as Types['created'],
     );
@@ -189,6 +204,12 @@ export class Resource<Types extends ResourceTypes> {
     const item = this.#parse(answer) as Types['stored'];
     return { ...item, etag: answer.response.headers.get('ETag') ?? undefined };
   }
+}
+
+/** As random as a UUID, but `crypto.randomUUID` does not exist in a page that was loaded without TLS. */
+function randomKey(): string {
+  const bytes = [...crypto.getRandomValues(new Uint8Array(16))];
+  return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function changeOf(id: Id, options: ChangeOptions) {

@@ -14,9 +14,10 @@ import {
   CredentialsError,
 } from './credentials.error.js';
 import type { CredentialsFailure } from './credentials.error.js';
+import { IS_PUBLIC } from './public.decorator.js';
 import { REQUIRED_SCOPE } from './require-scope.decorator.js';
 
-/** Requires a valid token with the scope of the route for every operation. A controller cannot opt out. */
+/** Requires a valid token with the scope of the route, unless the route is `@Public()`. */
 @Injectable()
 export class AuthGuard implements CanActivate {
   private readonly recordFailure: (reason: CredentialsFailure) => void;
@@ -36,8 +37,10 @@ export class AuthGuard implements CanActivate {
   }
 
   canActivate(context: ExecutionContext): true | Promise<true> {
+    const handler = context.getHandler();
+    if (this.reflector.get(IS_PUBLIC, handler)) return true;
     const request = context.switchToHttp().getRequest<Request>();
-    const scope = this.reflector.get(REQUIRED_SCOPE, context.getHandler());
+    const scope = this.reflector.get(REQUIRED_SCOPE, handler);
     try {
       const principal = this.authenticator.authenticate(request);
       return principal instanceof Promise

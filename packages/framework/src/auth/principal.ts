@@ -1,5 +1,5 @@
-/** What a request may do with a resource, such as `tools:read`. */
-export type Scope = `${string}:${'read' | 'write'}`;
+/** What a request may do with a resource, such as `tools:read` or `tools:lend`. */
+export type Scope = `${string}:${string}`;
 
 /** Who sends a request. */
 export interface Principal {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
@@ -22,6 +22,7 @@ import { StartupError } from '../errors/startup.error.js';
 import { schemaOf } from '../detached-app.js';
 import { identityOf } from '../framework.module.js';
 import { runProgram } from '../run-program.js';
+import { writeFormatted } from './write-formatted.js';
 
 interface Task {
   /** Imports `FrameworkModule.forRoot(…)`. */
@@ -139,10 +140,4 @@ async function generate(task: Task, dataSource: DataSource): Promise<void> {
 /** Where the migrations of the folder are listed. */
 function moduleFile({ folder }: Task): string {
   return join('src', folder, `${folder}.module.ts`);
-}
-
-async function writeFormatted(file: string, source: string): Promise<void> {
-  // Only those who change the service have it.
-  const { format, resolveConfig } = await import('prettier');
-  await writeFile(file, await format(source, { ...(await resolveConfig(file)), filepath: file }));
 }

@@ -5,6 +5,7 @@ import { createDetachedApp } from '../detached-app.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { allErrors, statusOf } from '../errors/error-kind.js';
 import { openApiText } from '../openapi/openapi.js';
+import { writeFormatted } from './write-formatted.js';
 
 /** Writes the documents of a service that follow from its code, without a database. */
 export async function writeDocuments(
@@ -14,11 +15,7 @@ export async function writeDocuments(
   const detached = await createDetachedApp(app);
   await writeFile(files.openApi, openApiText(detached, detached.get(CONFIG)));
   await detached.close();
-  if (files.errors === undefined) return;
-  // Only those who change the service have it.
-  const { format, resolveConfig } = await import('prettier');
-  const options = { ...(await resolveConfig(files.errors)), parser: 'markdown' };
-  await writeFile(files.errors, await format(errorsPage(), options));
+  if (files.errors !== undefined) await writeFormatted(files.errors, errorsPage());
 }
 
 function errorsPage(): string {

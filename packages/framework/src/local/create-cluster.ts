@@ -13,7 +13,7 @@ import type { ServerAccount } from './server-account.js';
 
 /** A database cluster (PostgreSQL manual, chapter 18.2), and what its programs are run with. */
 export interface Cluster {
-  readonly identity: Identity;
+  readonly identity: Pick<Identity, 'name'>;
   /** Its folder, with the data, the password and the log of the server. */
   readonly path: string;
   readonly binaries: EmbeddedBinaries;

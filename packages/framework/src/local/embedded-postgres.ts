@@ -43,7 +43,7 @@ const LIMITS = {
  * @throws AbortError when `signal` aborts the start
  */
 export async function startEmbeddedPostgres(
-  identity: Identity,
+  identity: Pick<Identity, 'name'>,
   folder: string,
   {
     log = () => {},

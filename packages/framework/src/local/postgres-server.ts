@@ -139,7 +139,7 @@ async function isStale(pid: number, cluster: string): Promise<boolean> {
 }
 
 async function openSession(
-  identity: Identity,
+  identity: Pick<Identity, 'name'>,
   pid: number,
   port: number,
   password: string,

@@ -6,7 +6,7 @@ import { readyServer } from './postgres-server.js';
 
 /** The URL of the embedded database that runs on a folder, for a second program. `undefined` if none runs. */
 export async function runningDatabase(
-  identity: Identity,
+  identity: Pick<Identity, 'name'>,
   folder: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {

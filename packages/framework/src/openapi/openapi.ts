@@ -8,11 +8,15 @@ import type { Config } from '../config/config.js';
 import type { Identity } from '../config/identity.js';
 import { withCommonParts } from './common-parts.js';
 
-const describe = ({ description }: Identity, scopes: readonly string[]) => `${description}
+const describe = (
+  { description }: Identity,
+  scopes: readonly string[],
+  hasPublic: boolean,
+) => `${description}
 
 ## Authentication
 
-Every request needs a bearer token in its \`Authorization\` header. The token must have the scope of the operation: ${scopes.map((scope) => `\`${scope}\``).join(', ')}. Otherwise the request is refused with 403.
+Every request needs a bearer token in its \`Authorization\` header${hasPublic ? ', unless its operation says otherwise' : ''}. The token must have the scope of the operation: ${scopes.map((scope) => `\`${scope}\``).join(', ')}. Otherwise the request is refused with 403.
 
 ## Errors
 
@@ -68,7 +72,9 @@ export function openApiText(
     // Every operation refers to it, whatever its decorators say.
     extraModels: [ErrorDto],
   });
-  document.info.description = describe(identity, scopesOf(document));
+  const open = publicOperations(document);
+  for (const operation of open) operation.security = [];
+  document.info.description = describe(identity, scopesOf(document), open.length > 0);
   document.tags = tagsOf(document);
   listErrors(document);
   return `${stringify(sortKeys(withCommonParts(document)), undefined, 2)}\n`;
@@ -85,6 +91,13 @@ function scopesOf(document: OpenAPIObject): string[] {
     ([, operation]) => operation['x-required-scope'] ?? [],
   );
   return [...new Set(scopes)].toSorted();
+}
+
+/** An operation without a scope is `@Public()`: the service does not start otherwise. */
+function publicOperations(document: OpenAPIObject): OperationObject[] {
+  return operationsOf(document).flatMap(([, operation]) =>
+    operation['x-required-scope'] === undefined ? [operation] : [],
+  );
 }
 
 /** The tags of the operations: the names of the resources, in the order of the modules. */

@@ -1,11 +1,11 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiBody, ApiCreatedResponse, ApiHeader, ApiOkResponse } from '@nestjs/swagger';
+import { ApiBody, ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { ERRORS } from '../errors/common-errors.js';
 import { membersOf } from '../http/body/dto.pipe.js';
 import { ApiErrors } from '../http/errors/api-errors.js';
 import { apiExport, apiImport } from './api-transfers.js';
 import { idempotencyErrors } from './idempotency/idempotency-errors.js';
-import { IDEMPOTENCY_KEY_SCHEMA } from './idempotency/request-idempotency-key.decorator.js';
+import { ApiIdempotencyKey } from './idempotency/request-idempotency-key.decorator.js';
 import {
   BODY_ERRORS,
   capital,
@@ -64,7 +64,10 @@ export function apiOperations(docs: ResourceDocs) {
         unsupported(['application/json'], 'Accept-Post'),
       ),
     ),
-    ...storedOperations(docs),
+    ...storedOperations(docs, {
+      lookUp: `The examples look up the ${docs.plural} that the examples of “Create ${one}” create.`,
+      removed: 'Its id is free afterwards.',
+    }),
     import: apiImport(docs),
     export: apiExport(docs, docs.imported, ' The answer can be imported.'),
   };
@@ -83,15 +86,9 @@ export function apiGeneratedOperations(docs: GeneratedDocs) {
         docs,
         `create${single}`,
         `Create ${one}`,
-        `Creates a new ${noun}, whose id the store makes. A request with an \`Idempotency-Key\` can be sent again for 24 hours: it then creates nothing, and gets the first answer. Without one, each request creates ${one}. Members that ${schemaName(docs.created)} does not define are ignored.`,
+        `Creates a new ${noun}, whose id the store makes. A request with an \`Idempotency-Key\` can be sent again for 24 hours, unless a million others came after it: it then creates nothing, and gets the first answer. Without one, each request creates ${one}. Members that ${schemaName(docs.created)} does not define are ignored.`,
       ),
-      ApiHeader({
-        name: 'Idempotency-Key',
-        required: false,
-        description:
-          'Chosen by the client for this request, such as a UUID. The text may be in quotation marks.',
-        schema: IDEMPOTENCY_KEY_SCHEMA,
-      }),
+      ApiIdempotencyKey(),
       ApiBody({
         type: docs.created,
         required: true,
@@ -130,7 +127,10 @@ export function apiGeneratedOperations(docs: GeneratedDocs) {
         unsupported(['application/json'], 'Accept-Post'),
       ),
     ),
-    ...storedOperations(docs),
+    ...storedOperations(docs, {
+      lookUp: `Returns the ${noun} with this id.`,
+      removed: 'Its id is not used again.',
+    }),
     export: apiExport(docs, rows.slice(0, 2)),
   };
 }

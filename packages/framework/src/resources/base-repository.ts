@@ -16,7 +16,7 @@ export interface UpdateContext extends ChangeContext {
 export abstract class BaseRepository<
   Entity extends Keyed,
   Dto extends Keyed,
-  Query extends PageParameters,
+  Query extends PageParameters<Entity['id']>,
 > {
   constructor(protected readonly resource: BaseResource<Entity, Dto, Query>) {}
 

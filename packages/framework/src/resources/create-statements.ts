@@ -1,6 +1,6 @@
 import { rowWait } from '../database/row-wait.js';
 import type { Statement } from '../database/statements.js';
-import type { EntityColumn, EntityColumns, NeededRows } from './entity-columns.js';
+import type { EntityColumn, EntityColumns } from './entity-columns.js';
 import type { RecordStatements } from './history/record-statements.js';
 
 /** The parameters of a row, one for each given column. */
@@ -125,15 +125,6 @@ export class CreateStatements {
         JOIN (SELECT * FROM ${table} WHERE ${key.name} = ANY ($${values.length + 1}::bigint[])) AS stored USING (${key.name})
         WHERE ${differences.join(' OR ') || 'false'}`,
       values: [...values, ids],
-    };
-  }
-
-  /** Returns the keys of the rows that another transaction holds. It does not see rows that are not committed. */
-  findLocked({ table, key, type, lock }: NeededRows, keys: readonly unknown[]): Statement {
-    const wanted = `SELECT ${key} FROM ${table} WHERE ${key} = ANY ($1::${type}[])`;
-    return {
-      text: `${wanted} AND ${key} NOT IN (SELECT ${key} FROM (${wanted} FOR ${lock} SKIP LOCKED) AS free)`,
-      values: [keys],
     };
   }
 

@@ -9,6 +9,7 @@ import { withConstraintErrors } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
 import type { RowParameters } from './create-statements.js';
 import type { Identified, IdFailure } from './entity-columns.js';
+import { findLocked } from './find-locked.js';
 import { GroupInsert, isSame } from './group-insert.js';
 import type { Creation, GroupInsertOptions, Row, Stored } from './group-insert.js';
 import { requireOrigin } from './history/origin.js';
@@ -187,7 +188,9 @@ export class GroupCreate<Content extends Identified> {
       return await this.performFree(group, locked, rowWait);
     } catch (error) {
       if (!(error instanceof RowLockedError)) throw error;
-      const found = await this.inserts.findLocked(group);
+      const { statements, columns } = this.options;
+      const rows = group.map(({ parameters }) => parameters);
+      const found = await findLocked(statements, columns(), rows);
       if (found.length === 0) throw error;
       for (const key of found) {
         locked.add(key);

@@ -9,8 +9,6 @@ import { CreateStatements } from './create-statements.js';
 import type { RowParameters } from './create-statements.js';
 import type { EntityColumns, Identified } from './entity-columns.js';
 import type { History } from './history/history.js';
-import { rowKey } from './locked-rows.js';
-import type { RowKey } from './locked-rows.js';
 
 /** `unchanged`: it was stored before with the same content. */
 export type Stored = 'created' | 'unchanged';
@@ -142,22 +140,6 @@ export class GroupInsert<Content extends Identified> {
     );
     const numbers = new Set(different.map(([n]) => Number(n)));
     return rows.filter((_, index) => !numbers.has(index + 1));
-  }
-
-  /** The rows that another transaction holds, of those that a group needs, unless they are not committed. */
-  async findLocked(group: readonly Row<Content>[]): Promise<readonly RowKey[]> {
-    const { statements, columns } = this.options;
-    const found: RowKey[] = [];
-    // Citus cannot skip locked rows of several shards.
-    if (!('isDistributed' in statements) || statements.isDistributed) return found;
-    for (const needed of columns().needed) {
-      const keys = new Set(group.map(({ parameters }) => parameters[needed.at]));
-      keys.delete(null);
-      if (keys.size === 0) continue;
-      const rows = await statements.rows(this.statements.findLocked(needed, [...keys]));
-      found.push(...rows.map(([key]) => rowKey(needed, key)));
-    }
-    return found;
   }
 
   private get statements(): CreateStatements {

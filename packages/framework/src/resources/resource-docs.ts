@@ -24,8 +24,10 @@ export interface StoredDocs {
   readonly operationIds: readonly [one: string, many: string];
   /** The class with all members. */
   readonly stored: Type;
-  readonly replacement: Type;
-  readonly patch: Type;
+  /** Needed for `replace`. */
+  readonly replacement?: Type;
+  /** Needed for `patch`. */
+  readonly patch?: Type;
   readonly errors: {
     readonly noSuch: ErrorKind;
     /** Further failures of creates and changes. */
@@ -39,8 +41,8 @@ export interface StoredDocs {
   /** The id of the first example, which is replaced, changed and removed: code samples send the first examples. */
   readonly changed: number | string;
   /** Without the id. */
-  readonly replacements: Examples;
-  readonly patches: Examples;
+  readonly replacements?: Examples;
+  readonly patches?: Examples;
 }
 
 /**

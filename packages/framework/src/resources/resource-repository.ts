@@ -14,7 +14,7 @@ import type { ChangeContext } from './updates.js';
 export abstract class ChosenIdRepository<
   Entity extends Identified,
   Dto extends Identified,
-  Query extends PageParameters,
+  Query extends PageParameters<Entity['id']>,
 > extends BaseRepository<Entity, Dto, Query> {
   constructor(protected override readonly resource: Resource<Entity, Dto, Query>) {
     super(resource);
@@ -46,7 +46,10 @@ export abstract class ChosenIdRepository<
  * The base of the repository of a resource whose clients choose the id: `class ToolsRepository extends ResourceRepository(Tool,
  * { … }) {}`. Nest injects such a class like any provider.
  */
-export function ResourceRepository<Entity extends Identified, Query extends PageParameters>(
+export function ResourceRepository<
+  Entity extends Identified,
+  Query extends PageParameters<Entity['id']>,
+>(
   entity: Type<Entity>,
   options: ResourceOptions<Entity, Content<Entity> & Identified, Query>,
 ): new (resources: Resources) => ChosenIdRepository<Entity, Content<Entity> & Identified, Query> {

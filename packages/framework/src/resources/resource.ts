@@ -54,7 +54,7 @@ export interface ResourceOptions<
 export interface BaseResource<
   Entity extends Keyed,
   Dto extends Keyed,
-  Query extends PageParameters,
+  Query extends PageParameters<Entity['id']>,
 > {
   readonly lookups: GroupLookup<Entity>;
   readonly updates: Updates<Entity>;
@@ -70,7 +70,7 @@ export interface BaseResource<
 export interface Resource<
   Entity extends Identified,
   Dto extends Identified,
-  Query extends PageParameters,
+  Query extends PageParameters<Entity['id']>,
 > extends BaseResource<Entity, Dto, Query> {
   readonly creates: GroupCreate<Dto>;
   readonly imports: Imports<Dto>;
@@ -80,7 +80,7 @@ export interface Resource<
 export interface GeneratedResource<
   Entity extends Keyed,
   Dto extends Keyed,
-  Query extends PageParameters,
+  Query extends PageParameters<Entity['id']>,
 > extends BaseResource<Entity, Dto, Query> {
   readonly creates: GeneratedCreate<Dto>;
 }

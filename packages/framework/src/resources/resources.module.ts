@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { Resources } from './resources.js';
+import { RowSlots } from './row-slots.js';
 
 @Global()
-@Module({ providers: [Resources], exports: [Resources] })
+@Module({ providers: [Resources, RowSlots], exports: [Resources, RowSlots] })
 export class ResourcesModule {}

@@ -34,7 +34,6 @@ import type { Idempotency } from './idempotency/idempotency.js';
 import type { Keyed } from './key-type.js';
 import { ResourceMetrics } from './resource-metrics.js';
 import { Imports } from './imports.js';
-import { LockedRows } from './locked-rows.js';
 import { Pages } from './pages.js';
 import { prune } from './prune.js';
 import { requireKeyOf, requireSameOptions } from './resource-checks.js';
@@ -74,8 +73,6 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly searchIndexes: SearchIndex[] = [];
   private readonly closing = new AbortController();
   private readonly followerSlots = new Semaphore(MAX_FOLLOWERS, ERRORS.tooManyFollowers);
-  private readonly lockedRows = new LockedRows();
-  private readonly rowSlots: RowSlots;
   private readonly longSlots = new Semaphore(LONG_ROWS, ERRORS.tooManyAnswers);
 
   constructor(
@@ -88,9 +85,9 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(CONFIG) private readonly config: Config,
     private readonly shutdown: Shutdown,
+    private readonly rowSlots: RowSlots,
   ) {
     this.metrics = new ResourceMetrics(metrics);
-    this.rowSlots = new RowSlots(this.lockedRows, bulkheads);
   }
 
   /**
@@ -185,7 +182,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   /**
    * A resource whose clients choose the id. To be called in the constructor of its repository.
    */
-  of<Entity extends Identified, Query extends PageParameters>(
+  of<Entity extends Identified, Query extends PageParameters<Entity['id']>>(
     entity: Type<Entity>,
     options: ResourceOptions<Entity, Content<Entity> & Identified, Query>,
   ): Resource<Entity, Content<Entity> & Identified, Query> {
@@ -197,7 +194,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       recordGroup: metrics.groupsOf(name),
       idTaken,
       onCreated,
-      locked: this.lockedRows,
+      locked: this.rowSlots.locked,
       lockedSlots: bulkheads.locked,
     });
     metrics.observeQueue(name, creates);
@@ -206,19 +203,19 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   }
 
   /** A resource whose ids the database makes. To be called in the constructor of its repository. */
-  generated<Entity extends Keyed, Query extends PageParameters>(
+  generated<Entity extends Keyed, Query extends PageParameters<Entity['id']>>(
     entity: Type<Entity>,
     options: GeneratedResourceOptions<Entity, Content<Entity> & Keyed, Query>,
     idempotency: Idempotency,
   ): GeneratedResource<Entity, Content<Entity> & Keyed, Query> {
-    const { name, dto } = options;
+    const { dto } = options;
     const { resource, parts, onCreated } = this.base(entity, options, true);
     const { rowSlots } = this;
-    const creates = new GeneratedCreate({ ...parts, name, dto, rowSlots, idempotency, onCreated });
+    const creates = new GeneratedCreate({ ...parts, dto, rowSlots, idempotency, onCreated });
     return { ...resource, creates };
   }
 
-  private base<Entity extends Keyed, Dto extends Keyed, Query extends PageParameters>(
+  private base<Entity extends Keyed, Dto extends Keyed, Query extends PageParameters<Entity['id']>>(
     entity: Type<Entity>,
     options: GeneratedResourceOptions<Entity, Dto, Query>,
     isGenerated: boolean,

@@ -1,29 +1,40 @@
-import type { Bulkheads } from '../database/bulkheads.js';
+import { Injectable } from '@nestjs/common';
+import { Bulkheads } from '../database/bulkheads.js';
 import { RowLockedError } from '../database/database-failure.js';
 import type { Semaphore } from '../database/semaphore.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
-import type { LockedRows, RowKey } from './locked-rows.js';
+import { LockedRows } from './locked-rows.js';
+import type { RowKey } from './locked-rows.js';
 
 /** Work on single rows. If another transaction holds one of them, the work waits on a share of the connections of its own. */
+@Injectable()
 export class RowSlots {
-  constructor(
-    private readonly locked: LockedRows,
-    private readonly bulkheads: Bulkheads,
-  ) {}
+  /** Of all resources. */
+  readonly locked = new LockedRows();
 
-  /** @param work takes one of the slots, and then calls {@link requireFree} */
+  constructor(private readonly bulkheads: Bulkheads) {}
+
+  /**
+   * @param work takes one of the slots, and then calls {@link requireFree}
+   * @param findLocked finds out which of the rows were held when the work failed because of one of them
+   */
   async run<Result>(
     keys: readonly RowKey[],
     work: (slots: Semaphore) => Promise<Result>,
+    findLocked?: () => Promise<readonly RowKey[]>,
   ): Promise<Result> {
     const { locked, bulkheads } = this;
+    const note = async (error: unknown): Promise<void> => {
+      if (!(error instanceof ServiceException) || error.kind !== ERRORS.rowLocked) return;
+      for (const key of (await findLocked?.()) ?? keys) locked.add(key);
+    };
     try {
       if (!this.areLocked(keys)) return await work(bulkheads.updates);
     } catch (error) {
       // While it waited for a slot, other work has waited for a row.
       if (!(error instanceof RowLockedError)) {
-        this.note(keys, error);
+        await note(error);
         throw error;
       }
     }
@@ -32,22 +43,17 @@ export class RowSlots {
       for (const key of keys) locked.delete(key);
       return result;
     } catch (error) {
-      this.note(keys, error);
+      await note(error);
       throw error;
     }
   }
 
   /** @throws RowLockedError */
-  requireFree(keys: readonly RowKey[], slots?: Semaphore): void {
+  requireFree(keys: readonly RowKey[], slots: Semaphore | undefined): void {
     if (slots === this.bulkheads.updates && this.areLocked(keys)) throw new RowLockedError();
   }
 
   private areLocked(keys: readonly RowKey[]): boolean {
     return keys.some((key) => this.locked.has(key));
-  }
-
-  private note(keys: readonly RowKey[], error: unknown): void {
-    const isLocked = error instanceof ServiceException && error.kind === ERRORS.rowLocked;
-    if (isLocked) for (const key of keys) this.locked.add(key);
   }
 }

@@ -1,4 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import {
   ApiBody,
   ApiConsumes,
@@ -22,9 +23,15 @@ import {
 } from './resource-docs.js';
 import type { StoredDocs } from './resource-docs.js';
 
+/** What differs with who makes the ids. */
+interface StoredTexts {
+  readonly lookUp: string;
+  readonly removed: string;
+}
+
 /** The decorators of the operations on stored rows. */
-export function storedOperations(docs: StoredDocs) {
-  const { one, plural, stored, replacement, patch, errors } = docs;
+export function storedOperations(docs: StoredDocs, texts: StoredTexts) {
+  const { one, plural, stored, errors, replacements = {}, patches = {} } = docs;
   const { others: further = [], removal = [] } = errors;
   const noun = one.replace(/^an? /, '');
   const [single, many] = docs.operationIds;
@@ -56,12 +63,7 @@ export function storedOperations(docs: StoredDocs) {
 
   return {
     get: applyDecorators(
-      operation(
-        docs,
-        `get${single}`,
-        `Get ${one} by its id`,
-        `The examples look up the ${plural} that the examples of “Create ${one}” create.`,
-      ),
+      operation(docs, `get${single}`, `Get ${one} by its id`, texts.lookUp),
       ApiParam({
         name: 'id',
         description: key.describeInFull(noun),
@@ -119,6 +121,7 @@ export function storedOperations(docs: StoredDocs) {
     ),
 
     replace: applyDecorators(
+      requires(docs, 'replacement'),
       operation(
         docs,
         `replace${single}`,
@@ -128,16 +131,16 @@ export function storedOperations(docs: StoredDocs) {
       idParameter,
       ifMatch,
       ApiBody({
-        type: replacement,
+        type: docs.replacement as Type,
         required: true,
         description: 'The new content.',
-        examples: docs.replacements,
+        examples: replacements,
       }),
       ApiOkResponse({
         type: stored,
         // RFC 9110, section 9.3.4.
         description: `The ${noun} as it is stored now. For its entity tag, look it up.`,
-        examples: mapExamples(docs.replacements, (value) => ({ id: docs.changed, ...value })),
+        examples: mapExamples(replacements, (value) => ({ id: docs.changed, ...value })),
       }),
       ApiErrors(
         ERRORS.malformedJson,
@@ -150,6 +153,7 @@ export function storedOperations(docs: StoredDocs) {
     ),
 
     patch: applyDecorators(
+      requires(docs, 'patch'),
       operation(
         docs,
         `patch${single}`,
@@ -160,10 +164,10 @@ export function storedOperations(docs: StoredDocs) {
       ifMatch,
       ApiConsumes(...PATCH_TYPES),
       ApiBody({
-        type: patch,
+        type: docs.patch as Type,
         required: true,
         description: 'The members to change.',
-        examples: docs.patches,
+        examples: patches,
       }),
       ApiOkResponse({
         type: stored,
@@ -182,12 +186,7 @@ export function storedOperations(docs: StoredDocs) {
     ),
 
     remove: applyDecorators(
-      operation(
-        docs,
-        `delete${single}`,
-        `Remove ${one}`,
-        `Removes ${one}. Its id is free afterwards.`,
-      ),
+      operation(docs, `delete${single}`, `Remove ${one}`, `Removes ${one}. ${texts.removed}`),
       idParameter,
       ifMatch,
       ApiNoContentResponse({ description: `The ${noun} is removed.` }),
@@ -196,8 +195,15 @@ export function storedOperations(docs: StoredDocs) {
   };
 }
 
+/** Refuses an operation whose body the documentation does not have. */
+function requires(docs: StoredDocs, name: 'replacement' | 'patch'): MethodDecorator {
+  return () => {
+    if (docs[name] === undefined) throw new TypeError(`the docs of ${docs.plural} have no ${name}`);
+  };
+}
+
 /** What is stored after the last replacement and each patch. */
-function patched({ changed, replacements, patches }: StoredDocs) {
+function patched({ changed, replacements = {}, patches = {} }: StoredDocs) {
   let stored = { id: changed, ...Object.values(replacements).at(-1)?.value };
   return mapExamples(patches, (patch) => {
     const members = Object.entries({ ...stored, ...patch }).filter(([, value]) => value !== null);

@@ -5,9 +5,10 @@ import { expect, it } from 'vitest';
 import { RequireScope } from '../../src/auth/require-scope.decorator.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { apiOperations } from '../../src/resources/api-operations.js';
+import type { ResourceDocs } from '../../src/resources/resource-docs.js';
 import { TOOL_ERRORS, ToolDto, ToolPatchDto, ToolReplacementDto } from '../support/tool.js';
 
-const API = apiOperations({
+const DOCS: ResourceDocs = {
   one: 'an aisle',
   plural: 'aisles',
   operationIds: ['Aisle', 'Aisles'],
@@ -23,11 +24,11 @@ const API = apiOperations({
   },
   examples: { north: { summary: 'An aisle', value: { id: 1, name: 'North' } } },
   changed: 1,
-  replacements: {},
-  patches: {},
   imported: [{}, {}],
   refused: { body: [{}, {}], message: 'length is missing' },
-});
+};
+
+const API = apiOperations(DOCS);
 
 @Controller('aisles')
 class AislesController {
@@ -69,4 +70,13 @@ it('a create is described in the words of its resource, whatever letter its name
   const responses = JSON.stringify(create?.responses);
   expect(responses).toContain('{"error":40003,"message":"length is missing"}');
   expect(responses).toContain('id 1 belongs to an aisle with other content');
+});
+
+it('an operation whose body has no documentation is refused', () => {
+  const { replacement: _, patch: __, ...docs } = DOCS;
+  const { replace, patch } = apiOperations(docs);
+  const apply = (operation: MethodDecorator) => () =>
+    operation(AislesController.prototype, 'remove', {});
+  expect(apply(replace)).toThrow('the docs of aisles have no replacement');
+  expect(apply(patch)).toThrow('the docs of aisles have no patch');
 });

@@ -1,12 +1,19 @@
 import type { Response } from 'express';
 import { Representation } from './representation.js';
 
-/** What a handler of `POST /tools` returns for a new tool. `Location` has its path: the path of the request, and the id. */
+/** What a handler of `POST /tools` returns for a new tool, with `Location`. */
 export class Created<
   Content extends { readonly id: bigint | string },
 > extends Representation<Content> {
-  override send(response: Response, status: number): void {
-    response.setHeader('Location', `${response.req.path}/${this.content.id}`);
-    super.send(response, status);
+  /** @param path of the new tool; by default the path of the request, and the id */
+  constructor(
+    content: Content,
+    private readonly path?: string,
+  ) {
+    super(content);
+  }
+
+  protected override fields({ req }: Response): readonly string[] {
+    return ['Location', this.path ?? `${req.path}/${this.content.id}`];
   }
 }

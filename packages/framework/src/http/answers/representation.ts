@@ -24,6 +24,14 @@ export class Representation<Content extends object> {
     const isSafe = method === 'GET' || method === 'HEAD';
     if (isSafe && isNotModified(headers, tag)) response.status(304).setHeader('ETag', tag).end();
     // After PUT, an entity tag would say that the representation was saved byte for byte as it was sent (RFC 9110, section 9.3.4).
-    else sendJsonText(response, status, text, method === 'PUT' ? [] : ['ETag', tag, ...UNCHANGED]);
+    else {
+      const fields = method === 'PUT' ? [] : ['ETag', tag, ...UNCHANGED];
+      sendJsonText(response, status, text, [...this.fields(response), ...fields]);
+    }
+  }
+
+  /** Names and values of further header fields, in turn. */
+  protected fields(_response: Response): readonly string[] {
+    return [];
   }
 }

@@ -89,10 +89,15 @@ export function toDto<T extends object>(
   return make(dtoClass, value, ERRORS.bodyNotValid) as T;
 }
 
+/** @throws TypeError */
+export function requireDto(type: Function): void {
+  if (!isDtoClass(type)) throw new TypeError(`the members of ${type.name} have no rules`);
+}
+
 /** Builds a DTO from JSON that was made from such a DTO. It is not validated: rules can change. */
 export function restoreDto<T extends object>(dtoClass: new () => T, value: object): T {
-  if (!isDtoClass(dtoClass)) throw new TypeError('the class has no rules');
-  return plainToInstance(dtoClass, value, TRANSFORM_OPTIONS);
+  requireDto(dtoClass);
+  return plainToInstance(dtoClass, value, { ...TRANSFORM_OPTIONS, exposeDefaultValues: false });
 }
 
 function refuseOthers(dtoClass: DtoClass, parameters: object): void {

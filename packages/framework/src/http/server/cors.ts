@@ -1,5 +1,5 @@
 /** What pages of the origins in `CORS_ORIGINS` may send and read, in addition to what the Fetch standard allows every page. */
-export const CORS = {
+const CORS = {
   allowedHeaders: [
     'Authorization',
     'Content-Type',
@@ -28,3 +28,13 @@ export const CORS = {
   ],
   maxAge: 600,
 };
+
+/** @param isIdempotent whether requests can have an `Idempotency-Key` */
+export function corsOptions(isIdempotent: boolean): typeof CORS {
+  if (!isIdempotent) return CORS;
+  return {
+    ...CORS,
+    allowedHeaders: [...CORS.allowedHeaders, 'Idempotency-Key'],
+    exposedHeaders: [...CORS.exposedHeaders, 'Location'],
+  };
+}

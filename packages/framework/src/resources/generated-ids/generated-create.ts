@@ -6,6 +6,7 @@ import type { ConstraintErrors } from '../constraints.js';
 import { preparedAs } from '../create-statements.js';
 import { contentOf } from '../entity-columns.js';
 import type { EntityColumns } from '../entity-columns.js';
+import { findLocked } from '../find-locked.js';
 import type { History } from '../history/history.js';
 import { requireOrigin } from '../history/origin.js';
 import type { Origin } from '../history/origin.js';
@@ -18,13 +19,14 @@ import type { ChangeContext } from '../updates.js';
 
 /** What a create belongs to. */
 export interface CreateContext extends ChangeContext {
-  /** If the same request was performed before, its answer is returned, and nothing is created. Needs an origin. */
+  /**
+   * If the same request was performed before, its answer is returned, and nothing is created. It needs an origin, and is not for
+   * a create in a transaction.
+   */
   readonly idempotencyKey?: string | undefined;
 }
 
 export interface GeneratedCreateOptions<Dto> {
-  /** The name of the resource. */
-  readonly name: string;
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
   /** The class with all members. */
@@ -38,6 +40,9 @@ export interface GeneratedCreateOptions<Dto> {
   /** Called after a commit. */
   readonly onCreated: (created: readonly Dto[]) => void;
 }
+
+const KEY_IN_TRANSACTION =
+  'a create in a transaction takes no idempotency key: do the whole work with Idempotency.once()';
 
 /** Creates rows of an entity whose ids the database makes, each in a transaction of its own. */
 export class GeneratedCreate<Dto extends object> {
@@ -53,34 +58,51 @@ export class GeneratedCreate<Dto extends object> {
    *   the row may have been stored then
    */
   async create(content: object, { manager: outer, origin, idempotencyKey: key }: CreateContext) {
-    const { name, dto, constraints, statements, rowSlots, idempotency, onCreated } = this.options;
+    const { dto, constraints, statements, rowSlots, idempotency, onCreated } = this.options;
     const columns = this.options.columns();
     const statement = this.statementOf(columns, content, origin);
-    const needed = neededKeys(columns, columns.parametersOf(content));
-    let created: Dto | undefined;
-    const insert = async (session: Pick<Statements, 'rows'>, slots?: Semaphore) => {
-      rowSlots.requireFree(needed, slots);
+    const insert = async (session: Pick<Statements, 'rows'>) => {
       const [row] = await session.rows(statement);
-      created = contentOf(columns.of(dto), columns.entityOf(row!)) as Dto;
-      return created;
+      return contentOf(columns.of(dto), columns.entityOf(row!)) as Dto;
     };
-    const insertOnce = (slots?: Semaphore) =>
-      idempotency.once(
-        { key, operation: `create ${name}`, origin: requireOrigin(origin), content },
-        dto,
-        (manager) => insert(statements.in(manager), slots),
-        { manager: outer, slots },
+    if (outer !== undefined) {
+      if (key !== undefined) throw new TypeError(KEY_IN_TRANSACTION);
+      return withConstraintErrors(constraints, () => insert(statements.in(outer)));
+    }
+    const parameters = columns.parametersOf(content);
+    const needed = {
+      keys: neededKeys(columns, parameters),
+      findLocked: () => findLocked(statements, columns, [parameters]),
+    };
+    if (key === undefined) {
+      const perform = (slots: Semaphore) =>
+        slots.run(async () => {
+          rowSlots.requireFree(needed.keys, slots);
+          return insert(statements);
+        });
+      const created = await withConstraintErrors(constraints, () =>
+        rowSlots.run(needed.keys, perform, needed.findLocked),
       );
-    const perform = (slots?: Semaphore) => {
-      if (key !== undefined) return insertOnce(slots);
-      return slots === undefined
-        ? insert(statements.in(outer!))
-        : slots.run(() => insert(statements, slots));
+      onCreated([created]);
+      return created;
+    }
+    const request = {
+      key,
+      operation: `create ${columns.tableName}`,
+      origin: requireOrigin(origin),
+      content,
     };
+    let created: Dto | undefined;
     const result = await withConstraintErrors(constraints, () =>
-      outer === undefined ? rowSlots.run(needed, perform) : perform(),
+      idempotency.once(
+        request,
+        dto,
+        async (manager) => (created = await insert(statements.in(manager))),
+        needed,
+      ),
     );
-    if (result === created && outer === undefined) onCreated([result]);
+    // After a conflict, another request may have been first.
+    if (result === created) onCreated([result]);
     return result;
   }
 

@@ -13,7 +13,7 @@ import type { CreateContext } from './generated-create.js';
 export abstract class GeneratedRepository<
   Entity extends Keyed,
   Dto extends Keyed,
-  Query extends PageParameters,
+  Query extends PageParameters<Entity['id']>,
 > extends BaseRepository<Entity, Dto, Query> {
   constructor(protected override readonly resource: GeneratedResource<Entity, Dto, Query>) {
     super(resource);
@@ -35,7 +35,10 @@ export abstract class GeneratedRepository<
  * The base of the repository of a resource whose ids the database makes: `class ToolsRepository extends
  * GeneratedIdRepository(Tool, { … }) {}`. Nest injects such a class like any provider.
  */
-export function GeneratedIdRepository<Entity extends Keyed, Query extends PageParameters>(
+export function GeneratedIdRepository<
+  Entity extends Keyed,
+  Query extends PageParameters<Entity['id']>,
+>(
   entity: Type<Entity>,
   options: GeneratedResourceOptions<Entity, Content<Entity> & Keyed, Query>,
 ): new (

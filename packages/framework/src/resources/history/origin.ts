@@ -20,6 +20,9 @@ export const RequestOrigin = createParamDecorator(
 
 /** @throws TypeError */
 export function requireOrigin(origin: Origin | undefined): Origin {
-  if (origin === undefined) throw new TypeError('a change that is recorded needs an origin');
+  if (origin === undefined)
+    throw new TypeError(
+      'a change that is recorded needs an origin, and so does an idempotency key',
+    );
   return origin;
 }

@@ -8,27 +8,31 @@ import type { EntityManager } from 'typeorm';
 import type { Semaphore } from '../../database/semaphore.js';
 import { Statements } from '../../database/statements.js';
 import { Transactions } from '../../database/transactions.js';
-import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { restoreDto } from '../../http/body/dto.pipe.js';
+import { requireDto, restoreDto } from '../../http/body/dto.pipe.js';
 import { parseExactJson, stringifyExactJson } from '../../json/exact-json.js';
 import { LOGGER } from '../../observability/logger.js';
-import { originParameters } from '../history/record-statements.js';
 import type { Origin } from '../history/origin.js';
+import { rowKey } from '../locked-rows.js';
+import type { RowKey } from '../locked-rows.js';
 import { prune } from '../prune.js';
+import { RowSlots } from '../row-slots.js';
 import { idempotencyErrors } from './idempotency-errors.js';
+
+const KEYS = { table: 'idempotency_keys', key: 'key' } as const;
 
 /** How long an answer is kept, as an interval of SQL, and how many are. */
 const KEPT = { time: '24 hours', rows: 1_000_000 } as const;
 
-/** Removes what is too old, and the oldest of too many. */
+/** Removes what is too old, and the oldest of too many: a million entries of an index are read only if the table is that large. */
 const OLDEST = {
   text: `WITH removed AS (
       DELETE FROM idempotency_keys WHERE ctid IN (
         SELECT ctid FROM idempotency_keys
         WHERE created_at < greatest(
           now() - interval '${KEPT.time}',
-          (SELECT created_at FROM idempotency_keys ORDER BY created_at DESC OFFSET ${KEPT.rows} LIMIT 1)
+          CASE WHEN (SELECT reltuples FROM pg_class WHERE oid = 'idempotency_keys'::regclass) > ${KEPT.rows}
+            THEN (SELECT created_at FROM idempotency_keys ORDER BY created_at DESC OFFSET ${KEPT.rows} LIMIT 1) END
         )
         ORDER BY created_at LIMIT $1 FOR UPDATE SKIP LOCKED
       ) RETURNING true
@@ -40,7 +44,7 @@ const OLDEST = {
 export interface RepeatableRequest {
   /** The `Idempotency-Key`; `undefined`: the request cannot be sent again. */
   readonly key: string | undefined;
-  /** What is requested, such as `create tools`: each operation has keys of its own. */
+  /** What is requested, such as `lend a tool`: each operation of the service has a name and keys of its own. */
   readonly operation: string;
   /** Each principal has keys of its own. */
   readonly origin: Origin;
@@ -48,13 +52,14 @@ export interface RepeatableRequest {
   readonly content: object;
 }
 
-/** Where the work is done. */
-export interface TransactionContext {
-  /** Of a transaction that has begun. */
-  readonly manager?: EntityManager | undefined;
-  /** Of which a transaction of its own takes one. */
-  readonly slots?: Semaphore | undefined;
+/** Rows that the work needs, besides those of the key. */
+export interface NeededLocks {
+  readonly keys: readonly RowKey[];
+  /** Finds out which of them another transaction holds. */
+  readonly findLocked: () => Promise<readonly RowKey[]>;
 }
+
+const NO_LOCKS: NeededLocks = { keys: [], findLocked: () => Promise.resolve([]) };
 
 /**
  * Performs requests once, however often they are sent (draft-ietf-httpapi-idempotency-key-header). The key is stored in the
@@ -69,6 +74,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     @InjectDataSource() private readonly dataSource: DataSource,
     private readonly statements: Statements,
     private readonly transactions: Transactions,
+    private readonly rowSlots: RowSlots,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -85,56 +91,73 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
   }
 
   /**
-   * Does the work in a transaction, or returns what it has returned when the request was sent before. A request waits while the
-   * same request is being performed. Of a failure, nothing is kept.
+   * Does the work in a transaction of its own, or returns what it has returned when the request was sent before. A request
+   * waits while the same request is being performed. Of a failure, nothing is kept.
    *
-   * @param dto the class of the result, from whose members it is made again
+   * @param dto the class of the result, from whose members it is made again: each has a rule
    * @param work like the work of {@link Transactions.run}
    * @throws ServiceException `idempotency-key-reused` if the content is another one, or as after any failure of the database
    */
   once<Result extends object>(
-    { key, operation, origin, content }: RepeatableRequest,
+    request: RepeatableRequest,
     dto: Type<Result>,
     work: (manager: EntityManager) => Promise<Result>,
-    { manager: outer, slots }: TransactionContext = {},
+    { keys: needed, findLocked }: NeededLocks = NO_LOCKS,
   ): Promise<Result> {
-    if (key === undefined) return this.transactions.run(work, outer, slots);
-    const [principal] = originParameters(origin);
-    const id = [operation, principal, key];
-    const fingerprint = hash('sha256', stringifyExactJson(content), 'base64url');
-    return this.transactions.run(
-      async (manager) => {
-        const statements = this.statements.in(manager);
-        // Waits for a concurrent transaction with the same key.
-        const claimed = await statements.rows({
-          name: 'claim-idempotency-key',
-          text: `INSERT INTO idempotency_keys (operation, principal, key, fingerprint) VALUES ($1, $2, $3, $4)
-            ON CONFLICT DO NOTHING RETURNING true`,
-          values: [...id, fingerprint],
-        });
-        if (claimed.length > 0) {
-          const result = await work(manager);
-          await statements.rows({
-            name: 'keep-answer',
-            text: `UPDATE idempotency_keys SET answer = $4 WHERE (operation, principal, key) = ($1, $2, $3)`,
-            values: [...id, stringifyExactJson(result)],
-          });
-          return result;
-        }
-        const [kept] = await statements.rows<[fingerprint: string, answer: string]>({
-          name: 'kept-answer',
-          text: `SELECT fingerprint, answer FROM idempotency_keys WHERE (operation, principal, key) = ($1, $2, $3)`,
-          values: id,
-        });
-        // It was removed meanwhile, because it was old.
-        if (kept === undefined) throw new ServiceException(ERRORS.transactionConflict);
-        if (kept[0] !== fingerprint) {
-          throw new ServiceException(this.errors.idempotencyKeyReused);
-        }
-        return restoreDto(dto, parseExactJson(kept[1]) as object);
-      },
-      outer,
-      slots,
-    );
+    requireDto(dto);
+    const { key, operation, origin } = request;
+    const own = key === undefined ? [] : [rowKey(KEYS, `${operation} ${ownerOf(origin)} ${key}`)];
+    const keys = [...own, ...needed];
+    const perform = (slots: Semaphore) =>
+      this.transactions.run(
+        async (manager) => {
+          this.rowSlots.requireFree(keys, slots);
+          return key === undefined ? work(manager) : this.claimed(key, request, dto, work, manager);
+        },
+        undefined,
+        slots,
+      );
+    return this.rowSlots.run(keys, perform, async () => {
+      const found = await findLocked();
+      return found.length > 0 ? found : own;
+    });
   }
+
+  private async claimed<Result extends object>(
+    key: string,
+    { operation, origin, content }: RepeatableRequest,
+    dto: Type<Result>,
+    work: (manager: EntityManager) => Promise<Result>,
+    manager: EntityManager,
+  ): Promise<Result> {
+    const id = [operation, ownerOf(origin), key];
+    const fingerprint = hash('sha256', stringifyExactJson(content), 'base64url');
+    const statements = this.statements.in(manager);
+    // Waits for a concurrent transaction with the same key. If the key exists, the update without a change makes the commit
+    // wait for standbys, like the first one (docs/decisions/replays-and-conflicts.md). Only an updated row has an xmax.
+    const [row] = await statements.rows<[isNew: boolean, fingerprint: string, answer: string]>({
+      name: 'claim-idempotency-key',
+      text: `INSERT INTO idempotency_keys (operation, principal, key, fingerprint) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (operation, principal, key) DO UPDATE SET operation = idempotency_keys.operation
+        RETURNING xmax = 0, fingerprint, answer`,
+      values: [...id, fingerprint],
+    });
+    const [isNew, kept, answer] = row!;
+    if (!isNew) {
+      if (kept !== fingerprint) throw new ServiceException(this.errors.idempotencyKeyReused);
+      return restoreDto(dto, parseExactJson(answer) as object);
+    }
+    const result = await work(manager);
+    await statements.rows({
+      name: 'keep-answer',
+      text: `UPDATE idempotency_keys SET answer = $4 WHERE (operation, principal, key) = ($1, $2, $3)`,
+      values: [...id, stringifyExactJson(result)],
+    });
+    return result;
+  }
+}
+
+/** A static token stays the same when its variable changes, in a rotation. */
+function ownerOf({ principal: { kind, id } }: Origin): string {
+  return kind === 'static-token' ? kind : `${kind}:${id}`;
 }

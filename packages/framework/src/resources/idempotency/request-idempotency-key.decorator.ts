@@ -1,5 +1,6 @@
 import { createParamDecorator } from '@nestjs/common';
 import type { ExecutionContext } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
@@ -14,10 +15,15 @@ const IDEMPOTENCY_KEY = new RegExp(
   String.raw`^(?:"((?:[ !#-\[\]-~]|\\["\\]){1,${MAX_LENGTH}})"|([!#-+\--~]{1,${MAX_LENGTH}}))$`,
 );
 
-export const IDEMPOTENCY_KEY_SCHEMA = {
-  type: 'string',
-  pattern: IDEMPOTENCY_KEY.source,
-} as const;
+/** Documents the header field of an operation. The failure is {@link idempotencyErrors}. */
+export const ApiIdempotencyKey = () =>
+  ApiHeader({
+    name: 'Idempotency-Key',
+    required: false,
+    description:
+      'Chosen by the client for this request, such as a UUID. The text may be in quotation marks.',
+    schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
+  });
 
 /** The `Idempotency-Key` of the request, or `undefined` (draft-ietf-httpapi-idempotency-key-header). */
 export const RequestIdempotencyKey = createParamDecorator((_: unknown, context: ExecutionContext) =>
@@ -34,6 +40,6 @@ export function idempotencyKeyOf({
   if (key !== undefined) return key;
   throw new ServiceException(
     ERRORS.parameterNotValid,
-    `Idempotency-Key must be one string of 1 to ${MAX_LENGTH} visible ASCII characters`,
+    `Idempotency-Key must be 1 to ${MAX_LENGTH} visible ASCII characters without commas, or a string in quotation marks`,
   );
 }

@@ -1,0 +1,34 @@
+import { createHistory, dropHistory, upgradeHistory } from '@resource-service/framework';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+export class CreateLoanChanges1795722720405 implements MigrationInterface {
+  readonly name = 'CreateLoanChanges1795722720405';
+
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`CREATE TABLE "loan_changes" (
+      "position" bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+      "time" timestamptz(3) NOT NULL DEFAULT now(),
+      "kind" text NOT NULL,
+      "principal" text NOT NULL,
+      "request_id" text NOT NULL,
+      "id" uuid NOT NULL,
+      "tool_id" bigint,
+      "borrower" text,
+      CONSTRAINT "loan_changes_pkey" PRIMARY KEY ("position")
+    )`);
+    await queryRunner.query(
+      `CREATE INDEX "loan_changes_id_position_idx" ON "loan_changes" ("id", "position")`,
+    );
+    await createHistory(queryRunner, 'loan_changes', 'tool_library');
+    await upgradeHistory(queryRunner, {
+      table: 'loans',
+      changes: 'loan_changes',
+      namespace: 'tool_library',
+    });
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await dropHistory(queryRunner, 'loan_changes');
+    await queryRunner.query(`DROP TABLE "loan_changes"`);
+  }
+}

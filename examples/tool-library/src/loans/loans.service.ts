@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import { Idempotency, ServiceException, Transactions } from '@resource-service/framework';
+import type { Origin } from '@resource-service/framework';
+import { Tool } from '../tools/tool.entity.js';
+import { ToolsRepository } from '../tools/tools.repository.js';
+import { StoredLoanDto } from './dto/loan.dto.js';
+import type { NewLoanDto } from './dto/loan.dto.js';
+import { LOAN_ERRORS } from './loans.errors.js';
+import { LoansRepository } from './loans.repository.js';
+
+/** A loan, and the borrower of its tool, change together. */
+@Injectable()
+export class LoansService {
+  constructor(
+    private readonly loans: LoansRepository,
+    private readonly tools: ToolsRepository,
+    private readonly transactions: Transactions,
+    private readonly idempotency: Idempotency,
+  ) {}
+
+  /**
+   * @param key of a client that may send the request again
+   * @throws ServiceException `loan-tool-not-found`, `loan-tool-on-loan`, `idempotency-key-reused`
+   */
+  begin(loan: NewLoanDto, origin: Origin, key: string | undefined): Promise<StoredLoanDto> {
+    const once = { key, operation: 'begin a loan', origin, content: loan };
+    return this.idempotency.once(once, StoredLoanDto, async (manager) => {
+      const tool = await manager.findOne(Tool, {
+        where: { id: loan.toolId },
+        lock: { mode: 'pessimistic_write' },
+      });
+      if (tool === null) throw new ServiceException(LOAN_ERRORS.loanToolNotFound);
+      const begun = await this.loans.create(loan, { manager, origin });
+      await this.tools.patch(tool.id, { borrower: loan.borrower }, { manager });
+      return begun;
+    });
+  }
+
+  /** @throws ServiceException `loan-not-found` */
+  async end(id: string, origin: Origin): Promise<void> {
+    const { toolId } = await this.loans.find(id);
+    await this.transactions.run(async (manager) => {
+      await this.loans.remove(id, { manager, origin });
+      await this.tools.patch(toolId, { borrower: null }, { manager });
+    });
+  }
+}

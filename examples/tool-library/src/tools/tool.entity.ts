@@ -1,0 +1,29 @@
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { INT64_COLUMN, Int64Field, TextField } from '@resource-service/framework';
+
+const ID_COLUMN = { ...INT64_COLUMN, primaryKeyConstraintName: 'tools_pkey' } as const;
+
+/** A tool: the columns of the table, and the rules and schemas of the members, from which the DTOs are made. */
+@Entity('tools')
+export class Tool {
+  @PrimaryGeneratedColumn('identity', ID_COLUMN)
+  @Int64Field({ description: 'The number of the tool.', example: 7 })
+  readonly id!: bigint;
+
+  @Column('text')
+  @TextField({
+    description: 'The name of the tool.',
+    example: 'Hammer',
+    minLength: 1,
+    maxLength: 200,
+  })
+  readonly name!: string;
+
+  @Column('text', { nullable: true })
+  @TextField({ description: 'Whatever there is to know.', example: '500 g', isOptional: true })
+  readonly note!: string | null;
+
+  @Column('text', { nullable: true })
+  @TextField({ description: 'Who has it. A loan sets it.', example: 'Ada', isOptional: true })
+  readonly borrower!: string | null;
+}

@@ -1,0 +1,82 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import type { StreamableFile } from '@nestjs/common';
+import {
+  Created,
+  Int64Pipe,
+  LinesFile,
+  Representation,
+  RequestIdempotencyKey,
+  RequestOrigin,
+  RequestPrecondition,
+  RequestSignal,
+  RequireScope,
+} from '@resource-service/framework';
+import type { Origin, Page, Precondition } from '@resource-service/framework';
+import {
+  ExportToolsDto,
+  StoredToolDto,
+  ToolPatchDto,
+  ListToolsDto,
+  NewToolDto,
+} from './dto/tool.dto.js';
+import { API } from './tools.openapi.js';
+import { ToolsRepository } from './tools.repository.js';
+
+@Controller('tools')
+export class ToolsController {
+  constructor(private readonly tools: ToolsRepository) {}
+
+  @Post()
+  @RequireScope('tools:write')
+  @API.create
+  async create(
+    @Body() tool: NewToolDto,
+    @RequestOrigin() origin: Origin,
+    @RequestIdempotencyKey() idempotencyKey: string | undefined,
+  ): Promise<Created<StoredToolDto>> {
+    return new Created(await this.tools.create(tool, { origin, idempotencyKey }));
+  }
+
+  @Get()
+  @RequireScope('tools:read')
+  @API.list
+  list(@Query() query: ListToolsDto): Promise<Page<ListToolsDto>> {
+    return this.tools.list(query);
+  }
+
+  @Get('export')
+  @RequireScope('tools:read')
+  @API.export
+  export(@Query() query: ExportToolsDto, @RequestSignal() signal: AbortSignal): StreamableFile {
+    return new LinesFile(this.tools.export(query, signal), false);
+  }
+
+  @Get(':id')
+  @RequireScope('tools:read')
+  @API.get
+  async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<StoredToolDto>> {
+    return new Representation(await this.tools.find(id));
+  }
+
+  @Patch(':id')
+  @RequireScope('tools:write')
+  @API.patch
+  async patch(
+    @Param('id', Int64Pipe) id: bigint,
+    @Body() patch: ToolPatchDto,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<Representation<StoredToolDto>> {
+    return new Representation(await this.tools.patch(id, patch, { precondition }));
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @RequireScope('tools:write')
+  @API.remove
+  remove(
+    @Param('id', Int64Pipe) id: bigint,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<void> {
+    return this.tools.remove(id, { precondition });
+  }
+}

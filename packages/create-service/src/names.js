@@ -1,0 +1,86 @@
+import { builtinModules } from 'node:module';
+
+/** Why nothing is made, in one line. */
+export class Refusal extends Error {}
+
+const KEBAB_CASE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
+
+/** PostgreSQL cuts names after 63 characters, and the longest is that of the index `…_changes_id_position_idx`. */
+const MAX_LENGTH = 39;
+
+/** What JavaScript does not allow as the name of a variable in a module. */
+const KEYWORDS =
+  `arguments await break case catch class const continue debugger default delete do else enum eval export extends
+  false finally for function if implements import in instanceof interface let new null package private protected public return
+  static super switch this throw true try typeof var void while with yield`.split(/\s+/);
+
+/** Names, in the singular and the plural, that the code of a resource, its paths, its changes or the framework have already. */
+const TAKEN =
+  `after app column docs entity error feed framework health id idempotency-key injectable kind limit lines metrics migration
+  module omit-type openapi origin patch position precondition primary-column principal query request-id resource signal time`
+    .split(/\s+/)
+    .flatMap((name) => [name, `${name}s`]);
+
+export function requireServiceName(name) {
+  requireName(name, 'a service', 'tool-library', [...builtinModules, 'node-modules']);
+}
+
+export function requireResourceNames(one, many) {
+  for (const name of [one, many]) {
+    requireName(name, 'a resource', 'tool tools', [...KEYWORDS, ...TAKEN]);
+  }
+  if (one === many) throw new Refusal(`the plural of ${one} must be another name`);
+}
+
+function requireName(name, what, example, reserved) {
+  if (!KEBAB_CASE.test(name) || name.length > MAX_LENGTH) {
+    throw new Refusal(
+      `${name} cannot be the name of ${what}: at most ${MAX_LENGTH} lower-case letters, digits and hyphens, such as ${example}`,
+    );
+  }
+  if (reserved.includes(name)) {
+    throw new Refusal(`${name} cannot be the name of ${what}: it is reserved`);
+  }
+}
+
+/** Puts the names of a service in place of those of the template, in whatever case they are written. */
+export function withServiceName(text, name) {
+  return text.replaceAll(
+    /(sample)([-_ ]?)(service)/gi,
+    inCaseOf(() => name),
+  );
+}
+
+/** Puts the names of a resource in place of those of the template. */
+export function withResourceNames(text, one, many) {
+  const article = /^[aeiou]/.test(one) ? 'an' : 'a';
+  return text
+    .replaceAll(/\b(a)(?= sample item\b)/gi, (a) => a + article.slice(1))
+    .replaceAll(
+      /(sample)([-_ ]?)(item)(s?)/gi,
+      inCaseOf((plural) => (plural === '' ? one : many)),
+    );
+}
+
+/** A replacement of two words by the words of a name, in the case of both. */
+function inCaseOf(nameFor) {
+  return (match, first, separator, second, plural) => {
+    const words = nameFor(plural).split('-');
+    if (match === match.toUpperCase()) return words.join(separator).toUpperCase();
+    const isCapital = (word) => word.charAt(0) !== word.charAt(0).toLowerCase();
+    const isLike = (word, index) =>
+      isCapital(index === 0 ? first : second) ? capital(word) : word;
+    return words.map(isLike).join(separator);
+  };
+}
+
+/** What issued tokens begin with: the initials of the name, with more letters of its last word. */
+export function tokenPrefix(name) {
+  const words = name.split('-');
+  const last = words.pop();
+  return `${words.map((word) => word.charAt(0)).join('')}${last}`.slice(0, 3);
+}
+
+export function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

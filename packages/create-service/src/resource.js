@@ -1,0 +1,154 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import { Refusal, requireResourceNames, withResourceNames, withServiceName } from './names.js';
+
+const TEMPLATE = join(import.meta.dirname, '..', 'template');
+
+/** In the template: of the table of the resource, and of the table of its changes. */
+const MIGRATION_TIMES = ['1795395600000', '1795395600001'];
+
+/**
+ * Adds a resource to a service: its folder, its test, and its module in `app.module.ts`.
+ *
+ * @param root the folder of the service
+ * @param hasChanges whether its changes are recorded, in a folder of their own
+ */
+export function addResource(root, one, many, hasChanges) {
+  requireResourceNames(one, many);
+  const app = join(root, 'src/app.module.ts');
+  if (!existsSync(app)) throw new Refusal(`there is no src/app.module.ts: this is no service`);
+  const files = resourceFiles(root, serviceName(root), one, many, hasChanges);
+  const existing = files
+    .map(({ target }) => target)
+    .find((target) => existsSync(join(root, target)));
+  if (existing !== undefined) throw new Refusal(`${existing} exists already`);
+  const folders = hasChanges ? [many, `${one}-changes`] : [many];
+  const source = folders.reduce(withModule, readFileSync(app, 'utf8'));
+  for (const { target, text } of files) {
+    mkdirSync(dirname(join(root, target)), { recursive: true });
+    writeFileSync(join(root, target), text);
+  }
+  writeFileSync(app, source);
+  format(root, ...files.map(({ target }) => target), 'src/app.module.ts');
+  process.stdout.write(`src/${many} has a resource, and test/${many}.e2e.test.ts its tests.
+
+Adapt them in this order, then run "npm test":
+1. src/${many}/${one}.entity.ts: the members, and with them the columns
+2. src/${many}/migrations: the table${hasChanges ? `; src/${one}-changes/migrations: the same columns, of which each can be null` : ''}
+3. src/${many}/dto/${one}.dto.ts and ${many}.repository.ts: the filters of the list
+4. src/${many}/${many}.openapi.ts: the examples
+`);
+}
+
+/** As the template has it: without the scope of a package. */
+function serviceName(root) {
+  const { name } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  return name.replace(/^.*\//, '');
+}
+
+/**
+ * The files of a resource.
+ *
+ * @param root the folder of the service
+ */
+export function resourceFiles(root, service, one, many, hasChanges) {
+  const sources = join(root, 'src');
+  const others = existsSync(sources) ? filesIn(sources) : [];
+  const time = Math.max(Date.now(), ...others.flatMap(migrationTime).map((t) => t + 1));
+  const range = freeRange(others.flatMap(errorRange));
+  const renamed = (text) =>
+    MIGRATION_TIMES.reduce(
+      (changed, ofTemplate, index) => changed.replaceAll(ofTemplate, String(time + index)),
+      withResourceNames(text, one, many),
+    );
+  return templateFiles()
+    .filter(isOfResource)
+    .filter((name) => hasChanges || !name.includes('sample-item-change'))
+    .map((name) => ({
+      target: renamed(name),
+      text: withErrorNumbers(
+        withServiceName(renamed(templateText(name, hasChanges)), service),
+        range,
+      ),
+    }));
+}
+
+/** The paths of all files of the template. */
+export function templateFiles() {
+  return filesIn(TEMPLATE).map((file) => relative(TEMPLATE, file).replaceAll('\\', '/'));
+}
+
+/** Whether a file of the template belongs to its resource. */
+export function isOfResource(name) {
+  return /^(src|test)\/sample-item/.test(name);
+}
+
+/** The text of a file of the template. Only the lines that name the record of changes belong to it. */
+export function templateText(name, hasChanges) {
+  const text = readFileSync(join(TEMPLATE, name), 'utf8');
+  if (hasChanges) return text;
+  return text.replace(', SampleItemChangesModule', '').replaceAll(/.*SampleItemChange.*\n/g, '');
+}
+
+function migrationTime(name) {
+  const [, time] = /migrations[\\/](\d{13})-/.exec(name) ?? [];
+  return time === undefined ? [] : [Number(time)];
+}
+
+function errorRange(name) {
+  if (!name.endsWith('errors.ts')) return [];
+  const [, first, last] = /defineErrors\(\[(\d+), (\d+)\]/.exec(readFileSync(name, 'utf8')) ?? [];
+  return first === undefined ? [] : [[Number(first), Number(last)]];
+}
+
+/** The next range of error numbers: ten ends from 20 to 99, and a hundred from there on (`defineErrors`). */
+function freeRange(taken) {
+  const next = Math.max(19, ...taken.map(([, last]) => last)) + 1;
+  return next <= 90 ? [next, next + 9] : [Math.max(next, 100), Math.max(next, 100) + 99];
+}
+
+function withErrorNumbers(text, [first, last]) {
+  const factor = first < 100 ? 100 : 100_000;
+  return text
+    .replaceAll(/\b(4\d\d)2(\d)\b/g, (_, status, n) => String(status * factor + first + Number(n)))
+    .replaceAll('[20, 29]', `[${first}, ${last}]`);
+}
+
+/** The application with the module of a folder. Its imports of other folders of `src` stay sorted by path. */
+function withModule(app, folder) {
+  const name = withResourceNames('SampleItemsModule', folder, folder);
+  const line = `import { ${name} } from './${folder}/${folder}.module.js';\n`;
+  const pathOf = (text) => text.slice(text.indexOf("'"));
+  const changed = app
+    .replace(/(?<=^|\n)(import .* from '\.\/.*';\n)+/, (imports) =>
+      `${imports}${line}`
+        .split(/(?<=\n)/)
+        .toSorted((first, second) => (pathOf(first) < pathOf(second) ? -1 : 1))
+        .join(''),
+    )
+    .replace(/\bimports: \[([^\]]+?),?\s*\]/, (_, modules) => `imports: [${modules}, ${name}]`);
+  if (!changed.includes(line) || !changed.includes(`, ${name}]`)) {
+    throw new Refusal('src/app.module.ts has no list of imports that this command understands');
+  }
+  return changed;
+}
+
+/** Formats what the service's own prettier formats, if it is installed. */
+export function format(root, ...paths) {
+  const ofService = createRequire(join(root, 'package.json'));
+  let prettier;
+  try {
+    prettier = join(dirname(ofService.resolve('prettier/package.json')), 'bin/prettier.cjs');
+  } catch {
+    return;
+  }
+  spawnSync(process.execPath, [prettier, '--write', ...paths], { cwd: root, stdio: 'ignore' });
+}
+
+function filesIn(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+}

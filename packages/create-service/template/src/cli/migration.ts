@@ -1,0 +1,4 @@
+import { migrationCommand } from '@resource-service/framework';
+import { AppModule } from '../app.module.js';
+
+await migrationCommand(AppModule);

@@ -1,0 +1,113 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Query,
+} from '@nestjs/common';
+import type { StreamableFile } from '@nestjs/common';
+import {
+  Created,
+  Int64Pipe,
+  LinesFile,
+  Representation,
+  RequestIdempotencyKey,
+  RequestOrigin,
+  RequestPrecondition,
+  RequestSignal,
+  RequireScope,
+} from '@resource-service/framework';
+import type { Origin, Page, Precondition } from '@resource-service/framework';
+import {
+  ExportSampleItemsDto,
+  StoredSampleItemDto,
+  SampleItemPatchDto,
+  SampleItemReplacementDto,
+  ListSampleItemsDto,
+  NewSampleItemDto,
+} from './dto/sample-item.dto.js';
+import { API } from './sample-items.openapi.js';
+import { SampleItemsRepository } from './sample-items.repository.js';
+
+@Controller('sample-items')
+export class SampleItemsController {
+  constructor(private readonly sampleItems: SampleItemsRepository) {}
+
+  @Post()
+  @RequireScope('sample-items:write')
+  @API.create
+  async create(
+    @Body() sampleItem: NewSampleItemDto,
+    @RequestOrigin() origin: Origin,
+    @RequestIdempotencyKey() idempotencyKey: string | undefined,
+  ): Promise<Created<StoredSampleItemDto>> {
+    return new Created(await this.sampleItems.create(sampleItem, { origin, idempotencyKey }));
+  }
+
+  @Get()
+  @RequireScope('sample-items:read')
+  @API.list
+  list(@Query() query: ListSampleItemsDto): Promise<Page<ListSampleItemsDto>> {
+    return this.sampleItems.list(query);
+  }
+
+  @Get('export')
+  @RequireScope('sample-items:read')
+  @API.export
+  export(
+    @Query() query: ExportSampleItemsDto,
+    @RequestSignal() signal: AbortSignal,
+  ): StreamableFile {
+    return new LinesFile(this.sampleItems.export(query, signal), false);
+  }
+
+  @Get(':id')
+  @RequireScope('sample-items:read')
+  @API.get
+  async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<StoredSampleItemDto>> {
+    return new Representation(await this.sampleItems.find(id));
+  }
+
+  @Put(':id')
+  @RequireScope('sample-items:write')
+  @API.replace
+  async replace(
+    @Param('id', Int64Pipe) id: bigint,
+    @Body() sampleItem: SampleItemReplacementDto,
+    @RequestOrigin() origin: Origin,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<Representation<StoredSampleItemDto>> {
+    return new Representation(
+      await this.sampleItems.replace(id, sampleItem, { origin, precondition }),
+    );
+  }
+
+  @Patch(':id')
+  @RequireScope('sample-items:write')
+  @API.patch
+  async patch(
+    @Param('id', Int64Pipe) id: bigint,
+    @Body() patch: SampleItemPatchDto,
+    @RequestOrigin() origin: Origin,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<Representation<StoredSampleItemDto>> {
+    return new Representation(await this.sampleItems.patch(id, patch, { origin, precondition }));
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @RequireScope('sample-items:write')
+  @API.remove
+  remove(
+    @Param('id', Int64Pipe) id: bigint,
+    @RequestOrigin() origin: Origin,
+    @RequestPrecondition() precondition: Precondition | undefined,
+  ): Promise<void> {
+    return this.sampleItems.remove(id, { origin, precondition });
+  }
+}

@@ -1,0 +1,266 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { execute } from './execute.js';
+import { startService } from './running-service.js';
+import type { RunningService } from './running-service.js';
+
+/* A second team: from an empty folder to a service that answers, with packed packages and nothing else of this project. */
+
+const run = promisify(execFile);
+const COMMAND = resolve('packages/create-service/src/create-service.js');
+
+const packages = inject('packed');
+
+let folder: string;
+/** Of the service. */
+let root: string;
+
+const npm = (...words: readonly string[]) => execute('npm', words, root);
+
+type Ranges = Readonly<Record<string, string>>;
+
+interface Manifest {
+  readonly version: string;
+  readonly engines: Ranges;
+  readonly allowScripts: Readonly<Record<string, boolean>>;
+  readonly dependencies: Ranges;
+  readonly devDependencies: Ranges;
+}
+
+async function manifest(path: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(path, 'package.json'), 'utf8')) as Manifest;
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'create-service-'));
+  root = join(folder, 'tool-library');
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('the command refuses', () => {
+  let place: string;
+
+  beforeAll(async () => {
+    place = join(folder, 'refused');
+    await mkdir(join(place, 'taken'), { recursive: true });
+    await writeFile(join(place, 'taken', 'notes.txt'), 'mine');
+  });
+
+  it.each([
+    ['no name', [], 'usage: create-service'],
+    ['the name of its own command', ['resource'], 'usage: create-service'],
+    ['one name of a resource', ['shop', 'tool'], 'usage: create-service'],
+    ['an unknown option', ['shop', '--force'], 'usage: create-service'],
+    ['capitals', ['Shop'], 'Shop cannot be the name of a service'],
+    ['a path', ['../shop'], '../shop cannot be the name of a service'],
+    ['a long name', ['s'.repeat(41)], 'cannot be the name of a service'],
+    ['the name of a module of Node.js', ['http'], 'http cannot be the name of a service'],
+    ['a keyword', ['shop', 'class', 'classes'], 'class cannot be the name of a resource'],
+    ['a name of the framework', ['shop', 'error', 'errors'], 'error cannot be the name'],
+    ['the same plural', ['shop', 'sheep', 'sheep'], 'the plural of sheep must be another name'],
+    ['a folder with files', ['taken'], 'taken is not empty'],
+    ['a folder without packages', ['shop', '--packages', '.'], 'has no resource-service-framework'],
+    ['a resource outside a service', ['resource', 'tool', 'tools'], 'this is no service'],
+  ])('%s, and leaves nothing behind', async (_, words, message) => {
+    const refused = run(process.execPath, [COMMAND, ...words], { cwd: place });
+    await expect(refused).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(message) as string,
+    });
+    const { stderr } = (await refused.catch((error: unknown) => error)) as { stderr: string };
+    if (!message.startsWith('usage')) expect(stderr.trimEnd()).not.toContain('\n');
+    expect(await readdir(place, { recursive: true })).toEqual([
+      'taken',
+      join('taken', 'notes.txt'),
+    ]);
+  });
+});
+
+describe('the template', () => {
+  it('has the versions of this project', async () => {
+    const template = await manifest('packages/create-service/template');
+    const project = await manifest('.');
+    const { version } = await manifest('packages/framework');
+    expect((await manifest('packages/create-service')).version).toBe(version);
+    const known = { ...project.devDependencies, ...project.dependencies };
+    for (const [name, range] of Object.entries({
+      ...template.dependencies,
+      ...template.devDependencies,
+    })) {
+      const ofProject = name.startsWith('@resource-service/') ? version : known[name];
+      expect([name, range.replace('^', '')]).toEqual([name, ofProject?.replace('^', '')]);
+    }
+    expect(template.engines).toEqual(project.engines);
+    expect(template.allowScripts).toEqual(project.allowScripts);
+  });
+
+  it('lists the variables that this project lists', async () => {
+    const variables = async (file: string) =>
+      (await readFile(file, 'utf8')).match(/^# [A-Z_]+(?==)/gm);
+    expect(await variables('packages/create-service/template/.env.example')).toEqual(
+      await variables('.env.example'),
+    );
+  });
+});
+
+describe('a new service', () => {
+  let begin: number;
+  let service: RunningService | undefined;
+
+  afterAll(() => service?.stop());
+
+  it('is made in an empty folder', async () => {
+    begin = performance.now();
+    const tarball = (await readdir(packages)).find((name) => name.includes('create-service'))!;
+    const command = ['--yes', '--package', join(packages, tarball), 'create-service'];
+    const words = ['tool-library', 'tool', 'tools', '--packages', packages];
+    await execute('npx', [...command, ...words], folder);
+    expect(await readdir(folder)).not.toContainEqual(expect.stringMatching(/^\./));
+  });
+
+  it('starts, and answers', async () => {
+    service = await startService(root);
+    const { url, token, management } = service;
+    const response = await fetch(`${url}/tools`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: '{"name":"Hammer"}',
+    });
+    expect(response.status).toBe(201);
+    const seconds = ((performance.now() - begin) / 1_000).toFixed(0);
+    process.stdout.write(`from nothing to the first answer: ${seconds} s\n`);
+    expect(await response.json()).toEqual({ id: 1, name: 'Hammer' });
+    for (const address of [
+      `${url}/docs`,
+      `${url}/openapi.json`,
+      `http://${management}/health/ready`,
+      `http://${management}/metrics`,
+    ]) {
+      expect([address, (await fetch(address)).status]).toEqual([address, 200]);
+    }
+    const document = await (await fetch(`${url}/openapi.json`)).text();
+    expect(document).toContain('Tool Library');
+    expect(document).not.toMatch(/sample/i);
+  });
+
+  it('has a command of its own name, which issues tokens and exports', async () => {
+    const token = await npm('exec', '--', 'tool-library', 'token', 'create', '--name', 'export');
+    const variables = { TOOL_LIBRARY_URL: service!.url, TOOL_LIBRARY_TOKEN: token.trim() };
+    const words = ['exec', '--', 'tool-library', 'export'];
+    expect(await execute('npm', words, root, variables)).toBe('{"id":1,"name":"Hammer"}\n');
+  });
+
+  it('has a typed client', async () => {
+    await npm('run', 'client');
+    const program = `import { ToolLibrary } from './dist-client/dist/tool-library.js';
+      const library = new ToolLibrary({ url: '${service!.url}', token: '${service!.token}' });
+      console.log((await library.tools.get(1n)).id);`;
+    const words = ['--input-type=module', '--eval', program];
+    expect(await execute('node', words, root)).toBe('1n\n');
+  });
+
+  it('has nothing of the template in its names, is formatted, and its types and tests pass', async () => {
+    const others = /^(node_modules|packages|build|dist-client|\.data|package-lock\.json)/;
+    const entries = await readdir(root, { recursive: true, withFileTypes: true });
+    const files = entries
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .filter((file) => !others.test(relative(root, file)));
+    expect(files.length).toBeGreaterThan(25);
+    for (const file of files) {
+      expect(relative(root, file)).not.toMatch(/sample/i);
+      expect(await readFile(file, 'utf8')).not.toMatch(/sample/i);
+    }
+    await npm('exec', '--', 'prettier', '--check', '.');
+    await npm('run', 'types');
+    await npm('test');
+  });
+
+  it.each([
+    ['loan', 'loans', 40_430, ['--changes']],
+    ['hand-tool', 'hand-tools', 40_440, []],
+  ])('gets a resource %s, with errors of its own', async (one, many, notFound, options) => {
+    await npm('run', 'generate', '--', one, many, ...options);
+    const errors = await readFile(join(root, `src/${many}/${many}.errors.ts`), 'utf8');
+    expect(errors).toContain(`number: ${notFound},`);
+    const sources = await readdir(join(root, 'src'));
+    expect(sources.includes(`${one}-changes`)).toBe(options.length > 0);
+    await expect(npm('run', 'generate', '--', one, many)).rejects.toThrow('exists already');
+  });
+
+  it('has a test that says when openapi.json is not what it serves', async () => {
+    const file = join(root, 'openapi.json');
+    const text = await readFile(file, 'utf8');
+    expect(text).toContain('"/hand-tools/{id}"');
+    await writeFile(file, text.replace('"/hand-tools/{id}"', '"/hand-saws/{id}"'));
+    const words = ['exec', '--', 'vitest', 'run', 'test/service.e2e.test.ts'];
+    await expect(npm(...words)).rejects.toThrow('npm run openapi');
+    await writeFile(file, text);
+  });
+
+  it('is green with them', async () => {
+    await npm('exec', '--', 'prettier', '--check', '.');
+    await npm('run', 'types');
+    await npm('run', 'build');
+    await npm('test');
+  });
+
+  it('has the tables that its entities want', async () => {
+    await service!.stop();
+    const output = await npm('run', 'migration:generate', '--', 'AddNothing', 'tools');
+    expect(output).toContain('the schema already matches the entities');
+  });
+
+  it('is upgraded by the next version of the packages, and has its rows', async () => {
+    const { version } = await manifest('packages/framework');
+    const next = await nextVersion(version);
+    await rm(join(root, 'packages'), { recursive: true });
+    await cp(next, join(root, 'packages'), { recursive: true });
+    const tarballs = (await readdir(next)).map((name) => `./packages/${name}`);
+    await npm('install', '--no-audit', '--no-fund', ...tarballs);
+    const installed = await npm('ls', '--all', '--parseable', '--long');
+    expect(installed).toContain('@resource-service/api-reference@99.0.0');
+    expect(installed).not.toContain(`-service/framework@${version}`);
+    service = await startService(root);
+    const headers = { Authorization: `Bearer ${service.token}` };
+    const response = await fetch(`${service.url}/tools/1`, { headers });
+    expect(await response.json()).toEqual({ id: 1, name: 'Hammer' });
+    await npm('run', 'types');
+  });
+});
+
+/**
+ * Packs today's code under a higher version, and returns the folder. No release has had all of these packages, so there is no
+ * older code to begin with.
+ */
+async function nextVersion(version: string): Promise<string> {
+  const next = join(folder, 'next');
+  await mkdir(next);
+  for (const name of await readdir(packages)) {
+    const unpacked = await mkdtemp(join(folder, 'unpacked-'));
+    await execute('tar', ['-xzf', join(packages, name), '-C', unpacked], folder);
+    const file = join(unpacked, 'package/package.json');
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, text.replaceAll(`"${version}"`, '"99.0.0"'));
+    const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', next];
+    await execute('npm', words, join(unpacked, 'package'));
+  }
+  return next;
+}
+
+it('the example is such a service', async () => {
+  const example = join(folder, 'example');
+  const { stdout } = await run('git', ['ls-files', 'examples/tool-library']);
+  for (const file of stdout.trimEnd().split('\n')) {
+    await cp(file, join(example, relative('examples/tool-library', file)));
+  }
+  await cp(packages, join(example, 'packages'), { recursive: true });
+  for (const words of [['install', '--no-audit', '--no-fund'], ['run', 'types'], ['test']]) {
+    await execute('npm', words, example);
+  }
+});

@@ -1,0 +1,81 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { execute } from './execute.js';
+
+/* What each package brings along: it is alone in a folder, with what it depends on. */
+
+interface Manifest {
+  readonly version: string;
+  readonly exports: Readonly<Record<string, unknown>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+async function manifestOf(name: string): Promise<Manifest> {
+  return JSON.parse(await readFile(`packages/${name}/package.json`, 'utf8')) as Manifest;
+}
+
+/** The package, and those of this project that it depends on. */
+async function closureOf(name: string): Promise<readonly string[]> {
+  const { dependencies } = await manifestOf(name);
+  const own = Object.keys(dependencies).filter((each) => each.startsWith('@resource-service/'));
+  const others = await Promise.all(own.map((each) => closureOf(each.split('/')[1]!)));
+  return [...new Set([name, ...others.flat()])];
+}
+
+/** What a package asks its users to install beside it. */
+const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  client: ['openapi-typescript@^7.13.0'],
+};
+
+const COMPILER =
+  `--noEmit --strict --exactOptionalPropertyTypes --skipLibCheck false --target ES2023 --lib ES2023
+  --module nodenext --types node`.split(/\s+/);
+
+describe.each(['api-reference', 'framework', 'client', 'command'])('%s', (name) => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), `${name}-`));
+    const { version, exports } = await manifestOf(name);
+    const ofThisProject = (await closureOf(name)).map((each) =>
+      join(inject('packed'), `resource-service-${each}-${version}.tgz`),
+    );
+    const manifest = {
+      private: true,
+      type: 'module',
+      overrides: { 'openapi-typescript': { typescript: '~6.0' } },
+    };
+    await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
+    const others = ['typescript@~6.0', '@types/node@^20.19.43', ...(BESIDE[name] ?? [])];
+    const words = ['install', '--no-audit', '--no-fund', '--ignore-scripts'];
+    await execute('npm', [...words, ...ofThisProject, ...others], folder);
+    const entries = Object.keys(exports).filter((entry) => entry !== './package.json');
+    const imports = entries.map(
+      (entry, n) => `import * as entry${n} from '@resource-service/${name}${entry.slice(1)}';\n`,
+    );
+    const all = entries.map((_, n) => `Object.keys(entry${n})`).join(', ');
+    const program = `${imports.join('')}console.log(JSON.stringify([${all}]));\n`;
+    await writeFile(join(folder, 'imports.ts'), program);
+    await writeFile(join(folder, 'imports.js'), program);
+  });
+
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it('exports what Node.js can import', async () => {
+    const exported = JSON.parse(await execute('node', ['imports.js'], folder)) as string[][];
+    expect(exported.filter((names) => names.length === 0)).toEqual([]);
+  });
+
+  it('exports types that compile, with those of all its dependencies', async () => {
+    await execute('npx', ['tsc', ...COMPILER, 'imports.ts'], folder);
+  });
+
+  it('has a licence and a page whose links work', async () => {
+    const installed = join(folder, 'node_modules/@resource-service', name);
+    expect(await readdir(installed)).toEqual(expect.arrayContaining(['LICENSE', 'README.md']));
+    const page = await readFile(join(installed, 'README.md'), 'utf8');
+    expect(page.match(/\]\((?!https:|#)[^)]*\)/g)).toBeNull();
+  });
+});

@@ -1,0 +1,12 @@
+import { Reflector } from '@nestjs/core';
+
+/** Set on a route that needs no token. */
+export const IS_PUBLIC = Reflector.createDecorator<boolean>();
+
+/**
+ * Serves a route without a token, such as a login or the receiver of a webhook. The guard does not look at a token that is sent
+ * all the same. The OpenAPI document says `security: []`.
+ */
+export function Public(): MethodDecorator {
+  return IS_PUBLIC(true);
+}

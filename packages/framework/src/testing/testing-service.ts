@@ -1,0 +1,150 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Type } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { TokenFormat } from '../auth/issued-tokens/token-format.js';
+import { createToken } from '../auth/issued-tokens/token-issuance.js';
+import type { Scope } from '../auth/principal.js';
+import { readConfig, withDatabase } from '../config/config.js';
+import type { Identity } from '../config/identity.js';
+import { identityOf } from '../framework.module.js';
+import { createLogger } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { NO_TRACER } from '../observability/tracer.js';
+import { startService } from '../service.js';
+
+/** The variable with the URL of the PostgreSQL server of the tests, whose user may create databases. */
+export const TEST_DATABASE_URL = 'TEST_DATABASE_URL';
+
+/** A whole service in the process of a test, with its own ports and database. */
+export interface TestingService {
+  /** Such as `http://127.0.0.1:40123`, with the path of `PUBLIC_BASE_URL`. */
+  readonly url: string;
+  /** Where health checks and metrics are. */
+  readonly managementUrl: string;
+  /** Has every scope. */
+  readonly token: string;
+  /** Issues a token that has only these scopes. */
+  tokenWith(...scopes: readonly [Scope, ...Scope[]]): Promise<string>;
+  /** Sends a request with the token. A body that is no string is sent as JSON. */
+  send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<TestingAnswer>;
+  /** Stops the service and removes its database. */
+  stop(): Promise<void>;
+}
+
+export interface TestingAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed by `JSON.parse` if it is JSON, otherwise the text. */
+  readonly body: unknown;
+}
+
+/**
+ * Starts a service on a database of its own, to which its migrations are applied. The server is that of
+ * `@resource-service/framework/testing/global-setup`. Only failures are logged.
+ *
+ * @param app imports `FrameworkModule.forRoot(…)`
+ * @param environment the variables of the service. Those of the process do not count
+ */
+export async function createTestingService(
+  app: Type,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<TestingService> {
+  const identity = identityOf(app);
+  const token = randomBytes(32).toString('base64url');
+  const config = readConfig(identity, {
+    AUTH_TOKEN: token,
+    PORT: '0',
+    MANAGEMENT_PORT: '0',
+    LOG_LEVEL: 'error',
+    ...environment,
+  });
+  const database = await createDatabase();
+  const service = await startService(
+    app,
+    withDatabase(config, database.url),
+    {
+      logger: createLogger(config.logLevel, undefined, config.logFormat),
+      metrics: new Metrics(identity),
+      tracer: NO_TRACER,
+    },
+    new AbortController().signal,
+  );
+  const url = `http://127.0.0.1:${service.address.port}${config.http.basePath}`;
+  return {
+    url,
+    managementUrl: `http://127.0.0.1:${service.management.port}`,
+    token,
+    tokenWith: (...scopes) => issueToken(identity, database.url, scopes),
+    send: async (method, path, body, headers) => {
+      const response = await fetch(url + path, {
+        method,
+        headers: {
+          Authorization: `Bearer ${token}`,
+          ...(body !== undefined && { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      return { status: response.status, headers: response.headers, body: await read(response) };
+    },
+    stop: async () => {
+      await service.stop();
+      await database.drop();
+    },
+  };
+}
+
+async function read(response: Response): Promise<unknown> {
+  const text = await response.text();
+  const isJson = response.headers.get('Content-Type')?.startsWith('application/json');
+  return isJson ? JSON.parse(text) : text;
+}
+
+async function createDatabase() {
+  const server = process.env[TEST_DATABASE_URL];
+  if (!server) {
+    throw new Error(
+      `the tests have no PostgreSQL server: list @resource-service/framework/testing/global-setup in globalSetup, or set ${TEST_DATABASE_URL}`,
+    );
+  }
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await connected(server, (connection) => connection.query(`CREATE DATABASE ${name}`));
+  return {
+    url: Object.assign(new URL(server), { pathname: `/${name}` }).href,
+    drop: () =>
+      connected(server, (connection) => connection.query(`DROP DATABASE ${name} WITH (FORCE)`)),
+  };
+}
+
+async function issueToken(
+  identity: Identity,
+  url: string,
+  scopes: readonly Scope[],
+): Promise<string> {
+  const issued = await connected(url, (connection) =>
+    createToken(connection, new TokenFormat(identity), {
+      name: scopes.join(' '),
+      scopes,
+      lifetime: 'never',
+    }),
+  );
+  if (issued === undefined) throw new Error('there are too many tokens');
+  return issued.token;
+}
+
+async function connected<Result>(
+  url: string,
+  work: (connection: DataSource) => Promise<Result>,
+): Promise<Result> {
+  const connection = await new DataSource({ type: 'postgres', url }).initialize();
+  try {
+    return await work(connection);
+  } finally {
+    await connection.destroy();
+  }
+}

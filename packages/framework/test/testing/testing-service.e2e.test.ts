@@ -1,0 +1,104 @@
+import { Controller, Get, HttpCode, Module, Post } from '@nestjs/common';
+import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
+import { FrameworkModule, Public, RequireScope } from '../../src/index.js';
+import { createTestingService } from '../../src/testing.js';
+import type { TestingService } from '../../src/testing.js';
+import { IDENTITY } from '../support/identity.js';
+
+/* `createTestingService`, and with it routes without a token, and scopes that are neither for reading nor for writing. */
+
+@Controller('tools')
+class ToolsController {
+  @Get()
+  @RequireScope('tools:read')
+  list(): readonly string[] {
+    return ['Hammer'];
+  }
+
+  @Post('loans')
+  @RequireScope('tools:lend')
+  lend(): object {
+    return { lent: true };
+  }
+
+  @Post('login')
+  @HttpCode(200)
+  @Public()
+  login(): object {
+    return { token: 'secret' };
+  }
+}
+
+@Module({ imports: [FrameworkModule.forRoot(IDENTITY)], controllers: [ToolsController] })
+class AppModule {}
+
+let service: TestingService;
+
+beforeAll(async () => {
+  vi.stubEnv('TEST_DATABASE_URL', inject('postgresUrl'));
+  service = await createTestingService(AppModule);
+});
+
+afterAll(async () => {
+  await service.stop();
+  vi.unstubAllEnvs();
+});
+
+it('answers over HTTP, and on the management port', async () => {
+  expect(await service.send('GET', '/tools')).toMatchObject({ status: 200, body: ['Hammer'] });
+  expect((await fetch(`${service.url}/tools`)).status).toBe(401);
+  expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+});
+
+it('issues tokens with some scopes, which may be for anything', async () => {
+  const Authorization = `Bearer ${await service.tokenWith('tools:lend')}`;
+  expect(await service.send('POST', '/tools/loans', {}, { Authorization })).toMatchObject({
+    status: 201,
+  });
+  expect(await service.send('GET', '/tools', undefined, { Authorization })).toMatchObject({
+    status: 403,
+    body: { error: 40300 },
+  });
+});
+
+it('starts services beside each other, each with its variables and its database', async () => {
+  const other = await createTestingService(AppModule, { PUBLIC_BASE_URL: 'http://localhost/api' });
+  const Authorization = `Bearer ${await service.tokenWith('tools:read')}`;
+  expect(other.url).toMatch(/\/api$/);
+  expect(await other.send('GET', '/tools')).toMatchObject({ status: 200 });
+  expect(await other.send('GET', '/tools', undefined, { Authorization })).toMatchObject({
+    status: 401,
+  });
+  await other.stop();
+});
+
+it('says what is missing without a server', async () => {
+  vi.stubEnv('TEST_DATABASE_URL', '');
+  await expect(createTestingService(AppModule)).rejects.toThrow('list @resource-service/framework');
+  vi.stubEnv('TEST_DATABASE_URL', inject('postgresUrl'));
+});
+
+it.each([undefined, 'Bearer not-a-token', 'Basic abc'])(
+  'a public route answers a request with the credentials %s',
+  async (credentials) => {
+    const response = await fetch(`${service.url}/tools/login`, {
+      method: 'POST',
+      ...(credentials !== undefined && { headers: { Authorization: credentials } }),
+    });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ token: 'secret' });
+  },
+);
+
+it('the document says which operations need no token', async () => {
+  const { body } = await service.send('GET', '/openapi.json');
+  expect(body).toMatchObject({
+    info: { description: expect.stringContaining('unless its operation says otherwise') },
+    security: [{ bearerAuth: [] }],
+    paths: {
+      '/tools/login': { post: { security: [] } },
+      '/tools/loans': { post: { 'x-required-scope': 'tools:lend' } },
+    },
+  });
+  expect(body).not.toHaveProperty(['paths', '/tools', 'get', 'security']);
+});
