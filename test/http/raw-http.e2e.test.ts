@@ -42,7 +42,7 @@ let hasty: TestService;
 
 const HASTY_LIMITS = {
   headers: 500,
-  bodyIdle: 800,
+  bodyIdle: 1_200,
   body: 3_000,
   refusedBody: 2_000,
   socketIdle: 2_000,
