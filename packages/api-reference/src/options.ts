@@ -2,7 +2,7 @@ import type { Client } from './samples/typescript.js';
 
 /** What differs from one service to another, and is not in its document. */
 export interface ReferenceOptions {
-  /** The version of the service, which is not that of its interface. */
+  /** The version of the service. The document has the version of the interface. */
   readonly version?: string;
   /** All failures, also those that no operation lists. */
   readonly errors?: readonly ApiError[];

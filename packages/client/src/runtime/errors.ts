@@ -1,4 +1,4 @@
-/** The numbers of the failures that this code knows. The generator writes those of a service in their place. */
+/** The numbers of failures that the code of every client uses. The generator replaces this file by the numbers of a service. */
 export const ERRORS = {
   noSuchPath: 40400,
   databaseUnavailable: 50300,

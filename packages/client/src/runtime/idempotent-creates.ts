@@ -1,2 +1,2 @@
-/** The resources whose ids the service makes, so that a create needs a key. The generator writes those of a service in their place. */
+/** The resources whose ids the service makes, so that a create needs a key. The generator replaces this file by the resources of a service. */
 export const IDEMPOTENT_CREATES: readonly string[] = [];

@@ -61,9 +61,10 @@ export class GeneratedCreate<Dto extends object> {
     const { dto, constraints, statements, rowSlots, idempotency, onCreated } = this.options;
     const columns = this.options.columns();
     const statement = this.statementOf(columns, content, origin);
-    const insert = async (session: Pick<Statements, 'rows'>) => {
-      const [row] = await session.rows(statement);
-      return contentOf(columns.of(dto), columns.entityOf(row!)) as Dto;
+    const insert = async (session: Pick<Statements, 'run'>) => {
+      const [row] = (await session.run(statement)).rows;
+      const values = columns.all.map(({ databaseName }): unknown => row![databaseName]);
+      return contentOf(columns.of(dto), columns.entityOf(values)) as Dto;
     };
     if (outer !== undefined) {
       if (key !== undefined) throw new TypeError(KEY_IN_TRANSACTION);

@@ -44,7 +44,7 @@ const OLDEST = {
 export interface RepeatableRequest {
   /** The `Idempotency-Key`; `undefined`: the request cannot be sent again. */
   readonly key: string | undefined;
-  /** What is requested, such as `lend a tool`: each operation of the service has a name and keys of its own. */
+  /** The name of the operation, such as `lend a tool`. It must be unique in the service: each operation has keys of its own. */
   readonly operation: string;
   /** Each principal has keys of its own. */
   readonly origin: Origin;
@@ -52,11 +52,18 @@ export interface RepeatableRequest {
   readonly content: object;
 }
 
-/** Rows that the work needs, besides those of the key. */
+/** Rows that the work needs. */
 export interface NeededLocks {
   readonly keys: readonly RowKey[];
   /** Finds out which of them another transaction holds. */
   readonly findLocked: () => Promise<readonly RowKey[]>;
+}
+
+/** The key of a request, which is new or was stored before. */
+interface Claim {
+  readonly is_new: boolean;
+  readonly fingerprint: string;
+  readonly answer: string;
 }
 
 const NO_LOCKS: NeededLocks = { keys: [], findLocked: () => Promise.resolve([]) };
@@ -92,7 +99,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
 
   /**
    * Does the work in a transaction of its own, or returns what it has returned when the request was sent before. A request
-   * waits while the same request is being performed. Of a failure, nothing is kept.
+   * waits while the same request is being performed. A failure is not kept.
    *
    * @param dto the class of the result, from whose members it is made again: each has a rule
    * @param work like the work of {@link Transactions.run}
@@ -135,20 +142,20 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     const statements = this.statements.in(manager);
     // Waits for a concurrent transaction with the same key. If the key exists, the update without a change makes the commit
     // wait for standbys, like the first one (docs/decisions/replays-and-conflicts.md). Only an updated row has an xmax.
-    const [row] = await statements.rows<[isNew: boolean, fingerprint: string, answer: string]>({
+    const claim = await statements.run<Claim>({
       name: 'claim-idempotency-key',
       text: `INSERT INTO idempotency_keys (operation, principal, key, fingerprint) VALUES ($1, $2, $3, $4)
         ON CONFLICT (operation, principal, key) DO UPDATE SET operation = idempotency_keys.operation
-        RETURNING xmax = 0, fingerprint, answer`,
+        RETURNING xmax = 0 AS is_new, fingerprint, answer`,
       values: [...id, fingerprint],
     });
-    const [isNew, kept, answer] = row!;
+    const [{ is_new: isNew, fingerprint: kept, answer }] = claim.rows as [Claim];
     if (!isNew) {
       if (kept !== fingerprint) throw new ServiceException(this.errors.idempotencyKeyReused);
       return restoreDto(dto, parseExactJson(answer) as object);
     }
     const result = await work(manager);
-    await statements.rows({
+    await statements.run({
       name: 'keep-answer',
       text: `UPDATE idempotency_keys SET answer = $4 WHERE (operation, principal, key) = ($1, $2, $3)`,
       values: [...id, stringifyExactJson(result)],
