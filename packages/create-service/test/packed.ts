@@ -11,13 +11,18 @@ declare module 'vitest' {
   }
 }
 
-/** Packs all packages, as `packages/create-service/README.md` says. */
+/** Packs all packages of a clone, as `packages/create-service/README.md` says. */
+export async function pack(clone: string, destination: string): Promise<void> {
+  await mkdir(destination);
+  const packages = (await readdir(join(clone, 'packages'))).map((name) => `./packages/${name}`);
+  const words = ['pack', '--silent', ...packages, '--pack-destination', destination];
+  await execute('npm', words, clone);
+}
+
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'packed-'));
   const packed = join(folder, 'packages');
-  await mkdir(packed);
-  const packages = (await readdir('packages')).map((name) => `./packages/${name}`);
-  await execute('npm', ['pack', '--silent', ...packages, '--pack-destination', packed], '.');
+  await pack('.', packed);
   provide('packed', packed);
   return () => rm(folder, { recursive: true, force: true });
 }

@@ -1,0 +1,95 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { execute } from './execute.js';
+import { pack } from './packed.js';
+import { startService } from './running-service.js';
+
+/* A service that was made with the packages of the commit before, and gets today's. */
+
+/** Of today's packages, whose versions may be the versions of the commit before. */
+const NEXT = '99.0.0';
+
+let folder: string;
+let previous: string;
+let next: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'upgrade-'));
+  const clone = join(folder, 'clone');
+  await execute('git', ['clone', '--quiet', '--no-checkout', '.', clone], '.');
+  await execute('git', ['checkout', '--quiet', 'HEAD~1'], clone);
+  await execute('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], clone);
+  previous = join(folder, 'previous');
+  await pack(clone, previous);
+  next = join(folder, 'next');
+  await packNext();
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Packs today's packages under the higher version. */
+async function packNext(): Promise<void> {
+  await mkdir(next);
+  const packed = inject('packed');
+  const { version } = JSON.parse(await readFile('packages/framework/package.json', 'utf8')) as {
+    readonly version: string;
+  };
+  for (const name of await readdir(packed)) {
+    const unpacked = await mkdtemp(join(folder, 'unpacked-'));
+    await execute('tar', ['-xzf', join(packed, name), '-C', unpacked], folder);
+    const file = join(unpacked, 'package/package.json');
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, text.replaceAll(`"${version}"`, `"${NEXT}"`));
+    const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', next];
+    await execute('npm', words, join(unpacked, 'package'));
+  }
+}
+
+it('runs, has its rows and its record of changes, and passes its tests', async () => {
+  const tarball = (await readdir(previous)).find((name) => name.includes('create-service'))!;
+  const command = ['--yes', '--package', join(previous, tarball), 'create-service'];
+  const words = ['tool-library', 'tool', 'tools', '--changes', '--packages', previous];
+  await execute('npx', [...command, ...words], folder);
+  const root = join(folder, 'tool-library');
+
+  const before = await startService(root);
+  const create = (url: string, token: string, name: string) =>
+    fetch(`${url}/tools`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name }),
+    });
+  const created = await create(before.url, before.token, 'Hammer');
+  expect([created.status, await created.json()]).toEqual([201, { id: 1, name: 'Hammer' }]);
+  await before.stop();
+
+  await rm(join(root, 'packages'), { recursive: true });
+  await cp(next, join(root, 'packages'), { recursive: true });
+  const tarballs = (await readdir(next)).map((name) => `./packages/${name}`);
+  await execute('npm', ['install', '--no-audit', '--no-fund', ...tarballs], root);
+  const ofThisProject = (
+    await execute('npm', ['ls', '--all', '--parseable', '--long'], root)
+  ).match(/(?<=@resource-service\/)[\w-]+@[\d.]+/g);
+  expect(ofThisProject).toContain(`framework@${NEXT}`);
+  expect(ofThisProject?.filter((name) => !name.endsWith(`@${NEXT}`))).toEqual([]);
+
+  const after = await startService(root);
+  try {
+    const read = async (path: string) =>
+      (
+        await fetch(`${after.url}${path}`, { headers: { Authorization: `Bearer ${after.token}` } })
+      ).json();
+    expect(await read('/tools/1')).toEqual({ id: 1, name: 'Hammer' });
+    expect(await (await create(after.url, after.token, 'Saw')).json()).toEqual({
+      id: 2,
+      name: 'Saw',
+    });
+    expect(await read('/tool-changes')).toMatchObject([{ id: 1 }, { id: 2 }]);
+  } finally {
+    await after.stop();
+  }
+  await execute('npm', ['run', 'types'], root);
+  await execute('npm', ['test'], root);
+});
