@@ -19,6 +19,8 @@ export type Contender = {
   /** What its callers send: an issued token or a JWT with this signature each. By default, all send the static token. */
   readonly credentials?: 'issued token' | 'RS256' | 'ES256';
   readonly environment?: Readonly<Record<string, string>>;
+  /** Whether it is a build of the service. */
+  readonly isService?: true;
 } & (
   | { /** Run by Node.js. */ readonly script: string }
   | { /** Path of an executable. */ readonly binary: string }
@@ -30,10 +32,15 @@ function yardstick(name: string): string {
 
 /** The service, from a folder with a build. */
 export function service(name: string, folder: string) {
-  return { name, title: name, script: resolve(folder, 'dist', 'main.js') };
+  return {
+    name,
+    title: name,
+    script: resolve(folder, 'dist', 'main.js'),
+    isService: true,
+  } as const;
 }
 
-export const PLANT_STORE = { ...service('plant-store', PROJECT), title: 'Plant Store' };
+export const PLANT_STORE: Contender = { ...service('plant-store', PROJECT), title: 'Plant Store' };
 /** The service with the credentials of production. */
 export const PLANT_STORE_TOKENS: Contender = {
   ...PLANT_STORE,
@@ -101,6 +108,22 @@ const TOKEN = randomBytes(32).toString('base64url');
 
 export const STATIC_TOKEN: Credentials = { environment: { AUTH_TOKEN: TOKEN }, tokens: [TOKEN] };
 
+/** What the image sets for its version of Node.js, if this process runs on that version. */
+async function imageSettings(): Promise<{
+  readonly flags: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}> {
+  const dockerfile = await readFile(join(PROJECT, 'Dockerfile'), 'utf8');
+  const [, version] = /^FROM node:(\d+)/m.exec(dockerfile) ?? [];
+  if (!process.version.startsWith(`v${version}.`)) return { flags: [], environment: {} };
+  const [, arenas = ''] = /MALLOC_ARENA_MAX=(\d+)/.exec(dockerfile) ?? [];
+  const [command = ''] = /^CMD \["node".*/m.exec(dockerfile) ?? [];
+  return {
+    flags: command.match(/--[\w=-]+/g) ?? [],
+    environment: { MALLOC_ARENA_MAX: arenas },
+  };
+}
+
 /** Timeout for a process to listen, to answer or to stop, in milliseconds. */
 const BOUND = 30_000;
 
@@ -128,7 +151,10 @@ export class Running {
   ): Promise<Running> {
     const logFile = join(folder, `${contender.name}-${randomBytes(4).toString('hex')}.log`);
     const log = await open(logFile, 'w');
+    const image =
+      contender.isService === true ? await imageSettings() : { flags: [], environment: {} };
     const env = {
+      ...image.environment,
       NODE_ENV: 'production',
       DATABASE_URL: databaseUrl,
       PORT: '0',
@@ -140,7 +166,11 @@ export class Running {
       'script' in contender
         ? fork(contender.script, {
             cwd: folder,
-            execArgv: ['--import', new URL('process-usage.js', import.meta.url).href],
+            execArgv: [
+              ...image.flags,
+              '--import',
+              new URL('process-usage.js', import.meta.url).href,
+            ],
             stdio: ['ignore', log.fd, log.fd, 'ipc'],
             env,
           })

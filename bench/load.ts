@@ -6,9 +6,25 @@ import { PROJECT, STATIC_TOKEN } from './contender.js';
 /** Percentiles of the latency that are measured. */
 export const PERCENTILES = [50, 75, 90, 99, 99.9] as const;
 
-/** What the requests do: `POST /plants`, `GET /plants/{id}` or `GET /plants`. */
-export const OPERATIONS = ['create', 'look-up', 'page'] as const;
-export type Operation = (typeof OPERATIONS)[number];
+/** What the requests do: `POST /plants`, and GET with a target in which `%.0f` stands for the id of a stored plant. */
+const TARGETS = {
+  create: undefined,
+  'look-up': '/plants/%.0f',
+  'page-20': '/plants?limit=20&after=%.0f',
+  'page-49': '/plants?limit=49&after=%.0f',
+  'page-50': '/plants?limit=50&after=%.0f',
+  'tag-20': '/plants?limit=20&tag=indoor&after=%.0f',
+  'tag-50': '/plants?limit=50&tag=indoor&after=%.0f',
+  // Finds a single plant, because the name of a plant ends with its id.
+  search: '/plants?name=Plant%%20%.0f',
+} as const;
+export type Operation = keyof typeof TARGETS;
+export const OPERATIONS = Object.keys(TARGETS) as Operation[];
+
+/** The target of a request other than a create. */
+export function targetOf(operation: Operation, id: number): string {
+  return (TARGETS[operation] ?? '').replace('%.0f', String(id)).replace('%%', '%');
+}
 
 export interface Task {
   readonly url: string;
@@ -21,11 +37,8 @@ export interface Task {
   readonly first: number;
 }
 
-/** Look-ups and pages take turns with the ids of so many plants, the first ones. */
+/** Look-ups, pages and searches take turns with the ids of so many plants, the first ones. */
 export const STORED_PLANTS = 100_000;
-
-/** Plants of a page. */
-export const PAGE = 50;
 
 export interface Measured {
   /** With status 200. */
@@ -81,8 +94,8 @@ export const WRK: LoadGenerator = {
       `--script=${PROJECT}bench/plants.lua`,
       url,
       '--',
-      operation,
       String(operation === 'create' ? first : STORED_PLANTS),
+      TARGETS[operation] ?? 'create',
       ...tokens,
     ]);
     const result = JSON.parse(/^RESULT (.*)$/m.exec(stdout)?.[1] ?? '') as WrkResult;
@@ -136,7 +149,7 @@ export const AUTOCANNON: LoadGenerator = {
                 }
               : {
                   ...request,
-                  path: pathOf(operation, plantOf(number % STORED_PLANTS).id),
+                  path: targetOf(operation, plantOf(number % STORED_PLANTS).id),
                   headers: { authorization },
                 };
           },
@@ -152,11 +165,6 @@ export const AUTOCANNON: LoadGenerator = {
     };
   },
 };
-
-/** The path of a look-up, or of the page after an id. */
-function pathOf(operation: Exclude<Operation, 'create'>, id: number): string {
-  return operation === 'page' ? `/plants?limit=${PAGE}&after=${id}` : `/plants/${id}`;
-}
 
 /** wrk if it is installed. */
 export async function bestLoadGenerator(): Promise<LoadGenerator> {

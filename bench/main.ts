@@ -15,8 +15,8 @@ const { values: options, tokens } = parseArgs({
   tokens: true,
   options: {
     rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '4' },
-    connections: { type: 'string', default: '1,16,64,256' },
+    seconds: { type: 'string', default: '2' },
+    connections: { type: 'string', default: '1,4,16,64,256' },
     operations: { type: 'string', default: OPERATIONS.join(',') },
     /** Yardsticks in other languages. */
     with: { type: 'string' },

@@ -1,16 +1,16 @@
--- The requests of wrk. Arguments: `create` and the number of the first plant, or `look-up` or `page` and how many
--- plants are stored; then the tokens, which take turns.
+-- The requests of wrk. Arguments: the number of the first plant and `create`, or how many plants are stored and the target of
+-- a GET, in which `%.0f` stands for an id; then the tokens, which take turns.
 
 local headers = {}
-local operation, number
+local target, number
 local sent = 0
 
 function init(arguments)
-  operation, number = arguments[1], tonumber(arguments[2])
+  number, target = tonumber(arguments[1]), arguments[2]
   for i = 3, #arguments do
     headers[#headers + 1] = {
       ["Authorization"] = "Bearer " .. arguments[i],
-      ["Content-Type"] = operation == "create" and "application/json" or nil,
+      ["Content-Type"] = target == "create" and "application/json" or nil,
     }
   end
 end
@@ -25,11 +25,8 @@ function request()
   local n = sent
   sent = sent + 1
   local head = headers[n % #headers + 1]
-  if operation == "look-up" then
-    return wrk.format("GET", string.format("/plants/%.0f", id(n % number)), head)
-  end
-  if operation == "page" then
-    return wrk.format("GET", string.format("/plants?limit=50&after=%.0f", id(n % number)), head)
+  if target ~= "create" then
+    return wrk.format("GET", string.format(target, id(n % number)), head)
   end
   local new = id(number + n)
   return wrk.format("POST", "/plants", head,

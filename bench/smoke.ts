@@ -5,7 +5,8 @@ import type { Contender } from './contender.js';
 import { credentialsOf } from './credentials.js';
 import { Databases } from './databases.js';
 import type { BenchDatabase } from './databases.js';
-import { AUTOCANNON, bestLoadGenerator, OPERATIONS, PAGE, plantOf } from './load.js';
+import { AUTOCANNON, bestLoadGenerator, OPERATIONS, plantOf, targetOf } from './load.js';
+import type { Operation } from './load.js';
 import { buildNative } from './native.js';
 import { latencyPicture, throughputPicture } from './pictures.js';
 import { report } from './report.js';
@@ -50,19 +51,30 @@ async function check(contender: Contender): Promise<void> {
   }
 }
 
-/** Asks for a whole page and for the last one. */
+/** The sizes of pages, and whether a search finds what it names. */
+const SIZES = { 'page-20': 20, 'page-49': 49, 'page-50': 50, 'tag-20': 20, 'tag-50': 50 } as const;
+
+/** Asks for a whole page and for the last one, of each kind, and searches for a plant. */
 async function checkPages({ contender, url, tokens }: Running, database: BenchDatabase) {
   await database.clear();
-  await database.store(2 * PAGE);
-  const plants = Array.from({ length: 2 * PAGE }, (_, n) => plantOf(n));
+  await database.store(100);
+  const plants = Array.from({ length: 100 }, (_, n) => plantOf(n));
   plants.sort((one, other) => one.id - other.id);
-  for (const first of [PAGE / 2, 2 * PAGE - 3]) {
-    const answer = await fetch(`${url}/plants?limit=${PAGE}&after=${plants[first - 1]?.id}`, {
+  const get = async (operation: Operation, id: number): Promise<unknown> => {
+    const answer = await fetch(`${url}${targetOf(operation, id)}`, {
       headers: { Authorization: `Bearer ${tokens[0]}` },
     });
-    assert.equal(answer.status, 200, contender.name);
-    assert.deepEqual(await answer.json(), plants.slice(first, first + PAGE), contender.name);
+    assert.equal(answer.status, 200, `${contender.name}: ${operation}`);
+    return answer.json();
+  };
+  for (const [operation, size] of Object.entries(SIZES) as [keyof typeof SIZES, number][]) {
+    for (const first of [25, 97]) {
+      const page = await get(operation, plants[first - 1]!.id);
+      assert.deepEqual(page, plants.slice(first, first + size), `${contender.name}: ${operation}`);
+    }
   }
+  if (contender.isService !== true) return;
+  assert.deepEqual(await get('search', plants[7]!.id), [plants[7]], contender.name);
 }
 
 for (const generator of new Set([AUTOCANNON, await bestLoadGenerator()])) {

@@ -54,11 +54,20 @@ app.get('/plants', async (request, response) => {
     response.status(400).json({ error: 40004, message: 'limit and after must be integers' });
     return;
   }
-  const { rows } = await pool.query<Omit<NewPlant, 'id'> & { id: string }>({
-    name: 'select-plants',
-    text: 'SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2',
-    values: [after, limit],
-  });
+  const wanted = request.query['tag'];
+  const { rows } = await pool.query<Omit<NewPlant, 'id'> & { id: string }>(
+    wanted === undefined
+      ? {
+          name: 'select-plants',
+          text: 'SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2',
+          values: [after, limit],
+        }
+      : {
+          name: 'select-tagged-plants',
+          text: 'SELECT id, name, tag FROM plants WHERE id > $1 AND tag = $3 ORDER BY id LIMIT $2',
+          values: [after, limit, wanted],
+        },
+  );
   response.json(rows.map(({ id, name, tag }) => ({ id: Number(id), name, tag })));
 });
 

@@ -42,19 +42,31 @@ app.get<{ Params: { id: string } }>('/plants/:id', async (request, reply) => {
   return reply.status(404).send({ error: 40401, message: 'not found' });
 });
 
-app.get<{ Querystring: { limit?: string; after?: string } }>('/plants', async (request, reply) => {
-  const limit = Number(request.query.limit ?? 50);
-  const after = Number(request.query.after ?? 0);
-  if (!Number.isSafeInteger(limit) || !Number.isSafeInteger(after)) {
-    return reply.status(400).send({ error: 40004, message: 'limit and after must be integers' });
-  }
-  const { rows } = await pool.query<Omit<NewPlant, 'id'> & { id: string }>({
-    name: 'select-plants',
-    text: 'SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2',
-    values: [after, limit],
-  });
-  return rows.map(({ id, name, tag }) => ({ id: Number(id), name, tag }));
-});
+app.get<{ Querystring: { limit?: string; after?: string; tag?: string } }>(
+  '/plants',
+  async (request, reply) => {
+    const limit = Number(request.query.limit ?? 50);
+    const after = Number(request.query.after ?? 0);
+    if (!Number.isSafeInteger(limit) || !Number.isSafeInteger(after)) {
+      return reply.status(400).send({ error: 40004, message: 'limit and after must be integers' });
+    }
+    const wanted = request.query.tag;
+    const { rows } = await pool.query<Omit<NewPlant, 'id'> & { id: string }>(
+      wanted === undefined
+        ? {
+            name: 'select-plants',
+            text: 'SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2',
+            values: [after, limit],
+          }
+        : {
+            name: 'select-tagged-plants',
+            text: 'SELECT id, name, tag FROM plants WHERE id > $1 AND tag = $3 ORDER BY id LIMIT $2',
+            values: [after, limit, wanted],
+          },
+    );
+    return rows.map(({ id, name, tag }) => ({ id: Number(id), name, tag }));
+  },
+);
 
 app.setErrorHandler((error, _request, reply) => {
   const taken = error instanceof DatabaseError && error.code === '23505';

@@ -72,11 +72,21 @@ const lookUps = new Groups<{ readonly id: string; readonly response: ServerRespo
 
 async function list(query: string, response: ServerResponse): Promise<void> {
   const parameters = new URLSearchParams(query);
-  const { rows } = await pool.query<PlantRow>({
-    name: 'select-page',
-    text: 'SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2',
-    values: [parameters.get('after'), parameters.get('limit')],
-  });
+  const values = [parameters.get('after'), parameters.get('limit')];
+  const wanted = parameters.get('tag');
+  const { rows } = await pool.query<PlantRow>(
+    wanted === null
+      ? {
+          name: 'select-page',
+          text: 'SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2',
+          values,
+        }
+      : {
+          name: 'select-tagged-page',
+          text: 'SELECT id, name, tag FROM plants WHERE id > $1 AND tag = $3 ORDER BY id LIMIT $2',
+          values: [...values, wanted],
+        },
+  );
   send(
     response,
     rows.map(({ id, name, tag }) => ({ id: Number(id), name, tag })),

@@ -76,9 +76,10 @@ class PlantsController {
   list(
     @Query('limit', new DefaultValuePipe(50), ParseIntPipe) limit: number,
     @Query('after', new DefaultValuePipe(0), ParseIntPipe) after: number,
+    @Query('tag') tag?: string,
   ): Promise<Plant[]> {
     return this.plants.find({
-      where: { id: MoreThan(after) },
+      where: { id: MoreThan(after), ...(tag !== undefined && { tag }) },
       order: { id: 'ASC' },
       take: limit,
     });

@@ -87,8 +87,12 @@ func main() {
 			answer(w, http.StatusBadRequest, failure{40004, err.Error()})
 			return
 		}
+		query, values := "SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2", []any{after, limit}
+		if tag := r.FormValue("tag"); tag != "" {
+			query, values = "SELECT id, name, tag FROM plants WHERE id > $1 AND tag = $3 ORDER BY id LIMIT $2", append(values, tag)
+		}
 		// CollectRows also returns the error of Query.
-		rows, _ := pool.Query(r.Context(), "SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2", after, limit)
+		rows, _ := pool.Query(r.Context(), query, values...)
 		page, err := pgx.CollectRows(rows, pgx.RowToStructByPos[storedPlant])
 		if err != nil {
 			answer(w, http.StatusInternalServerError, failure{50000, err.Error()})

@@ -88,19 +88,29 @@ async fn look_up(
 struct Page {
     limit: Option<i64>,
     after: Option<i64>,
+    tag: Option<String>,
 }
 
 async fn list(
     State(pool): State<Pool>,
-    Query(Page { limit, after }): Query<Page>,
+    Query(Page { limit, after, tag }): Query<Page>,
 ) -> Result<Json<Vec<StoredPlant>>, Failure> {
     let client = pool.get().await?;
-    let select = client
-        .prepare_cached("SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2")
-        .await?;
-    let rows = client
-        .query(&select, &[&after.unwrap_or(0), &limit.unwrap_or(50)])
-        .await?;
+    let (after, limit) = (after.unwrap_or(0), limit.unwrap_or(50));
+    let rows = match tag {
+        None => {
+            let select = client
+                .prepare_cached("SELECT id, name, tag FROM plants WHERE id > $1 ORDER BY id LIMIT $2")
+                .await?;
+            client.query(&select, &[&after, &limit]).await?
+        }
+        Some(tag) => {
+            let select = client
+                .prepare_cached("SELECT id, name, tag FROM plants WHERE id > $1 AND tag = $3 ORDER BY id LIMIT $2")
+                .await?;
+            client.query(&select, &[&after, &limit, &tag]).await?
+        }
+    };
     Ok(Json(
         rows.iter()
             .map(|row| StoredPlant {
