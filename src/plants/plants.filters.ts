@@ -26,7 +26,7 @@ export const PLANT_FILTERS: Filters<ListPlantsDto> = {
   tag: {
     where: (value, parameter, start) => {
       const tag = parameter(value);
-      return `(${TAG_HASH}, id) >= (hashtextextended(${tag}, 0), ${parameter(start)})
+      return `(${TAG_HASH}, id) >= (hashtextextended(${tag}, 0), ${parameter(start, 'id')})
         AND (${TAG_HASH}, id) <= (hashtextextended(${tag}, 0), ${MAX_INT64})
         AND tag IS NOT NULL AND coalesce(tag = ${tag}, false)`;
     },

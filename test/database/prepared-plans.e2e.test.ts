@@ -4,7 +4,7 @@ import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js'
 import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { EntityColumns } from '../../packages/framework/src/resources/entity-columns.js';
-import { PageStatements } from '../../packages/framework/src/resources/page-statement.js';
+import { PageStatements, valuesOf } from '../../packages/framework/src/resources/page-statement.js';
 import { createDataSource } from '../support/data-source.js';
 import { FaultyLink } from '../support/faulty-link.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
@@ -29,12 +29,19 @@ it('a page that was prepared for an empty table soon uses the index of one that 
   try {
     const columns = new EntityColumns(dataSource, Plant);
     const pages = new PageStatements(columns, columns.of(StoredPlantDto), 'test');
-    const page = pages.group([1n, 2n, 3n, 4n], 50);
+    const wanted = [1n, 2n, 3n, 4n].map((start) =>
+      pages.grouped({ start, limit: 50, filters: [], maxBytes: 4_000_000 }),
+    );
+    const page = { ...pages.group(wanted[0]!), values: valuesOf(wanted) };
     const statements = new Statements(dataSource);
     // The pool has only one connection.
     const plan = async () => {
       await statements.rows(page);
-      return JSON.stringify(await dataSource.query(`EXPLAIN EXECUTE "${page.name}"('{1,2,3,4}')`));
+      return JSON.stringify(
+        await dataSource.query(
+          `EXPLAIN EXECUTE "${page.name}"(5000, '{51,51,51,51}', '{1,2,3,4}')`,
+        ),
+      );
     };
     for (let times = 0; times < 10; times += 1) await statements.rows(page);
     expect(await plan()).toContain('Seq Scan');

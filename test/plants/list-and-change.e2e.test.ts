@@ -239,6 +239,48 @@ describe('GET /plants', () => {
     },
   );
 
+  it('has the right plants on each of many pages that are asked for together', async () => {
+    const tags = ['indoor', 'desert', undefined];
+    const plants = Array.from({ length: 300 }, (_, id) => ({ id, tag: tags[id % 3] }));
+    const rows = plants.map(({ id, tag }) =>
+      tag === undefined ? ([id, 'a'] as const) : ([id, 'a', tag] as const),
+    );
+    await store(...rows);
+    // Its page is longer than its share of the bytes of a statement.
+    await store([300, 'a'.repeat(900_000), 'indoor']);
+    const all = [...plants, { id: 300, tag: 'indoor' }];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.record({
+            limit: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.constantFrom(299, 1_000)),
+            after: fc.integer({ min: -1, max: 300 }),
+            tag: fc.constantFrom(...tags),
+          }),
+          { minLength: 1, maxLength: 40 },
+        ),
+        async (pages) => {
+          const answers = await Promise.all(
+            pages.map(({ limit, after, tag }) =>
+              get(`/plants?limit=${limit}&after=${after}${tag === undefined ? '' : `&tag=${tag}`}`),
+            ),
+          );
+          for (const [at, { limit, after, tag }] of pages.entries()) {
+            const wanted = all
+              .filter((plant) => plant.id > after && (tag === undefined || plant.tag === tag))
+              .slice(0, limit);
+            expect(idsOf(answers[at]!)).toEqual(wanted.map(({ id }) => String(id)));
+            const isLast =
+              wanted.at(-1)?.id ===
+              all.findLast((plant) => tag === undefined || plant.tag === tag)?.id;
+            expect(nextOf(answers[at]!) === undefined).toBe(isLast || wanted.length === 0);
+          }
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+
   it('finds a tag exactly, however long it is', async () => {
     const long = '🌵'.repeat(10_000);
     await store(

@@ -38,10 +38,12 @@ const MAX_WAIT = 2_000;
 const MAX_TIME = DATABASE_LIMITS.reply;
 
 export interface BatcherOptions<Item, Result> {
-  /** The number of characters of an item. */
+  /** The number of characters of an item, or of rows that it reads. */
   readonly lengthOf: (item: Item) => number;
   /** Most items of a group; 500 by default. */
   readonly maxRows?: number;
+  /** The greatest sum of lengths of a group, unless its first item is longer; 1,000,000 by default. */
+  readonly maxLength?: number;
   /** Items with the same key need the same row. By default, each item needs one of its own. */
   readonly keyOf?: (item: Item) => unknown;
   /**
@@ -180,10 +182,11 @@ export class Batcher<Item, Result> {
 
   /** Removes the oldest items from the queue, as many as fit into a group. */
   private nextGroup(): Group<Item, Result> {
+    const { maxLength = MAX_GROUP.characters } = this.options;
     let characters = 0;
     const tooMany = this.waiting.findIndex((entry, index) => {
       characters += entry.characters;
-      return index === this.maxRows || (index > 0 && characters > MAX_GROUP.characters);
+      return index === this.maxRows || (index > 0 && characters > maxLength);
     });
     const group = this.waiting.splice(0, tooMany === -1 ? this.waiting.length : tooMany);
     for (const entry of group) this.waitingCharacters -= entry.characters;

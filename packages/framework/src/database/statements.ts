@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { QueryConfig, QueryResult, QueryResultRow } from 'pg';
@@ -9,6 +10,11 @@ import { repeatAfterConflict } from './repeat-after-conflict.js';
 
 /** A statement with its values. A statement with a name is prepared, so each name must always have the same text. */
 export type Statement = QueryConfig<unknown[]>;
+
+/** A statement without values that is prepared under a name of its own: the name depends on nothing but the text. */
+export function prepared(text: string): { readonly name: string; readonly text: string } {
+  return { name: createHash('sha256').update(text).digest('base64url'), text };
+}
 
 /**
  * PostgreSQL keeps the plan of a prepared statement until the statistics of the table change (manual, `PREPARE`): after an
@@ -100,10 +106,11 @@ async function read<Row extends readonly unknown[]>(
   client: PoolClient,
   statement: Statement,
 ): Promise<readonly Row[]> {
+  const { name } = statement;
+  // What is prepared only now has no plan that could be old.
+  const isPrepared = name !== undefined && client.hasPrepared(name);
   const start = performance.now();
   const { rows } = await client.query<Row & QueryResultRow>({ ...statement, rowMode: 'array' });
-  if (statement.name !== undefined && performance.now() - start > SLOW_READ) {
-    await client.forget(statement.name);
-  }
+  if (isPrepared && performance.now() - start > SLOW_READ) await client.forget(name);
   return rows;
 }

@@ -1,6 +1,7 @@
 import { Batcher } from '../database/batcher.js';
 import type { Semaphore } from '../database/semaphore.js';
-import type { Statement, Statements } from '../database/statements.js';
+import { prepared } from '../database/statements.js';
+import type { Statements } from '../database/statements.js';
 import type { Tracer } from '../observability/tracer.js';
 import type { EntityColumns, IdFailure } from './entity-columns.js';
 import type { Key, Keyed } from './key-type.js';
@@ -26,6 +27,8 @@ type Found = readonly unknown[];
 /** Looks up the rows of many requests in one statement. */
 export class GroupLookup<Entity extends Keyed> {
   private readonly batcher: Batcher<Key, Found | 'long' | undefined>;
+  private short: ReturnType<typeof prepared> | undefined;
+  private whole: ReturnType<typeof prepared> | undefined;
 
   constructor(private readonly options: GroupLookupOptions<Entity['id']>) {
     this.batcher = new Batcher({
@@ -46,23 +49,28 @@ export class GroupLookup<Entity extends Keyed> {
   }
 
   private async perform(ids: readonly Key[]): Promise<readonly (Found | 'long' | undefined)[]> {
-    const { columns, statements } = this.options;
-    const rows = await statements.rows(lookup(columns(), [...new Set(ids)], MAX_BYTES));
+    this.short ??= this.lookup(MAX_BYTES);
+    const rows = await this.read(this.short, [...new Set(ids)]);
     const found = new Map<string, Found | 'long'>();
     for (const [id, isLong, ...row] of rows) found.set(String(id), isLong === true ? 'long' : row);
     return ids.map((id) => found.get(String(id)));
   }
 
   private async findAlone(id: Key): Promise<Found | undefined> {
-    const [found] = await this.options.statements.rows(lookup(this.options.columns(), [id]));
+    this.whole ??= this.lookup();
+    const [found] = await this.read(this.whole, [id]);
     return found?.slice(2);
   }
-}
 
-function lookup(columns: EntityColumns, ids: readonly Key[], maxBytes?: number): Statement {
-  const { table, key } = columns;
-  return {
-    text: `SELECT ${key.name}, ${columns.list(columns.all, maxBytes)} FROM ${table} WHERE ${key.name} = ANY ($1::${key.type}[])`,
-    values: [ids.map(String)],
-  };
+  private read(statement: ReturnType<typeof prepared>, ids: readonly Key[]) {
+    return this.options.statements.rows<Found>({ ...statement, values: [ids.map(String)] });
+  }
+
+  private lookup(maxBytes?: number) {
+    const columns = this.options.columns();
+    const { table, key, all } = columns;
+    return prepared(
+      `SELECT ${key.name}, ${columns.list(all, maxBytes)} FROM ${table} WHERE ${key.name} = ANY ($1::${key.type}[])`,
+    );
+  }
 }

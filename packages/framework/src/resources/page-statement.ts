@@ -1,7 +1,14 @@
+import { prepared } from '../database/statements.js';
 import type { Statement } from '../database/statements.js';
-import { preparedAs } from './create-statements.js';
 import type { EntityColumn, EntityColumns } from './entity-columns.js';
 import type { Key } from './key-type.js';
+
+/**
+ * Writes a value into a condition.
+ *
+ * @param column whose type the value has, as it is written in the condition; by default the value is text
+ */
+export type Parameter = (value: unknown, column?: string) => string;
 
 /** How a filter selects rows. */
 export interface Filter<Value> {
@@ -10,7 +17,7 @@ export interface Filter<Value> {
    *
    * @param start the least id that the page may have, as text
    */
-  where(value: Value, parameter: (value: unknown) => string, start: string): string;
+  where(value: Value, parameter: Parameter, start: string): string;
   /** The order in which a page is read by ascending ids, if an index has other columns before the id. */
   readonly order?: string;
   /** Whether it may read many rows that it does not select. Few such lists run at once, and a slow one is refused. */
@@ -19,7 +26,7 @@ export interface Filter<Value> {
 
 /** Selects the rows whose column equals the value. The table needs an index on the column and the id. */
 export function isEqual(column: string): Filter<unknown> {
-  return { where: (value, parameter) => `${column} = ${parameter(value)}` };
+  return { where: (value, parameter) => `${column} = ${parameter(value, column)}` };
 }
 
 /** A filter, and the value of its parameter in the request. */
@@ -34,14 +41,14 @@ export interface PageQuery {
   readonly maxBytes: number;
 }
 
-/** Pages of this size, which exports read, are prepared. */
-const PREPARED_LIMIT = 1_000;
-
-/** Most pages of a group. */
-export const MAX_PAGES = 16;
-
-/** Most bytes of a group of pages. */
-const MAX_GROUP_BYTES = 4 * 1024 * 1024;
+/** A page as one of a group that share a statement. */
+export interface GroupedPage extends PageQuery {
+  /** The conditions and the order, with `_wanted.p1`, `_wanted.p2` and so on for the values: the statement of the group. */
+  readonly clauses: string;
+  readonly values: readonly unknown[];
+  /** The types of the values in SQL. */
+  readonly types: readonly string[];
+}
 
 /** The statements that read pages of an entity: a column of their own, then columns of the entity. */
 export class PageStatements {
@@ -71,32 +78,51 @@ export class PageStatements {
    * more than the limit tells whether there is another page.
    */
   short(query: PageQuery): Statement {
-    const { limit, maxBytes, filters } = query;
-    const list = this.table.list(this.columns, Math.floor(maxBytes / (limit + 1)));
-    const isPreparable = filters.length === 0 && limit === PREPARED_LIMIT;
-    const { text, values } = this.matching(query, list);
+    const list = this.table.list(this.columns, Math.floor(query.maxBytes / (query.limit + 1)));
+    return this.matching(query, list);
+  }
+
+  grouped(query: PageQuery): GroupedPage {
+    const { key, all } = this.table;
+    const values: unknown[] = [];
+    const types: string[] = [];
+    const parameter: Parameter = (value, name) => {
+      const column = all.find((each) => each.databaseName === name || each.name === name);
+      if (name !== undefined && column === undefined) {
+        throw new TypeError(`${this.table.table} has no column ${name}`);
+      }
+      types.push(column?.type ?? 'text');
+      return `_wanted.p${values.push(value)}`;
+    };
+    const { conditions, order } = this.clauses(query, parameter);
     return {
-      ...(isPreparable && this.named(`page-${values.length}-${maxBytes}`)),
-      text,
+      ...query,
+      clauses: `WHERE ${conditions.join(' AND ')} ORDER BY ${order ?? key.name}`,
       values,
+      types,
     };
   }
 
   /**
-   * Short pages without a filter, each from an id on. The rows of all pages together are limited like a single page: they
-   * are in memory at once. The last column is the number of the page, from 1.
+   * The statement of short pages of any size with these {@link GroupedPage.clauses}; its values are {@link valuesOf} the pages. A
+   * row begins with the number of its page, from 1; the number is negative if the row is longer than its share of the bytes:
+   * then columns are missing.
    */
-  group(starts: readonly Key[], limit: number): Statement {
-    const { table, key } = this.table;
-    const share = Math.floor(MAX_GROUP_BYTES / MAX_PAGES / (limit + 1));
-    const list = this.table.list(this.columns, share);
-    return {
-      ...this.named(`pages-of-${limit}`),
-      text: `SELECT page.*, n FROM unnest($1::${key.type}[]) WITH ORDINALITY AS t (start, n),
-        LATERAL (SELECT ${list} FROM ${table} WHERE ${key.name} >= start ORDER BY ${key.name} LIMIT ${limit + 1}) AS page
-        ORDER BY n, ${key.name}`,
-      values: [starts.map(String)],
-    };
+  group({ clauses, types }: GroupedPage): Pick<Statement, 'text'> & { readonly name: string } {
+    const { table, key, bytes } = this.table;
+    const names = types.map((_, at) => `p${at + 1}`);
+    const arrays = types.map((type, at) => `$${at + 3}::${type}[]`);
+    const found = this.columns.map(({ name }) => name);
+    // The length of a row is computed once, in a subquery that PostgreSQL does not merge with the rest, because of its LIMIT.
+    const list = this.columns.map((column) =>
+      column.bytes === undefined
+        ? `page.${column.name}`
+        : `CASE WHEN NOT _is_long THEN page.${column.name} END`,
+    );
+    return prepared(`SELECT CASE WHEN _is_long THEN -_number ELSE _number END, ${list.join(', ')}
+      FROM unnest(${['$2::int[]', ...arrays].join(', ')}) WITH ORDINALITY AS _wanted (${['_size', ...names, '_number'].join(', ')}),
+      LATERAL (SELECT ${found.join(', ')}, ${bytes} > $1::int AS _is_long FROM ${table} ${clauses} LIMIT _size) AS page
+      ORDER BY _number, page.${key.name}`);
   }
 
   /**
@@ -115,25 +141,42 @@ export class PageStatements {
     };
   }
 
-  /** The name of a prepared statement: it contains everything that the text depends on, because each name must have one text. */
-  private named(kind: string): { readonly name?: string } {
-    return preparedAs(`${kind}-${this.table.tableName}-${this.name}`);
-  }
-
-  private matching({ start, limit, filters }: PageQuery, list: string) {
-    const { table, key, keyType } = this.table;
+  private matching(query: PageQuery, list: string) {
+    const { table, key } = this.table;
     const values: unknown[] = [];
-    const parameter = (value: unknown): string => `$${values.push(value)}`;
-    const all = filters.map(([filter, value]) => filter.where(value, parameter, String(start)));
-    const [order] = filters.flatMap(([filter]) => filter.order ?? []);
-    // An order of its own comes with a condition on the beginning.
-    if (order === undefined && start !== keyType.least) {
-      all.push(`${key.name} >= ${parameter(String(start))}`);
-    }
-    const where = all.length === 0 ? '' : `WHERE ${all.join(' AND ')}`;
+    const { conditions, order } = this.clauses(query, (value) => `$${values.push(value)}`);
     return {
-      text: `SELECT ${list} FROM ${table} ${where} ORDER BY ${order ?? key.name} LIMIT ${limit + 1}`,
+      text: `SELECT ${list} FROM ${table} WHERE ${conditions.join(' AND ')} ORDER BY ${order ?? key.name} LIMIT ${query.limit + 1}`,
       values,
     };
   }
+
+  private clauses({ start, filters }: PageQuery, parameter: Parameter) {
+    const { key } = this.table;
+    const conditions = filters.map(([filter, value]) =>
+      filter.where(value, parameter, String(start)),
+    );
+    const [order] = filters.flatMap(([filter]) => filter.order ?? []);
+    // An order of its own comes with a condition on the beginning.
+    if (order === undefined) {
+      conditions.push(`${key.name} >= ${parameter(String(start), key.databaseName)}`);
+    }
+    return { conditions, order };
+  }
+}
+
+/**
+ * The values of the statement of a group. The rows of all pages together are limited like the rows of a single page, because
+ * they are in memory at once.
+ *
+ * @param pages with equal clauses, at least one
+ */
+export function valuesOf(pages: readonly GroupedPage[]): unknown[] {
+  const [{ types, maxBytes }] = pages as readonly [GroupedPage];
+  const rows = pages.reduce((sum, { limit }) => sum + limit + 1, 0);
+  return [
+    Math.floor(maxBytes / rows),
+    pages.map(({ limit }) => limit + 1),
+    ...types.map((_, at) => pages.map(({ values }) => values[at])),
+  ];
 }

@@ -10,12 +10,17 @@ import type { PageParameters } from '../http/answers/page.js';
 import type { Tracer } from '../observability/tracer.js';
 import { rowToJson } from './entity-columns.js';
 import type { EntityColumns } from './entity-columns.js';
-import type { Key } from './key-type.js';
-import { MAX_PAGES, PageStatements } from './page-statement.js';
-import type { Filter, PageQuery, UsedFilter } from './page-statement.js';
+import { PageStatements, valuesOf } from './page-statement.js';
+import type { Filter, GroupedPage, PageQuery, UsedFilter } from './page-statement.js';
 
-/** Sizes of pages that are read in groups: the default, and the next that callers ask for. */
-const SIZES: readonly number[] = [50, 100];
+/** Limits of pages that share a statement. Most are small: then PostgreSQL takes less time for a row than for a statement. */
+const MAX_GROUP = { pages: 16, rows: 1_000 } as const;
+
+/**
+ * Most kinds of statements that are grouped, one for each combination of filters. A filter whose condition differs with its
+ * value has more; the pages that are not grouped are read one by one.
+ */
+const MAX_KINDS = 32;
 
 /** Most bytes of a page, unless its first item has more. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
@@ -50,6 +55,12 @@ export interface PagesOptions<Query> {
 
 type Row = readonly unknown[];
 
+/** The pages with equal clauses. */
+interface Group {
+  readonly statement: ReturnType<PageStatements['group']>;
+  readonly batcher: Batcher<GroupedPage, FoundRows | undefined>;
+}
+
 interface FoundRows {
   /** In ascending order of id. The columns begin at the second position. */
   readonly rows: readonly Row[];
@@ -59,33 +70,19 @@ interface FoundRows {
 
 /** Lists rows of an entity in ascending order of id, page by page. No page is larger than a number of bytes. */
 export class Pages<Query extends PageParameters> {
-  private readonly groups: ReadonlyMap<number, Batcher<Key, readonly Row[]>>;
+  private readonly groups = new Map<string, Group>();
   private sql: PageStatements | undefined;
 
-  constructor(private readonly options: PagesOptions<Query>) {
-    const { bulkheads, tracer } = options;
-    this.groups = new Map(
-      SIZES.map((limit) => [
-        limit,
-        new Batcher({
-          lengthOf: () => 0,
-          maxRows: MAX_PAGES,
-          perform: (starts) => bulkheads.lists.run(() => this.readGroup(starts, limit)),
-          tracer,
-        }),
-      ]),
-    );
-  }
+  constructor(private readonly options: PagesOptions<Query>) {}
 
   /**
    * Reads a page. It can be shorter than `limit` and not be the last.
    *
+   * @param reader reads pages one by one, in slots of its own; by default, pages that arrive together share a statement
    * @throws ServiceException `too-many-lists`, or `too-many-searches` with a filter that searches; `search-too-slow`
    */
-  async list(
-    parameters: Query,
-    { slots, maxBytes }: Reader = { slots: this.options.bulkheads.lists, maxBytes: MAX_PAGE_BYTES },
-  ): Promise<Page<Query>> {
+  async list(parameters: Query, reader?: Reader): Promise<Page<Query>> {
+    const maxBytes = reader?.maxBytes ?? MAX_PAGE_BYTES;
     const { limit, after } = parameters;
     const { keyType } = this.options.columns();
     if (after === keyType.greatest) return new Page([], undefined, parameters);
@@ -94,7 +91,7 @@ export class Pages<Query extends PageParameters> {
     const query = { start, limit, filters, maxBytes };
     const found = filters.some(([{ isSearch }]) => isSearch)
       ? await this.options.bulkheads.searches.run(() => this.search(query))
-      : await this.findWithoutSearch(query, slots);
+      : await this.findWithoutSearch(query, reader?.slots);
     return this.pageOf(found, parameters, maxBytes);
   }
 
@@ -122,33 +119,58 @@ export class Pages<Query extends PageParameters> {
     return new Page(items, next, parameters);
   }
 
-  private async findWithoutSearch(query: PageQuery, slots: Semaphore): Promise<FoundRows> {
-    const { start, limit, filters } = query;
-    const group = filters.length === 0 ? this.groups.get(limit) : undefined;
+  private async findWithoutSearch(query: PageQuery, slots?: Semaphore): Promise<FoundRows> {
+    const alone = slots ?? this.options.bulkheads.lists;
     // Citus does not join a distributed table in this way.
-    if (group === undefined || this.options.statements.isDistributed) {
-      return slots.run(() => this.find(query));
-    }
-    const page = shortPage(await group.add(start), limit);
+    const page = this.options.statements.isDistributed ? undefined : this.statements.grouped(query);
+    const group = page && this.groupOf(page);
+    if (page === undefined || group === undefined) return alone.run(() => this.find(query));
+    const found =
+      slots === undefined
+        ? await group.batcher.add(page)
+        : (await slots.run(() => this.readGroup([page], group.statement)))[0];
     // It is known to have long rows: to look again would keep a slot from others for twice as long.
-    return page ?? slots.run(() => this.findBounded(query));
+    return found ?? alone.run(() => this.findBounded(query));
   }
 
+  private groupOf(page: GroupedPage): Group | undefined {
+    const known = this.groups.get(page.clauses);
+    if (known !== undefined || this.groups.size === MAX_KINDS) return known;
+    const { bulkheads, tracer } = this.options;
+    const statement = this.statements.group(page);
+    const batcher = new Batcher<GroupedPage, FoundRows | undefined>({
+      lengthOf: ({ limit }) => limit + 1,
+      maxRows: MAX_GROUP.pages,
+      maxLength: MAX_GROUP.rows,
+      perform: (pages) => bulkheads.lists.run(() => this.readGroup(pages, statement)),
+      tracer,
+    });
+    const group = { statement, batcher };
+    this.groups.set(page.clauses, group);
+    return group;
+  }
+
+  /** Returns the rows of each page; `undefined` if one of them is long. */
   private async readGroup(
-    starts: readonly Key[],
-    limit: number,
-  ): Promise<readonly (readonly Row[])[]> {
-    const pages: Row[][] = starts.map(() => []);
-    const rows = await this.options.statements.rows<Row>(this.statements.group(starts, limit));
-    for (const row of rows) pages[Number(row.at(-1)) - 1]!.push(row);
-    return pages;
+    pages: readonly GroupedPage[],
+    statement: Group['statement'],
+  ): Promise<readonly (FoundRows | undefined)[]> {
+    const found: Row[][] = pages.map(() => []);
+    const long = new Set<number>();
+    const rows = await this.options.statements.rows<Row>({ ...statement, values: valuesOf(pages) });
+    for (const row of rows) {
+      const page = Number(row[0]);
+      found[Math.abs(page) - 1]!.push(row);
+      if (page < 0) long.add(-page - 1);
+    }
+    return found.map((page, at) => (long.has(at) ? undefined : shortPage(page, pages[at]!.limit)));
   }
 
   /** Returns the first rows that match: at most `limit`, and at least one if there is any. */
   private async find(query: PageQuery): Promise<FoundRows> {
     const { statements } = this.options;
-    const page = shortPage(await statements.rows(this.statements.short(query)), query.limit);
-    return page ?? this.findBounded(query);
+    const rows = await statements.rows<Row>(this.statements.short(query));
+    return rows.some(([isLong]) => isLong) ? this.findBounded(query) : shortPage(rows, query.limit);
   }
 
   private async findBounded(query: PageQuery): Promise<FoundRows> {
@@ -182,8 +204,7 @@ export class Pages<Query extends PageParameters> {
   }
 }
 
-/** The rows of a short page; `undefined` if one of them is long, as its first value tells. */
-function shortPage(rows: readonly Row[], limit: number): FoundRows | undefined {
-  if (rows.some(([isLong]) => isLong)) return undefined;
+/** @param rows of which none is long. One more than the limit tells that there is another page */
+function shortPage(rows: readonly Row[], limit: number): FoundRows {
   return { rows: rows.slice(0, limit), isWhole: rows.length <= limit };
 }

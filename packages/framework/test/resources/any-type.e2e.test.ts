@@ -33,6 +33,7 @@ import { ResourceModule } from '../../src/resources/resource.module.js';
 import { FrameworkModule } from '../../src/framework.module.js';
 import { INT64_COLUMN, Int64Field, Int64Pipe } from '../../src/resources/int64.js';
 import { ListParameters } from '../../src/resources/page-parameters.js';
+import { isEqual } from '../../src/resources/page-statement.js';
 import { IntegerField } from '../../src/resources/integer.js';
 import type { Resource } from '../../src/resources/resource.js';
 import { Resources } from '../../src/resources/resources.js';
@@ -114,6 +115,15 @@ class SampleReplacementDto extends ReplacementOf(Sample) {}
 class SamplePatchDto extends PatchOf(Sample) {}
 class NewSampleDto extends NewOf(Sample) {}
 
+class ListSamplesDto extends ListParameters {
+  readonly text?: string;
+  readonly large?: bigint;
+  readonly small?: number;
+  readonly flag?: boolean;
+  readonly time?: string;
+  readonly code?: string;
+}
+
 class CreateSamples1 implements MigrationInterface {
   readonly name = 'CreateSamples1795461082530';
 
@@ -142,7 +152,7 @@ const ERRORS = defineErrors([80, 89], {
 
 /** How many rows the hooks of the module have found. */
 const found: number[] = [];
-let samples: Resource<Sample, SampleDto, ListParameters>;
+let samples: Resource<Sample, SampleDto, ListSamplesDto>;
 
 @Injectable()
 class SamplesService implements OnModuleInit, OnApplicationBootstrap {
@@ -150,10 +160,17 @@ class SamplesService implements OnModuleInit, OnApplicationBootstrap {
     resources: Resources,
     @InjectRepository(Sample) private readonly repository: Repository<Sample>,
   ) {
-    samples = resources.of<Sample, ListParameters>(Sample, {
+    samples = resources.of<Sample, ListSamplesDto>(Sample, {
       name: 'samples',
       dto: SampleDto,
-      filters: {},
+      filters: {
+        text: isEqual('"a ""strange"" name"'),
+        large: isEqual('large'),
+        small: isEqual('small'),
+        flag: isEqual('flag'),
+        time: isEqual('time'),
+        code: isEqual('code'),
+      },
       idTaken: (id) => new ServiceException(ERRORS.taken, `${id} is taken`),
       notFound: (id) => new ServiceException(ERRORS.missing, `${id} is missing`),
       constraints: {
@@ -296,6 +313,27 @@ describe('a resource with members of any type', () => {
     const exported = samples.exports.run({}, new AbortController().signal);
     for await (const text of exported) lines += text;
     expect(lines).toBe(`${items.join('\n')}\n\n`);
+  });
+
+  it.each([
+    { text: 'é' },
+    { large: 4_611_686_018_427_387_905n },
+    { small: -5 },
+    { flag: false },
+    { time: '2026-02-03T05:05:06.789+01:00' },
+    { code: 'abcde' },
+    { code: 'abcde', small: -5 },
+  ])('is found by the filter %s, alone and beside other pages', async (filter) => {
+    const { createdAt: _, ...empty } = samples.represent({ id: 2n });
+    await samples.creates.create(FULL);
+    await samples.creates.create(empty);
+    const idsOf = async (query: Omit<ListSamplesDto, 'limit'>, limit = 50) =>
+      (await samples.pages.list({ ...query, limit })).items.map((item) => /\d+/.exec(item)![0]);
+    expect(await idsOf(filter)).toEqual(['1']);
+    expect(
+      await Promise.all([idsOf(filter), idsOf({ after: 1n }), idsOf(filter, 1), idsOf({}, 7)]),
+    ).toEqual([['1'], ['2'], ['1'], ['1', '2']]);
+    expect(await idsOf({ ...filter, after: 1n })).toEqual([]);
   });
 
   it('is the same when it is created again, alone and in a group', async () => {

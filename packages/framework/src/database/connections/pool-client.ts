@@ -141,16 +141,26 @@ export class PoolClient extends CallbackClient {
     if (performance.now() - this.createdAt > MIN_AGE) void this.end();
   }
 
+  /** Whether the session has prepared a statement. */
+  hasPrepared(name: string): boolean {
+    return this.prepared[name] !== undefined;
+  }
+
   /** Makes PostgreSQL drop a prepared statement, unless it did shortly before. Its next use prepares it again. */
   async forget(name: string): Promise<void> {
+    const now = performance.now();
+    if (!this.hasPrepared(name) || now < (this.keptUntil.get(name) ?? 0)) return;
+    this.keptUntil.set(name, now + KEEP_PREPARED);
+    await this.query(`DEALLOCATE "${name}"`);
+    delete this.prepared[name];
+  }
+
+  /** The texts by their names. */
+  private get prepared(): Record<string, string | undefined> {
     const { parsedStatements } = this.connection as unknown as {
       readonly parsedStatements: Record<string, string | undefined>;
     };
-    const now = performance.now();
-    if (parsedStatements[name] === undefined || now < (this.keptUntil.get(name) ?? 0)) return;
-    this.keptUntil.set(name, now + KEEP_PREPARED);
-    await this.query(`DEALLOCATE "${name}"`);
-    delete parsedStatements[name];
+    return parsedStatements;
   }
 
   /** Fails running statements, and makes the pool drop the connection. */

@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { CustomTypesConfig } from 'pg';
 
 const { types } = pg;
-const { DATE, TIMESTAMP, TIMESTAMPTZ } = types.builtins;
+const { DATE, INT8, TIMESTAMP, TIMESTAMPTZ } = types.builtins;
 
 /** Types of arrays, which the driver does not name, and the types of their elements. */
 const ARRAYS = { 1182: DATE, 1115: TIMESTAMP, 1185: TIMESTAMPTZ } as const;
@@ -37,6 +37,8 @@ function timeOf(oid: number): Parse {
 const PARSERS = new Map<number, Parse>(
   [DATE, TIMESTAMP, TIMESTAMPTZ].map((oid) => [oid, timeOf(oid)]),
 );
+// The driver returns the text as well, after it has searched it for other characters than digits.
+PARSERS.set(INT8, (text) => text);
 for (const [array, oid] of Object.entries(ARRAYS)) {
   const parse = PARSERS.get(oid)!;
   const element = (text: string | null) => (text === null ? null : parse(text));
