@@ -14,6 +14,9 @@ import { run } from './run.js';
 
 /* npm run bench:smoke: a short benchmark that checks answers and rows, but never times. */
 
+/** The sizes of the pages. */
+const SIZES = { 'page-20': 20, 'page-49': 49, 'page-50': 50, 'tag-20': 20, 'tag-50': 50 } as const;
+
 const { values: options } = parseArgs({ options: { with: { type: 'string' } } });
 const native = await buildNative(options.with);
 const contenders = [PLANT_STORE, ...VARIANTS, ...YARDSTICKS, ...native];
@@ -50,9 +53,6 @@ async function check(contender: Contender): Promise<void> {
     await credentials.close();
   }
 }
-
-/** The sizes of pages, and whether a search finds what it names. */
-const SIZES = { 'page-20': 20, 'page-49': 49, 'page-50': 50, 'tag-20': 20, 'tag-50': 50 } as const;
 
 /** Asks for a whole page and for the last one, of each kind, and searches for a plant. */
 async function checkPages({ contender, url, tokens }: Running, database: BenchDatabase) {
