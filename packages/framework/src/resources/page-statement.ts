@@ -54,13 +54,13 @@ export interface GroupedPage extends PageQuery {
 export class PageStatements {
   /**
    * @param columns must have the key
-   * @param name of the columns, as part of the names of prepared statements
+   * @param name of the columns, for the message of the error
    * @throws TypeError
    */
   constructor(
     private readonly table: EntityColumns,
     readonly columns: readonly EntityColumn[],
-    private readonly name: string,
+    name: string,
   ) {
     if (!columns.includes(table.key)) {
       throw new TypeError(`${name} must have the member "${table.key.property}"`);
