@@ -15,6 +15,7 @@ const store = vi.fn<(tool: ToolDto) => Promise<Stored>>();
 const log: string[] = [];
 /** Milliseconds since the last single create. */
 let sinceCreate: number;
+let slots: Semaphore;
 let imports: Imports<ToolDto>;
 let end: AbortController;
 
@@ -31,10 +32,11 @@ beforeEach(() => {
       return sinceCreate;
     },
   };
+  slots = new Semaphore(2, ERRORS.tooManyImports);
   imports = new Imports({
     dto: ToolDto,
     creates: creates as unknown as GroupCreate<ToolDto>,
-    slots: new Semaphore(1, ERRORS.tooManyImports),
+    slots,
     tracer: NO_TRACER,
     logger: createLogger('info', { write: (line) => void log.push(line) }),
   });
@@ -100,9 +102,11 @@ describe('an import', () => {
   });
 
   it.each([
-    ['64 lines', 5_000, 64],
-    ['16 lines while single creates arrive', 500, 16],
-  ])('has at most %s in work', async (_, milliseconds, most) => {
+    ['256 lines', 0, 5_000, 256],
+    ['64 lines beside another import', 1, 5_000, 64],
+    ['16 lines while single creates arrive', 0, 500, 16],
+  ])('has at most %s in work', async (_, others, milliseconds, most) => {
+    for (let other = 0; other < others; other += 1) slots.take();
     sinceCreate = milliseconds;
     let inWork = 0;
     let peak = 0;
@@ -113,8 +117,8 @@ describe('an import', () => {
       inWork -= 1;
       return 'created';
     });
-    await run(...Array.from({ length: 200 }, (__, id) => `{"id":${id},"name":"a"}`));
-    expect(store).toHaveBeenCalledTimes(200);
+    await run(...Array.from({ length: 600 }, (__, id) => `{"id":${id},"name":"a"}`));
+    expect(store).toHaveBeenCalledTimes(600);
     expect(peak).toBe(most);
   });
 
