@@ -14,7 +14,7 @@ import { run } from './run.js';
 const { values: options, tokens } = parseArgs({
   tokens: true,
   options: {
-    rounds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '2' },
     connections: { type: 'string', default: '1,4,16,64,256' },
     operations: { type: 'string', default: OPERATIONS.join(',') },
