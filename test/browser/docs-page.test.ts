@@ -690,6 +690,26 @@ describe('the token', () => {
     await page.getByText('A token is set.').waitFor();
   });
 
+  it.each(['no JSON', 'null', '7', '["a"]', '{"bearerAuth":{"value":7}}'])(
+    'is not what somebody else has stored in its place: %s',
+    async (value) => {
+      const { page, faults } = await openDocs(browser, service.url);
+      await page.evaluate((text) => {
+        for (const key of ['authorized', 'language']) localStorage.setItem(key, text);
+      }, value);
+      await page.goto(`${service.url}/docs/swagger-ui`);
+      await page.locator('.authorize.unlocked').waitFor();
+      await page.evaluate((text) => localStorage.setItem('authorized', text), value);
+      await page.goto(`${service.url}/docs`);
+      expect(await page.locator('.token-button').innerText()).toBe('Enter a token');
+      await authorize(page, TOKEN);
+      expect((await send(page, await operation(page, 'createPlant'))).status).toBe('200');
+      await page.getByRole('searchbox').fill('createPlant');
+      expect(await page.locator('.results a').count()).toBeGreaterThan(0);
+      expect(faults).toEqual([]);
+    },
+  );
+
   it('fits its field', async () => {
     const { page } = await openDocs(browser, service.url);
     await page.locator('.token-button').click();

@@ -1,5 +1,7 @@
 /* What the docs page needs to sign in: the way to the page that does so, and back to what the reader was doing. */
 
+import { read } from '../kept-token.js';
+
 const KEY = 'typed';
 
 restoreTyped();
@@ -27,7 +29,7 @@ function keepTyped() {
 }
 
 function restoreTyped() {
-  const forms = JSON.parse(sessionStorage.getItem(KEY) ?? '[]');
+  const forms = read(sessionStorage, KEY) ?? [];
   sessionStorage.removeItem(KEY);
   for (const [operation, fields] of forms) {
     const form = document.querySelector(`.try form[data-name="${operation}"]`);
