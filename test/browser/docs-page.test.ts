@@ -1028,6 +1028,43 @@ describe('the page', () => {
     expect(faults).toEqual([]);
   });
 
+  it('names each choice and button once, by what it is for', async () => {
+    const { page } = await openDocs(browser, service.url);
+    for (const language of LANGUAGES) {
+      await page.getByRole('radio', { name: language, exact: true }).waitFor();
+    }
+    await page.locator('.copy').last().waitFor();
+    const names = await page.locator('.copy').evaluateAll((all) => all.map((one) => one.innerText));
+    expect(new Set(names).size).toBe(names.length);
+    const part = partOf(page, 'createPlant');
+    await part
+      .getByRole('button', { name: 'Copy request in curl, Create a plant', exact: true })
+      .waitFor();
+  });
+
+  it('can be read from its content on, without its header and its contents', async () => {
+    const { page } = await openDocs(browser, service.url);
+    await page.keyboard.press('Tab');
+    const skip = page.getByRole('link', { name: 'Skip to the content' });
+    expect(await skip.evaluate((link) => link === document.activeElement)).toBe(true);
+    expect((await skip.boundingBox())?.width).toBeGreaterThan(50);
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    const isInMain = () => page.evaluate(() => document.activeElement?.closest('main') !== null);
+    expect(await isInMain()).toBe(true);
+  });
+
+  it('marks the operation in view in its contents, however the reader gets there', async () => {
+    const { page } = await openDocs(browser, service.url);
+    const current = page.locator('.sidebar [aria-current]');
+    for (const { operationId } of await operations()) {
+      await page
+        .locator(`h3#${operationId}`)
+        .evaluate((heading) => scrollTo(0, scrollY + heading.getBoundingClientRect().top));
+      await expect.poll(() => current.getAttribute('href')).toBe(`#${operationId}`);
+    }
+  });
+
   it('follows the color scheme, legibly', async () => {
     const { page, faults } = await openDocs(browser, service.url);
     await authorize(page, TOKEN);

@@ -115,8 +115,8 @@ function newView(form, request) {
   if (link?.href) URL.revokeObjectURL(link.href);
   before?.remove();
   view.querySelector('.curl-command code').replaceChildren(curlOf(request));
-  addCopyButtons(view);
   form.append(view);
+  addCopyButtons(view);
   return view;
 }
 

@@ -9,7 +9,7 @@ const KEY = 'sign-in';
 /** For the answer of the token endpoint, in milliseconds. */
 const TIMEOUT = 10_000;
 
-const page = document.querySelector('#sign-in');
+const page = document.querySelector('#main');
 const { provider, clientId, scope, audience, resource, trial } = JSON.parse(page.dataset.settings);
 const client = { client_id: clientId };
 const address = new URL(location.href);

@@ -43,7 +43,7 @@ export function renderReference(
   );
   return html`<div class="api">
     ${referenceSidebar({ sections, groups, failures, definitions })}
-    <main>
+    <main id="main">
       <section class="intro">
         <h1>${info.title}</h1>
         <div class="tagline">${tagline}</div>

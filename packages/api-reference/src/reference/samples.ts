@@ -15,7 +15,7 @@ import { isJson, PLACEHOLDERS } from '../samples/request.js';
 import type { SampleBody, SampleRequest } from '../samples/request.js';
 import type { Client } from '../samples/typescript.js';
 
-/** The choice of the language of all code samples. */
+/** The choice of the language of all code samples. Each operation has further labels of it, which are no names. */
 export function languageChoice(): Html {
   return html`<fieldset class="languages">
     <legend>Code samples</legend>
@@ -27,6 +27,7 @@ export function languageChoice(): Html {
             name="language"
             id="language-${language}"
             value="${language}"
+            aria-label="${language}"
             ${index === 0 && html`checked`}
           />
           <span>${language}</span>
@@ -50,9 +51,11 @@ export function samplesSection(
     <div class="samples">
       <p class="code-title">
         Request
-        ${LANGUAGES.map((language) => html`<label for="language-${language}" data-language="${language}">${language}</label> `)}
+        <span aria-hidden="true">
+          ${LANGUAGES.map((language) => html`<label for="language-${language}" data-language="${language}">${language}</label> `)}
+        </span>
       </p>
-      ${LANGUAGES.map((language) => codeBlock(samples[language], language))}
+      ${LANGUAGES.map((language) => codeBlock(samples[language], `request in ${language}`, language))}
     </div>
     ${answerSample('Response', 'success', status, answer)}
     ${answerSample('A failure', 'failure', '400', stringify(failure, undefined, 2))}
@@ -62,12 +65,16 @@ export function samplesSection(
 function answerSample(title: string, kind: string, status = '', body?: string): Html {
   if (body === undefined) return html``;
   return html`<p class="code-title">${title} <span class="status ${kind}">${status}</span></p>
-    ${codeBlock(body)}`;
+    ${codeBlock(body, `${kind === 'success' ? 'response' : 'failure'} ${status}`)}`;
 }
 
-/** Code, of which a script can put in the address of the service and the token. It gets a button that copies it. */
-function codeBlock(code: string, language = ''): Html {
-  return html`<div class="code" ${language && html`data-sample="${language}"`}>
+/**
+ * Code, of which a script can put in the address of the service and the token.
+ *
+ * @param title what the button that copies the code is called by
+ */
+function codeBlock(code: string, title: string, language = ''): Html {
+  return html`<div class="code" data-title="${title}" ${language && html`data-sample="${language}"`}>
     <pre><code>${withPlaceholders(code)}</code></pre>
   </div>`;
 }

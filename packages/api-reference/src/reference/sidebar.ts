@@ -19,7 +19,7 @@ interface Contents {
 
 /** What leads to each part of the page. Folded on narrow screens, also without JavaScript. */
 export function referenceSidebar({ sections, groups, failures, definitions }: Contents): Html {
-  return html`<div class="sidebar">
+  return html`<aside class="sidebar" aria-label="Search and contents">
     <div class="sidebar-bar">
       <label class="menu"><input type="checkbox" /> Contents</label>
       <button type="button" class="token-button" data-opens="token">Enter a token</button>
@@ -56,7 +56,7 @@ export function referenceSidebar({ sections, groups, failures, definitions }: Co
         ${linksTo(definitions)}
       </nav>
     </div>
-  </div>`;
+  </aside>`;
 }
 
 function linksTo(sections: readonly Section[]): Html {

@@ -108,7 +108,7 @@ export function answerTemplate(canSignIn: boolean): Html {
         ${canSignIn && html`<button type="button" class="primary" data-signs-in hidden>Sign in</button> `}
         <button type="button" data-opens="token" hidden>Enter a token</button>
       </p>
-      <div class="code answer-body" hidden>
+      <div class="code answer-body" data-title="response" hidden>
         <pre tabindex="0"><code></code></pre>
       </div>
       <p class="more">
@@ -122,7 +122,7 @@ export function answerTemplate(canSignIn: boolean): Html {
       </details>
       <details>
         <summary>Request as curl</summary>
-        <div class="code curl-command">
+        <div class="code curl-command" data-title="request as curl">
           <pre><code></code></pre>
         </div>
       </details>
