@@ -370,6 +370,9 @@ describe('the reference', () => {
     const defined = new Set(await rows.allInnerTexts());
     const numbers = (within: Locator) => within.locator('.failures tbody th').allInnerTexts();
     const common = await numbers(reading.locator('.text:has(#common-failures)'));
+    const commonFields = await reading
+      .locator('.text:has(#common-headers) .fields tbody th')
+      .allInnerTexts();
     for (const one of await operations()) {
       const { operationId, parameters, members, failures } = one;
       const part = partOf(reading, operationId);
@@ -383,10 +386,11 @@ describe('the reference', () => {
         [...new Set(failures)].toSorted(),
       );
       const shown = await part.locator('.reference-text tr > :first-child').allInnerTexts();
-      expect(shown, `the fields of ${operationId}`).toEqual(
+      expect([...shown, ...commonFields], `the fields of ${operationId}`).toEqual(
         expect.arrayContaining([...parameters]),
       );
-      // Schemas are defined once; an operation names their members.
+      expect(shown.filter((name) => commonFields.includes(name))).toEqual([]);
+      // Each leads to its definition.
       const named = await part.locator('.schema a').allInnerTexts();
       expect(named, `the members of ${operationId}`).toEqual(expect.arrayContaining([...members]));
       for (const member of members) expect(defined).toContain(member);
@@ -419,6 +423,21 @@ describe('the reference', () => {
       expect.stringContaining('9223372036854775807'),
     ]);
     expect((await table(ofOperation('listPlants'), 'Parameters'))[1]?.[3]).toContain('default 50');
+    const members = reading.locator(`${ofOperation('createPlant')} [id^="createPlant.body."]`);
+    const cells = await members.evaluateAll((rows) =>
+      (rows as HTMLTableRowElement[]).map((row) =>
+        [...row.cells].map((cell) => cell.innerText.replaceAll(/\s+/g, ' ').trim()),
+      ),
+    );
+    expect(cells).toEqual([
+      ['id', 'integer (int64)', 'required', expect.stringMatching(/^Identification.*example 7$/)],
+      ['name', 'string', 'required', expect.stringMatching(/^The name.*example Monstera$/)],
+      ['tag', 'string', 'optional', expect.stringMatching(/^Tag that.*example indoor$/)],
+    ]);
+    const change = reading.locator(`${ofOperation('listChanges')} tr`, { hasText: /^plant/ });
+    expect(await change.first().getByText('example Monstera').isVisible()).toBe(false);
+    await change.first().getByText('Members of StoredPlant').click();
+    expect(await change.first().getByText('example Monstera').isVisible()).toBe(true);
     const summary = await table(ofOperation('importPlants'), 'Response');
     expect(summary.map(([, member]) => member)).toEqual(
       expect.arrayContaining(['line', 'error, message', 'created', 'unchanged', 'refused']),
@@ -435,9 +454,14 @@ describe('the reference', () => {
     await reference.getByText('those of every operation').click();
     const common = reading.locator('.text:has(#common-failures)');
     expect(await common.getByText('50300').isVisible()).toBe(true);
-    expect(await reference.getByText('WWW-Authenticate').isVisible()).toBe(false);
+    const field = reference.locator('.headers').getByText('Accept-Post');
+    expect(await field.isVisible()).toBe(false);
     await reference.getByText('Response headers').click();
-    expect(await reference.getByText('WWW-Authenticate').isVisible()).toBe(true);
+    expect(await field.isVisible()).toBe(true);
+    await reference.getByText('Header fields of every operation').click();
+    const headers = reading.locator('.text:has(#common-headers)');
+    expect(await headers.getByText('WWW-Authenticate').isVisible()).toBe(true);
+    expect(await reference.getByText('WWW-Authenticate').count()).toBe(0);
   });
 
   it('leads from the introduction to the schema of failures', async () => {
@@ -1034,7 +1058,7 @@ describe('the page', () => {
       await page.getByRole('radio', { name: language, exact: true }).waitFor();
     }
     await page.locator('.copy').last().waitFor();
-    const names = await page.locator('.copy').evaluateAll((all) => all.map((one) => one.innerText));
+    const names = await page.locator('.copy').allTextContents();
     expect(new Set(names).size).toBe(names.length);
     const part = partOf(page, 'createPlant');
     await part

@@ -11,12 +11,18 @@ export interface Schema {
   readonly description?: string;
   readonly minimum?: number | bigint;
   readonly maximum?: number | bigint;
+  readonly minLength?: bigint;
+  readonly maxLength?: bigint;
+  readonly minItems?: bigint;
+  readonly maxItems?: bigint;
+  readonly enum?: readonly unknown[];
   readonly default?: unknown;
   readonly example?: unknown;
   readonly items?: Schema;
   readonly properties?: Named<Schema>;
   readonly required?: readonly string[];
   readonly additionalProperties?: unknown;
+  readonly allOf?: readonly Schema[];
 }
 
 export type Examples = Named<{ readonly summary?: string; readonly value?: unknown }>;
@@ -185,10 +191,24 @@ export function mainContent({ content = {} }: Pick<Answer, 'content'> = {}) {
   return { type, schema: main.schema ?? {}, examples: main.examples ?? only };
 }
 
+/** A schema with what it takes from others. A reference beside a description of its own is written as such an `allOf`. */
+export function wholeSchema({ allOf = [], ...own }: Schema): Schema {
+  const [only, ...others] = allOf.map(wholeSchema);
+  if (only === undefined) return own;
+  if (others.length === 0 && own.properties === undefined) return { ...only, ...own };
+  const parts = [only, ...others, own];
+  return {
+    ...own,
+    properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as Named<Schema>,
+    required: parts.flatMap(({ required = [] }) => required),
+  };
+}
+
 /** The members of an object with this format, such as `int64`. */
-export function membersWithFormat({ properties = {} }: Schema, format: string): string[] {
+export function membersWithFormat(schema: Schema, format: string): string[] {
+  const { properties = {} } = wholeSchema(schema);
   return Object.entries(properties)
-    .filter(([, schema]) => schema.format === format)
+    .filter(([, member]) => member.format === format)
     .map(([name]) => name);
 }
 

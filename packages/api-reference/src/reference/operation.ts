@@ -1,27 +1,89 @@
 import { Html, html } from '../html.js';
 import { markdown } from '../markdown.js';
-import { answersOf, failuresOf, mainContent } from './document.js';
-import type { Answer, Endpoint, Failure, Schema } from './document.js';
+import {
+  answersOf,
+  failuresOf,
+  mainContent,
+  parameterExample,
+  wholeSchema,
+} from './document.js';
+import type { Answer, Endpoint, Failure, Parameter, Schema } from './document.js';
 import type { Client } from '../samples/typescript.js';
 import { samplesSection } from './samples.js';
-import { failuresTable, fieldsTable, headersTable } from './tables.js';
-import type { Remedies } from './tables.js';
+import {
+  failuresTable,
+  fieldsTable,
+  headerRows,
+  headersTable,
+  usedMembers,
+} from './tables.js';
+import type { Field, HeaderRow, Remedies } from './tables.js';
 import { tryForm } from './try-form.js';
 
 /** What the reference of an operation refers to. */
 export interface Surroundings {
   readonly endpoints: readonly Endpoint[];
   readonly schemas: readonly (readonly [name: string, Schema])[];
-  /** The failures that every operation has. */
-  readonly common: readonly Failure[];
+  readonly common: CommonParts;
   readonly remedies: Remedies;
   readonly client?: Client;
+}
+
+/** What every operation has. It stands once, and in none of them. */
+export interface CommonParts {
+  readonly failures: readonly Failure[];
+  /** The header fields of requests. */
+  readonly parameters: readonly Parameter[];
+  /** The header fields of answers. */
+  readonly headers: readonly HeaderRow[];
+}
+
+/** What all operations have. Of a single one, nothing: it is read as a whole. */
+export function commonParts(endpoints: readonly Endpoint[]): CommonParts {
+  return {
+    failures: shared(
+      endpoints.map((endpoint) => failuresOf(endpoint)),
+      ({ number }) => String(number),
+    ),
+    parameters: shared(
+      endpoints.map(({ parameters = [] }) => parameters.filter((one) => one.in === 'header')),
+      keyOf,
+    ),
+    headers: shared(
+      endpoints.map(({ responses }) => headerRows(responses)),
+      keyOf,
+    ),
+  };
+}
+
+/** What is in each of several lists. */
+function shared<Item>(
+  lists: readonly (readonly Item[])[],
+  keyOfItem: (item: Item) => string,
+): Item[] {
+  const [first = new Map<string, Item>(), ...others] = lists.map(
+    (items) => new Map(items.map((item) => [keyOfItem(item), item] as const)),
+  );
+  if (others.length === 0) return [];
+  return [...first].flatMap(([key, item]) => (others.every((map) => map.has(key)) ? [item] : []));
+}
+
+/** Equal for what says the same of the same header field. */
+function keyOf({ name, ...said }: Parameter | HeaderRow): string {
+  const { description = '' } = said;
+  return [name, 'place' in said ? said.place : '', description].join('\n');
 }
 
 export function operationSection(endpoint: Endpoint, around: Surroundings): Html {
   const { operationId, method, path, summary, description = '' } = endpoint;
   const scope = endpoint['x-required-scope'];
+  const { common } = around;
   const linked = (text: string) => withSchemaLinks(markdown(text), around.schemas);
+  const isCommon = (parameter: Parameter) =>
+    common.parameters.some((one) => keyOf(one) === keyOf(parameter));
+  const headers = headerRows(endpoint.responses).filter(
+    (row) => !common.headers.some((one) => keyOf(one) === keyOf(row)),
+  );
   return html`<article class="operation">
     <h3 id="${operationId}"><a href="#${operationId}">${summary}</a></h3>
     <p class="endpoint">
@@ -32,12 +94,16 @@ export function operationSection(endpoint: Endpoint, around: Surroundings): Html
     <div class="reference">
       <div class="reference-text">
         ${linked(description)}
-        ${parametersSection('Parameters', endpoint, (place) => place !== 'header')}
+        ${parametersSection('Parameters', endpoint, (parameter) => parameter.in !== 'header')}
         ${bodySection(endpoint, linked)}
-        ${parametersSection('Headers', endpoint, (place) => place === 'header')}
+        ${parametersSection('Headers', endpoint, (parameter) => parameter.in === 'header' && !isCommon(parameter))}
         ${answersOf(endpoint).map(([status, answer]) => answerSection(status, answer, around.endpoints, linked))}
         ${failuresSection(endpoint, around)}
-        ${details('Response headers', headersTable(operationId, endpoint.responses))}
+        ${details('Response headers', headersTable(operationId, headers))}
+        ${
+          common.parameters.length + common.headers.length > 0 &&
+          html`<p class="note"><a href="#common-headers">Header fields of every operation</a></p>`
+        }
       </div>
       ${samplesSection(endpoint, around)}
     </div>
@@ -47,25 +113,30 @@ export function operationSection(endpoint: Endpoint, around: Surroundings): Html
 function parametersSection(
   title: string,
   { operationId, parameters = [] }: Endpoint,
-  isShown: (place: string) => boolean,
+  isShown: (parameter: Parameter) => boolean,
 ): Html {
-  const shown = parameters.filter((parameter) => isShown(parameter.in));
+  const shown = parameters.filter(isShown);
   if (shown.length === 0) return html``;
-  const fields = shown.map(({ name, required = false, description = '', schema }) => ({
+  return html`<h4>${title}</h4>
+    ${fieldsTable(operationId, shown.map(fieldOf))}`;
+}
+
+export function fieldOf(parameter: Parameter): Field {
+  const { name, required = false, description = '', schema } = parameter;
+  return {
     name,
     required,
     schema: { ...schema, description },
-  }));
-  return html`<h4>${title}</h4>
-    ${fieldsTable(operationId, fields)}`;
+    example: parameterExample(parameter),
+  };
 }
 
-function bodySection({ requestBody }: Endpoint, linked: (text: string) => Html): Html {
+function bodySection({ operationId, requestBody }: Endpoint, linked: (text: string) => Html): Html {
   if (requestBody === undefined) return html``;
   const { schema } = mainContent(requestBody);
   const types = Object.keys(requestBody.content).toReversed().join(' or ');
   return html`<h4>Body <small>${types}</small></h4>
-    ${linked(requestBody.description ?? '')} ${schemaReference(schema)}`;
+    ${linked(requestBody.description ?? '')} ${schemaInPlace(schema, `${operationId}.body`)}`;
 }
 
 function answerSection(
@@ -81,27 +152,28 @@ function answerSection(
   return html`<h4>
       Response <span class="status success">${status}</span> ${type && html`<small>${type}</small>`}
     </h4>
-    ${linked(answer.description ?? '')} ${schemaReference(schema)}
+    ${linked(answer.description ?? '')} ${schemaInPlace(schema)}
     ${next.map((endpoint) => html`<p class="note">Next: <a href="#${endpoint.operationId}">${endpoint.summary}</a></p>`)}`;
 }
 
-/** The name of a schema, and its members at a glance. */
-function schemaReference(schema: Schema): Html {
-  const { title, items, properties = {}, required = [] } = schema;
-  if (items !== undefined)
+/**
+ * A schema with its members, where it is used.
+ *
+ * @param owner as of `fieldsTable`
+ */
+function schemaInPlace(schema: Schema, owner?: string): Html {
+  const { items, ...whole } = wholeSchema(schema);
+  if (items !== undefined) {
     return html`<p>An array. Each item:</p>
-      ${schemaReference(items)}`;
-  if (title === undefined) return html``;
-  const members = Object.keys(properties).map((name) =>
-    required.includes(name)
-      ? html` <a href="#schema-${title}.${name}"><code>${name}</code></a>`
-      : html` <a href="#schema-${title}.${name}"><code>${name}</code></a
-          >&nbsp;(optional)`,
-  );
-  return html`<p class="schema">
-    <a href="#schema-${title}"><strong>${title}</strong></a
-    >:${members.map((member, index) => html`${index === 0 ? '' : ','}${member}`)}
-  </p>`;
+      ${schemaInPlace(items, owner)}`;
+  }
+  const { title } = whole;
+  const members = usedMembers(owner, whole);
+  if (title === undefined) return members;
+  return html`<div class="schema">
+    <p><a href="#schema-${title}"><strong>${title}</strong></a></p>
+    ${members}
+  </div>`;
 }
 
 /** Names of schemas within sentences lead to them. At the beginning of one, such a name can be a common word. */
@@ -119,12 +191,13 @@ export function withSchemaLinks({ source }: Html, schemas: Surroundings['schemas
 function failuresSection(endpoint: Endpoint, { common, remedies }: Surroundings): Html {
   const failures = failuresOf(endpoint);
   if (failures.length === 0) return html``;
-  const isCommon = ({ number }: Failure) => common.some((failure) => failure.number === number);
+  const isCommon = ({ number }: Failure) =>
+    common.failures.some((failure) => failure.number === number);
   const own = failures.filter((failure) => !isCommon(failure));
   return html`<h4>Failures</h4>
     ${failuresTable(endpoint.operationId, own, remedies)}
     ${
-      common.length > 0 &&
+      common.failures.length > 0 &&
       html`<p class="note">And <a href="#common-failures">those of every operation</a>.</p>`
     }`;
 }

@@ -3,12 +3,13 @@ import { html } from '../html.js';
 import type { Html } from '../html.js';
 import { markdown } from '../markdown.js';
 import { tokenDialog } from './dialog.js';
-import { failuresOf } from './document.js';
+import { failuresOf, wholeSchema } from './document.js';
 import type { ApiDocument, Failure } from './document.js';
-import { operationSection, withSchemaLinks } from './operation.js';
+import { commonParts, fieldOf, operationSection, withSchemaLinks } from './operation.js';
+import type { CommonParts } from './operation.js';
 import { referenceSidebar } from './sidebar.js';
 import type { Section } from './sidebar.js';
-import { failuresTable, membersTable } from './tables.js';
+import { definedMembers, failuresTable, fieldsTable, headersTable } from './tables.js';
 import type { FailureRow, Remedies } from './tables.js';
 import { answerTemplate } from './try-form.js';
 
@@ -22,14 +23,13 @@ export function renderReference(
   const { version, errors = [], issuer, client, extension = '' } = options;
   const swaggerUi = `docs/swagger-ui${extension}`;
   const remedies = new Map(errors.map(({ number, remedy }) => [number, remedy]));
-  const all = endpoints.map((endpoint) => failuresOf(endpoint));
-  const common = (all[0] ?? []).filter(({ number }) =>
-    all.every((failures) => failures.some((failure) => failure.number === number)),
-  );
+  const listed = endpoints.flatMap((endpoint) => failuresOf(endpoint));
+  const common = commonParts(endpoints);
   const { tagline, sections } = introductionOf(info.description ?? '', schemas);
-  const failures = [
-    ...failuresSection('common-failures', 'Failures of every operation', common, remedies),
-    ...failuresSection('other-failures', 'Other failures', unlisted(errors, all.flat()), remedies),
+  const general = [
+    ...headersSection(common),
+    ...failuresSection('common-failures', 'Failures of every operation', common.failures, remedies),
+    ...failuresSection('other-failures', 'Other failures', unlisted(errors, listed), remedies),
   ];
   const definitions = schemaSections(schemas);
   const surroundings = { endpoints, schemas, common, remedies, ...(client && { client }) };
@@ -42,7 +42,7 @@ export function renderReference(
       </section>`,
   );
   return html`<div class="api">
-    ${referenceSidebar({ sections, groups, failures, definitions })}
+    ${referenceSidebar({ sections, groups, general, definitions })}
     <main id="main">
       <section class="intro">
         <h1>${info.title}</h1>
@@ -51,7 +51,7 @@ export function renderReference(
         <noscript><p>Sending requests from this page needs JavaScript.</p></noscript>
         ${sections.map((section) => textSection(section))}
       </section>
-      ${operations} ${failures.map((section) => textSection(section))}
+      ${operations} ${general.map((section) => textSection(section))}
       ${schemasSection(definitions)}
       <p class="note">
         The operations in <a href="${swaggerUi}">Swagger UI</a>, which rounds ids beyond 2^53.
@@ -83,6 +83,13 @@ function unlisted(errors: readonly ApiError[], listed: readonly Failure[]): Fail
     .map(({ number, message }) => ({ number: BigInt(number), meaning: message }));
 }
 
+function headersSection({ parameters, headers }: CommonParts): Section[] {
+  if (parameters.length + headers.length === 0) return [];
+  const id = 'common-headers';
+  const content = html`${fieldsTable(id, parameters.map(fieldOf))} ${headersTable(id, headers)}`;
+  return [{ id, title: 'Header fields of every operation', content }];
+}
+
 function failuresSection(
   id: string,
   title: string,
@@ -96,7 +103,7 @@ function failuresSection(
 function schemaSections(schemas: Schemas): Section[] {
   return schemas.map(([title, schema]) => {
     const id = `schema-${title}`;
-    const content = html`${markdown(schema.description ?? '')} ${membersTable(id, schema)}
+    const content = html`${markdown(schema.description ?? '')} ${definedMembers(id, wholeSchema(schema))}
     ${schema.additionalProperties ? html`<p class="note">Later versions may add members.</p>` : html``}`;
     return { id, title, content };
   });

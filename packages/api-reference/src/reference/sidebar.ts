@@ -13,12 +13,13 @@ export interface Section {
 interface Contents {
   readonly sections: readonly Section[];
   readonly groups: readonly Group[];
-  readonly failures: readonly Section[];
+  /** What belongs to no single operation. */
+  readonly general: readonly Section[];
   readonly definitions: readonly Section[];
 }
 
 /** What leads to each part of the page. Folded on narrow screens, also without JavaScript. */
-export function referenceSidebar({ sections, groups, failures, definitions }: Contents): Html {
+export function referenceSidebar({ sections, groups, general, definitions }: Contents): Html {
   return html`<aside class="sidebar" aria-label="Search and contents">
     <div class="sidebar-bar">
       <label class="menu"><input type="checkbox" /> Contents</label>
@@ -51,7 +52,7 @@ export function referenceSidebar({ sections, groups, failures, definitions }: Co
                 )}
               </ul> `,
         )}
-        ${linksTo(failures)}
+        ${linksTo(general)}
         ${definitions.length > 0 && html`<a class="title" href="#schemas">Schemas</a>`}
         ${linksTo(definitions)}
       </nav>
