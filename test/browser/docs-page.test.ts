@@ -434,10 +434,11 @@ describe('the reference', () => {
       ['name', 'string', 'required', expect.stringMatching(/^The name.*example Monstera$/)],
       ['tag', 'string', 'optional', expect.stringMatching(/^Tag that.*example indoor$/)],
     ]);
-    const change = reading.locator(`${ofOperation('listChanges')} tr`, { hasText: /^plant/ });
-    expect(await change.first().getByText('example Monstera').isVisible()).toBe(false);
-    await change.first().getByText('Members of StoredPlant').click();
-    expect(await change.first().getByText('example Monstera').isVisible()).toBe(true);
+    const row = 'tr:has(> th [href="#schema-PlantChange.plant"])';
+    const change = reading.locator(`${ofOperation('listChanges')} ${row}`);
+    expect(await change.getByText('Monstera').isVisible()).toBe(false);
+    await change.getByText('Members of StoredPlant').click();
+    expect(await change.getByText('Monstera').isVisible()).toBe(true);
     const summary = await table(ofOperation('importPlants'), 'Response');
     expect(summary.map(([, member]) => member)).toEqual(
       expect.arrayContaining(['line', 'error, message', 'created', 'unchanged', 'refused']),
@@ -867,6 +868,160 @@ describe.skipIf(EXAMPLE !== undefined)('a request', () => {
   });
 });
 
+describe.skipIf(EXAMPLE !== undefined)('a form', () => {
+  let page: Page;
+  let faults: readonly string[];
+
+  beforeEach(async () => {
+    await service.database.empty();
+    ({ page, faults } = await openDocs(browser, service.url));
+  });
+
+  const sample = (operationId: string, language: string) =>
+    partOf(page, operationId).locator(`[data-sample="${language}"] code`);
+
+  it('sends with Ctrl+Enter, and brings the answer into sight', async () => {
+    await authorize(page, TOKEN);
+    await page.setViewportSize({ width: 1280, height: 500 });
+    for (const keys of ['Control+Enter', 'Meta+Enter']) {
+      const form = await operation(page, 'createPlant');
+      await form.locator('textarea').focus();
+      await page.keyboard.press(keys);
+      const answer = form.locator('.live-response');
+      await answer.getByText('200 OK').waitFor();
+      await answer.getByRole('link', { name: 'Download' }).waitFor();
+      await expect
+        .poll(async () => {
+          const { y = -1, height = 0 } = (await answer.boundingBox()) ?? {};
+          return y >= 0 && y + height <= 500;
+        })
+        .toBe(true);
+      // The reader can go on typing.
+      expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('TEXTAREA');
+      await page.reload();
+    }
+    expect(faults).toEqual([]);
+  });
+
+  it('says what to do about a failure', async () => {
+    await authorize(page, TOKEN);
+    await service.post({ id: 1001, name: 'Another' });
+    const form = await operation(page, 'createPlant');
+    expect((await send(page, form)).status).toBe('400');
+    const remedy = form.locator('.remedy');
+    await expect
+      .poll(() => remedy.innerText())
+      .toBe('40009: Choose another id, or send the content that is stored.');
+    await remedy.getByRole('link').click();
+    expect(page.url()).toBe(`${service.url}/docs#createPlant.40009`);
+    // Of a failure of every operation, and one that no operation lists.
+    await page.route('**/plants/1001', (route) => {
+      const json = { error: 40400, message: 'no' };
+      return route.fulfill({ status: 404, json });
+    });
+    const get = await operation(page, 'getPlant');
+    await get.getByRole('button', { name: 'Send' }).click();
+    await get.getByText('Check the path').waitFor();
+    await page.unrouteAll();
+    await page.route('**/plants/1001', (route) => {
+      const json = { error: 50300, message: 'no' };
+      return route.fulfill({ status: 503, json });
+    });
+    await get.getByRole('button', { name: 'Send' }).click();
+    await get.getByText('50300: Retry').waitFor();
+  });
+
+  it('shows what is filled in as code, in every language', async () => {
+    const list = await operation(page, 'listPlants');
+    await list.getByLabel('tag').fill("it's");
+    await list.getByLabel('limit').fill('7');
+    for (const language of LANGUAGES) {
+      await expect
+        .poll(() => sample('listPlants', language).textContent())
+        .toContain(`${service.url}/plants?limit=7&tag=it%27s`);
+    }
+    const create = await operation(page, 'createPlant');
+    const body = `{"id":${LARGEST_ID},"name":"It's \\"€\\" </script>"}`;
+    await create.locator('textarea').fill(body);
+    await expect
+      .poll(() => sample('createPlant', 'TypeScript').textContent())
+      .toContain(`store.create({ id: ${LARGEST_ID}n, name: 'It\\'s "€" </script>' })`);
+    expect(await sample('createPlant', 'Python').textContent()).toContain(`"id": ${LARGEST_ID}`);
+    expect(await sample('createPlant', 'Go').textContent()).toContain(`\`${body}\``);
+    await create.locator('textarea').fill('{"id":');
+    await expect.poll(() => sample('createPlant', 'Python').textContent()).toContain('{\\"id\\":');
+
+    const get = await operation(page, 'getPlant');
+    await get.locator('[data-fills="id"]').selectOption({ index: 2 });
+    await expect
+      .poll(() => sample('getPlant', 'TypeScript').textContent())
+      .toContain('store.get(9007199254740993n)');
+    await get.getByLabel('If-None-Match').fill('"x"');
+    for (const language of LANGUAGES) {
+      await expect
+        .poll(() => sample('getPlant', language).textContent())
+        .toContain('If-None-Match');
+    }
+    await authorize(page, TOKEN);
+    expect(await sample('getPlant', 'curl').innerText()).toContain('Bearer ••••••••');
+    await get.getByLabel('If-None-Match').fill('');
+    await expect.poll(() => sample('getPlant', 'curl').innerText()).toContain('Bearer ••••••••');
+    expect(faults).toEqual([]);
+  });
+
+  it('leads from page to page', async () => {
+    for (let id = 1; id <= 5; id += 1) await service.post({ id, name: `Plant ${id}` });
+    await authorize(page, TOKEN);
+    const form = await operation(page, 'listPlants');
+    await form.getByLabel('limit').fill('2');
+    const shown = form.locator('.answer-body code');
+    const next = form.getByRole('button', { name: 'Next page' });
+    await form.getByRole('button', { name: 'Send' }).click();
+    await shown.getByText('Plant 2').waitFor();
+    await next.focus();
+    await page.keyboard.press('Enter');
+    await shown.getByText('Plant 4').waitFor();
+    expect(await form.getByLabel('after').inputValue()).toBe('2');
+    // The key can be pressed again.
+    await expect
+      .poll(() => next.evaluate((button) => button === document.activeElement))
+      .toBe(true);
+    await page.keyboard.press('Enter');
+    await shown.getByText('Plant 5').waitFor();
+    await form.locator('[type="submit"]:enabled').waitFor();
+    expect(await next.count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  it('sends a request that was refused as soon as there is a good token', async () => {
+    const dialog = page.getByRole('dialog');
+    const form = await operation(page, 'createPlant');
+    expect((await send(page, form)).status).toBe('401');
+    await form.getByRole('button', { name: 'Enter a token' }).click();
+    await page.keyboard.type(TOKEN);
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('button', { name: 'Send the request' }).waitFor();
+    await page.keyboard.press('Enter');
+    await form.getByText('200 OK').waitFor();
+    expect(await dialog.count()).toBe(0);
+
+    // A token that is no longer valid gives way to another at once.
+    await page.evaluate(() => {
+      const kept = localStorage.getItem('authorized')!;
+      localStorage.setItem('authorized', kept.replace(/"value":"/, '"value":"old-'));
+    });
+    expect((await send(page, form)).status).toBe('401');
+    await form.getByRole('button', { name: 'Enter a token' }).click();
+    await page.getByLabel('Token', { exact: true }).fill(TOKEN);
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('button', { name: 'Send the request' }).click();
+    await form.getByText('200 OK').waitFor();
+    // It belongs to the request that was refused.
+    await page.locator('.token-button').click();
+    expect(await dialog.getByRole('button', { name: 'Send the request' }).count()).toBe(0);
+  });
+});
+
 describe.skipIf(EXAMPLE !== undefined)('a long answer', () => {
   it('leaves the page small and usable, and can be downloaded', async () => {
     const { page, faults } = await openDocs(browser, service.url);
@@ -915,6 +1070,7 @@ describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
     await page.keyboard.press('Enter');
     expect(await focused()).toBe('Cancel');
     const shown = form.locator('.answer-body code');
+    await form.getByText('Following: ').waitFor();
     await create(3000);
     await shown.getByText('"name":"Plant 3000"').waitFor();
     expect(await form.locator('.curl-command code').textContent()).toContain(
@@ -934,11 +1090,53 @@ describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
     await form.getByText('Canceled').waitFor();
     await expect.poll(focused).toBe('Send');
     expect(await shown.textContent()).toBe(text);
+    await form.getByText('Following').waitFor({ state: 'detached' });
+    const [, last] = [...text.matchAll(/^id: (\d+)$/gm)].at(-1)!;
+    await form.getByText(`The last id is ${last}.`).waitFor();
     const events = (await downloaded(page, form, 'listChanges.txt')).matchAll(/^data: (.*)$/gm);
     const ids = Array.from(events, ([, data]) => (JSON.parse(data!) as { id: number }).id);
     expect(ids).toEqual(Array.from({ length: 61 }, (_, index) => 3000 + index));
+
+    await form.getByRole('button', { name: `Go on after ${last}` }).click();
+    expect(await form.getByLabel('Last-Event-ID').inputValue()).toBe(last);
+    await create(3061);
+    await shown.getByText('"name":"Plant 3061"').waitFor();
+    expect(await shown.textContent()).not.toContain('Plant 3060');
     expect(faults).toEqual([]);
     await service.database.empty();
+  });
+
+  it('say when the service has ended them, and from where to go on', async () => {
+    const { page } = await openDocs(browser, service.url);
+    await page.route('**/changes?*', (route) =>
+      route.fulfill({
+        contentType: 'text/event-stream',
+        body: 'id: 9007199254740993\ndata: {}\n\n: comment\n\nid: 9007199254740994\ndata: {}\n',
+      }),
+    );
+    const form = await operation(page, 'listChanges');
+    await form.getByLabel('limit').fill('1');
+    await form.getByRole('button', { name: 'Send' }).click();
+    await form.getByText('Ended by the service').waitFor();
+    // The last event is not complete.
+    await form.getByRole('button', { name: 'Go on after 9007199254740993' }).waitFor();
+  });
+
+  it.each([
+    ['an export that is complete', '{"id":9007199254740993}\n\n', undefined],
+    ['an export that is not', '{"id":9007199254740993}\n{"id":90071', '9007199254740993'],
+  ])('go on, as does %s', async (_name, body, last) => {
+    const { page } = await openDocs(browser, service.url);
+    await page.route('**/plants/export', (route) =>
+      route.fulfill({ contentType: 'application/x-ndjson', body }),
+    );
+    const form = await operation(page, 'exportPlants');
+    await form.getByRole('button', { name: 'Send' }).click();
+    await form.getByRole('link', { name: 'Download' }).waitFor();
+    const goOn = form.getByRole('button', { name: 'Go on after' });
+    expect(await goOn.allInnerTexts()).toEqual(
+      last === undefined ? [] : [`Go on after ${last}`],
+    );
   });
 });
 

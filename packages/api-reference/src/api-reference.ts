@@ -63,6 +63,7 @@ export function apiReference(
     [`docs${extension}`, { type: 'text/html', content: page }],
     [`docs/swagger-ui${extension}`, { type: 'text/html', content: swaggerUi }],
     ...copies('docs', PUBLIC),
+    ...copies('docs/code-samples', join(PUBLIC, 'code-samples')),
     ...copies('docs', SWAGGER_UI, ['swagger-ui.css', 'swagger-ui-bundle.js']),
     ...(issuer === undefined ? [] : signInFiles()),
   ]);

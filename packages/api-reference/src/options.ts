@@ -1,4 +1,4 @@
-import type { Client } from './samples/typescript.js';
+import type { Client } from '../public/code-samples/code-samples.js';
 
 /** What differs from one service to another, and is not in its document. */
 export interface ReferenceOptions {

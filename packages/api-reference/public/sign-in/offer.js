@@ -36,6 +36,11 @@ function restoreTyped() {
     if (!form) continue;
     form.closest('details').open = true;
     for (const [name, value] of fields) form.elements[name].value = value;
+    form.dispatchEvent(new Event('input'));
   }
-  if (forms.length > 0) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  const place = location.hash.slice(1);
+  if (forms.length > 0) document.getElementById(place)?.scrollIntoView();
+  // The request that was refused can be sent at once.
+  const form = document.querySelector(`.try[open] form[data-name="${CSS.escape(place)}"]`);
+  form?.querySelector('[type="submit"]').focus({ preventScroll: true });
 }

@@ -42,6 +42,7 @@ export function tokenDialog(
           ${issuer && html`<button type="button" data-signs-in>Sign in again</button> `}
           <button type="button" name="forget">Forget</button>
           <button type="button" class="primary" data-closes="token">Close</button>
+          <button type="button" class="primary" data-sends hidden>Send the request</button>
         </div>
       </div>
     </form>

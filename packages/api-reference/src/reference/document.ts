@@ -1,5 +1,5 @@
 import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
-import { isJson } from '../samples/request.js';
+import { isJson } from '../../public/code-samples/request.js';
 
 type Named<T> = Readonly<Record<string, T>>;
 

@@ -8,7 +8,7 @@ import {
   wholeSchema,
 } from './document.js';
 import type { Answer, Endpoint, Failure, Parameter, Schema } from './document.js';
-import type { Client } from '../samples/typescript.js';
+import type { Client } from '../../public/code-samples/code-samples.js';
 import { samplesSection } from './samples.js';
 import {
   failuresTable,
@@ -90,7 +90,7 @@ export function operationSection(endpoint: Endpoint, around: Surroundings): Html
       <span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code>
       ${scope && html`<span class="scope">Scope <code>${scope}</code></span>`}
     </p>
-    ${tryForm(endpoint)}
+    ${tryForm(endpoint, around.endpoints)}
     <div class="reference">
       <div class="reference-text">
         ${linked(description)}

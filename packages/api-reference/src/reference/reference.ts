@@ -41,7 +41,7 @@ export function renderReference(
         ${ofTag.map((endpoint) => operationSection(endpoint, surroundings))}
       </section>`,
   );
-  return html`<div class="api">
+  return html`<div class="api" ${client && html`data-client="${JSON.stringify(client)}"`}>
     ${referenceSidebar({ sections, groups, general, definitions })}
     <main id="main">
       <section class="intro">

@@ -1,5 +1,12 @@
 import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
-import { codeSamples, LANGUAGES } from '../samples/code-samples.js';
+import { codeSamples, LANGUAGES } from '../../public/code-samples/code-samples.js';
+import type {
+  Client,
+  SampleBody,
+  SampleRequest,
+  SampleResource,
+} from '../../public/code-samples/code-samples.js';
+import { isJson, PLACEHOLDERS } from '../../public/code-samples/request.js';
 import { Html, html } from '../html.js';
 import {
   answersOf,
@@ -11,9 +18,6 @@ import {
   parameterExample,
 } from './document.js';
 import type { Endpoint } from './document.js';
-import { isJson, PLACEHOLDERS } from '../samples/request.js';
-import type { SampleBody, SampleRequest } from '../samples/request.js';
-import type { Client } from '../samples/typescript.js';
 
 /** The choice of the language of all code samples. Each operation has further labels of it, which are no names. */
 export function languageChoice(): Html {
@@ -103,8 +107,7 @@ function sampleRequest(endpoint: Endpoint, endpoints: readonly Endpoint[]): Samp
       endpoint.path,
     );
   const body = requestBody && sampleBody(endpoint);
-  const [, name = ''] = endpoint.path.split('/');
-  const create = endpoints.find((one) => one.method === 'post' && one.path === `/${name}`);
+  const resource = sampleResource(endpoint, endpoints);
   const id = values.find((parameter) => parameter.in === 'path');
   return {
     method: method.toUpperCase(),
@@ -113,14 +116,22 @@ function sampleRequest(endpoint: Endpoint, endpoints: readonly Endpoint[]): Samp
       values.filter((one) => one.in === 'header').map((one) => [one.name, one.value]),
     ),
     ...(body !== undefined && { body }),
-    ...(create !== undefined && {
-      resource: {
-        name,
-        int64: membersWithFormat(mainContent(create.requestBody).schema, 'int64'),
-        ...(id !== undefined && { id: id.value }),
-      },
+    ...(resource !== undefined && {
+      resource: { ...resource, ...(id !== undefined && { id: id.value }) },
     }),
   };
+}
+
+/** What the operation belongs to, if it has a create. */
+export function sampleResource(
+  { path }: Endpoint,
+  endpoints: readonly Endpoint[],
+): Omit<SampleResource, 'id'> | undefined {
+  const [, name = ''] = path.split('/');
+  const create = endpoints.find((one) => one.method === 'post' && one.path === `/${name}`);
+  return (
+    create && { name, int64: membersWithFormat(mainContent(create.requestBody).schema, 'int64') }
+  );
 }
 
 function sampleBody({ requestBody }: Endpoint): SampleBody | undefined {
