@@ -659,7 +659,7 @@ describe('the token', () => {
     await authorize(page, TOKEN);
     await page.reload();
     expect((await send(page, await operation(page, 'createPlant'))).status).toBe('200');
-    expect(await page.locator('.token-button').innerText()).toBe('Token is set');
+    expect(await page.locator('.token-button').innerText()).toBe('Token entered');
     expect(await page.evaluate(() => JSON.stringify(localStorage))).toContain(TOKEN);
     expect(faults).toEqual([]);
 
@@ -682,7 +682,7 @@ describe('the token', () => {
     await other.goto(`${service.url}/docs`);
     const state = () => other.locator('.token-button').innerText();
     await authorize(page, ` Bearer ${TOKEN}\n`);
-    await expect.poll(state).toBe('Token is set');
+    await expect.poll(state).toBe('Token entered');
     for (const tab of [page, other]) {
       await tab.bringToFront();
       expect((await send(tab, await operation(tab, 'createPlant'))).status).toBe('200');
@@ -712,7 +712,7 @@ describe('the token', () => {
     await dialog.getByText('Wrong token').waitFor();
     await page.getByLabel('Token', { exact: true }).fill(TOKEN);
     await page.keyboard.press('Enter');
-    await page.getByText('A token is set.').waitFor();
+    await page.getByRole('heading', { name: 'Token entered' }).waitFor();
   });
 
   it.each(['no JSON', 'null', '7', '["a"]', '{"bearerAuth":{"value":7}}'])(
@@ -1228,7 +1228,7 @@ describe('the page', () => {
     await page.getByLabel('Token', { exact: true }).waitFor();
     await page.keyboard.type(TOKEN);
     await page.keyboard.press('Enter');
-    await page.getByText('A token is set.').waitFor();
+    await page.getByRole('heading', { name: 'Token entered' }).waitFor();
     await page.keyboard.press('Escape');
     await page.keyboard.press('Tab');
     // The choice of the language has neither class nor text.

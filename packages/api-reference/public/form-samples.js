@@ -1,6 +1,7 @@
 /* The code samples of an operation, with what is filled in. */
 
 import { codeSamples } from './code-samples/code-samples.js';
+import { highlighted } from './code-samples/highlight.js';
 import { isJson } from './code-samples/request.js';
 import { BASE } from './samples.js';
 
@@ -9,7 +10,9 @@ const client = JSON.parse(document.querySelector('.api').dataset.client ?? 'null
 export function showAsCode(form, request) {
   const samples = codeSamples(sampleOf(form, request), client);
   for (const block of form.closest('.operation').querySelectorAll('[data-sample]')) {
-    block.querySelector('code').textContent = samples[block.dataset.sample];
+    const language = block.dataset.sample;
+    const kind = language === 'curl' ? 'shell' : 'program';
+    block.querySelector('code').innerHTML = highlighted(samples[language], kind);
   }
 }
 

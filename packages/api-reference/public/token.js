@@ -70,8 +70,10 @@ function showState() {
   fillInSamples();
   showPart(token);
   const button = document.querySelector('.token-button');
-  button.textContent = token ? 'Token is set' : 'Enter a token';
+  button.textContent = token ? 'Token entered' : 'Enter a token';
   button.classList.toggle('set', Boolean(token));
+  const signIn = document.querySelector('.sidebar [data-signs-in]');
+  if (signIn) signIn.hidden = Boolean(token);
 }
 
 /** Tries what was entered, and keeps it if it is a token. */

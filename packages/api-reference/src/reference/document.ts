@@ -82,6 +82,7 @@ interface OpenApi {
   readonly paths: Named<PathItem>;
   readonly tags?: readonly { readonly name: string; readonly description?: string }[];
   readonly components?: { readonly schemas?: Named<Schema> };
+  readonly servers?: readonly { readonly url: string }[];
 }
 
 /** The operations of a tag, with what the document says of the tag. */
@@ -107,6 +108,7 @@ export function readDocument(text: string) {
     paths,
     tags = [],
     components,
+    servers = [],
   } = withoutReferences(parse(text, undefined, parseNumberAndBigInt)) as OpenApi;
   const endpoints = Object.entries(paths).flatMap(([path, item]) =>
     Object.keys(item)
@@ -123,7 +125,14 @@ export function readDocument(text: string) {
     description: tags.find((tag) => tag.name === name)?.description ?? '',
     endpoints: endpoints.filter((endpoint) => tagOf(endpoint) === name),
   }));
-  return { info, endpoints, groups, schemas: Object.entries(components?.schemas ?? {}) };
+  return {
+    info,
+    /** The address of the service, if the document has one that is absolute. */
+    base: servers.find(({ url }) => URL.canParse(url))?.url.replace(/\/$/, ''),
+    endpoints,
+    groups,
+    schemas: Object.entries(components?.schemas ?? {}),
+  };
 }
 
 /** An operation need not have a name, nor a title. */

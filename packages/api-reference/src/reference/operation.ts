@@ -8,8 +8,8 @@ import {
   wholeSchema,
 } from './document.js';
 import type { Answer, Endpoint, Failure, Parameter, Schema } from './document.js';
-import type { Client } from '../../public/code-samples/code-samples.js';
 import { samplesSection } from './samples.js';
+import type { SampleSurroundings } from './samples.js';
 import {
   failuresTable,
   fieldsTable,
@@ -21,12 +21,10 @@ import type { Field, HeaderRow, Remedies } from './tables.js';
 import { tryForm } from './try-form.js';
 
 /** What the reference of an operation refers to. */
-export interface Surroundings {
-  readonly endpoints: readonly Endpoint[];
+export interface Surroundings extends SampleSurroundings {
   readonly schemas: readonly (readonly [name: string, Schema])[];
   readonly common: CommonParts;
   readonly remedies: Remedies;
-  readonly client?: Client;
 }
 
 /** What every operation has. It stands once, and in none of them. */

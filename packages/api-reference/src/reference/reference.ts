@@ -1,3 +1,4 @@
+import { PLACEHOLDERS } from '../../public/code-samples/request.js';
 import type { ApiError, ReferenceOptions } from '../options.js';
 import { html } from '../html.js';
 import type { Html } from '../html.js';
@@ -17,7 +18,7 @@ type Schemas = ApiDocument['schemas'];
 
 /** Writes what an OpenAPI document says as HTML: an introduction, every operation, and the schemas. */
 export function renderReference(
-  { info, endpoints, groups, schemas }: ApiDocument,
+  { info, base, endpoints, groups, schemas }: ApiDocument,
   options: ReferenceOptions,
 ): Html {
   const { version, errors = [], issuer, client, extension = '' } = options;
@@ -32,7 +33,14 @@ export function renderReference(
     ...failuresSection('other-failures', 'Other failures', unlisted(errors, listed), remedies),
   ];
   const definitions = schemaSections(schemas);
-  const surroundings = { endpoints, schemas, common, remedies, ...(client && { client }) };
+  const surroundings = {
+    endpoints,
+    schemas,
+    common,
+    remedies,
+    ...(client && { client }),
+    ...(base && { base }),
+  };
   const operations = groups.map(
     ({ name, title, description, endpoints: ofTag }) =>
       html`<section class="group">
@@ -42,14 +50,15 @@ export function renderReference(
       </section>`,
   );
   return html`<div class="api" ${client && html`data-client="${JSON.stringify(client)}"`}>
-    ${referenceSidebar({ sections, groups, general, definitions })}
+    ${referenceSidebar({ sections, groups, general, definitions, canSignIn: issuer !== undefined })}
     <main id="main">
       <section class="intro">
         <h1>${info.title}</h1>
         <div class="tagline">${tagline}</div>
         <p class="versions">Interface ${info.version}${version && ` · Service ${version}`}</p>
+        <p class="base">Base URL <code data-fill="base">${base ?? PLACEHOLDERS.base}</code></p>
         <noscript><p>Sending requests from this page needs JavaScript.</p></noscript>
-        ${sections.map((section) => textSection(section))}
+        <div class="topics">${sections.map((section) => textSection(section))}</div>
       </section>
       ${operations} ${general.map((section) => textSection(section))}
       ${schemasSection(definitions)}

@@ -6,7 +6,8 @@ import type {
   SampleRequest,
   SampleResource,
 } from '../../public/code-samples/code-samples.js';
-import { isJson, PLACEHOLDERS } from '../../public/code-samples/request.js';
+import { highlighted } from '../../public/code-samples/highlight.js';
+import { isJson } from '../../public/code-samples/request.js';
 import { Html, html } from '../html.js';
 import {
   answersOf,
@@ -40,10 +41,18 @@ export function languageChoice(): Html {
   </fieldset>`;
 }
 
+/** What code samples depend on besides their operation. */
+export interface SampleSurroundings {
+  readonly endpoints: readonly Endpoint[];
+  readonly client?: Client;
+  /** The address of the service, if the document has it. */
+  readonly base?: string;
+}
+
 /** An example of an operation: the request in several languages, and two answers. */
 export function samplesSection(
   endpoint: Endpoint,
-  { endpoints, client }: { readonly endpoints: readonly Endpoint[]; readonly client?: Client },
+  { endpoints, client, base }: SampleSurroundings,
 ): Html {
   const samples = codeSamples(sampleRequest(endpoint, endpoints), client);
   const [status, success] = answersOf(endpoint)[0] ?? [];
@@ -59,7 +68,12 @@ export function samplesSection(
           ${LANGUAGES.map((language) => html`<label for="language-${language}" data-language="${language}">${language}</label> `)}
         </span>
       </p>
-      ${LANGUAGES.map((language) => codeBlock(samples[language], `request in ${language}`, language))}
+      ${LANGUAGES.map(
+        (language) =>
+          html`<div class="code" data-title="request in ${language}" data-sample="${language}">
+            <pre><code>${new Html(highlighted(samples[language], language === 'curl' ? 'shell' : 'program', base))}</code></pre>
+          </div>`,
+      )}
     </div>
     ${answerSample('Response', 'success', status, answer)}
     ${answerSample('A failure', 'failure', '400', stringify(failure, undefined, 2))}
@@ -69,29 +83,9 @@ export function samplesSection(
 function answerSample(title: string, kind: string, status = '', body?: string): Html {
   if (body === undefined) return html``;
   return html`<p class="code-title">${title} <span class="status ${kind}">${status}</span></p>
-    ${codeBlock(body, `${kind === 'success' ? 'response' : 'failure'} ${status}`)}`;
-}
-
-/**
- * Code, of which a script can put in the address of the service and the token.
- *
- * @param title what the button that copies the code is called by
- */
-function codeBlock(code: string, title: string, language = ''): Html {
-  return html`<div class="code" data-title="${title}" ${language && html`data-sample="${language}"`}>
-    <pre><code>${withPlaceholders(code)}</code></pre>
-  </div>`;
-}
-
-function withPlaceholders(code: string): Html {
-  const { source } = html`${code}`;
-  return new Html(
-    Object.entries(PLACEHOLDERS).reduce(
-      (filled, [name, value]) =>
-        filled.replaceAll(value, `<span data-fill="${name}">${value}</span>`),
-      source,
-    ),
-  );
+    <div class="code" data-title="${title.toLowerCase()}">
+      <pre><code>${new Html(highlighted(body, 'data'))}</code></pre>
+    </div>`;
 }
 
 function sampleRequest(endpoint: Endpoint, endpoints: readonly Endpoint[]): SampleRequest {

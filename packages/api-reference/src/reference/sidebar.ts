@@ -16,13 +16,21 @@ interface Contents {
   /** What belongs to no single operation. */
   readonly general: readonly Section[];
   readonly definitions: readonly Section[];
+  readonly canSignIn: boolean;
 }
 
 /** What leads to each part of the page. Folded on narrow screens, also without JavaScript. */
-export function referenceSidebar({ sections, groups, general, definitions }: Contents): Html {
+export function referenceSidebar({
+  sections,
+  groups,
+  general,
+  definitions,
+  canSignIn,
+}: Contents): Html {
   return html`<aside class="sidebar" aria-label="Search and contents">
     <div class="sidebar-bar">
       <label class="menu"><input type="checkbox" /> Contents</label>
+      ${canSignIn && html`<button type="button" class="primary" data-signs-in>Sign in</button> `}
       <button type="button" class="token-button" data-opens="token">Enter a token</button>
     </div>
     <div class="sidebar-content">

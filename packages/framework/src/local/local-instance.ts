@@ -28,7 +28,17 @@ export async function startLocalInstance(config: Config, logger: Logger, signal:
     }));
   const generatedToken = config.auth.token === undefined ? token : undefined;
   return {
-    config: withDatabase({ ...config, auth: { ...config.auth, token } }, postgres.url),
+    config: withDatabase(
+      {
+        ...config,
+        auth: {
+          ...config.auth,
+          token,
+          isTokenPrinted: config.auth.isTokenPrinted || generatedToken !== undefined,
+        },
+      },
+      postgres.url,
+    ),
     /** The text for the terminal, with everything that a first request needs. */
     welcome: (address: AddressInfo) => welcome(config, address, generatedToken),
     /** Stops the database. */
