@@ -54,7 +54,9 @@ export function apiReference(
     });
   const swaggerUi = async () => {
     const source = await readFile(join(PUBLIC, 'swagger-ui.html'), 'utf8');
-    return source.replace('SERVICE', () => html`${info.title}`.source);
+    return source
+      .replace('SERVICE', () => html`${info.title}`.source)
+      .replace('EXTENSION', extension);
   };
   return new Map([
     ['openapi.json', { type: 'application/json', content: async () => text }],
