@@ -490,6 +490,10 @@ describe('the reference', () => {
     ['50306', '50306, List plants', '#listPlants.50306'],
     ['40400', '40400, Other failures', '#other-failures.40400'],
     ['ETag', 'ETag, Get a plant by its id, Response headers', '#getPlant.response.ETag'],
+    ['pagination', 'List plants', '#listPlants'],
+    ['csv', 'Export plants', '#exportPlants'],
+    ['conflict', '40009, Create a plant', '#createPlant.40009'],
+    ['retry', 'Retries', '#retries'],
   ])('finds %s', async (text, name, address) => {
     await reading.getByRole('searchbox').fill(text);
     const found = reading.locator('.results a', { hasText: name }).first();
@@ -501,6 +505,39 @@ describe('the reference', () => {
     expect(await reading.locator('.results').innerText()).toBe('Nothing found');
     await reading.getByRole('searchbox').fill('');
     expect(await reading.locator('.sidebar nav').isVisible()).toBe(true);
+  });
+
+  it.each([1280, 390])('is searched with the keyboard alone, on %i pixels', async (width) => {
+    const { page } = await openDocs(browser, service.url, { viewport: { width, height: 800 } });
+    const field = page.getByRole('searchbox');
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
+    for (const keys of ['/', 'Control+k', 'Meta+k']) {
+      await page.keyboard.press(keys);
+      expect(await field.evaluate((input) => input === document.activeElement)).toBe(true);
+      await page.keyboard.type('remove');
+      expect(await field.inputValue()).toBe('remove');
+      await page.keyboard.press('Escape');
+      expect(await page.locator('.results').isVisible()).toBe(false);
+      expect(await focused()).toBe(await page.locator('body').textContent());
+    }
+    await page.keyboard.press('/');
+    await page.keyboard.type('plant');
+    const links = page.locator('.results a');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    expect(await focused()).toBe(await links.nth(1).textContent());
+    await page.keyboard.press('ArrowUp');
+    expect(await focused()).toBe(await links.first().textContent());
+    await page.keyboard.press('ArrowUp');
+    expect(await field.evaluate((input) => input === document.activeElement)).toBe(true);
+    await field.fill('remove a plant');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toBe(`${service.url}/docs#deletePlant`);
+    // A slash is a slash where one types.
+    const form = await operation(page, 'listPlants');
+    await form.getByLabel('tag').focus();
+    await page.keyboard.type('a/b');
+    expect(await form.getByLabel('tag').inputValue()).toBe('a/b');
   });
 
   it('has nothing that is empty, and nothing to choose that is no choice', async () => {
@@ -911,7 +948,7 @@ describe.skipIf(EXAMPLE !== undefined)('a form', () => {
     const remedy = form.locator('.remedy');
     await expect
       .poll(() => remedy.innerText())
-      .toBe('40009: Choose another id, or send the content that is stored.');
+      .toBe('40009: To resolve the conflict, choose another id, or send the content that is stored.');
     await remedy.getByRole('link').click();
     expect(page.url()).toBe(`${service.url}/docs#createPlant.40009`);
     // Of a failure of every operation, and one that no operation lists.
@@ -1146,6 +1183,13 @@ describe('Swagger UI', () => {
     await authorize(page, TOKEN);
     await page.getByRole('link', { name: 'Swagger UI' }).click();
     await page.locator('.authorize.locked').waitFor();
+    // Above what it says.
+    const note = page.getByText('rounds integers beyond 2^53');
+    expect((await note.boundingBox())?.y).toBeLessThan(100);
+    const link = page.getByRole('link', { name: 'The docs page' });
+    expect(await link.evaluate((one) => (one as HTMLAnchorElement).href)).toBe(
+      `${service.url}/docs`,
+    );
     await page.locator('[id$="-listPlants"] .opblock-summary-control').click();
     await page.getByRole('button', { name: 'Try it out' }).click();
     const [response] = await Promise.all([

@@ -36,11 +36,13 @@ export function referenceSidebar({
     <div class="sidebar-content">
       <input
         type="search"
-        placeholder="Search"
-        aria-label="Search operations, fields and error numbers"
+        placeholder="Search (press /)"
+        aria-label="Search operations, fields, error numbers and words"
+        aria-keyshortcuts="/ Control+K Meta+K"
         autocomplete="off"
         spellcheck="false"
       />
+      <p class="found unseen" role="status"></p>
       <ul class="results" aria-label="Results" hidden></ul>
       ${languageChoice()}
       <script src="docs/language.js"></script>
