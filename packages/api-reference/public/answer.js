@@ -59,6 +59,7 @@ export async function showAnswer(form, request, sending) {
   tell();
   if (!response || size === 0) return;
   const body = new Blob(parts);
+  view.querySelector('.answer-body').classList.remove('following');
   if (!isEvents(response)) await showBeginning(view, response, body);
   if (response.status >= 400) await showRemedy(view, form, body);
   await offerToGoOn(view, form, response, body);
@@ -81,7 +82,7 @@ function newestLines(view, shown) {
   let text = '';
   let frame;
   const place = view.querySelector('.answer-body');
-  place.classList.add('events');
+  place.classList.add('following');
   place.hidden = false;
   return (chunk) => {
     text += decoder.decode(chunk, { stream: true });

@@ -11,8 +11,7 @@ export function showAsCode(form, request) {
   const samples = codeSamples(sampleOf(form, request), client);
   for (const block of form.closest('.operation').querySelectorAll('[data-sample]')) {
     const language = block.dataset.sample;
-    const kind = language === 'curl' ? 'shell' : 'program';
-    block.querySelector('code').innerHTML = highlighted(samples[language], kind);
+    block.querySelector('code').innerHTML = highlighted(samples[language], language);
   }
 }
 
@@ -33,7 +32,11 @@ function sampleOf(form, { url, method, headers, body }) {
 
 /** What it consists of is left out if it is no JSON. */
 function bodyOf(type, text) {
-  const texts = isJson(type) ? [text] : type.endsWith('ndjson') ? text.split('\n').filter(Boolean) : [];
+  const texts = isJson(type)
+    ? [text]
+    : type.endsWith('ndjson')
+      ? text.split('\n').filter(Boolean)
+      : [];
   try {
     const values = texts.map((one) => JSON.parse(one, exactly));
     return values.length > 0 ? { type, text, values } : { type, text };

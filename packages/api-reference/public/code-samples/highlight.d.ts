@@ -5,6 +5,6 @@
  */
 export function highlighted(
   code: string,
-  kind: 'shell' | 'program' | 'data',
+  language: 'curl' | 'TypeScript' | 'Python' | 'Go' | 'JSON',
   base?: string,
 ): string;

@@ -15,8 +15,7 @@ export function pythonSample(request) {
   const { method, path, body } = request;
   // `json` sets the media type by itself.
   const headers = headersOf(request).filter(
-    ([name, value]) =>
-      !(body?.values && name === 'Content-Type' && value === 'application/json'),
+    ([name, value]) => !(body?.values && name === 'Content-Type' && value === 'application/json'),
   );
   const [data = '', before = '', module = ''] = body ? dataOf(body) : [];
   return `${module}import requests

@@ -10,7 +10,7 @@ export function tokenDialog(
   endpoints: readonly Endpoint[],
   { issuer, tokenHelp }: Pick<ReferenceOptions, 'issuer' | 'tokenHelp'>,
 ): Html {
-  return html`<dialog class="token-dialog" id="token-dialog" aria-label="Token">
+  return html`<dialog class="token-dialog" id="token-dialog" aria-label="Access token">
     <form data-tries="${trialOf(endpoints)}">
       <div class="without-token">
         <h2>Enter a token</h2>

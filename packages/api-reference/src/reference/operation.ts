@@ -1,23 +1,13 @@
 import { Html, html } from '../html.js';
 import { markdown } from '../markdown.js';
-import {
-  answersOf,
-  failuresOf,
-  mainContent,
-  parameterExample,
-  wholeSchema,
-} from './document.js';
+import { isIn } from './common-parts.js';
+import type { CommonParts } from './common-parts.js';
+import { answersOf, failuresOf, mainContent, wholeSchema } from './document.js';
 import type { Answer, Endpoint, Failure, Parameter, Schema } from './document.js';
 import { samplesSection } from './samples.js';
 import type { SampleSurroundings } from './samples.js';
-import {
-  failuresTable,
-  fieldsTable,
-  headerRows,
-  headersTable,
-  usedMembers,
-} from './tables.js';
-import type { Field, HeaderRow, Remedies } from './tables.js';
+import { failuresTable, headerRows, headersTable, parametersTable, usedMembers } from './tables.js';
+import type { Remedies } from './tables.js';
 import { tryForm } from './try-form.js';
 
 /** What the reference of an operation refers to. */
@@ -27,61 +17,12 @@ export interface Surroundings extends SampleSurroundings {
   readonly remedies: Remedies;
 }
 
-/** What every operation has. It stands once, and in none of them. */
-export interface CommonParts {
-  readonly failures: readonly Failure[];
-  /** The header fields of requests. */
-  readonly parameters: readonly Parameter[];
-  /** The header fields of answers. */
-  readonly headers: readonly HeaderRow[];
-}
-
-/** What all operations have. Of a single one, nothing: it is read as a whole. */
-export function commonParts(endpoints: readonly Endpoint[]): CommonParts {
-  return {
-    failures: shared(
-      endpoints.map((endpoint) => failuresOf(endpoint)),
-      ({ number }) => String(number),
-    ),
-    parameters: shared(
-      endpoints.map(({ parameters = [] }) => parameters.filter((one) => one.in === 'header')),
-      keyOf,
-    ),
-    headers: shared(
-      endpoints.map(({ responses }) => headerRows(responses)),
-      keyOf,
-    ),
-  };
-}
-
-/** What is in each of several lists. */
-function shared<Item>(
-  lists: readonly (readonly Item[])[],
-  keyOfItem: (item: Item) => string,
-): Item[] {
-  const [first = new Map<string, Item>(), ...others] = lists.map(
-    (items) => new Map(items.map((item) => [keyOfItem(item), item] as const)),
-  );
-  if (others.length === 0) return [];
-  return [...first].flatMap(([key, item]) => (others.every((map) => map.has(key)) ? [item] : []));
-}
-
-/** Equal for what says the same of the same header field. */
-function keyOf({ name, ...said }: Parameter | HeaderRow): string {
-  const { description = '' } = said;
-  return [name, 'place' in said ? said.place : '', description].join('\n');
-}
-
 export function operationSection(endpoint: Endpoint, around: Surroundings): Html {
   const { operationId, method, path, summary, description = '' } = endpoint;
   const scope = endpoint['x-required-scope'];
   const { common } = around;
   const linked = (text: string) => withSchemaLinks(markdown(text), around.schemas);
-  const isCommon = (parameter: Parameter) =>
-    common.parameters.some((one) => keyOf(one) === keyOf(parameter));
-  const headers = headerRows(endpoint.responses).filter(
-    (row) => !common.headers.some((one) => keyOf(one) === keyOf(row)),
-  );
+  const headers = headerRows(endpoint.responses).filter((row) => !isIn(common.headers, row));
   return html`<article class="operation">
     <h3 id="${operationId}"><a href="#${operationId}">${summary}</a></h3>
     <p class="endpoint">
@@ -94,7 +35,7 @@ export function operationSection(endpoint: Endpoint, around: Surroundings): Html
         ${linked(description)}
         ${parametersSection('Parameters', endpoint, (parameter) => parameter.in !== 'header')}
         ${bodySection(endpoint, linked)}
-        ${parametersSection('Headers', endpoint, (parameter) => parameter.in === 'header' && !isCommon(parameter))}
+        ${parametersSection('Headers', endpoint, (parameter) => parameter.in === 'header' && !isIn(common.parameters, parameter))}
         ${answersOf(endpoint).map(([status, answer]) => answerSection(status, answer, around.endpoints, linked))}
         ${failuresSection(endpoint, around)}
         ${details('Response headers', headersTable(operationId, headers))}
@@ -116,17 +57,7 @@ function parametersSection(
   const shown = parameters.filter(isShown);
   if (shown.length === 0) return html``;
   return html`<h4>${title}</h4>
-    ${fieldsTable(operationId, shown.map(fieldOf))}`;
-}
-
-export function fieldOf(parameter: Parameter): Field {
-  const { name, required = false, description = '', schema } = parameter;
-  return {
-    name,
-    required,
-    schema: { ...schema, description },
-    example: parameterExample(parameter),
-  };
+    ${parametersTable(operationId, shown)}`;
 }
 
 function bodySection({ operationId, requestBody }: Endpoint, linked: (text: string) => Html): Html {
@@ -157,7 +88,7 @@ function answerSection(
 /**
  * A schema with its members, where it is used.
  *
- * @param owner as of `fieldsTable`
+ * @param owner the beginning of the ids of the rows, if they have any
  */
 function schemaInPlace(schema: Schema, owner?: string): Html {
   const { items, ...whole } = wholeSchema(schema);
@@ -169,7 +100,9 @@ function schemaInPlace(schema: Schema, owner?: string): Html {
   const members = usedMembers(owner, whole);
   if (title === undefined) return members;
   return html`<div class="schema">
-    <p><a href="#schema-${title}"><strong>${title}</strong></a></p>
+    <p>
+      <a href="#schema-${title}"><strong>${title}</strong></a>
+    </p>
     ${members}
   </div>`;
 }

@@ -3,14 +3,15 @@ import type { ApiError, ReferenceOptions } from '../options.js';
 import { html } from '../html.js';
 import type { Html } from '../html.js';
 import { markdown } from '../markdown.js';
+import { commonParts } from './common-parts.js';
+import type { CommonParts } from './common-parts.js';
 import { tokenDialog } from './dialog.js';
 import { failuresOf, wholeSchema } from './document.js';
 import type { ApiDocument, Failure } from './document.js';
-import { commonParts, fieldOf, operationSection, withSchemaLinks } from './operation.js';
-import type { CommonParts } from './operation.js';
+import { operationSection, withSchemaLinks } from './operation.js';
 import { referenceSidebar } from './sidebar.js';
 import type { Section } from './sidebar.js';
-import { definedMembers, failuresTable, fieldsTable, headersTable } from './tables.js';
+import { definedMembers, failuresTable, headersTable, parametersTable } from './tables.js';
 import type { FailureRow, Remedies } from './tables.js';
 import { answerTemplate } from './try-form.js';
 
@@ -39,7 +40,7 @@ export function renderReference(
     common,
     remedies,
     ...(client && { client }),
-    ...(base && { base }),
+    ...(base !== undefined && { base }),
   };
   const operations = groups.map(
     ({ name, title, description, endpoints: ofTag }) =>
@@ -60,8 +61,7 @@ export function renderReference(
         <noscript><p>Sending requests from this page needs JavaScript.</p></noscript>
         <div class="topics">${sections.map((section) => textSection(section))}</div>
       </section>
-      ${operations} ${general.map((section) => textSection(section))}
-      ${schemasSection(definitions)}
+      ${operations} ${general.map((section) => textSection(section))} ${schemasSection(definitions)}
       <p class="note">
         The operations in <a href="${swaggerUi}">Swagger UI</a>, which rounds ids beyond 2^53.
       </p>
@@ -95,7 +95,9 @@ function unlisted(errors: readonly ApiError[], listed: readonly Failure[]): Fail
 function headersSection({ parameters, headers }: CommonParts): Section[] {
   if (parameters.length + headers.length === 0) return [];
   const id = 'common-headers';
-  const content = html`${fieldsTable(id, parameters.map(fieldOf))} ${headersTable(id, headers)}`;
+  const content = html`${parameters.length > 0 && html`<p>In requests:</p>`}
+  ${parametersTable(id, parameters)} ${headers.length > 0 && html`<p>In responses:</p>`}
+  ${headersTable(id, headers)}`;
   return [{ id, title: 'Header fields of every operation', content }];
 }
 
@@ -112,7 +114,8 @@ function failuresSection(
 function schemaSections(schemas: Schemas): Section[] {
   return schemas.map(([title, schema]) => {
     const id = `schema-${title}`;
-    const content = html`${markdown(schema.description ?? '')} ${definedMembers(id, wholeSchema(schema))}
+    const content = html`${markdown(schema.description ?? '')}
+    ${definedMembers(id, wholeSchema(schema))}
     ${schema.additionalProperties ? html`<p class="note">Later versions may add members.</p>` : html``}`;
     return { id, title, content };
   });

@@ -71,7 +71,7 @@ export function samplesSection(
       ${LANGUAGES.map(
         (language) =>
           html`<div class="code" data-title="request in ${language}" data-sample="${language}">
-            <pre><code>${new Html(highlighted(samples[language], language === 'curl' ? 'shell' : 'program', base))}</code></pre>
+            <pre><code>${new Html(highlighted(samples[language], language, base))}</code></pre>
           </div>`,
       )}
     </div>
@@ -84,7 +84,7 @@ function answerSample(title: string, kind: string, status = '', body?: string): 
   if (body === undefined) return html``;
   return html`<p class="code-title">${title} <span class="status ${kind}">${status}</span></p>
     <div class="code" data-title="${title.toLowerCase()}">
-      <pre><code>${new Html(highlighted(body, 'data'))}</code></pre>
+      <pre><code>${new Html(highlighted(body, 'JSON'))}</code></pre>
     </div>`;
 }
 

@@ -1,16 +1,16 @@
 import { html } from '../html.js';
 import type { Html } from '../html.js';
 import { inlineMarkdown, markdown } from '../markdown.js';
-import { valueText, wholeSchema } from './document.js';
-import type { Answer, Failure, Schema } from './document.js';
+import { parameterExample, valueText, wholeSchema } from './document.js';
+import type { Answer, Failure, Parameter, Schema } from './document.js';
 
-export interface Field {
+interface Field {
   readonly name: string;
   readonly required: boolean;
   readonly schema: Schema;
   readonly example?: unknown;
   /** The id of the row that defines it, if it is defined elsewhere. */
-  readonly definition?: string;
+  readonly definition?: string | undefined;
 }
 
 export type FailureRow = Pick<Failure, 'number' | 'meaning'>;
@@ -27,7 +27,7 @@ export interface HeaderRow {
 export type Remedies = ReadonlyMap<number, string>;
 
 /** @param owner the beginning of the ids of the rows: the id of the heading that they belong to. Without it, they have none */
-export function fieldsTable(owner: string | undefined, fields: readonly Field[]): Html {
+function fieldsTable(owner: string | undefined, fields: readonly Field[]): Html {
   const rows = fields.map(
     ({ name, required, schema, example, definition }) =>
       html`<tr ${owner !== undefined && html`id="${owner}.${name}"`}>
@@ -44,6 +44,16 @@ export function fieldsTable(owner: string | undefined, fields: readonly Field[])
   return table('fields', ['Name', 'Type', 'Required', 'Rule'], rows);
 }
 
+/** @param owner the id of the heading that they belong to: the ids of the rows begin with it */
+export function parametersTable(owner: string, parameters: readonly Parameter[]): Html {
+  const fields = parameters.map((parameter) => {
+    const { name, required = false, description = '', schema } = parameter;
+    const example = parameterExample(parameter);
+    return { name, required, schema: { ...wholeSchema(schema ?? {}), description }, example };
+  });
+  return fieldsTable(owner, fields);
+}
+
 /** The members of a schema where it is defined. */
 export function definedMembers(owner: string, schema: Schema): Html {
   return fieldsTable(owner, membersOf(schema));
@@ -52,14 +62,16 @@ export function definedMembers(owner: string, schema: Schema): Html {
 /**
  * The members of a schema where it is used, with examples. Each leads to its definition.
  *
- * @param owner as of {@link fieldsTable}
+ * @param owner the beginning of the ids of the rows, if they have any
  */
 export function usedMembers(owner: string | undefined, schema: Schema): Html {
   const { title } = schema;
-  const fields = membersOf(schema).map((field) => ({
-    ...field,
-    example: field.schema.example,
-    ...(title !== undefined && { definition: `schema-${title}.${field.name}` }),
+  const fields = membersOf(schema).map(({ name, required, schema: member }) => ({
+    name,
+    required,
+    schema: member,
+    example: member.example,
+    definition: title && `schema-${title}.${name}`,
   }));
   return fieldsTable(owner, fields);
 }
@@ -96,22 +108,23 @@ function limitsOf(schema: Schema): Html {
   const { description = '', enum: values } = schema;
   const value: unknown = schema.default;
   const limits = [
-    ['at least', schema.minimum, ''],
-    ['at most', schema.maximum, ''],
-    ['at least', schema.minLength, 'characters'],
-    ['at most', schema.maxLength, 'characters'],
-    ['at least', schema.minItems, 'items'],
-    ['at most', schema.maxItems, 'items'],
-    ['default', value, ''],
+    ['at least', schema.minimum],
+    ['at most', schema.maximum],
+    ['length at least', schema.minLength ?? schema.minItems],
+    ['length at most', schema.maxLength ?? schema.maxItems],
+    ['default', value],
   ] as const;
   const said = new Set(description.match(/-?\d+(?:\.\d+)?|\w+/g));
   return html`${
     values &&
-    html`<div>one of ${values.map((one, index) => html`${index === 0 ? '' : ', '}<code>${valueText(one)}</code>`)}</div>`
-  }${limits.flatMap(([word, limit, unit]) =>
+    html`<div>
+      one of
+      ${values.map((one, index) => html`${index === 0 ? '' : ', '}<code>${valueText(one)}</code>`)}
+    </div>`
+  }${limits.flatMap(([word, limit]) =>
     limit === undefined || said.has(valueText(limit))
       ? []
-      : [html`<div>${word} <code>${valueText(limit)}</code> ${unit}</div>`],
+      : [html`<div>${word} <code>${valueText(limit)}</code></div>`],
   )}`;
 }
 

@@ -21,7 +21,9 @@ export function tryForm(endpoint: Endpoint, endpoints: readonly Endpoint[]): Htm
       </div>
       ${requestBody && bodyInput(requestBody)}
       <div class="buttons">
-        <button type="submit" class="primary" aria-keyshortcuts="Control+Enter Meta+Enter">Send</button>
+        <button type="submit" class="primary" aria-keyshortcuts="Control+Enter Meta+Enter">
+          Send
+        </button>
         <button type="button" name="cancel" hidden>Cancel</button>
         <small>or Ctrl+Enter</small>
       </div>
