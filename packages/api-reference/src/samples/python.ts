@@ -20,7 +20,8 @@ export function pythonSample(request: SampleRequest): string {
     ([name, value]) => !(name === 'Content-Type' && value === 'application/json'),
   );
   const [data = '', before = '', module = ''] = body === undefined ? [] : dataOf(body);
-  return `${module}import requests
+  return `# pip install requests
+${module}import requests
 
 ${before}response = requests.${method.toLowerCase()}(
     ${NOTATION.text(PLACEHOLDERS.base + path)},

@@ -5,8 +5,10 @@ import type { Notation } from './literals.js';
 
 /** A package that exports `Resource`, the client of any resource. */
 export interface Client {
-  /** Such as `tool-library-client`. */
+  /** Such as `@tool-library/client`. */
   readonly package: string;
+  /** Where its tarball is, below the address of the API, if the API serves it. Otherwise it comes from the registry. */
+  readonly tarball?: string;
   /** The resource that has a class of its own, which reads the changes, too. */
   readonly resource?: {
     /** In the plural, as in the paths, such as `tools`. The class has a method of this name that lists them. */
@@ -39,7 +41,10 @@ function clientOf(client: Client, { name, int64 }: SampleResource, store: string
     name === client.resource?.name
       ? [client.resource.className, '']
       : ['Resource', `${quoted(name)}, [${int64.map(quoted).join(', ')}], `];
-  return `import { ${type} } from ${quoted(client.package)};
+  const source =
+    client.tarball === undefined ? client.package : `${PLACEHOLDERS.base}/${client.tarball}`;
+  return `// npm install ${source}
+import { ${type} } from ${quoted(client.package)};
 
 const ${store} = new ${type}(${start}{
   url: '${PLACEHOLDERS.base}',
@@ -62,11 +67,12 @@ function callOf(
     spaced: true,
   };
   const [value] = body?.values ?? [];
+  const key = /^-?\d+$/.test(id ?? '') ? `${id}n` : quoted(id ?? '');
   const ifMatch = 'If-Match' in headers;
-  const read = ifMatch ? `const { etag = '*' } = await ${store}.get(${id}n);\n` : '';
+  const read = ifMatch ? `const { etag = '*' } = await ${store}.get(${key});\n` : '';
   const options = ifMatch ? ', { ifMatch: etag }' : '';
   const change = (verb: string) =>
-    `${read}const changed = await ${store}.${verb}(${id}n, ${literal(notation, value)}${options});\nconsole.log(changed);`;
+    `${read}const changed = await ${store}.${verb}(${key}, ${literal(notation, value)}${options});\nconsole.log(changed);`;
   switch (`${method} ${path.replace(String(id), '{id}')}`) {
     case `POST /${name}`:
       return `const created = await ${store}.create(${literal(notation, value)});\nconsole.log(created);`;
@@ -79,13 +85,13 @@ function callOf(
 for await (const { line, message } of running) console.warn(line, message);
 console.log(await running.summary());`;
     case `GET /${name}/{id}`:
-      return `const found = await ${store}.get(${id}n);\nconsole.log(found);`;
+      return `const found = await ${store}.get(${key});\nconsole.log(found);`;
     case `PUT /${name}/{id}`:
       return change('replace');
     case `PATCH /${name}/{id}`:
       return change('patch');
     case `DELETE /${name}/{id}`:
-      return `${read}await ${store}.remove(${id}n${options});`;
+      return `${read}await ${store}.remove(${key}${options});`;
     case 'GET /changes':
       return `for await (const change of ${store}.changes()) console.log(change);`;
     case 'GET /changes/latest':
