@@ -71,16 +71,22 @@ const PROGRAMS = {
   'cli/write-client': `${BEFORE}
     const { statSync } = await import('node:fs');
     const [, program, folder] = process.argv;
-    const packed = statSync(folder + '/client.tgz', { throwIfNoEntry: false });
-    if (packed === undefined || packed.mtimeMs < statSync(program).mtimeMs) {
-      ${APP_MODULE};
-      const { writeClient } = await import('@resource-service/client/generator');
-      await writeClient({
-        identity: ${IDENTITY},
-        document: ${DOCUMENT},
-        errors: (${FRAMEWORK}).allErrors(),
-        license: ${JSON.stringify(JSON.parse(readFileSync('package.json', 'utf8')).license)},
-      }, folder);
+    try {
+      const packed = statSync(folder + '/client.tgz', { throwIfNoEntry: false });
+      if (packed === undefined || packed.mtimeMs < statSync(program).mtimeMs) {
+        ${APP_MODULE};
+        const { writeClient } = await import('@resource-service/client/generator');
+        await writeClient({
+          identity: ${IDENTITY},
+          document: ${DOCUMENT},
+          errors: (${FRAMEWORK}).allErrors(),
+          license: ${JSON.stringify(JSON.parse(readFileSync('package.json', 'utf8')).license)},
+        }, folder);
+      }
+    } catch (error) {
+      if (error.syscall === undefined) throw error;
+      process.stderr.write('plant-store: cannot write the client to ' + folder + ' (' + error.code + ')\\n');
+      process.exitCode = 1;
     }`,
   // Without source maps, which take time to load.
   'cli/plant-store': `#!/usr/bin/env node
