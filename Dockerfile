@@ -15,7 +15,7 @@ COPY packages/api-reference/public packages/api-reference/public
 COPY packages/framework/src packages/framework/src
 COPY packages/client/src packages/client/src
 COPY packages/command/src packages/command/src
-RUN npm run build \
+RUN npm run build:client \
   && mkdir bin \
   && ln -s ../dist/cli/plant-store.js bin/plant-store
 # The bundle contains the code of the packages, and lists them in dist/sbom.cdx.json. What stays: the assets of the docs page,
@@ -53,6 +53,8 @@ COPY --from=build /app/packages/client/package.json packages/client/
 COPY --from=build /app/packages/command/package.json packages/command/
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
+# The docs page offers it.
+COPY --from=build /app/dist-client/client.tgz dist-client/
 # Copying the folder keeps the link: copying the link would copy the file.
 COPY --from=build /app/bin bin
 ARG REVISION=unknown

@@ -68,15 +68,27 @@ const PROGRAMS = {
   'cli/write-documents': `${BEFORE}
     const [openApi, errors] = process.argv.slice(2);
     await (${FRAMEWORK}).writeDocuments(${APP_MODULE}, { openApi, errors });`,
-  // The application defines its errors when it is loaded.
-  'cli/write-client': `${BEFORE}${APP_MODULE};
-    const { writeClient } = await import('@resource-service/client/generator');
-    await writeClient({
-      identity: ${IDENTITY},
-      document: ${DOCUMENT},
-      errors: (${FRAMEWORK}).allErrors(),
-      license: ${JSON.stringify(JSON.parse(readFileSync('package.json', 'utf8')).license)},
-    }, process.argv[2]);`,
+  // Does nothing if the client is newer than this program. The application defines its errors when it is loaded.
+  'cli/write-client': `${BEFORE}
+    const { statSync } = await import('node:fs');
+    const [, program, folder] = process.argv;
+    try {
+      const packed = statSync(folder + '/client.tgz', { throwIfNoEntry: false });
+      if (packed === undefined || packed.mtimeMs < statSync(program).mtimeMs) {
+        ${APP_MODULE};
+        const { writeClient } = await import('@resource-service/client/generator');
+        await writeClient({
+          identity: ${IDENTITY},
+          document: ${DOCUMENT},
+          errors: (${FRAMEWORK}).allErrors(),
+          license: ${JSON.stringify(JSON.parse(readFileSync('package.json', 'utf8')).license)},
+        }, folder);
+      }
+    } catch (error) {
+      if (error.syscall === undefined) throw error;
+      process.stderr.write('plant-store: cannot write the client to ' + folder + ' (' + error.code + ')\\n');
+      process.exitCode = 1;
+    }`,
   // Without source maps, which take time to load.
   'cli/plant-store': `#!/usr/bin/env node
 ${CHECK}const { runCommand } = await import('@resource-service/command');

@@ -1,6 +1,7 @@
 import { execSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { Refusal, requireResourceNames } from '../packages/create-service/src/names.js';
 
 /*
  * `npm run generate -- orchard orchards`: copies the resource gardens in this folder under another name. Leaves out what only
@@ -12,12 +13,9 @@ const APP = 'src/app.module.ts';
 /** The documents that list all scopes, or all tables. */
 const LISTS = ['docs/sign-in.md', 'docs/tokens.md', 'docs/operations.md'];
 const [one = '', many = ''] = process.argv.slice(2);
-const folder = `src/${many}`;
+const FOLDER = `src/${many}`;
 
-if (![one, many].every((name) => /^[a-z]{2,30}$/.test(name)) || one === many) {
-  fail('usage: npm run generate -- orchard orchards: one word in lower case, and its plural');
-}
-if (existsSync(folder)) fail(`${folder} exists already`);
+requireNames();
 
 const timestamp = Math.max(Date.now(), ...migrationTimes().map((time) => time + 1));
 const [firstNumber, lastNumber] = freeRange();
@@ -31,23 +29,23 @@ for (const file of [APP, ...LISTS]) {
   writeFileSync(file, file === APP ? withModule(text) : withNames(text));
 }
 for (const command of [
-  `npx prettier --write ${folder} test/${many} ${APP} ${LISTS.join(' ')}`,
+  `npx prettier --write ${FOLDER} test/${many} ${APP} ${LISTS.join(' ')}`,
   'npm run openapi',
   'npm run layers',
 ]) {
   execSync(command, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
-process.stdout.write(`${folder} has a resource with the members of gardens. "npm test" passes now.
+process.stdout.write(`${FOLDER} has a resource with the members of gardens. "npm test" passes now.
 
 Adapt the files in this order. CONTRIBUTING.md, "Add a resource", explains each step.
-1. ${folder}/${one}.entity.ts: the members
-2. ${folder}/migrations: the table. If the migration has been applied: npm run migration:revert.
-   Remove the file, and its import and entry in ${folder}/${many}.module.ts, then:
+1. ${FOLDER}/${one}.entity.ts: the members
+2. ${FOLDER}/migrations: the table. If the migration has been applied: npm run migration:revert.
+   Remove the file, and its import and entry in ${FOLDER}/${many}.module.ts, then:
    npm run migration:generate -- Create${capital(many)} ${many}
-3. ${folder}/dto/${one}.dto.ts: the descriptions and, with their conditions in
-   ${folder}/${many}.repository.ts, the filters of the list
-4. ${folder}/${many}.errors.ts: further errors, with numbers that end in ${firstNumber} to ${lastNumber}
-5. ${folder}/${many}.openapi.ts: the examples
+3. ${FOLDER}/dto/${one}.dto.ts: the descriptions and, with their conditions in
+   ${FOLDER}/${many}.repository.ts, the filters of the list
+4. ${FOLDER}/${many}.errors.ts: further errors, with numbers that end in ${firstNumber} to ${lastNumber}
+5. ${FOLDER}/${many}.openapi.ts: the examples
 6. test/${many}/${many}.e2e.test.ts: the tests. test/resources/resources.e2e.test.ts tests each member by itself.
 7. test/slow/migration-hashes.ts: the hash of the migration, which this command prints. It also writes the schema:
    npx vitest run --project slow test/slow/frozen-migrations.e2e.test.ts --update
@@ -64,7 +62,7 @@ function files() {
   return sources.filter(isTemplate).map((name) => {
     const target = renamed(name).replace(/\d{13}/, String(timestamp));
     const isTest = name.endsWith('.test.ts');
-    return [join(TEMPLATE, name), isTest ? join('test', many, target) : join(folder, target)];
+    return [join(TEMPLATE, name), isTest ? join('test', many, target) : join(FOLDER, target)];
   });
 }
 
@@ -74,17 +72,18 @@ function renamed(text) {
       .replaceAll(/^ *\/\/ #region[\s\S]*?\/\/ #endregion\n/gm, '')
       // The only imports from outside the folder that are left: a test lies one level below `test`.
       .replaceAll('../../test/', '../')
-      .replaceAll(/\b([Aa]) garden\b/g, (_, a) => `${a}${/^[aeiou]/.test(one) ? 'n' : ''} ${one}`)
-      .replaceAll('gardens', many)
-      .replaceAll('garden', one)
-      .replaceAll('Gardens', capital(many))
-      .replaceAll('Garden', capital(one))
-      .replaceAll('GARDENS', many.toUpperCase())
-      .replaceAll('GARDEN', one.toUpperCase())
+      .replaceAll(/\b(a)(?= garden\b)/gi, (a) => `${a}${/^[aeiou]/.test(one) ? 'n' : ''}`)
+      // In one pass, because the name may contain the word.
+      .replaceAll(/garden(s?)/gi, (word, plural) => inCaseOf(word, plural === '' ? one : many))
       .replaceAll(/\b(4\d\d)2(\d)\b/g, (_, status, n) => String(errorNumber(status, n)))
       .replaceAll('[20, 29]', `[${firstNumber}, ${lastNumber}]`)
       .replaceAll('1795395600000', String(timestamp))
   );
+}
+
+function inCaseOf(word, name) {
+  if (word === word.toUpperCase()) return name.toUpperCase();
+  return word.startsWith('G') ? capital(name) : name;
 }
 
 /** The list of scopes ends with `changes:read`. The privileges on the table are those on `plants`. */
@@ -148,7 +147,33 @@ function capital(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function fail(message) {
-  process.stderr.write(`${message}\n`);
-  process.exit(2);
+/** Ends the program, before it has written anything, if a resource cannot have the names. */
+function requireNames() {
+  try {
+    if (![one, many].every((name) => /^[a-z]{2,30}$/.test(name))) {
+      throw new Refusal(
+        'usage: npm run generate -- orchard orchards: one word in lower case, and its plural',
+      );
+    }
+    requireResourceNames(one, many);
+    requireFree();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+}
+
+/** Also of the template: the example and the new resource are in one program when the example is tested. */
+function requireFree() {
+  const taken = [...filesIn('src'), ...filesIn(TEMPLATE)].find(
+    (file) => basename(file) === `${one}.entity.ts`,
+  );
+  if (taken !== undefined) throw new Refusal(`${taken} exists already`);
+  for (const folder of [FOLDER, `test/${many}`]) {
+    if (existsSync(folder)) throw new Refusal(`${folder} exists already`);
+  }
+  const { paths } = JSON.parse(readFileSync(`${TEMPLATE}/openapi.json`, 'utf8'));
+  const path = Object.keys(paths).find((each) => each.split('/')[1] === many);
+  if (path !== undefined) throw new Refusal(`the service has the path ${path} already`);
 }

@@ -12,5 +12,5 @@ export const IDENTITY: Identity = {
     path: '/plants',
     body: '{"id":1,"name":"Monstera","tag":"indoor"}',
   },
-  client: { package: 'plant-store-client', resource: { name: 'plants', className: 'PlantStore' } },
+  client: { package: '@plant-store/client', resource: { name: 'plants', className: 'PlantStore' } },
 };

@@ -1439,8 +1439,8 @@ async function projectWithClient(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'samples-'));
   const client = resolve('dist-client');
   await promisify(execFile)('npm', ['run', 'build:client', '--silent']);
-  await mkdir(join(folder, 'node_modules'));
-  await symlink(client, join(folder, 'node_modules/plant-store-client'));
+  await mkdir(join(folder, 'node_modules/@plant-store'), { recursive: true });
+  await symlink(client, join(folder, 'node_modules/@plant-store/client'));
   return folder;
 }
 

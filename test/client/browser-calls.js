@@ -1,4 +1,4 @@
-import { PlantStore, PlantStoreError } from 'plant-store-client';
+import { PlantStore, PlantStoreError } from '@plant-store/client';
 
 /* Runs in the browser. What it returns has to be JSON. */
 

@@ -34,8 +34,8 @@ describe('a program of a user', () => {
   const TSC = fileURLToPath(import.meta.resolve('typescript/bin/tsc'));
   const STRICT = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
   const PROGRAM = `
-import { ERRORS, PlantStore, PlantStoreError, toJson } from 'plant-store-client';
-import type { Page, StoredPlant } from 'plant-store-client';
+import { ERRORS, PlantStore, PlantStoreError, toJson } from '@plant-store/client';
+import type { Page, StoredPlant } from '@plant-store/client';
 
 const store = new PlantStore({ url: 'http://127.0.0.1:1', token: 'a-token', retries: 0 });
 const page: Promise<Page> = store.list({ limit: 10 });
@@ -60,7 +60,8 @@ page.catch((error: unknown) => {
       },
     );
     await run('tar', ['-xzf', join(folder, stdout.trim()), '-C', modules]);
-    await rename(join(modules, 'package'), join(modules, 'plant-store-client'));
+    await mkdir(join(modules, '@plant-store'));
+    await rename(join(modules, 'package'), join(modules, '@plant-store/client'));
     // What npm would install beside it.
     for (const name of ['lossless-json', 'openapi-fetch', 'openapi-typescript-helpers', '@types']) {
       await symlink(join(REPOSITORY, 'node_modules', name), join(modules, name));
@@ -89,6 +90,26 @@ page.catch((error: unknown) => {
   });
 });
 
+it('is installed from a service, as its docs page says', async () => {
+  const service = await startTestService();
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-client-'));
+  try {
+    const page = await (await fetch(`${service.url}/docs`)).text();
+    const [, path] = /npm install <span data-fill="base">[^<]+<\/span>(\/[\w/.]+)/.exec(page) ?? [];
+    const words = ['install', service.url + path, '--no-audit', '--no-fund', '--prefer-offline'];
+    await run('npm', words, { cwd: folder });
+    const program = `import { PlantStore } from '@plant-store/client';
+      const store = new PlantStore({ url: '${service.url}', token: '${TOKEN}' });
+      console.log(await store.create({ id: 9007199254740993n, name: 'Ficus' }));`;
+    const options = ['--input-type=module', '--eval', program];
+    const { stdout } = await run(process.execPath, options, { cwd: folder });
+    expect(stdout).toBe("{ name: 'Ficus' }\n");
+  } finally {
+    await service.stop();
+    await rm(folder, { recursive: true });
+  }
+});
+
 describe('in Chromium, from another origin and without a bundler', () => {
   // A bundler would replace what only Node.js has.
   const FOLDERS: Record<string, string> = {
@@ -99,7 +120,7 @@ describe('in Chromium, from another origin and without a bundler', () => {
   };
   const IMPORT_MAP = {
     imports: {
-      'plant-store-client': '/plant-store-client/plant-store.js',
+      '@plant-store/client': '/plant-store-client/plant-store.js',
       'openapi-fetch': '/openapi-fetch/index.mjs',
       'lossless-json': '/lossless-json/index.js',
     },

@@ -6,7 +6,6 @@ import { promisify } from 'node:util';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { Run } from '../support/plant-store-command.js';
 import type { Result, RunOptions } from '../support/plant-store-command.js';
-import { csvOf } from '../support/resources.js';
 import { enterFolder, serve } from './stand-ins.js';
 
 /* What `plant-store import` says of its files, and writes for refused records. The service is a stub. */
@@ -97,8 +96,9 @@ it.each([
 ])('refuses a CSV file that begins with %j before anything is sent', async (text, fault) => {
   await writeFile('good.csv', CSV);
   await writeFile('a.csv', text);
-  const columns = csvOf('plants').trimEnd();
-  const message = `1: ${fault}; the first line must be ${columns}, in any order and in UTF-8\n`;
+  const columns =
+    'the first line must have id and name, and may have tag, in any order and in UTF-8';
+  const message = `1: ${fault}; ${columns}; --map renames or ignores columns\n`;
   const { code, stdout, stderr } = await run(['import', 'good.csv', 'a.csv']);
   expect(stderr).toBe(`plant-store: a.csv:${message}`);
   expect([code, stdout]).toEqual([2, '']);
@@ -106,6 +106,38 @@ it.each([
     stdin: Readable.from([Buffer.from(text)]),
   });
   expect(piped).toEqual({ code: 2, stdout: '', stderr: `plant-store: stdin:${message}` });
+  expect(listener).not.toHaveBeenCalled();
+});
+
+it('maps and ignores columns of a CSV file', async () => {
+  await writeFile('a.csv', 'Nr.,a=b,remarks,tag\n1,Ficus,x,\n2,Aloe,"y,z",indoor\n');
+  const map = ['--map', 'Nr.=id', '--map', 'a=b=name', '--map', 'remarks='];
+  const bodies: string[] = [];
+  listener.mockImplementation((request, response) => {
+    request.on('data', (chunk: Buffer) => bodies.push(chunk.toString()));
+    halfRefused(request, response);
+  });
+  const { code } = await run(['import', 'a.csv', ...map]);
+  expect(bodies.join('')).toBe('{"id":1,"name":"Ficus"}\n{"id":2,"name":"Aloe","tag":"indoor"}\n');
+  expect(code).toBe(1);
+  expect(await readFile('a.refused.csv', 'utf8')).toBe(
+    'Nr.,a=b,remarks,tag\n2,Aloe,"y,z",indoor\n',
+  );
+});
+
+it.each([
+  [['--map', 'Nr.=nonsense'], 'It must be THEIRS=NAME with a NAME of id,name,tag, or THEIRS=.'],
+  [['--map', 'Nr.'], 'It must be THEIRS=NAME'],
+  [['--map', '=id'], 'It must be THEIRS=NAME'],
+  [['--map', 'Nr.=id', '--map', 'number=tag'], 'a.csv:1: the column "number" of --map is missing'],
+  [['--map', 'Nr.=name'], 'a.csv:1: the column name appears twice'],
+  [['--map', 'Nr.='], 'a.csv:1: the column id is missing'],
+  [['--map', 'Nr.=id', '--format', 'ndjson'], '--map is for CSV'],
+])('refuses a wrong map before anything is sent: %j', async (map, message) => {
+  await writeFile('a.csv', 'Nr.,name\n1,Ficus\n');
+  const { code, stderr } = await run(['import', 'a.csv', ...map]);
+  expect(stderr).toContain(message);
+  expect(code).toBe(2);
   expect(listener).not.toHaveBeenCalled();
 });
 

@@ -36,6 +36,39 @@ beforeAll(async () => {
 
 afterAll(() => rm(project, { recursive: true, force: true }));
 
+describe('the command refuses', () => {
+  it.each([
+    ['no name', [], 'usage: npm run generate'],
+    ['nothing', ['', ''], 'usage: npm run generate'],
+    ['upper case', ['Orchard', 'orchards'], 'usage: npm run generate'],
+    ['a hyphen', ['orchard-', 'orchards'], 'usage: npm run generate'],
+    ['a digit', ['orchard', '2orchards'], 'usage: npm run generate'],
+    ['a path', ['orchard', '../orchards'], 'usage: npm run generate'],
+    ['the same plural', ['sheep', 'sheep'], 'the plural of sheep must be another name'],
+    ['a keyword', ['class', 'classes'], 'class cannot be the name of a resource'],
+    ['what each object has', ['constructor', 'constructors'], 'constructor cannot be the name'],
+    ['a name of the framework', ['feed', 'feeds'], 'feed cannot be the name of a resource'],
+    ['a path of the framework', ['doc', 'docs'], 'docs cannot be the name of a resource'],
+    ['a resource that exists', ['plant', 'plants'], 'src/plants/plant.entity.ts exists already'],
+    ['its name in the singular', ['plant', 'flora'], 'src/plants/plant.entity.ts exists already'],
+    ['the example', ['garden', 'gardens'], 'examples/gardens/garden.entity.ts exists already'],
+    ['a path that exists', ['swap', 'changes'], 'the service has the path /changes already'],
+    ['a folder of tests', ['seed', 'database'], 'test/database exists already'],
+  ])('%s, and writes nothing', async (_, names, message) => {
+    const places = ['src', 'test', 'docs'].map((name) => join(project, name));
+    const filesOf = () => Promise.all(places.map((place) => readdir(place, { recursive: true })));
+    const before = await filesOf();
+    await expect(
+      run(process.execPath, ['examples/generate-resource.js', ...names], { cwd: project }),
+    ).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^.+\n$/) as string,
+      message: expect.stringContaining(message) as string,
+    });
+    expect(await filesOf()).toEqual(before);
+  });
+});
+
 describe('a generated resource', () => {
   it('is written, with its documents', async () => {
     expect(await npm('run', 'generate', '--', 'orchard', 'orchards')).toContain('src/orchards');

@@ -436,7 +436,7 @@ const withImage = (values: Readonly<Record<string, string>>) => (kustomization: 
 
 describe('a release', () => {
   it('is a single value in the overlay', async () => {
-    const newTag = '1.2.0-rc.1';
+    const newTag = '99.0.0-rc.1';
     const newName = 'localhost:5000/team/plant-store';
     const next = await render('production', withImage({ newName, newTag }));
     const text = JSON.stringify(next.all);

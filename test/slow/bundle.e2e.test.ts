@@ -158,6 +158,19 @@ describe('the bundle', () => {
 });
 
 describe('npm start', () => {
+  it('can do without the client, if it cannot be written', async () => {
+    const folder = 'package.json/client';
+    const written = promisify(execFile)(process.execPath, ['dist/cli/write-client.js', folder]);
+    await expect(written).rejects.toMatchObject({
+      code: 1,
+      stderr: `plant-store: cannot write the client to ${folder} (ENOTDIR)\n`,
+    });
+    const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as {
+      readonly scripts: Readonly<Record<string, string>>;
+    };
+    expect(scripts['prestart']).toContain('(npm run build:client --silent || exit 0)');
+  });
+
   it('builds first, also if npm may not run the scripts before it (ignore-scripts)', async () => {
     const project = await Workspace.create();
     const sources = ['src', 'packages', 'bundle.js', 'sbom.js', 'openapi.json'];

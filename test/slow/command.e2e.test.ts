@@ -585,6 +585,12 @@ describe('export', () => {
     expect(await readdir('.')).toEqual([]);
   });
 
+  it('says that the folder of its file is missing, before anything is sent', async () => {
+    const { code, stderr } = await run(['export', '--output', 'no/such/plants.csv']);
+    expect(stderr).toBe('plant-store: the folder no/such does not exist\n');
+    expect(code).toBe(2);
+  });
+
   it('writes no file that is not a regular file', async () => {
     const { code, stderr } = await run(['export', '--output', '/dev/null', '--format', 'csv']);
     expect(stderr).toContain('plant-store: --output must name a file: /dev/null is none\n');

@@ -85,6 +85,7 @@ describe('the Dockerfile', () => {
     'docs/page.js',
     'docs/swagger-ui-bundle.js',
     'docs/swagger-ui.css',
+    'docs/client.tgz',
     'openapi.json',
   ])('leaves in the image what /%s needs', async (path) => {
     expect(await fetch(`${url}/${path}`)).toMatchObject({ status: 200 });

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ClientIdentity, OpenApiDocument } from '../src/generator/write-client.js';
 import { writeClient } from '../src/generator/write-client.js';
@@ -134,13 +136,23 @@ describe('the client of a service without a resource of its own class', () => {
   it('is a package with its name and version', async () => {
     const text = await readFile(join(folder, 'dist-client/package.json'), 'utf8');
     expect(JSON.parse(text)).toMatchObject({
-      name: 'tool-library-client',
+      name: '@tool-library/client',
       version: '1.2.3',
       license: 'MIT',
       exports: { '.': { default: './dist/tool-library.js' } },
     });
     const readme = await readFile(join(folder, 'dist-client/README.md'), 'utf8');
     expect(readme).toContain('- `service.toolBoxes`: a `Resource`\n');
+  });
+
+  it('is packed, with what its users need', async () => {
+    const { stdout } = await promisify(execFile)('tar', ['-tzf', 'dist-client/client.tgz'], {
+      cwd: folder,
+    });
+    expect(stdout.split('\n')).toEqual(
+      expect.arrayContaining(['package/package.json', 'package/dist/tool-library.js']),
+    );
+    expect(stdout).not.toContain('package/src/');
   });
 
   it('has a property for each resource and each feed', async () => {

@@ -7,7 +7,7 @@ import type { ExportOptions } from './export.js';
 import { FORMATS } from './formats.js';
 import { changesHelp, environmentHelp, exportHelp, importHelp } from './help.js';
 import type { ImportOptions } from './import.js';
-import { chosenIn, concurrency, filterOption, int64, optionOf } from './options.js';
+import { chosenIn, columnNames, concurrency, filterOption, int64, optionOf } from './options.js';
 import type { Resource } from './resources.js';
 import { LIMITS } from './retries.js';
 import type { Limits } from './retries.js';
@@ -118,6 +118,11 @@ function addImportCommand(
       'file for the refused records (default: NAME.refused.EXTENSION in the current folder)',
     )
     .option('--errors <file>', 'file for the reasons: NDJSON or CSV, as its extension tells')
+    .option(
+      '--map <theirs=name>',
+      'in CSV, what the file calls a column; theirs= ignores a column; can be repeated',
+      columnNames(resource.columns),
+    )
     .option('--unescape-formulas', 'in CSV, remove the apostrophes of export --escape-formulas')
     .addHelpText('after', importHelp(service, resource, byDefault))
     .action(async (files: string[], given: Omit<ImportOptions, 'resource'>) => {

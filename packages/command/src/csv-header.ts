@@ -8,35 +8,65 @@ const SEPARATORS = { ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars' } as 
 /** How much of a wrong name is shown. */
 const SHOWN = 40;
 
+const LIST = new Intl.ListFormat('en');
+
+/** Columns by what a file calls them. `undefined`: the column is ignored. */
+export type ColumnNames = ReadonlyMap<string, string | undefined>;
+
+/** What a header line must and may have, after a verb. */
+export function columnsText(columns: readonly Column[]): string {
+  const namesOf = (isOptional: boolean) =>
+    LIST.format(columns.filter((one) => one.isOptional === isOptional).map(({ name }) => name));
+  const [required, optional] = [namesOf(false), namesOf(true)];
+  return optional === '' ? required : `${required}, and may have ${optional}`;
+}
+
+/** The column of each field of a header line without a fault; `undefined` if it is ignored. */
+export function columnsOf(
+  fields: readonly string[],
+  columns: readonly Column[],
+  names: ColumnNames,
+): readonly (Column | undefined)[] {
+  return fields.map((field) => columns.find(({ name }) => name === nameOf(field, names)));
+}
+
+function nameOf(field: string, names: ColumnNames): string | undefined {
+  return names.has(field) ? names.get(field) : field;
+}
+
 /**
  * What is wrong with the header line, if anything.
  *
  * @param source the bytes that the fields are from
  * @param columns that are known
+ * @param names what the file calls columns otherwise
  */
 export function headerFault(
   fields: readonly string[],
   source: Buffer,
   columns: readonly Column[],
+  names: ColumnNames,
 ): string | undefined {
   if (!isUtf8(source)) return 'it is not UTF-8';
-  const isKnown = (field: string) => columns.some(({ name }) => name === field);
+  const isKnown = (field: string) => names.has(field) || columns.some(({ name }) => name === field);
   const unknown = fields.find((field) => !isKnown(field));
   if (unknown !== undefined) {
     const separator = separatorOf(source, isKnown);
     if (separator !== undefined) return `its columns are separated by ${separator}, not by commas`;
     return `there is no column ${JSON.stringify(unknown.slice(0, SHOWN))}`;
   }
-  const twice = fields.find((field, at) => fields.indexOf(field) < at);
+  const absent = [...names.keys()].find((name) => !fields.includes(name));
+  if (absent !== undefined) return `the column ${JSON.stringify(absent)} of --map is missing`;
+  const found = fields.flatMap((field) => nameOf(field, names) ?? []);
+  const twice = found.find((name, at) => found.indexOf(name) < at);
   if (twice !== undefined) return `the column ${twice} appears twice`;
-  return fields.includes('id') ? undefined : 'the column id is missing';
+  return found.includes('id') ? undefined : 'the column id is missing';
 }
 
 export function headerError(name: string, fault: string, columns: readonly Column[]): InputError {
-  const names = columns.map((column) => column.name).join();
   return new InputError(
     EXIT.usage,
-    `${name}:1: ${fault}; the first line must be ${names}, in any order and in UTF-8`,
+    `${name}:1: ${fault}; the first line must have ${columnsText(columns)}, in any order and in UTF-8; --map renames or ignores columns`,
   );
 }
 

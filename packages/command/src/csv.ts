@@ -3,7 +3,8 @@ import { pipeline, Readable } from 'node:stream';
 import { CsvError, Parser } from 'csv-parse';
 import type { CastingContext } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
-import { headerError, headerFault } from './csv-header.js';
+import { columnsOf, headerError, headerFault } from './csv-header.js';
+import type { ColumnNames } from './csv-header.js';
 import { asItIs } from './formulas.js';
 import type { TextConversion } from './formulas.js';
 import { ByteQueue, MAX_RECORD, tooLong } from './records.js';
@@ -49,13 +50,14 @@ export class CsvInput implements Input {
     private readonly source: AsyncIterable<Buffer>,
     private readonly columns: readonly Column[],
     private readonly convertText = asItIs,
+    private readonly names: ColumnNames = new Map(),
   ) {}
 
   async *records(): AsyncGenerator<InputRecord> {
     const bytes = Readable.from(this.kept(), { objectMode: false });
     // An error of the source destroys the parser, and so ends the loop.
     const parser = pipeline(bytes, new RecordParser(TOLERANT), () => undefined);
-    let columns: readonly Column[] | undefined;
+    let columns: readonly (Column | undefined)[] | undefined;
     let position = 0;
     for await (const { fields, end } of parser as AsyncIterable<Parsed>) {
       const { line, source } = this.next(end - position);
@@ -63,9 +65,9 @@ export class CsvInput implements Input {
       if (columns !== undefined)
         yield { line, source, ...contentOf(columns, fields, source, this.convertText) };
       else {
-        const fault = headerFault(fields, source, this.columns);
+        const fault = headerFault(fields, source, this.columns, this.names);
         if (fault !== undefined) throw headerError(this.name, fault, this.columns);
-        columns = fields.map((field) => this.columns.find(({ name }) => name === field)!);
+        columns = columnsOf(fields, this.columns, this.names);
         this.header = source;
       }
     }
@@ -108,7 +110,7 @@ function countLines(bytes: Buffer): number {
 }
 
 function contentOf(
-  columns: readonly Column[],
+  columns: readonly (Column | undefined)[],
   fields: readonly string[],
   source: Buffer,
   convertText: TextConversion,
@@ -119,9 +121,10 @@ function contentOf(
   }
   try {
     const values = strictFields(fields, source);
-    const members = columns.flatMap(({ name, type }, at) => {
+    const members = columns.flatMap((column, at) => {
       const field = values[at];
-      if (field === undefined) return [];
+      if (column === undefined || field === undefined) return [];
+      const { name, type } = column;
       return [`"${name}":${jsonOf(type, type === 'text' ? convertText(field) : field)}`];
     });
     return { json: Buffer.from(`{${members.join()}}`) };

@@ -9,10 +9,10 @@ import { NewFile } from './new-file.js';
 import type { Column } from './resources.js';
 
 const COLUMNS: readonly Column[] = [
-  { name: 'file', type: 'text' },
-  { name: 'line', type: 'integer' },
-  { name: 'error', type: 'integer' },
-  { name: 'message', type: 'text' },
+  { name: 'file', type: 'text', isOptional: false },
+  { name: 'line', type: 'integer', isOptional: false },
+  { name: 'error', type: 'integer', isOptional: true },
+  { name: 'message', type: 'text', isOptional: false },
 ];
 
 /** Why records are refused, one record per line. Of all input files, in the order of the files of the records. */

@@ -1,4 +1,5 @@
 import { open as openFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { parseExactJson, toInteger } from '@resource-service/framework/exact-json';
 import { open, temporary } from './client.js';
@@ -61,7 +62,8 @@ export async function exportRecords(
     else await writeFile(output, converted, signal);
   } catch (error) {
     progress.stop();
-    if (!isBrokenPipe(error)) progress.print(`incomplete: ${summary()}`);
+    const isUsage = error instanceof CommandError && error.exitCode === EXIT.usage;
+    if (!isUsage && !isBrokenPipe(error)) progress.print(`incomplete: ${summary()}`);
     throw error;
   }
   progress.stop();
@@ -86,7 +88,14 @@ async function writeFile(
   if (existing?.isFile() === false) throw usageError(`--output must name a file: ${path} is none`);
   const partial = `${path}.${process.pid}.part`;
   // Opened before the stream is made: a stream that fails while it opens its file would make it after it is removed.
-  const file = await openFile(partial, 'wx');
+  const file = await openFile(partial, 'wx').catch(({ code }: NodeJS.ErrnoException) => {
+    const folder = dirname(path);
+    throw usageError(
+      code === 'ENOENT'
+        ? `the folder ${folder} does not exist`
+        : `cannot write to ${path}: ${code}`,
+    );
+  });
   try {
     await pipeline(text, file.createWriteStream({ flush: true }), { signal });
     await rename(partial, path);

@@ -1,4 +1,5 @@
 import type { Feed } from './feeds.js';
+import { columnsText } from './csv-header.js';
 import { optionOf } from './options.js';
 import type { Resource } from './resources.js';
 import type { Service } from './service.js';
@@ -34,7 +35,7 @@ export function importHelp(
   const command = `${service.identity.name} import${choiceOf(name, '--resource', byDefault)}`;
   return `
 FILE is NDJSON, with one record per line such as ${example},
-or CSV with the header line ${columns.map((column) => column.name).join()}.
+or CSV whose header line has ${columnsText(columns)}, in any order.
 In CSV, an empty field without quotes is absent, and "" is the empty text.
 
 A record that the service refuses does not stop the import. All of them go to a file, as they are in FILE, to be
@@ -48,6 +49,7 @@ ${EXIT_CODES}
 
 Examples:
   ${command} ${name}.csv
+  ${command} --map number=id --map remarks= ${name}.csv
   ${command} ${name}-1.ndjson ${name}-2.ndjson
   gunzip -c ${name}.csv.gz | ${command} --format csv -`;
 }

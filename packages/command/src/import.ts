@@ -15,6 +15,7 @@ import {
   usageError,
 } from './command-error.js';
 import type { Connection } from './connection.js';
+import type { ColumnNames } from './csv-header.js';
 import { ErrorsFile } from './errors-file.js';
 import { formatOf } from './formats.js';
 import { asItIs, unescapeFormula } from './formulas.js';
@@ -42,6 +43,8 @@ export interface ImportOptions {
   readonly errors?: string;
   /** Whether the files were exported with `--escape-formulas`. */
   readonly unescapeFormulas?: boolean;
+  /** What CSV files call columns otherwise. */
+  readonly map?: ColumnNames;
 }
 
 type Sendable = InputRecord & { readonly json: Buffer };
@@ -62,11 +65,13 @@ export async function importFiles(
     throw usageError('--refused can be used with one FILE only');
   }
   const { unescapeFormulas = false } = options;
+  const names: ColumnNames = options.map ?? new Map();
   const convertText = unescapeFormulas ? unescapeFormula : asItIs;
   const sources = files.map((file) => {
     const format = formatOf(file, options.format);
     if (unescapeFormulas && format !== 'csv') throw usageError('--unescape-formulas is for CSV');
-    return { file, columns, format, convertText };
+    if (names.size > 0 && format !== 'csv') throw usageError('--map is for CSV');
+    return { file, columns, names, format, convertText };
   });
   const errors = options.errors === undefined ? undefined : new ErrorsFile(options.errors);
   let size = 0;

@@ -3,6 +3,7 @@ import { access, stat } from 'node:fs/promises';
 import { parse } from 'node:path';
 import { withoutByteOrderMark } from '@resource-service/framework/exact-json';
 import { EXIT, InputError, usageError } from './command-error.js';
+import type { ColumnNames } from './csv-header.js';
 import type { Format } from './formats.js';
 import type { TextConversion } from './formulas.js';
 import { NdjsonInput } from './records.js';
@@ -21,6 +22,7 @@ export interface Source {
   readonly file: string;
   readonly format: Format;
   readonly columns: readonly Column[];
+  readonly names: ColumnNames;
   /** What to make of a text in CSV. */
   readonly convertText: TextConversion;
 }
@@ -72,7 +74,7 @@ export async function inputOf(source: Source, bytes: AsyncIterable<Buffer>): Pro
   const utf8 = withoutUtf16(name, bytes);
   if (source.format === 'ndjson') return new NdjsonInput(name, withoutByteOrderMark(utf8));
   const { CsvInput } = await import('./csv.js');
-  return new CsvInput(name, utf8, source.columns, source.convertText);
+  return new CsvInput(name, utf8, source.columns, source.convertText, source.names);
 }
 
 /** Passes bytes on. */

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { InvalidArgumentError, Option } from 'commander';
-import type { Filter } from './resources.js';
+import type { ColumnNames } from './csv-header.js';
+import type { Column, Filter } from './resources.js';
 
 /** What can be chosen by its name. */
 interface Choice {
@@ -39,6 +40,19 @@ export function filterOption(
   return new Option(`--${optionOf(name)} <${type}>`, help).argParser((value) =>
     filters.set(name, value),
   );
+}
+
+/** Adds `theirs=name` to the names of columns. Without a name, the column is ignored. Their name may have an equals sign. */
+export function columnNames(columns: readonly Column[]) {
+  return (text: string, names: ColumnNames = new Map()): ColumnNames => {
+    const at = text.lastIndexOf('=');
+    const name = text.slice(at + 1);
+    if (at > 0 && (name === '' || columns.some((column) => column.name === name))) {
+      return new Map([...names, [text.slice(0, at), name || undefined]]);
+    }
+    const known = columns.map((column) => column.name).join();
+    throw new InvalidArgumentError(`It must be THEIRS=NAME with a NAME of ${known}, or THEIRS=.`);
+  };
 }
 
 export function concurrency(text: string): number {

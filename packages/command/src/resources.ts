@@ -4,6 +4,7 @@ export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'json';
 export interface Column {
   readonly name: string;
   readonly type: ColumnType;
+  readonly isOptional: boolean;
 }
 
 /** A query parameter of an export. */
@@ -51,6 +52,7 @@ interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
   readonly example?: unknown;
 }
 
@@ -61,13 +63,14 @@ export function resourcesOf(document: OpenApiDocument): readonly Resource[] {
   return Object.entries(paths).flatMap(([path, { get }]) => {
     const [, name] = /^\/([^/]+)\/export$/.exec(path) ?? [];
     const one = paths[`/${name}/{id}`]?.get?.responses['200']?.content?.['application/json'];
-    const { properties } = resolve(one?.schema);
+    const { properties, required = [] } = resolve(one?.schema);
     if (name === undefined || !get || !properties) return [];
     const isImportable = paths[`/${name}/import`]?.post !== undefined;
     const members = Object.entries(properties);
     const columns = members.map(([member, schema]) => ({
       name: member,
       type: typeOf(document, schema),
+      isOptional: !required.includes(member),
     }));
     const filters = (get.parameters ?? [])
       .filter((parameter) => parameter.in === 'query' && parameter.name !== 'after')

@@ -8,17 +8,17 @@ import type { Column } from '../src/resources.js';
 import { parseExactJson } from '@resource-service/framework/exact-json';
 
 const TOOL_COLUMNS: readonly Column[] = [
-  { name: 'id', type: 'integer' },
-  { name: 'name', type: 'text' },
-  { name: 'tag', type: 'text' },
+  { name: 'id', type: 'integer', isOptional: false },
+  { name: 'name', type: 'text', isOptional: false },
+  { name: 'tag', type: 'text', isOptional: true },
 ];
 const TOOL_HEADER = csvHeader(TOOL_COLUMNS);
 
 const COLUMNS: readonly Column[] = [
   ...TOOL_COLUMNS,
-  { name: 'height', type: 'number' },
-  { name: 'isRare', type: 'boolean' },
-  { name: 'care', type: 'json' },
+  { name: 'height', type: 'number', isOptional: true },
+  { name: 'isRare', type: 'boolean', isOptional: true },
+  { name: 'care', type: 'json', isOptional: true },
 ];
 
 interface Tool {

@@ -14,33 +14,53 @@ const KEYWORDS =
   false finally for function if implements import in instanceof interface let new null package private protected public return
   static super switch this throw true try typeof var void while with yield`.split(/\s+/);
 
-/** Names, in the singular and the plural, that the code of a resource, its paths, its changes or the framework have already. */
+/**
+ * Names, in the singular and the plural, that the code of a resource, its paths, its tables, its changes or the framework have
+ * already.
+ */
 const TAKEN =
-  `after app column docs entity error feed framework health id idempotency-key injectable kind limit lines metrics migration
-  module omit-type openapi origin patch position precondition primary-column principal query request-id resource signal time`
+  `access-token after api-schema app array body-types boolean change-of column date docs dto-of entity error feed framework
+  generated-id-repository health id idempotency-key index injectable int64-field kind limit lines list-parameters metrics
+  migration module new-of no-other-parameters number object omit-type openapi origin patch patch-of position precondition
+  primary-column primary-generated-column principal query replacement-of request-id resource resource-module
+  service-exception signal string text-field time`
     .split(/\s+/)
     .flatMap((name) => [name, `${name}s`]);
 
+/** Plurals that would be the names of methods of the controller, or of files of each service. */
+const TAKEN_PLURALS = ['cli', 'create', 'get', 'list', 'remove', 'replace', 'service'];
+
+/** What runs in the image of a service, whose command comes first on the search path; and what PostgreSQL keeps for itself. */
+const TAKEN_BY_SERVICES = [...builtinModules, 'node', 'node-modules', 'npm', 'npx', 'plpgsql'];
+
 export function requireServiceName(name) {
-  requireName(name, 'a service', 'tool-library', [...builtinModules, 'node-modules']);
+  requireName(name, 'a service', 'tool-library', TAKEN_BY_SERVICES);
 }
 
 export function requireResourceNames(one, many) {
   for (const name of [one, many]) {
-    requireName(name, 'a resource', 'tool tools', [...KEYWORDS, ...TAKEN]);
+    const plurals = name === many ? TAKEN_PLURALS : [];
+    requireName(name, 'a resource', 'tool tools', [...KEYWORDS, ...TAKEN, ...plurals]);
   }
   if (one === many) throw new Refusal(`the plural of ${one} must be another name`);
 }
 
 function requireName(name, what, example, reserved) {
+  const shown = /^\S+$/.test(name) ? name : JSON.stringify(name);
   if (!KEBAB_CASE.test(name) || name.length > MAX_LENGTH) {
     throw new Refusal(
-      `${name} cannot be the name of ${what}: at most ${MAX_LENGTH} lower-case letters, digits and hyphens, such as ${example}`,
+      `${shown} cannot be the name of ${what}: at most ${MAX_LENGTH} lower-case letters, digits and hyphens, such as ${example}`,
     );
   }
-  if (reserved.includes(name)) {
+  // What every object has, such as `constructor`; and PostgreSQL looks for tables of its own first.
+  if (reserved.includes(name) || camelCase(name) in {} || name.startsWith('pg-')) {
     throw new Refusal(`${name} cannot be the name of ${what}: it is reserved`);
   }
+}
+
+function camelCase(name) {
+  const [first, ...others] = name.split('-');
+  return first + others.map(capital).join('');
 }
 
 /** Puts the names of a service in place of those of the template, in whatever case they are written. */

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { Refusal, requireResourceNames, withResourceNames, withServiceName } from './names.js';
 
 const TEMPLATE = join(import.meta.dirname, '..', 'template');
@@ -20,11 +20,11 @@ export function addResource(root, one, many, hasChanges) {
   const app = join(root, 'src/app.module.ts');
   if (!existsSync(app)) throw new Refusal(`there is no src/app.module.ts: this is no service`);
   const files = resourceFiles(root, serviceName(root), one, many, hasChanges);
-  const existing = files
-    .map(({ target }) => target)
-    .find((target) => existsSync(join(root, target)));
-  if (existing !== undefined) throw new Refusal(`${existing} exists already`);
   const folders = hasChanges ? [many, `${one}-changes`] : [many];
+  requireFree(root, one, [
+    ...folders.map((folder) => `src/${folder}`),
+    ...files.map(({ target }) => target),
+  ]);
   const source = folders.reduce(withModule, readFileSync(app, 'utf8'));
   for (const { target, text } of files) {
     mkdirSync(dirname(join(root, target)), { recursive: true });
@@ -40,6 +40,14 @@ Adapt them in this order, then run "npm test":
 3. src/${many}/dto/${one}.dto.ts and ${many}.repository.ts: the filters of the list
 4. src/${many}/${many}.openapi.ts: the examples
 `);
+}
+
+/** @param paths of the files and folders of the resource */
+function requireFree(root, one, paths) {
+  const entity = filesIn(join(root, 'src')).find((file) => basename(file) === `${one}.entity.ts`);
+  const existing =
+    paths.find((path) => existsSync(join(root, path))) ?? (entity && relative(root, entity));
+  if (existing !== undefined) throw new Refusal(`${existing} exists already`);
 }
 
 /** As the template has it: without the scope of a package. */

@@ -60,7 +60,18 @@ describe('the command refuses', () => {
     ['a path', ['../shop'], '../shop cannot be the name of a service'],
     ['a long name', ['s'.repeat(41)], 'cannot be the name of a service'],
     ['the name of a module of Node.js', ['http'], 'http cannot be the name of a service'],
+    ['the name of a program in the image', ['npm'], 'npm cannot be the name of a service'],
+    ['nothing', [''], '"" cannot be the name of a service'],
+    ['two lines', ['a\nb'], String.raw`"a\nb" cannot be the name of a service`],
+    ['a digit at the beginning', ['7up'], '7up cannot be the name of a service'],
+    ['a hyphen at the end', ['shop-'], 'shop- cannot be the name of a service'],
     ['a keyword', ['shop', 'class', 'classes'], 'class cannot be the name of a resource'],
+    ['what each object has', ['shop', 'constructor', 'constructors'], 'constructor cannot be'],
+    ['a plural that is a method', ['shop', 'inventory', 'list'], 'list cannot be the name'],
+    ['a folder of each service', ['shop', 'terminal', 'cli'], 'cli cannot be the name'],
+    ['a table of the framework', ['shop', 'access-token', 'access-tokens'], 'access-token cannot'],
+    ['a table of PostgreSQL', ['shop', 'pg-table', 'pg-tables'], 'pg-table cannot be the name'],
+    ['the type of a member', ['shop', 'date', 'dates'], 'date cannot be the name'],
     ['a name of the framework', ['shop', 'error', 'errors'], 'error cannot be the name'],
     ['the same plural', ['shop', 'sheep', 'sheep'], 'the plural of sheep must be another name'],
     ['a folder with files', ['taken'], 'taken is not empty'],
@@ -78,6 +89,44 @@ describe('the command refuses', () => {
       'taken',
       join('taken', 'notes.txt'),
     ]);
+  });
+});
+
+describe('in a service, the command refuses', () => {
+  const FILES = {
+    'package.json': '{"name":"shop"}',
+    'src/app.module.ts': "import { A } from './a.js';\n\n@Module({ imports: [A] })\n",
+    'src/cli/command.ts': '',
+    'src/tools/tool.entity.ts': '',
+  };
+  let place: string;
+
+  beforeAll(async () => {
+    place = join(folder, 'service');
+    for (const [path, text] of Object.entries(FILES)) {
+      await mkdir(join(place, path, '..'), { recursive: true });
+      await writeFile(join(place, path), text);
+    }
+  });
+
+  it.each([
+    ['a resource that exists', ['tool', 'tools'], 'src/tools exists already'],
+    ['its name in the singular', ['tool', 'toolset'], 'src/tools/tool.entity.ts exists already'],
+    ['a name with a path', ['../tool', '../tools'], '../tool cannot be the name of a resource'],
+    ['a keyword', ['case', 'cases'], 'case cannot be the name of a resource'],
+  ])('%s, and leaves nothing behind', async (_, names, message) => {
+    const before = await readdir(place, { recursive: true });
+    await expect(
+      run(process.execPath, [COMMAND, 'resource', ...names], { cwd: place }),
+    ).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^.+\n$/) as string,
+      message: expect.stringContaining(message) as string,
+    });
+    expect(await readdir(place, { recursive: true })).toEqual(before);
+    for (const [path, text] of Object.entries(FILES)) {
+      expect(await readFile(join(place, path), 'utf8')).toBe(text);
+    }
   });
 });
 

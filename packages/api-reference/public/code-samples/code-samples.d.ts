@@ -40,8 +40,10 @@ export interface SampleResource {
 
 /** A package that exports `Resource`, the client of any resource. */
 export interface Client {
-  /** Such as `tool-library-client`. */
+  /** Such as `@tool-library/client`. */
   readonly package: string;
+  /** Where its tarball is, below the address of the API, if the API serves it. Otherwise it comes from the registry. */
+  readonly tarball?: string;
   /** The resource that has a class of its own, which reads the changes, too. */
   readonly resource?: {
     /** In the plural, as in the paths, such as `tools`. The class has a method of this name that lists them. */

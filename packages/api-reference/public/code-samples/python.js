@@ -18,7 +18,8 @@ export function pythonSample(request) {
     ([name, value]) => !(body?.values && name === 'Content-Type' && value === 'application/json'),
   );
   const [data = '', before = '', module = ''] = body ? dataOf(body) : [];
-  return `${module}import requests
+  return `# pip install requests
+${module}import requests
 
 ${before}response = requests.${method.toLowerCase()}(
     ${NOTATION.text(PLACEHOLDERS.base + path)},

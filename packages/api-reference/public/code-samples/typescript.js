@@ -24,7 +24,10 @@ function clientOf(client, { name, int64 }, store) {
     name === client.resource?.name
       ? [client.resource.className, '']
       : ['Resource', `${quoted(name)}, [${int64.map(quoted).join(', ')}], `];
-  return `import { ${type} } from ${quoted(client.package)};
+  const source =
+    client.tarball === undefined ? client.package : `${PLACEHOLDERS.base}/${client.tarball}`;
+  return `// npm install ${source}
+import { ${type} } from ${quoted(client.package)};
 
 const ${store} = new ${type}(${start}{
   url: '${PLACEHOLDERS.base}',

@@ -78,14 +78,14 @@ it('says what the service adds to the document', async () => {
     version: '3.4.5',
     errors,
     homepage: 'https://example.com/docs',
-    client: { package: 'tool-library-client' },
+    client: { package: '@tool-library/client' },
     tokenHelp: 'Ask `somebody`.',
   });
   expect(text).toContain('Interface 2.0.0 · Service 3.4.5');
   expect(text).toContain('<td>Take <em>another</em> id.</td>');
   expect(text).toMatch(/Other failures<\/h2>\s*<table.*40400.*there is no such path/s);
   expect(text).toContain('<a href="https://example.com/docs">Docs</a>');
-  expect(withoutTags(text)).toContain('import { Resource } from &#39;tool-library-client&#39;');
+  expect(withoutTags(text)).toContain('import { Resource } from &#39;@tool-library/client&#39;');
   expect(text).toContain('Every request needs a token. Ask <code>somebody</code>.');
   expect(text).toContain('Tool Library, MIT licence');
 });

@@ -71,9 +71,9 @@ describe('the code samples', () => {
         body: { type: 'application/json', text: '', values: [value] },
         resource: { name: 'beds', int64: ['id'] },
       },
-      { package: 'tool-library-client' },
+      { package: '@tool-library/client' },
     );
-    expect(TypeScript).toContain("import { Resource } from 'tool-library-client';");
+    expect(TypeScript).toContain("import { Resource } from '@tool-library/client';");
     expect(TypeScript).toContain("new Resource('beds', ['id'], {");
     for (const line of ['id: 9007199254740993n,', 'wet: true,', 'note: null,', 'parts: [1, {}],']) {
       expect(TypeScript).toContain(line);
@@ -88,16 +88,47 @@ describe('the code samples', () => {
     ['the changes', { path: '/changes' }, 'changes()'],
   ])('use the class that a resource has in the client: %s', (_, request, call) => {
     const resource = { name: 'tools', className: 'ToolLibrary' };
-    const client = { package: 'tool-library-client', resource };
+    const client = { package: '@tool-library/client', resource };
     const { TypeScript } = codeSamples({ method: 'GET', headers: {}, ...request }, client);
-    expect(TypeScript).toContain("import { ToolLibrary } from 'tool-library-client';");
+    expect(TypeScript).toContain("import { ToolLibrary } from '@tool-library/client';");
     expect(TypeScript).toContain('const store = new ToolLibrary({');
     expect(TypeScript).toContain(` of store.${call}) `);
   });
 
   it.each([
+    ['7', 'get(7n)'],
+    ['019a2b3c-0000-7000-8000-000000000001', "get('019a2b3c-0000-7000-8000-000000000001')"],
+  ])('have an id as the client takes it: %s', (id, call) => {
+    const { TypeScript } = codeSamples(
+      {
+        method: 'GET',
+        path: `/tools/${id}`,
+        headers: {},
+        resource: { name: 'tools', id, int64: [] },
+      },
+      { package: '@tool-library/client' },
+    );
+    expect(TypeScript).toContain(call);
+  });
+
+  it('say what to install', () => {
+    const request = { method: 'GET', path: '/tools', headers: {} };
+    const resource = { name: 'tools', int64: ['id'] };
+    const sample = (tarball?: string) =>
+      codeSamples(
+        { ...request, resource },
+        { package: '@tool-library/client', ...(tarball !== undefined && { tarball }) },
+      );
+    expect(sample().TypeScript).toMatch(/^\/\/ npm install @tool-library\/client\nimport /);
+    expect(sample('docs/client.tgz').TypeScript).toMatch(
+      /^\/\/ npm install http:\/\/localhost:3000\/docs\/client\.tgz\nimport /,
+    );
+    expect(sample().Python).toMatch(/^# pip install requests\nimport requests\n/);
+  });
+
+  it.each([
     ['without a client', '/tools', undefined],
-    ['with a client of no such operation', '/changes', { package: 'tool-library-client' }],
+    ['with a client of no such operation', '/changes', { package: '@tool-library/client' }],
   ])('use fetch %s', (_, path, client) => {
     const resource = path === '/tools' ? { name: 'tools', int64: ['id'] } : undefined;
     const request = { method: 'GET', path, headers: {}, ...(resource && { resource }) };

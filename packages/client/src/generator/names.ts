@@ -9,7 +9,7 @@ export interface ClientIdentity {
   readonly title: string;
   readonly build: { readonly version: string };
   readonly client?: {
-    /** Such as `tool-library-client`. */
+    /** Such as `@tool-library/client`, which is the default. */
     readonly package: string;
     /** The resource whose operations are methods of the class itself. */
     readonly resource?: { readonly name: string; readonly className: string };
@@ -33,7 +33,7 @@ export interface Plan {
 }
 
 export function planOf(identity: ClientIdentity, document: OpenApiDocument): Plan {
-  const { package: packageName = `${identity.name}-client`, resource } = identity.client ?? {};
+  const { package: packageName = `@${identity.name}/client`, resource } = identity.client ?? {};
   const resources = resourcesOf(document);
   const feeds = feedsOf(document);
   const main = resources.find(({ name }) => name === resource?.name);

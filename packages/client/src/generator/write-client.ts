@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -40,7 +40,7 @@ const PACKAGE = fileURLToPath(
 
 /**
  * Writes the client of a service, as a package that can be packed and published: the code that all clients share, the types of
- * the document, and a class with the operations.
+ * the document, and a class with the operations. `client.tgz` in the folder is the packed package.
  *
  * @param folder what it contains is replaced
  */
@@ -70,6 +70,7 @@ export async function writeClient(source: ClientSource, folder: string): Promise
   for (const name of compiled.filter((each) => each.endsWith('.d.ts'))) {
     await copyFile(join(folder, 'dist', name), join(folder, 'commonjs', name));
   }
+  await pack(folder);
 }
 
 /** For current browsers, too, so without what only Node.js has. */
@@ -143,6 +144,13 @@ function withNames(text: string, { className }: Plan): string {
   return text
     .replaceAll(/\bServiceError\b/g, `${className}Error`)
     .replaceAll(/\bClientOptions\b/g, `${className}Options`);
+}
+
+async function pack(folder: string): Promise<void> {
+  const words = ['pack', '--silent', '--ignore-scripts'];
+  const options = { cwd: folder, shell: process.platform === 'win32' };
+  const { stdout } = await promisify(execFile)('npm', words, options);
+  await rename(join(folder, stdout.trim()), join(folder, 'client.tgz'));
 }
 
 async function compile(folder: string): Promise<void> {

@@ -21,13 +21,13 @@ export interface Identity {
     /** In JSON. */
     readonly body: string;
   };
-  /** The client in TypeScript, for the code samples of the docs page. Without one, they use `fetch`. */
+  /** The client in TypeScript, for the code samples of the docs page. By default, they use the packed client, or else `fetch`. */
   readonly client?: Client;
 }
 
 /** A package that exports `Resource`, the client of any resource. */
 export interface Client {
-  /** Such as `tool-library-client`. */
+  /** Such as `@tool-library/client`. */
   readonly package: string;
   /** The resource that has a class of its own, which reads the changes, too. */
   readonly resource?: {
@@ -50,6 +50,8 @@ export interface Build {
   readonly revision: string;
   /** The address of the project's documents, if its package has one. */
   readonly homepage: string | undefined;
+  /** The file of the packed client that was built with it, if there is one. */
+  readonly clientTarball: string | undefined;
 }
 
 interface PackageFile {
@@ -60,7 +62,8 @@ interface PackageFile {
 }
 
 /**
- * Version and commit of a service, from the nearest `package.json` above one of its modules.
+ * Version and commit of a service, from the nearest `package.json` above one of its modules, and the client that `writeClient` has
+ * written into `dist-client` beside it.
  *
  * @param url `import.meta.url` of the module
  */
@@ -72,5 +75,7 @@ export function buildOf(url: string): Build {
     file = above;
   }
   const { version, gitHead, homepage } = JSON.parse(readFileSync(file, 'utf8')) as PackageFile;
-  return { version, revision: gitHead ?? 'unknown', homepage };
+  const tarball = new URL('dist-client/client.tgz', file);
+  const clientTarball = existsSync(tarball) ? fileURLToPath(tarball) : undefined;
+  return { version, revision: gitHead ?? 'unknown', homepage, clientTarball };
 }

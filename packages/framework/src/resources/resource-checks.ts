@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
+import { isExcluded, membersOf } from '../http/body/dto.pipe.js';
 import type { EntityColumns } from './entity-columns.js';
 
 /** @throws TypeError if the database makes the key and must not, or the other way round */
@@ -20,6 +21,25 @@ export function requireKeyOf(
   if (!isGenerated && key.type !== 'bigint') refuse('only a bigint can be chosen by clients');
   if (typeof key.fromDriver('1') !== typeof keyType.least) {
     refuse('the options of the column must be those of INT64_COLUMN');
+  }
+}
+
+/**
+ * A column is a member, which has a rule, or internal, which `@Exclude()` says: without either, the interface would lack it
+ * silently; with both, answers would have what is meant to be hidden.
+ *
+ * @throws TypeError
+ */
+export function requireMembers({ all }: EntityColumns, entity: Type, dtoClass: Type): void {
+  const members = new Set([...membersOf(entity), ...membersOf(dtoClass)]);
+  for (const { property } of all) {
+    const isInternal = isExcluded(entity, property);
+    if (members.has(property) !== isInternal) continue;
+    throw new TypeError(
+      isInternal
+        ? `${entity.name}.${property} has @Exclude(), and the decorator of a member: remove one of them`
+        : `${entity.name}.${property} has a column, but no decorator of a member: add one, such as @TextField(), or @Exclude() of class-transformer if the column is internal`,
+    );
   }
 }
 

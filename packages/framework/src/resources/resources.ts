@@ -36,7 +36,7 @@ import { ResourceMetrics } from './resource-metrics.js';
 import { Imports } from './imports.js';
 import { Pages } from './pages.js';
 import { prune } from './prune.js';
-import { requireKeyOf, requireSameOptions } from './resource-checks.js';
+import { requireKeyOf, requireMembers, requireSameOptions } from './resource-checks.js';
 import type {
   BaseResource,
   GeneratedResource,
@@ -225,6 +225,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
     this.checks.push(() => {
+      requireMembers(columns(), entity, dto);
       requireSameOptions(columns(), dto);
       requireKeyOf(columns(), isGenerated);
     });

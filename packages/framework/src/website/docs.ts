@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -15,6 +16,9 @@ import { openApiText } from '../openapi/openapi.js';
 import { signInPage } from './sign-in.js';
 import type { SignInPage } from './sign-in.js';
 
+/** Where the packed client is, below the base path. */
+const CLIENT = 'docs/client.tgz';
+
 /** Where the reader gets a token that the start prints. */
 const TOKEN_HELP = '`npm start` prints it; with `docker compose up`, it is in the log.';
 
@@ -25,8 +29,11 @@ const TOKEN_HELP = '`npm start` prints it; with `docker compose up`, it is in th
 export function serveDocs(app: NestExpressApplication, config: Config): void {
   const { identity, http, auth } = config;
   const { basePath, publicBaseUrl } = http;
-  const { build, client } = identity;
-  const { homepage, version } = build;
+  const { homepage, version, clientTarball } = identity.build;
+  const client =
+    clientTarball === undefined
+      ? identity.client
+      : { package: `@${identity.name}/client`, ...identity.client, tarball: CLIENT };
   const clientId = auth.jwt?.docsClientId;
   const signIn = auth.jwt && clientId ? { ...auth.jwt, homepage, clientId } : undefined;
   const express = app.getHttpAdapter().getInstance();
@@ -47,6 +54,10 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
     const senders = new Map(
       [...files].map(([path, file]) => [`${basePath}/${path}`, fileSender(file, policyOf())]),
     );
+    if (clientTarball !== undefined) {
+      const file = { type: 'application/gzip', content: () => readFile(clientTarball) };
+      senders.set(`${basePath}/${CLIENT}`, fileSender(file, policyOf()));
+    }
     if (signIn) {
       const render = reference.signInPage(document, signIn);
       const page = signInPage(signIn.issuer, render, app.get<Logger>(LOGGER));
@@ -85,19 +96,20 @@ type Sender = (request: Request, response: Response) => Promise<void>;
 function fileSender({ type, content }: ReferenceFile, policy: string): Sender {
   const prepare = once(async () => {
     const body = Buffer.from(await content());
+    if (type === 'application/gzip') return { plain: tagged(body) };
     // It contains no secrets, so its compressed length reveals nothing (BREACH).
     return { plain: tagged(body), gzipped: tagged(await promisify(gzip)(body)) };
   });
   return async (request, response) => {
     const { plain, gzipped } = await prepare();
-    const isGzipped = request.acceptsEncodings('gzip') === 'gzip';
+    const isGzipped = gzipped !== undefined && request.acceptsEncodings('gzip') === 'gzip';
     const { body, tag } = isGzipped ? gzipped : plain;
-    response.vary('Accept-Encoding');
+    if (gzipped !== undefined) response.vary('Accept-Encoding');
     if (isGzipped) response.setHeader('Content-Encoding', 'gzip');
     response.setHeader('Content-Security-Policy', policy);
     response.setHeader('Cache-Control', 'no-cache');
     response.setHeader('ETag', tag);
-    response.type(`${type}; charset=utf-8`).send(body);
+    response.type(gzipped === undefined ? type : `${type}; charset=utf-8`).send(body);
   };
 }
 

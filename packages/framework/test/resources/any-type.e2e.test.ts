@@ -13,6 +13,7 @@ import {
 import type { OnApplicationBootstrap, OnModuleInit, Type } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { ApiProperty } from '@nestjs/swagger';
+import { Exclude } from 'class-transformer';
 import { getMetadataStorage, IsOptional } from 'class-validator';
 import { pino } from 'pino';
 import { Column, CreateDateColumn, Entity, PrimaryColumn, Repository, Unique } from 'typeorm';
@@ -99,6 +100,7 @@ class Sample {
 
   /** No rule, so clients cannot set it. */
   @Column('text', { nullable: true })
+  @Exclude()
   readonly secret!: string | null;
 
   @Column({ type: 'text', nullable: true, update: false })

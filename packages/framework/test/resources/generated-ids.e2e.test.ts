@@ -13,8 +13,9 @@ import {
   Put,
   Query,
 } from '@nestjs/common';
-import type { StreamableFile } from '@nestjs/common';
+import type { StreamableFile, Type } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
+import { Exclude } from 'class-transformer';
 import {
   Column,
   Entity,
@@ -820,6 +821,30 @@ describe('a repository', () => {
   Entity('inexact')(Inexact);
   class InexactDto extends DtoOf(Inexact) {}
 
+  class Forgotten {
+    @PrimaryGeneratedColumn('identity', INT64_COLUMN)
+    @Int64Field({ description: 'The id.', example: 7 })
+    readonly id!: bigint;
+
+    @Column('text')
+    readonly name!: string;
+  }
+  Entity('forgotten')(Forgotten);
+  class ForgottenDto extends DtoOf(Forgotten) {}
+
+  class Unclear {
+    @PrimaryGeneratedColumn('identity', INT64_COLUMN)
+    @Int64Field({ description: 'The id.', example: 7 })
+    readonly id!: bigint;
+
+    @Column('text')
+    @TextField({ description: 'The name.', example: 'Saw' })
+    @Exclude()
+    readonly name!: string;
+  }
+  Entity('unclear')(Unclear);
+  class UnclearDto extends DtoOf(Unclear) {}
+
   const notFound = () => new ServiceException(ERRORS.toolNotFound);
   const idTaken = () => new ServiceException(ERRORS.nameTaken);
 
@@ -848,6 +873,37 @@ describe('a repository', () => {
     notFound,
   }) {}
 
+  @Injectable()
+  class OfForgotten extends GeneratedIdRepository<Forgotten, ListParameters>(Forgotten, {
+    name: 'forgotten',
+    dto: ForgottenDto,
+    filters: {},
+    notFound,
+  }) {}
+
+  @Injectable()
+  class OfUnclear extends GeneratedIdRepository<Unclear, ListParameters>(Unclear, {
+    name: 'unclear',
+    dto: UnclearDto,
+    filters: {},
+    notFound,
+  }) {}
+
+  it.each([
+    {
+      name: 'neither a member nor internal',
+      entity: Forgotten,
+      repository: OfForgotten,
+      why: 'Forgotten.name has a column, but no decorator of a member: add one, such as @TextField(), or @Exclude()',
+    },
+    {
+      name: 'a member and internal',
+      entity: Unclear,
+      repository: OfUnclear,
+      why: 'Unclear.name has @Exclude(), and the decorator of a member: remove one of them',
+    },
+  ] as const)('with a column that is $name is refused at the start', (wrong) => refuses(wrong));
+
   it.each([
     {
       name: 'chosen ids',
@@ -867,31 +923,40 @@ describe('a repository', () => {
       repository: OfInexact,
       why: '"inexact".id: the options of the column must be those of INT64_COLUMN',
     },
-  ] as const)(
-    'of $name with the other kind of id is refused at the start',
-    async ({ entity, repository, why }) => {
-      @Module({
-        imports: [ResourceModule.forFeature([entity, Tool], { migrations: [] })],
-        providers: [repository],
-      })
-      class WrongModule {}
-      @Module({ imports: [FrameworkModule.forRoot(IDENTITY), WrongModule] })
-      class WrongAppModule {}
-      const config = readConfig(IDENTITY, { AUTH_TOKEN: TOKEN, PORT: '0', MANAGEMENT_PORT: '0' });
-      const other = await createTestDatabase();
-      try {
-        await expect(
-          startService(
-            WrongAppModule,
-            withDatabase(config, other.url),
-            { logger: createLogger('silent'), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
-            new AbortController().signal,
-            HTTP_LIMITS,
-          ),
-        ).rejects.toThrow(why);
-      } finally {
-        await other.drop();
-      }
-    },
+  ] as const)('of $name with the other kind of id is refused at the start', (wrong) =>
+    refuses(wrong),
   );
+
+  async function refuses({
+    entity,
+    repository,
+    why,
+  }: {
+    readonly entity: Type;
+    readonly repository: Type;
+    readonly why: string;
+  }): Promise<void> {
+    @Module({
+      imports: [ResourceModule.forFeature([entity, Tool], { migrations: [] })],
+      providers: [repository],
+    })
+    class WrongModule {}
+    @Module({ imports: [FrameworkModule.forRoot(IDENTITY), WrongModule] })
+    class WrongAppModule {}
+    const config = readConfig(IDENTITY, { AUTH_TOKEN: TOKEN, PORT: '0', MANAGEMENT_PORT: '0' });
+    const other = await createTestDatabase();
+    try {
+      await expect(
+        startService(
+          WrongAppModule,
+          withDatabase(config, other.url),
+          { logger: createLogger('silent'), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
+          new AbortController().signal,
+          HTTP_LIMITS,
+        ),
+      ).rejects.toThrow(why);
+    } finally {
+      await other.drop();
+    }
+  }
 });

@@ -6,7 +6,12 @@ export const IDENTITY: Identity = {
   title: 'Tool Library',
   description: 'A library of tools: lend them, and get them back.',
   tokenPrefix: 'tlb',
-  build: { version: '1.2.3', revision: 'unknown', homepage: undefined },
+  build: {
+    version: '1.2.3',
+    revision: 'unknown',
+    homepage: undefined,
+    clientTarball: undefined,
+  },
   firstRequest: {
     summary: 'Create a tool',
     path: '/tools',

@@ -156,6 +156,11 @@ export function membersOf(type: Function): ReadonlySet<string> {
   return new Set(rules.map(({ propertyName }) => propertyName));
 }
 
+/** Whether a property has `@Exclude()`, also in a class above. */
+export function isExcluded(type: Function, property: string): boolean {
+  return declared.findExcludeMetadata(type, property) !== undefined;
+}
+
 function expose(dtoClass: DtoClass, member: string): void {
   const prototype = dtoClass.prototype as object;
   const exposed = declared.findExposeMetadata(dtoClass, member);
