@@ -61,7 +61,7 @@ ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Plant Store" \
   org.opencontainers.image.description="A plant store over HTTP: NestJS, TypeORM and PostgreSQL behind one published interface" \
   org.opencontainers.image.licenses="MIT" \
-  org.opencontainers.image.version="1.1.0" \
+  org.opencontainers.image.version="1.2.0" \
   org.opencontainers.image.revision="${REVISION}"
 # Numeric, so that Kubernetes can verify that the user is not root.
 USER 1000:1000

@@ -14,7 +14,8 @@ const { version, commit } = JSON.parse(
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-const CACHE = join(ROOT, 'node_modules', '.cache', 'previous-release');
+/** The bundler of release 1.1.0 takes everything below `node_modules` for packages. */
+const CACHE = join(ROOT, 'dist-previous-release');
 
 /** Builds the previous release from its commit, unless it was built before. Returns the path of its program. */
 export function buildPreviousRelease(): string {
