@@ -760,6 +760,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only items with a greater id: the last id that was received. The `Link` of a page has this value. */
                 after?: number;
+                /** @description Only items with one of these ids, separated by commas. Ids of which there is no item are left out. */
+                ids?: number[];
                 /** @description Only plants with exactly this tag. `tag` and `name` together have at most 2000 bytes, percent-encoded. */
                 tag?: string;
                 /** @description Only plants whose name contains this text, in upper or lower case, in its first 4,000 characters. 3 to 200 characters. */

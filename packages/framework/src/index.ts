@@ -57,6 +57,7 @@ export {
   MAX_INT64,
 } from './resources/int64.js';
 export { IntegerField } from './resources/integer.js';
+export { ExportOf, ListOf } from './resources/list-of.js';
 export { IfPresent } from './resources/member.js';
 export {
   AreFiltersShort,

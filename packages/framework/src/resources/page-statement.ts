@@ -36,6 +36,8 @@ export interface PageQuery {
   /** The least id that the page may have. */
   readonly start: Key;
   readonly limit: number;
+  /** If there are any, only rows with one of these ids. */
+  readonly ids?: readonly Key[] | undefined;
   readonly filters: readonly UsedFilter[];
   /** Most bytes of the rows, as far as they can be long, unless the first row has more. */
   readonly maxBytes: number;
@@ -151,11 +153,14 @@ export class PageStatements {
     };
   }
 
-  private clauses({ start, filters }: PageQuery, parameter: Parameter) {
+  private clauses({ start, ids, filters }: PageQuery, parameter: Parameter) {
     const { key } = this.table;
     const conditions = filters.map(([filter, value]) =>
       filter.where(value, parameter, String(start)),
     );
+    if (ids !== undefined) {
+      conditions.push(`${key.name} = ANY (${parameter(ids.map(String))}::${key.type}[])`);
+    }
     const [order] = filters.flatMap(([filter]) => filter.order ?? []);
     // An order of its own comes with a condition on the beginning.
     if (order === undefined) {

@@ -83,12 +83,12 @@ export class Pages<Query extends PageParameters> {
    */
   async list(parameters: Query, reader?: Reader): Promise<Page<Query>> {
     const maxBytes = reader?.maxBytes ?? MAX_PAGE_BYTES;
-    const { limit, after } = parameters;
+    const { limit, after, ids } = parameters;
     const { keyType } = this.options.columns();
     if (after === keyType.greatest) return new Page([], undefined, parameters);
     const filters = this.usedFilters(parameters);
     const start = after === undefined ? keyType.least : keyType.after(after);
-    const query = { start, limit, filters, maxBytes };
+    const query = { start, limit, ids, filters, maxBytes };
     const found = filters.some(([{ isSearch }]) => isSearch)
       ? await this.options.bulkheads.searches.run(() => this.search(query))
       : await this.findWithoutSearch(query, reader?.slots);
@@ -121,8 +121,9 @@ export class Pages<Query extends PageParameters> {
 
   private async findWithoutSearch(query: PageQuery, slots?: Semaphore): Promise<FoundRows> {
     const alone = slots ?? this.options.bulkheads.lists;
-    // Citus does not join a distributed table in this way.
-    const page = this.options.statements.isDistributed ? undefined : this.statements.grouped(query);
+    // Citus does not join a distributed table in this way, and `unnest` takes no arrays of several lengths.
+    const isAlone = this.options.statements.isDistributed || query.ids !== undefined;
+    const page = isAlone ? undefined : this.statements.grouped(query);
     const group = page && this.groupOf(page);
     if (page === undefined || group === undefined) return alone.run(() => this.find(query));
     const found =

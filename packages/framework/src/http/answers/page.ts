@@ -5,7 +5,16 @@ import { sendJsonText } from './send-json.js';
 export interface PageParameters<Key extends bigint | string = bigint | string> {
   readonly limit: number;
   readonly after?: Key;
+  /** Only items with one of these ids. */
+  readonly ids?: readonly Key[];
 }
+
+/** The parameters that are no filters. The `Link` has them in a form of their own. */
+const PAGE_PARAMETERS: ReadonlySet<string> = new Set<keyof PageParameters>([
+  'limit',
+  'after',
+  'ids',
+]);
 
 /** What a handler returns to send a page of a list. */
 export class Page<Parameters extends PageParameters> {
@@ -36,8 +45,14 @@ export class Page<Parameters extends PageParameters> {
  * @param after the last id of this page
  */
 function linkToNext(path: string, parameters: PageParameters, after: bigint | string): string {
-  const filters = filterQuery(parameters);
-  const target = [`limit=${parameters.limit}`, filters, `after=${after}`];
+  const { limit, ids } = parameters;
+  const target = [
+    `limit=${limit}`,
+    filterQuery(parameters),
+    // Without those of this page, so that the link is short.
+    ...(ids === undefined ? [] : [`ids=${ids.filter((id) => id > after).join()}`]),
+    `after=${after}`,
+  ];
   return `<${path}?${target.filter((part) => part !== '').join('&')}>; rel="next"`;
 }
 
@@ -52,5 +67,5 @@ export function filterQuery(parameters: object): string {
 
 /** Whether a parameter tells which items a list has. */
 export function isFilter(name: string): boolean {
-  return name !== 'limit' && name !== 'after';
+  return !PAGE_PARAMETERS.has(name);
 }
