@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
@@ -17,8 +18,10 @@ afterAll(() => service.stop());
 
 const get = (path: string): Promise<Answer> => service.request('GET', path);
 
+type Row = readonly [id: bigint | number, name: string, tag?: string | undefined];
+
 /** Stores plants below the interface. */
-async function store(...plants: (readonly [id: bigint | number, name: string, tag?: string])[]) {
+async function store(...plants: readonly Row[]) {
   await service.database.query(
     'INSERT INTO plants (id, name, tag) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])',
     [
@@ -108,5 +111,252 @@ describe('ids of GET /plants', () => {
       status: 400,
       json: { error: 40004, message: 'there is no parameter "ids"' },
     });
+  });
+});
+
+const TAGS = [
+  undefined,
+  '',
+  'null',
+  '"',
+  'a',
+  'B',
+  'a&b=c>d',
+  '%00',
+  'Ä',
+  '月',
+  '\uFFFD',
+  '🌵',
+  '\u0001',
+  `${'a'.repeat(100)}x`,
+  `${'🌵'.repeat(100)}y`,
+];
+
+interface Plant {
+  readonly id: bigint;
+  readonly tag: string | undefined;
+}
+
+/** As it is documented: by the code points of the first 100 characters, then by id, and plants without a tag at the end. */
+function inOrder<P extends Plant>(plants: readonly P[], sort: string): P[] {
+  const direction = sort.startsWith('-') ? -1 : 1;
+  const startOf = (tag: string) => Buffer.from(Array.from(tag).slice(0, 100).join(''));
+  return plants.toSorted(({ id, tag }, other) => {
+    if (sort.endsWith('tag')) {
+      if (tag === undefined && other.tag !== undefined) return 1;
+      if (tag !== undefined && other.tag === undefined) return -1;
+      const compared =
+        tag === undefined || other.tag === undefined
+          ? 0
+          : Buffer.compare(startOf(tag), startOf(other.tag));
+      if (compared !== 0) return direction * compared;
+    }
+    return direction * (id < other.id ? -1 : 1);
+  });
+}
+
+const plant = fc.record({
+  id: fc.oneof(fc.bigInt({ min: MIN, max: MAX }), fc.bigInt({ min: -9n, max: 9n })),
+  tag: fc.constantFrom(...TAGS),
+  name: fc.constantFrom('Aloe vera', 'Ficus'),
+});
+const plants = (maxLength: number) =>
+  fc.uniqueArray(plant, { selector: ({ id }) => id, maxLength });
+const sorts = fc.constantFrom('id', '-id', 'tag', '-tag');
+
+describe('sort of GET /plants', () => {
+  it('leads from page to page in the order, with the filters, over every plant once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        plants(20),
+        fc.integer({ min: 1, max: 7 }),
+        sorts,
+        fc.option(fc.constantFrom(...TAGS.slice(1, 7)), { nil: undefined }),
+        fc.option(fc.constantFrom('ALOE', 'icu'), { nil: undefined }),
+        async (all, limit, sort, tag, word) => {
+          await service.database.empty();
+          await store(...all.map(({ id, name, tag: own }) => [id, name, own] as const));
+          const filters = Object.entries({ tag, name: word }).filter(
+            (filter): filter is [string, string] => filter[1] !== undefined,
+          );
+          const query = new URLSearchParams([['limit', `${limit}`], ['sort', sort], ...filters]);
+          const pages = await pagesFrom(`/plants?${query.toString()}`);
+          const wanted = all
+            .filter((one) => tag === undefined || one.tag === tag)
+            .filter(({ name }) => name.toUpperCase().includes(word?.toUpperCase() ?? ''));
+          expect(pages.flat()).toEqual(inOrder(wanted, sort).map(({ id }) => String(id)));
+          for (const page of pages.slice(0, -1)) expect(page).toHaveLength(limit);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('repeats no plant and leaves none out when others are removed and added meanwhile', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        plants(25),
+        fc.integer({ min: 1, max: 4 }),
+        sorts,
+        fc.infiniteStream(fc.boolean()),
+        async (all, limit, sort, choices) => {
+          await service.database.empty();
+          const [kept, added] = [
+            all.filter((_, at) => at % 3 > 0),
+            all.filter((_, at) => at % 3 === 0),
+          ];
+          await store(...kept.map(({ id, name, tag }) => [id, name, tag] as const));
+          const removed = new Set<string>();
+          const found: string[] = [];
+          let next: string | undefined = `/plants?limit=${limit}&sort=${sort}`;
+          while (next !== undefined) {
+            const answer: Answer = await get(next);
+            found.push(...idsOf(answer));
+            next = nextOf(answer);
+            // Often the last plant of the page, at which the next one begins.
+            const [last] = choices.next().value ? idsOf(answer).slice(-1) : [];
+            if (last !== undefined) {
+              removed.add(last);
+              await service.database.query('DELETE FROM plants WHERE id = $1', [last]);
+            }
+            const one = choices.next().value ? added.pop() : undefined;
+            if (one !== undefined) await store([one.id, one.name, one.tag]);
+          }
+          expect(new Set(found).size).toBe(found.length);
+          const seen = found.filter((id) => kept.some((one) => String(one.id) === id));
+          expect(seen).toEqual(inOrder(kept, sort).map(({ id }) => String(id)));
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  it.each(['id', '-id', 'tag', '-tag'])(
+    'goes on by %s where it was when the last plant changes',
+    async (sort) => {
+      await store([1, 'a', 'x'], [2, 'b', 'x'], [3, 'c', 'y'], [4, 'd'], [5, 'e']);
+      const all = idsOf(await get(`/plants?sort=${sort}`));
+      for (const at of [1, 2, 3]) {
+        const first = await get(`/plants?sort=${sort}&limit=${at}`);
+        await service.database.query(
+          `UPDATE plants SET tag = CASE WHEN tag IS NULL THEN 'a' END WHERE id = $1`,
+          [idsOf(first).at(-1)],
+        );
+        const rest = idsOf(await get(nextOf(first)!.replace(/limit=\d+/, 'limit=50')));
+        const moved = idsOf(first).at(-1);
+        expect(rest.filter((id) => id !== moved)).toEqual(all.slice(at));
+        await service.database.query(
+          `UPDATE plants SET tag = CASE WHEN id < 3 THEN 'x' WHEN id = 3 THEN 'y' END`,
+        );
+      }
+    },
+  );
+
+  it('has the same plants on pages that arrive together', async () => {
+    await store(...Array.from({ length: 100 }, (_, id) => [id, 'a', `${id % 7}`] as const));
+    const ids = Array.from({ length: 100 }, (_, id) => String(id)).toReversed();
+    const afters = Array.from({ length: 40 }, (_, at) => at * 2);
+    const answers = await Promise.all(
+      afters.flatMap((after) => [
+        get(`/plants?sort=-id&limit=5&after=${after}`),
+        get(`/plants?limit=5&after=${after}`),
+        get(`/plants?sort=-id&tag=3&limit=5&after=${after}`),
+      ]),
+    );
+    for (const [at, after] of afters.entries()) {
+      const [down, up, tagged] = answers.slice(3 * at, 3 * at + 3).map(idsOf);
+      expect(down).toEqual(ids.filter((id) => Number(id) < after).slice(0, 5));
+      expect(up).toEqual(
+        ids
+          .toReversed()
+          .filter((id) => Number(id) > after)
+          .slice(0, 5),
+      );
+      const wanted = ids.filter((id) => Number(id) < after && Number(id) % 7 === 3);
+      expect(tagged).toEqual(wanted.slice(0, 5));
+    }
+  });
+
+  it('has shorter pages where plants are long', async () => {
+    const long = 'a'.repeat(1_000_000);
+    await store(
+      ...Array.from(
+        { length: 12 },
+        (_, id) => [id, long, id % 3 ? `${id % 3}` : undefined] as const,
+      ),
+    );
+    for (const [sort, ids] of [
+      ['-id', [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]],
+      ['tag', [1, 4, 7, 10, 2, 5, 8, 11, 0, 3, 6, 9]],
+      ['-tag', [11, 8, 5, 2, 10, 7, 4, 1, 9, 6, 3, 0]],
+    ] as const) {
+      const pages = await pagesFrom(`/plants?limit=1000&sort=${sort}`);
+      expect(pages.flat()).toEqual(ids.map(String));
+      expect(Math.max(...pages.map(({ length }) => length))).toBeLessThan(7);
+    }
+  });
+
+  it('stores tags of any length', async () => {
+    const tag = Array.from({ length: 20_000 }, (_, n) =>
+      String.fromCodePoint(0x4e00 + ((n * 7919) % 20_000)),
+    ).join('');
+    expect((await service.post({ id: 1, name: 'a', tag })).status).toBe(200);
+    expect(idsOf(await get('/plants?sort=tag'))).toEqual(['1']);
+  });
+
+  it('has a Link that is short enough for every proxy', async () => {
+    const tag = '🌵'.repeat(20_000);
+    await store([1, 'a'.repeat(200), tag], [2, 'a'.repeat(200), tag]);
+    const name = 'a'.repeat(200);
+    const link = nextOf(await get(`/plants?limit=1&sort=-tag&name=${name}`))!;
+    expect(link.length).toBeLessThan(2_000);
+    expect(idsOf(await get(link))).toEqual(['1']);
+  });
+
+  it('begins at any id and value, of a plant or not', async () => {
+    await store([1, 'a', 'x'], [2, 'b', 'y'], [3, 'c']);
+    const from = async (query: string) => idsOf(await get(`/plants?${query}`));
+    expect(await from('sort=tag&after=0&afterValue=%22x%22')).toEqual(['1', '2', '3']);
+    expect(await from('sort=tag&after=1&afterValue=%22x%22')).toEqual(['2', '3']);
+    expect(await from('sort=tag&after=0&afterValue=7')).toEqual(['1', '2', '3']);
+    expect(await from('sort=tag&after=9&afterValue=%22xx%22')).toEqual(['2', '3']);
+    expect(await from('sort=-tag&after=9&afterValue=%22xx%22')).toEqual(['1', '3']);
+    expect(await from('sort=tag&after=2&afterValue=null')).toEqual(['3']);
+    expect(await from('sort=-tag&after=3&afterValue=null')).toEqual([]);
+    expect(await from('sort=-tag&after=9&afterValue=%22null%22')).toEqual(['3']);
+    expect(await from(`sort=-id&after=${MIN}`)).toEqual([]);
+    expect(await from('sort=id')).toEqual(['1', '2', '3']);
+  });
+
+  const ONE_WITHOUT_OTHER =
+    'after and afterValue must be given together for the order of a column, as the link to the next page has them';
+  const NOT_JSON = 'afterValue must be a text, a number, a boolean or null in JSON';
+  refuses([
+    ...['name', '', '--id', 'ID', 'tag,id', '+id'].map(
+      (sort) => [`sort=${sort}`, 'sort must be one of id, -id, tag, -tag'] as const,
+    ),
+    ['sort=id&sort=-id', 'sort must not be given twice'],
+    ['sort=tag&after=1', ONE_WITHOUT_OTHER],
+    ['sort=-tag&afterValue=%22x%22', ONE_WITHOUT_OTHER],
+    ['after=1&afterValue=1', 'afterValue needs an order by another column than the id'],
+    ['sort=-id&after=1&afterValue=1', 'afterValue needs an order by another column than the id'],
+    ...['x', '', '%22', '[]', '%7B%7D', '%22%5Cu0000%22', '%22%5Cud800%22'].map(
+      (value) => [`sort=tag&after=1&afterValue=${value}`, NOT_JSON] as const,
+    ),
+    ['sort=tag&ids=1', 'sort must be id or -id for a list of ids'],
+  ]);
+
+  it.each(['sort=id', 'sort=tag', 'afterValue=null'])(
+    'is no parameter of an export: %s',
+    async (query) => {
+      const answer = await get(`/plants/export?${query}`);
+      expect(answer).toMatchObject({ status: 400, json: { error: 40004 } });
+    },
+  );
+
+  it('of ids can be descending', async () => {
+    await store([1, 'a'], [2, 'b'], [3, 'c']);
+    const pages = await pagesFrom('/plants?sort=-id&limit=2&ids=1,3,2,9');
+    expect(pages).toEqual([['3', '2'], ['1']]);
   });
 });

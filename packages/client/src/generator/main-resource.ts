@@ -31,7 +31,7 @@ export type ExportQuery = NonNullable<paths['/${name}/export']['get']['parameter
 export type Tagged${noun} = Tagged<${schemas.stored}>;
 
 export interface Page {
-  /** In ascending order of their ids. */
+  /** By default in ascending order of their ids. */
   readonly ${many}: readonly ${schemas.stored}[];
   /** Requests the next page. \`undefined\` on the last page. */
   readonly next: (() => Promise<Page>) | undefined;

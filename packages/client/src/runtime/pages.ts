@@ -6,7 +6,7 @@ export interface RequestOptions {
 }
 
 export interface ResourcePage<Item> {
-  /** In ascending order of their ids, or of their positions. */
+  /** By default in ascending order of their ids, or of their positions. */
   readonly items: readonly Item[];
   /** Requests the next page. `undefined` on the last page. */
   readonly next: (() => Promise<ResourcePage<Item>>) | undefined;
@@ -63,8 +63,11 @@ export class Pages<Item, Query extends object> {
         const link = response.headers.get('Link') ?? '';
         // Only the query: behind a proxy that changes paths, the path of the link can be wrong.
         const [, next] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(link) ?? [];
-        if (next === undefined) return { items, next };
-        return { items, next: () => this.#page(signal, { querySerializer: () => next }) };
+        return {
+          items,
+          next:
+            next === undefined ? next : () => this.#page(signal, { querySerializer: () => next }),
+        };
       },
     );
   }

@@ -7,6 +7,10 @@ export interface PageParameters<Key extends bigint | string = bigint | string> {
   readonly after?: Key;
   /** Only items with one of these ids. */
   readonly ids?: readonly Key[];
+  /** The order: `id` by default, or a column, and `-` in front of it for the other direction. */
+  readonly sort?: string;
+  /** The value in JSON that the item of `after` has in the column of the order. */
+  readonly afterValue?: string;
 }
 
 /** The parameters that are no filters. The `Link` has them in a form of their own. */
@@ -14,7 +18,17 @@ const PAGE_PARAMETERS: ReadonlySet<string> = new Set<keyof PageParameters>([
   'limit',
   'after',
   'ids',
+  'sort',
+  'afterValue',
 ]);
+
+/** An export has all rows, in ascending order of their ids. */
+type OnlyLists = Exclude<keyof PageParameters, 'limit' | 'after'>;
+
+/** The parameters of an export, by those of a list. */
+export type ExportParameters<Query> = Omit<Query, 'limit' | OnlyLists> & {
+  readonly [Name in OnlyLists]?: never;
+};
 
 /** What a handler returns to send a page of a list. */
 export class Page<Parameters extends PageParameters> {
@@ -22,18 +36,23 @@ export class Page<Parameters extends PageParameters> {
    * @param items each as JSON. Writing a page as text takes half the time of its objects
    * @param next the last id of this page; `undefined` on the last page
    * @param parameters of the request
+   * @param details `nextValue`: the value in JSON of the last item, if the list is sorted by a column
    */
   constructor(
     readonly items: readonly string[],
     readonly next: bigint | string | undefined,
     readonly parameters: Parameters,
+    readonly details: { readonly nextValue?: string } = {},
   ) {}
 
   /** @throws ServiceException `too-many-answers` */
   send(response: Response, status: number): void {
     const { next, parameters } = this;
+    const { nextValue } = this.details;
     const fields =
-      next === undefined ? [] : ['Link', linkToNext(response.req.path, parameters, next)];
+      next === undefined
+        ? []
+        : ['Link', linkToNext(response.req.path, parameters, next, nextValue)];
     sendJsonText(response, status, `[${this.items.join()}]`, fields);
   }
 }
@@ -43,15 +62,24 @@ export class Page<Parameters extends PageParameters> {
  * path, so it is correct behind every proxy that does not change the path.
  *
  * @param after the last id of this page
+ * @param afterValue the last value in JSON
  */
-function linkToNext(path: string, parameters: PageParameters, after: bigint | string): string {
-  const { limit, ids } = parameters;
+function linkToNext(
+  path: string,
+  parameters: PageParameters,
+  after: bigint | string,
+  afterValue: string | undefined,
+): string {
+  const { limit, sort, ids } = parameters;
+  // Without those of this page, so that the link is short.
+  const rest = ids?.filter((id) => (sort === '-id' ? id < after : id > after));
   const target = [
     `limit=${limit}`,
+    sort === undefined ? '' : `sort=${encodeURIComponent(sort)}`,
     filterQuery(parameters),
-    // Without those of this page, so that the link is short.
-    ...(ids === undefined ? [] : [`ids=${ids.filter((id) => id > after).join()}`]),
+    rest === undefined ? '' : `ids=${rest.join()}`,
     `after=${after}`,
+    afterValue === undefined ? '' : `afterValue=${encodeURIComponent(afterValue)}`,
   ];
   return `<${path}?${target.filter((part) => part !== '').join('&')}>; rel="next"`;
 }
