@@ -764,6 +764,8 @@ export interface operations {
                 sort?: "id" | "-id" | "tag" | "-tag";
                 /** @description Only items with one of these ids, separated by commas. Ids of which there is no item are left out. */
                 ids?: number[];
+                /** @description Whether to count the items that match, on all pages: `X-Total-Count` says how many, exactly up to 10000. Beyond, it is an estimate, and `X-Total-Count-Exact` is `false`. */
+                count?: boolean;
                 /** @description With `after`, if the list is sorted by a column: the value that the last item has in it, in JSON, such as `"text"`, `7` or `null`. The `Link` of a page has both. */
                 afterValue?: string;
                 /** @description Only plants with exactly this tag. `tag` and `name` together have at most 2000 bytes, percent-encoded. */
@@ -787,6 +789,10 @@ export interface operations {
                     Link?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
+                    /** @description With `count=true`: how many plants match, on all pages. */
+                    "X-Total-Count"?: number;
+                    /** @description With `count=true`: whether the count is exact. Otherwise it is an estimate. */
+                    "X-Total-Count-Exact"?: boolean;
                     [name: string]: unknown;
                 };
                 content: {

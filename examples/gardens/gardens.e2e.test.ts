@@ -94,10 +94,12 @@ describe('GET /gardens', () => {
     expect(last.headers.get('Link')).toBeNull();
   });
 
-  it('finds gardens by their ids, backwards', async () => {
+  it('finds gardens by their ids, backwards, and counts them', async () => {
     for (const id of [3, 1, 2]) await send('POST', '/gardens', { ...GARDEN, id });
-    const page = await send('GET', '/gardens?ids=1,3,7&sort=-id');
+    const page = await send('GET', '/gardens?ids=1,3,7&sort=-id&count=true');
     expect(JSON.parse(page.text)).toMatchObject([{ id: 3 }, { id: 1 }]);
+    expect(page.headers.get('X-Total-Count')).toBe('2');
+    expect(page.headers.get('X-Total-Count-Exact')).toBe('true');
   });
 
   // #region plants

@@ -29,6 +29,7 @@ export const PLANT_FILTERS: Filters<ListPlantsDto> = {
         AND (${TAG_HASH}, id) <= (hashtextextended(${tag}, 0), ${parameter(end, 'id')})
         AND tag IS NOT NULL AND coalesce(tag = ${tag}, false)`;
     },
+    estimate: (value, parameter) => `tag = ${parameter(value)}`,
     order: TAG_HASH,
     equals: 'tag',
   },

@@ -360,3 +360,93 @@ describe('sort of GET /plants', () => {
     expect(pages).toEqual([['3', '2'], ['1']]);
   });
 });
+
+describe('count of GET /plants', () => {
+  const countOf = ({ headers }: Answer) => [
+    headers.get('x-total-count'),
+    headers.get('x-total-count-exact'),
+  ];
+
+  const storeMany = (count: number, tag = 'NULL') =>
+    service.database.query(
+      `INSERT INTO plants SELECT n, 'Plant ' || n, ${tag} FROM generate_series(1, ${count}) AS n`,
+    );
+
+  it('says how many plants match, whatever the page is', async () => {
+    await storeMany(60, "CASE WHEN n % 2 = 0 THEN 'even' END");
+    for (const [query, count] of [
+      ['', '60'],
+      ['&limit=3&after=40', '60'],
+      [`&after=${MAX}`, '60'],
+      ['&sort=-tag&limit=1', '60'],
+      ['&tag=even', '30'],
+      ['&tag=even&after=58&sort=-id', '30'],
+      ['&name=plant%201', '11'],
+      ['&name=plant%201&tag=even', '5'],
+      ['&ids=1,2,3,404', '3'],
+      ['&ids=1,2,3,404&tag=even', '1'],
+      ['&tag=odd', '0'],
+    ] as const) {
+      const answer = await get(`/plants?count=true${query}`);
+      expect([query, ...countOf(answer)]).toEqual([query, count, 'true']);
+    }
+  });
+
+  it('is not made unless it is asked for, and once', async () => {
+    await storeMany(3);
+    for (const query of ['', '&count=false']) {
+      expect(countOf(await get(`/plants?limit=1${query}`))).toEqual([null, null]);
+    }
+    const first = await get('/plants?limit=1&count=true');
+    expect(countOf(first)).toEqual(['3', 'true']);
+    expect(nextOf(first)).toBe('/plants?limit=1&after=1');
+  });
+
+  it('is exact up to 10,000', async () => {
+    await storeMany(10_000, "'x'");
+    expect(countOf(await get('/plants?count=true&limit=1'))).toEqual(['10000', 'true']);
+    await service.database.query("INSERT INTO plants VALUES (0, 'Plant 0', 'x')");
+    for (const query of ['', '&tag=x', '&name=plant']) {
+      const [count, isExact] = countOf(await get(`/plants?count=true&limit=1${query}`));
+      expect(Number(count)).toBeGreaterThan(10_000);
+      expect(isExact).toBe('false');
+    }
+  });
+
+  it('is what the planner expects of more than 10,000', async () => {
+    await storeMany(60_000, "CASE WHEN n % 3 > 0 THEN 'two thirds' WHEN n < 300 THEN 'few' END");
+    await service.database.query('ANALYZE plants');
+    for (const [query, expected] of [
+      ['', 60_000],
+      ['&tag=two%20thirds', 40_000],
+      ['&name=plant', 60_000],
+    ] as const) {
+      const [count, isExact] = countOf(await get(`/plants?count=true&limit=1${query}`));
+      expect(Number(count)).toBeGreaterThan(0.8 * expected);
+      expect(Number(count)).toBeLessThan(1.2 * expected);
+      expect(isExact).toBe('false');
+    }
+    expect(countOf(await get('/plants?count=true&tag=few'))).toEqual(['99', 'true']);
+  });
+
+  it('can be read by web pages of other origins', async () => {
+    const open = await startTestService({
+      environment: { CORS_ORIGINS: 'https://shop.example.com' },
+    });
+    const answer = await open.request('GET', '/plants?count=true', {
+      headers: { Origin: 'https://shop.example.com' },
+    });
+    const exposed = answer.headers.get('access-control-expose-headers')?.split(',');
+    expect(exposed).toEqual(expect.arrayContaining(['X-Total-Count', 'X-Total-Count-Exact']));
+    await open.stop();
+  });
+
+  refuses(
+    ['1', '', 'TRUE', 'yes'].map((count) => [`count=${count}`, 'count must be true or false']),
+  );
+
+  it('is no parameter of an export', async () => {
+    const answer = await get('/plants/export?count=true');
+    expect(answer).toMatchObject({ status: 400, json: { error: 40004 } });
+  });
+});

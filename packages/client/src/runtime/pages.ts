@@ -5,9 +5,18 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | null;
 }
 
+/** How many items match, on all pages. */
+export interface Total {
+  readonly items: number;
+  /** Otherwise it is an estimate. */
+  readonly isExact: boolean;
+}
+
 export interface ResourcePage<Item> {
   /** By default in ascending order of their ids, or of their positions. */
   readonly items: readonly Item[];
+  /** If the query has `count: true`. */
+  readonly total?: Total;
   /** Requests the next page. `undefined` on the last page. */
   readonly next: (() => Promise<ResourcePage<Item>>) | undefined;
 }
@@ -67,6 +76,7 @@ export class Pages<Item, Query extends object> {
           items,
           next:
             next === undefined ? next : () => this.#page(signal, { querySerializer: () => next }),
+          ...totalOf(response),
         };
       },
     );
@@ -76,4 +86,12 @@ export class Pages<Item, Query extends object> {
 /** The parameters of a query apart from its signal. */
 export function split({ signal = null, ...parameters }: RequestOptions = {}) {
   return { signal, parameters };
+}
+
+function totalOf({ headers }: Response): { readonly total?: Total } {
+  const items = headers.get('X-Total-Count');
+  if (items === null) return {};
+  return {
+    total: { items: Number(items), isExact: headers.get('X-Total-Count-Exact') === 'true' },
+  };
 }

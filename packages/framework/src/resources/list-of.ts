@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import { ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsIn, ValidateBy } from 'class-validator';
+import { IsBoolean, IsIn, ValidateBy } from 'class-validator';
 import type { ValidationArguments } from 'class-validator';
 import { filterQuery } from '../http/answers/page.js';
 import type { PageParameters } from '../http/answers/page.js';
@@ -12,6 +12,7 @@ import type { KeyDocs } from './key-docs.js';
 import type { Key, Keyed } from './key-type.js';
 import { IfPresent } from './member.js';
 import { ListParameters, MAX_FILTERS, UuidListParameters } from './page-parameters.js';
+import { MAX_COUNTED } from './page-statement.js';
 import { parseSort, sortableOf, sqlTextOf } from './sort.js';
 import { TEXT_SCHEMA } from './text.js';
 
@@ -22,7 +23,7 @@ const MAX_IDS = 100;
 const IN_ONE = { type: 'array', style: 'form', explode: false } as const;
 
 /** What an export lacks: it has all rows, in ascending order of their ids. */
-const ONLY_LISTS = ['limit', 'ids', 'sort', 'afterValue'] as const;
+const ONLY_LISTS = ['limit', 'ids', 'sort', 'afterValue', 'count'] as const;
 
 /**
  * The class of the query of a list of an entity, to which a resource adds its filters: `class ListGardensDto extends
@@ -40,6 +41,9 @@ export function ListOf<Entity extends Keyed>(
 
     @Ids(isUuid ? UUID_KEY : INT64_KEY)
     override readonly ids?: readonly Key[];
+
+    @Count()
+    override readonly count?: boolean;
   }
   if (sortable.length > 0) AfterValue()(ListQuery.prototype, 'afterValue');
   return ListQuery;
@@ -170,4 +174,19 @@ function DoIdsFit(): PropertyDecorator {
         'limit is too small for so many ids: the link to the next page would be too long',
     },
   });
+}
+
+function Count(): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional({
+      type: 'boolean',
+      default: false,
+      description: `Whether to count the items that match, on all pages: \`X-Total-Count\` says how many, exactly up to ${MAX_COUNTED}. Beyond, it is an estimate, and \`X-Total-Count-Exact\` is \`false\`.`,
+    }),
+    Transform(({ value }: { value: unknown }) =>
+      value === 'true' ? true : value === 'false' ? false : value,
+    ),
+    IfPresent(),
+    IsBoolean({ message: 'count must be true or false' }),
+  );
 }

@@ -4,6 +4,9 @@ import type { EntityColumn, EntityColumns } from './entity-columns.js';
 import type { Key } from './key-type.js';
 import type { Sort, SortKey } from './sort.js';
 
+/** So many rows are counted. Whether there are more is known, but how many is an estimate. */
+export const MAX_COUNTED = 10_000;
+
 /**
  * Writes a value into a condition.
  *
@@ -20,6 +23,8 @@ export interface Filter<Value> {
    * @param end the greatest
    */
   where(value: Value, parameter: Parameter, start: string, end: string): string;
+  /** A condition that selects about as many rows, if the planner cannot estimate how many `where` selects. */
+  estimate?(value: Value, parameter: Parameter): string;
   /** What an index has before the id. All rows that it selects are equal in it. */
   readonly order?: string;
   /** The column in which all rows that it selects have the same value: to sort them by it, their ids suffice. */
@@ -156,6 +161,36 @@ export class PageStatements {
         WHERE bytes_before < ${query.maxBytes} ORDER BY ${order} LIMIT ${query.limit}`,
       values,
     };
+  }
+
+  /** Counts the rows that match, on all pages, up to one more than {@link MAX_COUNTED}. */
+  count(query: PageQuery): Statement {
+    const { text, values } = this.all(query);
+    return {
+      text: `SELECT count(*) FROM (SELECT FROM ${text} LIMIT ${MAX_COUNTED + 1}) AS counted`,
+      values,
+    };
+  }
+
+  /** Asks the planner how many rows match on all pages. */
+  estimate(query: PageQuery): Statement {
+    const filters = query.filters.map(([filter, value]): UsedFilter => {
+      const where: Filter<unknown>['where'] = (_, parameter, start, end) =>
+        filter.estimate?.(value, parameter) ?? filter.where(value, parameter, start, end);
+      return [{ where }, value];
+    });
+    const { text, values } = this.all({ ...query, filters });
+    return { text: `EXPLAIN (FORMAT JSON) SELECT FROM ${text}`, values };
+  }
+
+  /** The rows that match on all pages. */
+  private all(query: PageQuery) {
+    const { least: start, greatest: end } = this.table.keyType;
+    const values: unknown[] = [];
+    const parameter: Parameter = (value) => `$${values.push(value)}`;
+    const conditions = this.conditions({ ...query, start, end }, parameter);
+    const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+    return { text: `${this.table.table}${where}`, values };
   }
 
   private matching(query: PageQuery, list: string) {

@@ -7,7 +7,7 @@ import { isCausedByRow } from '../database/database-failure.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { Page } from '../http/answers/page.js';
-import type { PageParameters } from '../http/answers/page.js';
+import type { PageParameters, Total } from '../http/answers/page.js';
 import type { Tracer } from '../observability/tracer.js';
 import { rowToJson } from './entity-columns.js';
 import type { EntityColumns } from './entity-columns.js';
@@ -16,6 +16,7 @@ import { PageStatements, valuesOf } from './page-statement.js';
 import type { Filter, GroupedPage, PageQuery, UsedFilter } from './page-statement.js';
 import { BY_ID, sortOf, withoutNeedlessSort } from './sort.js';
 import type { Sort } from './sort.js';
+import { totalOf } from './totals.js';
 
 /** Limits of pages that share a statement. Most are small: then PostgreSQL takes less time for a row than for a statement. */
 const MAX_GROUP = { pages: 16, rows: 1_000 } as const;
@@ -104,12 +105,22 @@ export class Pages<Query extends PageParameters> {
     const range = rangeOf(columns.keyType, sort, after);
     const query = { ...range, sort, limit, ids, filters, maxBytes };
     const found = range.isEmpty ? NOTHING : await this.found(query, reader?.slots);
-    return this.pageOf(found, parameters, query);
+    const page = this.pageOf(found, parameters, query);
+    if (parameters.count !== true) return page;
+    const total = await this.total(query);
+    return new Page(page.items, page.next, parameters, { ...page.details, total });
   }
 
   private found(query: PageQuery, slots?: Semaphore): Promise<FoundRows> {
     if (!isSearch(query)) return this.findWithoutSearch(query, slots);
     return this.options.bulkheads.searches.run(() => this.search(query, () => this.find(query)));
+  }
+
+  private total(query: PageQuery): Promise<Total> {
+    const { bulkheads, statements } = this.options;
+    const count = () => totalOf(statements, this.statements, query);
+    if (!query.filters.some(([filter]) => filter.isSearch)) return bulkheads.lists.run(count);
+    return bulkheads.searches.run(() => this.search(query, count));
   }
 
   private usedFilters(parameters: Query): readonly UsedFilter[] {

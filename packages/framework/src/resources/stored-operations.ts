@@ -109,6 +109,15 @@ export function storedOperations(docs: StoredDocs, texts: StoredTexts) {
             description: `The next page with the same filters and order: \`</${plural}?limit=50&after=${page.at(-1)?.id}>; rel="next"\`. The last page has no such field (RFC 8288).`,
             schema: { type: 'string' },
           },
+          'X-Total-Count': {
+            description: `With \`count=true\`: how many ${plural} match, on all pages.`,
+            schema: { type: 'integer' },
+          },
+          'X-Total-Count-Exact': {
+            description:
+              'With `count=true`: whether the count is exact. Otherwise it is an estimate.',
+            schema: { type: 'boolean' },
+          },
         },
         examples: { page: { summary: `A page of ${plural}`, value: page } },
       }),

@@ -11,6 +11,15 @@ export interface PageParameters<Key extends bigint | string = bigint | string> {
   readonly sort?: string;
   /** The value in JSON that the item of `after` has in the column of the order. */
   readonly afterValue?: string;
+  /** Whether to count the items that match. */
+  readonly count?: boolean;
+}
+
+/** How many items match, whatever pages they are on. */
+export interface Total {
+  readonly items: number;
+  /** Otherwise it is an estimate. */
+  readonly isExact: boolean;
 }
 
 /** The parameters that are no filters. The `Link` has them in a form of their own. */
@@ -20,6 +29,7 @@ const PAGE_PARAMETERS: ReadonlySet<string> = new Set<keyof PageParameters>([
   'ids',
   'sort',
   'afterValue',
+  'count',
 ]);
 
 /** An export has all rows, in ascending order of their ids. */
@@ -42,23 +52,27 @@ export class Page<Parameters extends PageParameters> {
     readonly items: readonly string[],
     readonly next: bigint | string | undefined,
     readonly parameters: Parameters,
-    readonly details: { readonly nextValue?: string } = {},
+    readonly details: { readonly nextValue?: string; readonly total?: Total } = {},
   ) {}
 
   /** @throws ServiceException `too-many-answers` */
   send(response: Response, status: number): void {
     const { next, parameters } = this;
-    const { nextValue } = this.details;
-    const fields =
-      next === undefined
+    const { nextValue, total } = this.details;
+    const fields = [
+      ...(next === undefined
         ? []
-        : ['Link', linkToNext(response.req.path, parameters, next, nextValue)];
+        : ['Link', linkToNext(response.req.path, parameters, next, nextValue)]),
+      ...(total === undefined
+        ? []
+        : ['X-Total-Count', `${total.items}`, 'X-Total-Count-Exact', `${total.isExact}`]),
+    ];
     sendJsonText(response, status, `[${this.items.join()}]`, fields);
   }
 }
 
 /**
- * The `Link` header field that leads to the next page with the same parameters (RFC 8288, section 3). Its target is a
+ * The `Link` header field that leads to the next page with the same parameters (RFC 8288, section 3), which does not count again. Its target is a
  * path, so it is correct behind every proxy that does not change the path.
  *
  * @param after the last id of this page
