@@ -11,6 +11,7 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.json bundle.js sbom.js openapi.json ./
 COPY src src
 COPY packages/api-reference/src packages/api-reference/src
+COPY packages/api-reference/public packages/api-reference/public
 COPY packages/framework/src packages/framework/src
 COPY packages/client/src packages/client/src
 COPY packages/command/src packages/command/src
@@ -26,7 +27,6 @@ RUN npm prune --omit=dev --ignore-scripts \
     -o -path node_modules/oauth4webapi/build/index.js \
     -o -name package.json -o -iname 'licen[cs]e*' -o -iname 'notice*' -o -iname 'copying*' \) -delete \
   && find node_modules \( -type l -not -exec test -e {} \; -o -type d -empty \) -delete
-COPY packages/api-reference/public packages/api-reference/public
 COPY LICENSE ./
 # Files of a clone made under a strict umask are readable only by their owner.
 RUN chmod -R a+rX package.json LICENSE packages/api-reference/package.json packages/api-reference/public \

@@ -26,6 +26,7 @@ const SOURCES = [
   'src',
   'packages/api-reference/package.json',
   'packages/api-reference/src',
+  'packages/api-reference/public',
   'packages/framework/package.json',
   'packages/framework/src',
   'packages/client/package.json',

@@ -33,7 +33,11 @@ export default defineConfig({
     // Many tests wait for time to pass, so there can be more of them than processors.
     maxWorkers: 6,
     coverage: {
-      include: ['src/**/*.ts', 'packages/*/src/**/*.ts'],
+      include: [
+        'src/**/*.ts',
+        'packages/*/src/**/*.ts',
+        'packages/api-reference/public/code-samples/*.js',
+      ],
       // Tested elsewhere: by test/faults (develop.ts runs as a separate process), by test/citus, by the tests of the client.
       exclude: [
         'packages/framework/src/cli/develop.ts',

@@ -214,7 +214,7 @@ function report(results: readonly Round[], peakMemory: number): string {
       [
         'import against `COPY`: rows per second',
         ratio(({ copy, imported }) => imported.perSecond / copy.perSecond),
-        '≥ 0.25',
+        '≥ 0.3',
       ],
       [
         'p50 of single creates: beside an import against alone',

@@ -57,7 +57,7 @@ export interface paths {
         };
         /**
          * List plants
-         * @description Returns plants, by default in ascending order of their ids. If there are more, the `Link` header field leads to the next page. A parameter that is unknown or given twice is refused.
+         * @description Returns plants, by default in ascending order of their ids, in pages (pagination by key): if there are more, the `Link` header field leads to the next page. A parameter that is unknown or given twice is refused.
          */
         get: operations["listPlants"];
         put?: never;
@@ -81,7 +81,7 @@ export interface paths {
         };
         /**
          * Export plants
-         * @description Returns all plants that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: `after` with the last id continues it. The answer can be imported. Plants that change meanwhile appear with their old or their new content.
+         * @description Returns all plants that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: `after` with the last id continues it. The answer can be imported. Plants that change meanwhile appear with their old or their new content. The command of the service writes them as CSV, too.
          */
         get: operations["exportPlants"];
         put?: never;
@@ -105,7 +105,7 @@ export interface paths {
          * Import plants
          * @description Creates a plant for each line of the body, which is a StoredPlant in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary. There are no parameters; a request with any is refused.
          *
-         *     An import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: plants that are stored with the same content count as unchanged.
+         *     An import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: plants that are stored with the same content count as unchanged. The command of the service imports CSV, too.
          */
         post: operations["importPlants"];
         delete?: never;

@@ -9,7 +9,7 @@ export const GARDEN_ERRORS = defineErrors([20, 29], {
   gardenIdTaken: {
     number: 40920,
     message: 'the id belongs to a garden with other content',
-    remedy: 'Choose another id, or send the content that is stored',
+    remedy: 'To resolve the conflict, choose another id, or send the content that is stored',
   },
   // #region plants
   gardenHasNoPlant: {

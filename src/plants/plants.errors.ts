@@ -4,7 +4,7 @@ export const PLANT_ERRORS = defineErrors(SERVICE_RANGE, {
   idTaken: {
     number: 40009,
     message: 'the id belongs to a plant with other content',
-    remedy: 'Choose another id, or send the content that is stored',
+    remedy: 'To resolve the conflict, choose another id, or send the content that is stored',
   },
   noSuchPlant: {
     number: 40401,

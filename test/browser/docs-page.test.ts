@@ -67,7 +67,8 @@ async function send(page: Page, form: Locator) {
   // Chromium does not keep the bodies of all answers, so this one is read on its way to the page.
   const answers: APIResponse[] = [];
   await page.route(
-    () => true,
+    // The page may still be loading files of its own.
+    ({ pathname }) => !pathname.includes('/docs/'),
     async (route) => {
       const response = await route.fetch();
       answers.push(response);
@@ -370,6 +371,9 @@ describe('the reference', () => {
     const defined = new Set(await rows.allInnerTexts());
     const numbers = (within: Locator) => within.locator('.failures tbody th').allInnerTexts();
     const common = await numbers(reading.locator('.text:has(#common-failures)'));
+    const commonFields = await reading
+      .locator('.text:has(#common-headers) .fields tbody th')
+      .allInnerTexts();
     for (const one of await operations()) {
       const { operationId, parameters, members, failures } = one;
       const part = partOf(reading, operationId);
@@ -383,10 +387,11 @@ describe('the reference', () => {
         [...new Set(failures)].toSorted(),
       );
       const shown = await part.locator('.reference-text tr > :first-child').allInnerTexts();
-      expect(shown, `the fields of ${operationId}`).toEqual(
+      expect([...shown, ...commonFields], `the fields of ${operationId}`).toEqual(
         expect.arrayContaining([...parameters]),
       );
-      // Schemas are defined once; an operation names their members.
+      expect(shown.filter((name) => commonFields.includes(name))).toEqual([]);
+      // Each leads to its definition.
       const named = await part.locator('.schema a').allInnerTexts();
       expect(named, `the members of ${operationId}`).toEqual(expect.arrayContaining([...members]));
       for (const member of members) expect(defined).toContain(member);
@@ -419,6 +424,22 @@ describe('the reference', () => {
       expect.stringContaining('9223372036854775807'),
     ]);
     expect((await table(ofOperation('listPlants'), 'Parameters'))[1]?.[3]).toContain('default 50');
+    const members = reading.locator(`${ofOperation('createPlant')} [id^="createPlant.body."]`);
+    const cells = await members.evaluateAll((rows) =>
+      (rows as HTMLTableRowElement[]).map((row) =>
+        [...row.cells].map((cell) => cell.innerText.replaceAll(/\s+/g, ' ').trim()),
+      ),
+    );
+    expect(cells).toEqual([
+      ['id', 'integer (int64)', 'required', expect.stringMatching(/^Identification.*example 7$/)],
+      ['name', 'string', 'required', expect.stringMatching(/^The name.*example Monstera$/)],
+      ['tag', 'string', 'optional', expect.stringMatching(/^Tag that.*example indoor$/)],
+    ]);
+    const row = 'tr:has(> th [href="#schema-PlantChange.plant"])';
+    const change = reading.locator(`${ofOperation('listChanges')} ${row}`);
+    expect(await change.getByText('Monstera').isVisible()).toBe(false);
+    await change.getByText('Members of StoredPlant').click();
+    expect(await change.getByText('Monstera').isVisible()).toBe(true);
     const summary = await table(ofOperation('importPlants'), 'Response');
     expect(summary.map(([, member]) => member)).toEqual(
       expect.arrayContaining(['line', 'error, message', 'created', 'unchanged', 'refused']),
@@ -435,9 +456,14 @@ describe('the reference', () => {
     await reference.getByText('those of every operation').click();
     const common = reading.locator('.text:has(#common-failures)');
     expect(await common.getByText('50300').isVisible()).toBe(true);
-    expect(await reference.getByText('WWW-Authenticate').isVisible()).toBe(false);
+    const field = reference.locator('.headers').getByText('Accept-Post');
+    expect(await field.isVisible()).toBe(false);
     await reference.getByText('Response headers').click();
-    expect(await reference.getByText('WWW-Authenticate').isVisible()).toBe(true);
+    expect(await field.isVisible()).toBe(true);
+    await reference.getByText('Header fields of every operation').click();
+    const headers = reading.locator('.text:has(#common-headers)');
+    expect(await headers.getByText('WWW-Authenticate').isVisible()).toBe(true);
+    expect(await reference.getByText('WWW-Authenticate').count()).toBe(0);
   });
 
   it('leads from the introduction to the schema of failures', async () => {
@@ -465,6 +491,10 @@ describe('the reference', () => {
     ['50306', '50306, List plants', '#listPlants.50306'],
     ['40400', '40400, Other failures', '#other-failures.40400'],
     ['ETag', 'ETag, Get a plant by its id, Response headers', '#getPlant.response.ETag'],
+    ['pagination', 'List plants', '#listPlants'],
+    ['csv', 'Export plants', '#exportPlants'],
+    ['conflict', '40009, Create a plant', '#createPlant.40009'],
+    ['retry', 'Retries', '#retries'],
   ])('finds %s', async (text, name, address) => {
     await reading.getByRole('searchbox').fill(text);
     const found = reading.locator('.results a', { hasText: name }).first();
@@ -476,6 +506,39 @@ describe('the reference', () => {
     expect(await reading.locator('.results').innerText()).toBe('Nothing found');
     await reading.getByRole('searchbox').fill('');
     expect(await reading.locator('.sidebar nav').isVisible()).toBe(true);
+  });
+
+  it.each([1280, 390])('is searched with the keyboard alone, on %i pixels', async (width) => {
+    const { page } = await openDocs(browser, service.url, { viewport: { width, height: 800 } });
+    const field = page.getByRole('searchbox');
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
+    for (const keys of ['/', 'Control+k', 'Meta+k']) {
+      await page.keyboard.press(keys);
+      expect(await field.evaluate((input) => input === document.activeElement)).toBe(true);
+      await page.keyboard.type('remove');
+      expect(await field.inputValue()).toBe('remove');
+      await page.keyboard.press('Escape');
+      expect(await page.locator('.results').isVisible()).toBe(false);
+      expect(await focused()).toBe(await page.locator('body').textContent());
+    }
+    await page.keyboard.press('/');
+    await page.keyboard.type('plant');
+    const links = page.locator('.results a');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    expect(await focused()).toBe(await links.nth(1).textContent());
+    await page.keyboard.press('ArrowUp');
+    expect(await focused()).toBe(await links.first().textContent());
+    await page.keyboard.press('ArrowUp');
+    expect(await field.evaluate((input) => input === document.activeElement)).toBe(true);
+    await field.fill('remove a plant');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toBe(`${service.url}/docs#deletePlant`);
+    // A slash is a slash where one types.
+    const form = await operation(page, 'listPlants');
+    await form.getByLabel('tag').focus();
+    await page.keyboard.type('a/b');
+    expect(await form.getByLabel('tag').inputValue()).toBe('a/b');
   });
 
   it('has nothing that is empty, and nothing to choose that is no choice', async () => {
@@ -634,7 +697,7 @@ describe('the token', () => {
     await authorize(page, TOKEN);
     await page.reload();
     expect((await send(page, await operation(page, 'createPlant'))).status).toBe('200');
-    expect(await page.locator('.token-button').innerText()).toBe('Token is set');
+    expect(await page.locator('.token-button').innerText()).toBe('Token entered');
     expect(await page.evaluate(() => JSON.stringify(localStorage))).toContain(TOKEN);
     expect(faults).toEqual([]);
 
@@ -657,7 +720,7 @@ describe('the token', () => {
     await other.goto(`${service.url}/docs`);
     const state = () => other.locator('.token-button').innerText();
     await authorize(page, ` Bearer ${TOKEN}\n`);
-    await expect.poll(state).toBe('Token is set');
+    await expect.poll(state).toBe('Token entered');
     for (const tab of [page, other]) {
       await tab.bringToFront();
       expect((await send(tab, await operation(tab, 'createPlant'))).status).toBe('200');
@@ -687,8 +750,28 @@ describe('the token', () => {
     await dialog.getByText('Wrong token').waitFor();
     await page.getByLabel('Token', { exact: true }).fill(TOKEN);
     await page.keyboard.press('Enter');
-    await page.getByText('A token is set.').waitFor();
+    await page.getByRole('heading', { name: 'Token entered' }).waitFor();
   });
+
+  it.each(['no JSON', 'null', '7', '["a"]', '{"bearerAuth":{"value":7}}'])(
+    'is not what somebody else has stored in its place: %s',
+    async (value) => {
+      const { page, faults } = await openDocs(browser, service.url);
+      await page.evaluate((text) => {
+        for (const key of ['authorized', 'language']) localStorage.setItem(key, text);
+      }, value);
+      await page.goto(`${service.url}/docs/swagger-ui`);
+      await page.locator('.authorize.unlocked').waitFor();
+      await page.evaluate((text) => localStorage.setItem('authorized', text), value);
+      await page.goto(`${service.url}/docs`);
+      expect(await page.locator('.token-button').innerText()).toBe('Enter a token');
+      await authorize(page, TOKEN);
+      expect((await send(page, await operation(page, 'createPlant'))).status).toBe('200');
+      await page.getByRole('searchbox').fill('createPlant');
+      expect(await page.locator('.results a').count()).toBeGreaterThan(0);
+      expect(faults).toEqual([]);
+    },
+  );
 
   it('fits its field', async () => {
     const { page } = await openDocs(browser, service.url);
@@ -823,6 +906,162 @@ describe.skipIf(EXAMPLE !== undefined)('a request', () => {
   });
 });
 
+describe.skipIf(EXAMPLE !== undefined)('a form', () => {
+  let page: Page;
+  let faults: readonly string[];
+
+  beforeEach(async () => {
+    await service.database.empty();
+    ({ page, faults } = await openDocs(browser, service.url));
+  });
+
+  const sample = (operationId: string, language: string) =>
+    partOf(page, operationId).locator(`[data-sample="${language}"] code`);
+
+  it('sends with Ctrl+Enter, and brings the answer into sight', async () => {
+    await authorize(page, TOKEN);
+    await page.setViewportSize({ width: 1280, height: 500 });
+    for (const keys of ['Control+Enter', 'Meta+Enter']) {
+      const form = await operation(page, 'createPlant');
+      await form.locator('textarea').focus();
+      await page.keyboard.press(keys);
+      const answer = form.locator('.live-response');
+      await answer.getByText('200 OK').waitFor();
+      await answer.getByRole('link', { name: 'Download' }).waitFor();
+      await expect
+        .poll(async () => {
+          const { y = -1, height = 0 } = (await answer.boundingBox()) ?? {};
+          return y >= 0 && y + height <= 500;
+        })
+        .toBe(true);
+      // The reader can go on typing.
+      expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('TEXTAREA');
+      await page.reload();
+    }
+    expect(faults).toEqual([]);
+  });
+
+  it('says what to do about a failure', async () => {
+    await authorize(page, TOKEN);
+    await service.post({ id: 1001, name: 'Another' });
+    const form = await operation(page, 'createPlant');
+    expect((await send(page, form)).status).toBe('400');
+    const remedy = form.locator('.remedy');
+    await expect
+      .poll(() => remedy.innerText())
+      .toBe(
+        '40009: To resolve the conflict, choose another id, or send the content that is stored.',
+      );
+    await remedy.getByRole('link').click();
+    expect(page.url()).toBe(`${service.url}/docs#createPlant.40009`);
+    // Of a failure of every operation, and one that no operation lists.
+    await page.route('**/plants/1001', (route) => {
+      const json = { error: 40400, message: 'no' };
+      return route.fulfill({ status: 404, json });
+    });
+    const get = await operation(page, 'getPlant');
+    await get.getByRole('button', { name: 'Send' }).click();
+    await get.getByText('Check the path').waitFor();
+    await page.unrouteAll();
+    await page.route('**/plants/1001', (route) => {
+      const json = { error: 50300, message: 'no' };
+      return route.fulfill({ status: 503, json });
+    });
+    await get.getByRole('button', { name: 'Send' }).click();
+    await get.getByText('50300: Retry').waitFor();
+  });
+
+  it('shows what is filled in as code, in every language', async () => {
+    const list = await operation(page, 'listPlants');
+    await list.getByLabel('tag').fill("it's");
+    await list.getByLabel('limit').fill('7');
+    for (const language of LANGUAGES) {
+      await expect
+        .poll(() => sample('listPlants', language).textContent())
+        .toContain(`${service.url}/plants?limit=7&tag=it%27s`);
+    }
+    const create = await operation(page, 'createPlant');
+    const body = `{"id":${LARGEST_ID},"name":"It's \\"€\\" </script>"}`;
+    await create.locator('textarea').fill(body);
+    await expect
+      .poll(() => sample('createPlant', 'TypeScript').textContent())
+      .toContain(`store.create({ id: ${LARGEST_ID}n, name: 'It\\'s "€" </script>' })`);
+    expect(await sample('createPlant', 'Python').textContent()).toContain(`"id": ${LARGEST_ID}`);
+    expect(await sample('createPlant', 'Go').textContent()).toContain(`\`${body}\``);
+    await create.locator('textarea').fill('{"id":');
+    await expect.poll(() => sample('createPlant', 'Python').textContent()).toContain('{\\"id\\":');
+
+    const get = await operation(page, 'getPlant');
+    await get.locator('[data-fills="id"]').selectOption({ index: 2 });
+    await expect
+      .poll(() => sample('getPlant', 'TypeScript').textContent())
+      .toContain('store.get(9007199254740993n)');
+    await get.getByLabel('If-None-Match').fill('"x"');
+    for (const language of LANGUAGES) {
+      await expect
+        .poll(() => sample('getPlant', language).textContent())
+        .toContain('If-None-Match');
+    }
+    await authorize(page, TOKEN);
+    expect(await sample('getPlant', 'curl').innerText()).toContain('Bearer ••••••••');
+    await get.getByLabel('If-None-Match').fill('');
+    await expect.poll(() => sample('getPlant', 'curl').innerText()).toContain('Bearer ••••••••');
+    expect(faults).toEqual([]);
+  });
+
+  it('leads from page to page', async () => {
+    for (let id = 1; id <= 5; id += 1) await service.post({ id, name: `Plant ${id}` });
+    await authorize(page, TOKEN);
+    const form = await operation(page, 'listPlants');
+    await form.getByLabel('limit').fill('2');
+    const shown = form.locator('.answer-body code');
+    const next = form.getByRole('button', { name: 'Next page' });
+    await form.getByRole('button', { name: 'Send' }).click();
+    await shown.getByText('Plant 2').waitFor();
+    await next.focus();
+    await page.keyboard.press('Enter');
+    await shown.getByText('Plant 4').waitFor();
+    expect(await form.getByLabel('after').inputValue()).toBe('2');
+    // The key can be pressed again.
+    await expect
+      .poll(() => next.evaluate((button) => button === document.activeElement))
+      .toBe(true);
+    await page.keyboard.press('Enter');
+    await shown.getByText('Plant 5').waitFor();
+    await form.locator('[type="submit"]:enabled').waitFor();
+    expect(await next.count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  it('sends a request that was refused as soon as there is a good token', async () => {
+    const dialog = page.getByRole('dialog');
+    const form = await operation(page, 'createPlant');
+    expect((await send(page, form)).status).toBe('401');
+    await form.getByRole('button', { name: 'Enter a token' }).click();
+    await page.keyboard.type(TOKEN);
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('button', { name: 'Send the request' }).waitFor();
+    await page.keyboard.press('Enter');
+    await form.getByText('200 OK').waitFor();
+    expect(await dialog.count()).toBe(0);
+
+    // A token that is no longer valid gives way to another at once.
+    await page.evaluate(() => {
+      const kept = localStorage.getItem('authorized')!;
+      localStorage.setItem('authorized', kept.replace(/"value":"/, '"value":"old-'));
+    });
+    expect((await send(page, form)).status).toBe('401');
+    await form.getByRole('button', { name: 'Enter a token' }).click();
+    await page.getByLabel('Token', { exact: true }).fill(TOKEN);
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('button', { name: 'Send the request' }).click();
+    await form.getByText('200 OK').waitFor();
+    // It belongs to the request that was refused.
+    await page.locator('.token-button').click();
+    expect(await dialog.getByRole('button', { name: 'Send the request' }).count()).toBe(0);
+  });
+});
+
 describe.skipIf(EXAMPLE !== undefined)('a long answer', () => {
   it('leaves the page small and usable, and can be downloaded', async () => {
     const { page, faults } = await openDocs(browser, service.url);
@@ -871,6 +1110,7 @@ describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
     await page.keyboard.press('Enter');
     expect(await focused()).toBe('Cancel');
     const shown = form.locator('.answer-body code');
+    await form.getByText('Following: ').waitFor();
     await create(3000);
     await shown.getByText('"name":"Plant 3000"').waitFor();
     expect(await form.locator('.curl-command code').textContent()).toContain(
@@ -890,11 +1130,51 @@ describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
     await form.getByText('Canceled').waitFor();
     await expect.poll(focused).toBe('Send');
     expect(await shown.textContent()).toBe(text);
+    await form.getByText('Following').waitFor({ state: 'detached' });
+    const [, last] = [...text.matchAll(/^id: (\d+)$/gm)].at(-1)!;
+    await form.getByText(`The last id is ${last}.`).waitFor();
     const events = (await downloaded(page, form, 'listChanges.txt')).matchAll(/^data: (.*)$/gm);
     const ids = Array.from(events, ([, data]) => (JSON.parse(data!) as { id: number }).id);
     expect(ids).toEqual(Array.from({ length: 61 }, (_, index) => 3000 + index));
+
+    await form.getByRole('button', { name: `Go on after ${last}` }).click();
+    expect(await form.getByLabel('Last-Event-ID').inputValue()).toBe(last);
+    await create(3061);
+    await shown.getByText('"name":"Plant 3061"').waitFor();
+    expect(await shown.textContent()).not.toContain('Plant 3060');
     expect(faults).toEqual([]);
     await service.database.empty();
+  });
+
+  it('say when the service has ended them, and from where to go on', async () => {
+    const { page } = await openDocs(browser, service.url);
+    await page.route('**/changes?*', (route) =>
+      route.fulfill({
+        contentType: 'text/event-stream',
+        body: 'id: 9007199254740993\ndata: {}\n\n: comment\n\nid: 9007199254740994\ndata: {}\n',
+      }),
+    );
+    const form = await operation(page, 'listChanges');
+    await form.getByLabel('limit').fill('1');
+    await form.getByRole('button', { name: 'Send' }).click();
+    await form.getByText('Ended by the service').waitFor();
+    // The last event is not complete.
+    await form.getByRole('button', { name: 'Go on after 9007199254740993' }).waitFor();
+  });
+
+  it.each([
+    ['an export that is complete', '{"id":9007199254740993}\n\n', undefined],
+    ['an export that is not', '{"id":9007199254740993}\n{"id":90071', '9007199254740993'],
+  ])('go on, as does %s', async (_name, body, last) => {
+    const { page } = await openDocs(browser, service.url);
+    await page.route('**/plants/export', (route) =>
+      route.fulfill({ contentType: 'application/x-ndjson', body }),
+    );
+    const form = await operation(page, 'exportPlants');
+    await form.getByRole('button', { name: 'Send' }).click();
+    await form.getByRole('link', { name: 'Download' }).waitFor();
+    const goOn = form.getByRole('button', { name: 'Go on after' });
+    expect(await goOn.allInnerTexts()).toEqual(last === undefined ? [] : [`Go on after ${last}`]);
   });
 });
 
@@ -904,6 +1184,13 @@ describe('Swagger UI', () => {
     await authorize(page, TOKEN);
     await page.getByRole('link', { name: 'Swagger UI' }).click();
     await page.locator('.authorize.locked').waitFor();
+    // Above what it says.
+    const note = page.getByText('rounds integers beyond 2^53');
+    expect((await note.boundingBox())?.y).toBeLessThan(100);
+    const link = page.getByRole('link', { name: 'The docs page' });
+    expect(await link.evaluate((one) => (one as HTMLAnchorElement).href)).toBe(
+      `${service.url}/docs`,
+    );
     await page.locator('[id$="-listPlants"] .opblock-summary-control').click();
     await page.getByRole('button', { name: 'Try it out' }).click();
     const [response] = await Promise.all([
@@ -986,7 +1273,7 @@ describe('the page', () => {
     await page.getByLabel('Token', { exact: true }).waitFor();
     await page.keyboard.type(TOKEN);
     await page.keyboard.press('Enter');
-    await page.getByText('A token is set.').waitFor();
+    await page.getByRole('heading', { name: 'Token entered' }).waitFor();
     await page.keyboard.press('Escape');
     await page.keyboard.press('Tab');
     // The choice of the language has neither class nor text.
@@ -1006,6 +1293,43 @@ describe('the page', () => {
     ]);
     expect(response.status()).toBe(200);
     expect(faults).toEqual([]);
+  });
+
+  it('names each choice and button once, by what it is for', async () => {
+    const { page } = await openDocs(browser, service.url);
+    for (const language of LANGUAGES) {
+      await page.getByRole('radio', { name: language, exact: true }).waitFor();
+    }
+    await page.locator('.copy').last().waitFor();
+    const names = await page.locator('.copy').allTextContents();
+    expect(new Set(names).size).toBe(names.length);
+    const part = partOf(page, 'createPlant');
+    await part
+      .getByRole('button', { name: 'Copy request in curl, Create a plant', exact: true })
+      .waitFor();
+  });
+
+  it('can be read from its content on, without its header and its contents', async () => {
+    const { page } = await openDocs(browser, service.url);
+    await page.keyboard.press('Tab');
+    const skip = page.getByRole('link', { name: 'Skip to the content' });
+    expect(await skip.evaluate((link) => link === document.activeElement)).toBe(true);
+    expect((await skip.boundingBox())?.width).toBeGreaterThan(50);
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    const isInMain = () => page.evaluate(() => document.activeElement?.closest('main') !== null);
+    expect(await isInMain()).toBe(true);
+  });
+
+  it('marks the operation in view in its contents, however the reader gets there', async () => {
+    const { page } = await openDocs(browser, service.url);
+    const current = page.locator('.sidebar [aria-current]');
+    for (const { operationId } of await operations()) {
+      await page
+        .locator(`h3#${operationId}`)
+        .evaluate((heading) => scrollTo(0, scrollY + heading.getBoundingClientRect().top));
+      await expect.poll(() => current.getAttribute('href')).toBe(`#${operationId}`);
+    }
   });
 
   it('follows the color scheme, legibly', async () => {

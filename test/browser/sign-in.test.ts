@@ -67,7 +67,7 @@ async function enterAs(page: Page, person: string): Promise<void> {
 async function signIn(page: Page, person = 'gardener'): Promise<void> {
   await leave(page);
   await enterAs(page, person);
-  await page.getByRole('button', { name: 'Token is set' }).waitFor({ state: 'attached' });
+  await page.getByRole('button', { name: 'Token entered' }).waitFor({ state: 'attached' });
 }
 
 /** Creates a plant by the form, and returns what the page shows of the answer. */
@@ -151,6 +151,20 @@ describe('signing in', () => {
     },
   );
 
+  it('has a button of its own, until there is a token', async () => {
+    const page = await open();
+    const button = page.locator('.sidebar').getByRole('button', { name: 'Sign in' });
+    await button.click();
+    await enterAs(page, 'gardener');
+    await page.getByRole('button', { name: 'Token entered' }).waitFor({ state: 'attached' });
+    expect(await button.count()).toBe(0);
+    await page.setViewportSize({ width: 320, height: 600 });
+    await page.locator('.token-button').click();
+    await dialog(page).getByRole('button', { name: 'Forget' }).click();
+    expect((await button.boundingBox())?.x).toBeGreaterThan(40);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
+  });
+
   it('shows a 403 to a person without the scope', async () => {
     const page = await open();
     await signIn(page, READER);
@@ -171,7 +185,7 @@ describe('signing in', () => {
     await form.getByRole('button', { name: 'Sign in' }).click();
     await enterAs(page, 'gardener');
     await page.waitForURL(`${service.url}/docs#createPlant`);
-    await page.getByRole('button', { name: 'Token is set' }).waitFor({ state: 'attached' });
+    await page.getByRole('button', { name: 'Token entered' }).waitFor({ state: 'attached' });
     expect(await form.locator('textarea').inputValue()).toBe(PLANT);
     await expect
       .poll(async () => (await page.locator('h3#createPlant').boundingBox())?.y)

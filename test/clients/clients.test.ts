@@ -50,6 +50,7 @@ const WARNINGS_OF_ITS_OWN = [
 const OPTIONS = {
   java: '--additional-properties=errorObjectType=org.openapitools.client.model.Error',
   go: '--model-name-mappings=NewPlant=PlantRequest',
+  goWithoutTests: '--global-property=apiTests=false',
   typescript: '--additional-properties=importFileExtension=.js',
 };
 
@@ -204,6 +205,7 @@ const clients: readonly Client[] = [
     make: async () => {
       const warnings = await openapiGenerator('go', join(GO, 'generated/openapigenerator'), [
         OPTIONS.go,
+        OPTIONS.goWithoutTests,
         '--additional-properties=withGoMod=false,packageName=openapigenerator',
       ]);
       await run(
@@ -215,6 +217,8 @@ const clients: readonly Client[] = [
         './operations',
         './generated/firstplants',
       );
+      // Fails if a module is missing, as `go mod tidy` does.
+      await run(GO, 'go', 'list', '-test', '-deps', './generated/openapigenerator/...');
       return warnings;
     },
     operations: [join(GO, 'generated/bin/operations')],
@@ -395,8 +399,13 @@ describe.each(possible)('the client of $name', (client) => {
 
   it.runIf(firstPlants)('runs the program of docs/clients.md, and again', async () => {
     await service.database.empty();
+    // More than a page.
+    await service.database.query(
+      "INSERT INTO plants (id, name, tag) SELECT n, 'Aloe', 'office' FROM generate_series(1, 60) AS n",
+    );
     const lines = [
       'Monstera',
+      ...Array.from({ length: 60 }, (_, n) => `${n + 1} Aloe`),
       '9007199254740993 Monstera',
       'id 9007199254740993 belongs to a plant with other content',
     ];

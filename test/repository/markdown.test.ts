@@ -102,6 +102,18 @@ describe('the Markdown files', () => {
   });
 });
 
+it('the README is read in some minutes: it has at most 900 words', async () => {
+  expect((await readFile('README.md', 'utf8')).split(/\s+/).length).toBeLessThanOrEqual(900);
+});
+
+it('the index, from which the menu of the site is made, has all pages', async () => {
+  const links = (await tokensOf('docs/README.md')).filter(({ type }) => type === 'link');
+  const linked = new Set(links.map((link) => join('docs', (link as { href: string }).href)));
+  const pages = files.filter((file) => /^(docs|packages\/[\w-]+|examples\/[\w-]+)\//.test(file));
+  const missing = pages.filter((file) => !linked.has(file) && file !== 'docs/README.md');
+  expect(missing).toEqual(['packages/create-service/template/README.md']);
+});
+
 describe('the requests in the README', () => {
   let service: TestService;
 

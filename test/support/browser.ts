@@ -57,12 +57,12 @@ export async function openDocs(
 export async function enterToken(page: Page, token: string): Promise<void> {
   await page.locator('.token-button').click();
   await page.getByLabel('Token', { exact: true }).fill(token);
-  await page.getByRole('dialog').getByRole('button', { name: 'Authorize' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Enter', exact: true }).click();
 }
 
 export async function authorize(page: Page, token: string): Promise<void> {
   await enterToken(page, token);
-  await page.getByText('A token is set.').waitFor();
+  await page.getByRole('heading', { name: 'Token entered' }).waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
 }
 

@@ -73,6 +73,21 @@ describe.each([
   });
 });
 
+describe('the docs page', () => {
+  it('says that the start prints the token only where it does', async () => {
+    expect((await read(service, '/docs')).text).not.toContain('npm start');
+    expect((await read(service, '/docs')).text).toContain('Ask the operator for one.');
+    const local = await startTestService({
+      environment: { AUTH_TOKEN: 'plant-store-local-token-that-everybody-knows' },
+    });
+    try {
+      expect((await read(local, '/docs')).text).toContain('<code>npm start</code> prints it');
+    } finally {
+      await local.stop();
+    }
+  });
+});
+
 describe('the document', () => {
   it('lists the path first, so that requests go to the origin of the page', async () => {
     expect((await read(below, '/openapi.json')).json['servers']).toMatchObject([

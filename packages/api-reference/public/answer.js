@@ -1,6 +1,8 @@
 import { addCopyButtons } from './copy.js';
 import { curlOf } from './curl.js';
+import { offerToGoOn } from './go-on.js';
 import { indentedJson } from './indented-json.js';
+import { isEvents, isJson } from './media-types.js';
 
 /** What the page shows at first, at most on request, and keeps for the download. In lines and bytes. */
 const LINES = 100;
@@ -17,12 +19,14 @@ export async function showAnswer(form, request, sending) {
   const progress = view.querySelector('.progress');
   const parts = [];
   let size = 0;
+  let state = '';
   let end = '';
   const tell = () => {
     const time = Math.round(performance.now() - start);
     const duration = time < 10_000 ? `${time} ms` : `${Math.round(time / 1_000)} s`;
-    progress.textContent = `${duration}, ${size.toLocaleString('en')} bytes${end}`;
+    progress.textContent = `${state}${duration}, ${size.toLocaleString('en')} bytes${end}`;
   };
+  const clock = setInterval(tell, 200);
   let response;
   try {
     response = await fetch(request.url, {
@@ -33,7 +37,8 @@ export async function showAnswer(form, request, sending) {
     });
     showHead(view, response);
     const showEvents = isEvents(response) ? newestLines(view, tell) : () => undefined;
-    let next = 0;
+    reveal(view);
+    state = isEvents(response) ? 'Following: ' : 'Receiving: ';
     for await (const chunk of chunksOf(response)) {
       parts.push(chunk);
       size += chunk.length;
@@ -43,32 +48,29 @@ export async function showAnswer(form, request, sending) {
         end = '. The page keeps no more; curl has no such limit';
         break;
       }
-      if (performance.now() < next) continue;
-      next = performance.now() + 200;
-      tell();
     }
+    if (isEvents(response) && end === '') end = '. Ended by the service';
   } catch (error) {
     if (sending.signal.aborted) end = '. Canceled';
     else showProblem(view, `${response ? 'The answer broke off' : 'No answer'}: ${error.message}.`);
   }
+  clearInterval(clock);
+  state = '';
   tell();
   if (!response || size === 0) return;
   const body = new Blob(parts);
+  view.querySelector('.answer-body').classList.remove('following');
   if (!isEvents(response)) await showBeginning(view, response, body);
+  if (response.status >= 400) await showRemedy(view, form, body);
+  await offerToGoOn(view, form, response, body);
   offerDownload(view, form, response, body);
+  // Unless the reader has gone elsewhere meanwhile.
+  const { top, bottom } = view.getBoundingClientRect();
+  if (top < innerHeight && bottom > 0) reveal(view);
 }
 
-function typeOf(response) {
-  return response.headers.get('Content-Type') ?? '';
-}
-
-function isJson(response) {
-  return /[/+]json\b/.test(typeOf(response));
-}
-
-/** Server-sent events arrive as long as the service has any. */
-function isEvents(response) {
-  return typeOf(response).startsWith('text/event-stream');
+function reveal(view) {
+  view.scrollIntoView({ block: 'nearest' });
 }
 
 /** Shows the end of a text while it arrives. */
@@ -79,7 +81,9 @@ function newestLines(view, shown) {
   const decoder = new TextDecoder();
   let text = '';
   let frame;
-  view.querySelector('.answer-body').hidden = false;
+  const place = view.querySelector('.answer-body');
+  place.classList.add('following');
+  place.hidden = false;
   return (chunk) => {
     text += decoder.decode(chunk, { stream: true });
     const lines = text.split('\n');
@@ -115,8 +119,9 @@ function newView(form, request) {
   if (link?.href) URL.revokeObjectURL(link.href);
   before?.remove();
   view.querySelector('.curl-command code').replaceChildren(curlOf(request));
-  addCopyButtons(view);
   form.append(view);
+  addCopyButtons(view);
+  reveal(view);
   return view;
 }
 
@@ -140,6 +145,22 @@ function showHead(view, response) {
 
 function showProblem(view, text) {
   view.querySelector('.problem').textContent = text;
+  view.querySelector('.hint').hidden = false;
+}
+
+/** Shows what the page says about the number of the failure, and leads there. */
+async function showRemedy(view, form, body) {
+  const [, number] = /"error":\s*(\d+)/.exec(await body.slice(0, BEGINNING).text()) ?? [];
+  const owners = [form.dataset.name, 'common-failures', 'other-failures'];
+  const row = owners
+    .map((owner) => document.getElementById(`${owner}.${number}`))
+    .find((one) => one?.cells[2]?.textContent);
+  if (!row) return;
+  const link = document.createElement('a');
+  link.href = `#${row.id}`;
+  link.textContent = number;
+  const remedy = row.cells[2].cloneNode(true).childNodes;
+  view.querySelector('.remedy').replaceChildren(link, ': ', ...remedy, '.');
   view.querySelector('.hint').hidden = false;
 }
 

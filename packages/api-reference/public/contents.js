@@ -39,12 +39,19 @@ function readHeading() {
   const wanted = headings.find((heading) => heading.id === id);
   // The last parts are too near to the end of the page to get to the top of the screen.
   if (isAtEnd && wanted && !isRead(wanted)) return wanted;
-  return headings.findLast(isRead) ?? headings[0];
+  const read = headings.findLast(isRead) ?? headings[0];
+  // Several may be beside each other.
+  const beside = headings.filter((heading) => topOf(heading) === topOf(read));
+  return beside.includes(wanted) ? wanted : beside[0];
 }
 
 function isRead(heading) {
   const { scrollMarginTop } = getComputedStyle(heading);
-  return heading.getBoundingClientRect().top < Number.parseFloat(scrollMarginTop) + TOLERANCE;
+  return topOf(heading) < Number.parseFloat(scrollMarginTop) + TOLERANCE;
+}
+
+function topOf(heading) {
+  return heading.getBoundingClientRect().top;
 }
 
 /** Earlier versions of the page, and Swagger UI, have `#operations-TAG-ID` and `#/TAG/ID`. */

@@ -3,9 +3,19 @@
 /** Swagger UI has its token there, too. */
 const KEY = 'authorized';
 
-/** The token that this browser keeps, if any. */
+/** The token that this browser keeps, if any. What cannot be one, another program of this origin has put there. */
 export function currentToken() {
-  return JSON.parse(localStorage.getItem(KEY) ?? '{}').bearerAuth?.value;
+  const value = read(localStorage, KEY)?.bearerAuth?.value;
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The value of this key, or `undefined` if it is no JSON. */
+export function read(storage, key) {
+  try {
+    return JSON.parse(storage.getItem(key) ?? 'null');
+  } catch {
+    return undefined;
+  }
 }
 
 export function keepToken(value) {

@@ -2,12 +2,10 @@
 
 import { followReader } from './contents.js';
 import { addCopyButtons } from './copy.js';
-import { fillInAddress } from './samples.js';
 import { addSearch } from './search.js';
 import { askForToken } from './token.js';
 import { addForms } from './try-it.js';
 
-fillInAddress();
 askForToken();
 addCopyButtons(document);
 addForms();

@@ -1,21 +1,74 @@
 const MOST = 30;
 
-/** Looks for operations, fields and error numbers. Everything with an address of its own is found. */
+const field = document.querySelector('[type="search"]');
+const list = document.querySelector('.results');
+const found = document.querySelector('.found');
+const menu = document.querySelector('.menu input');
+const navigation = document.querySelector('.sidebar nav');
+
+/** Looks for operations, fields, error numbers and words. Everything with an address of its own is found. */
 export function addSearch() {
-  const field = document.querySelector('[type="search"]');
-  const list = document.querySelector('.results');
-  const navigation = document.querySelector('.sidebar nav');
   const entries = [...document.querySelectorAll('main [id]')].map(entryOf);
-  field.addEventListener('input', () => {
-    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = entries
-      .filter(({ text }) => words.every((word) => text.includes(word)))
-      .toSorted((one, other) => rank(one, words) - rank(other, words));
-    list.hidden = words.length === 0;
-    navigation.hidden = !list.hidden;
-    list.replaceChildren(...found.slice(0, MOST).map(itemOf));
-    if (found.length === 0) list.textContent = 'Nothing found';
+  field.addEventListener('input', () => show(entries));
+  document.addEventListener('keydown', (event) => {
+    if (!opensSearch(event)) return;
+    event.preventDefault();
+    menu.checked = true;
+    field.focus();
+    field.select();
   });
+  document.querySelector('.sidebar-content').addEventListener('keydown', move);
+}
+
+function opensSearch({ key, ctrlKey, metaKey, altKey, target }) {
+  if (document.querySelector('dialog[open]')) return false;
+  if (ctrlKey || metaKey) return key.toLowerCase() === 'k' && !altKey;
+  return key === '/' && !target.closest('input, select, textarea');
+}
+
+function show(entries) {
+  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  list.hidden = words.length === 0;
+  navigation.hidden = !list.hidden;
+  found.textContent = '';
+  if (list.hidden) return;
+  const patterns = words.map((word) => new RegExp(String.raw`(?<![a-z\d])${formsOf(word)}`));
+  const results = entries
+    .filter(({ text }) => patterns.every((pattern) => pattern.test(text)))
+    .toSorted((one, other) => rank(one, words, patterns) - rank(other, words, patterns));
+  list.replaceChildren(...results.slice(0, MOST).map(itemOf));
+  if (results.length === 0) list.innerHTML = '<li>Nothing found</li>';
+  found.textContent = `${results.length} found`;
+}
+
+/** A pattern for the beginnings of words of the same stem: retry and retries, page and pagination. */
+function formsOf(word) {
+  return word
+    .replaceAll(/[^\w\s]/g, String.raw`\$&`)
+    .replace(/(?<=\w{3})(?:y|ies|ied)$/, '(?:y|ies|ied)')
+    .replace(/(?<=\w{3})(?:inations?|ions?|ings?|e?s|ed|e)$/, '');
+}
+
+/** Moves with the arrows between the field and what is found; Enter goes to the first, and Escape closes the search. */
+function move(event) {
+  const links = [...list.querySelectorAll('a')];
+  const places = [field, ...links];
+  const place = places.indexOf(document.activeElement);
+  if (place === -1) return;
+  if (event.key === 'ArrowDown') places[place + 1]?.focus();
+  else if (event.key === 'ArrowUp') places[place - 1]?.focus();
+  else if (event.key === 'Enter' && place === 0) links[0]?.click();
+  else if (event.key === 'Escape') close();
+  else return;
+  // The key on a link does what it does on any.
+  event.preventDefault();
+}
+
+function close() {
+  field.value = '';
+  field.dispatchEvent(new Event('input'));
+  menu.checked = false;
+  document.activeElement.blur();
 }
 
 /** A row of a table belongs to the heading before the dot of its id. */
@@ -24,14 +77,33 @@ function entryOf(place) {
   const name = (place.cells?.[0] ?? place).textContent.trim();
   const titles = [document.getElementById(owner), place.closest('details')?.firstElementChild];
   const heading = place.cells ? titles.flatMap((title) => title?.textContent ?? []).join(', ') : '';
-  const rest = place.cells ? place.textContent : (place.nextElementSibling?.textContent ?? '');
+  const rest = place.cells ? place.textContent : proseOf(place);
   return { id: place.id, name, heading, text: `${name} ${place.id} ${rest}`.toLowerCase() };
 }
 
+/** What is said below a heading, without the tables, whose rows are found by themselves. */
+function proseOf(heading) {
+  const part = heading.closest('.operation');
+  if (part) {
+    const said = part.querySelectorAll(
+      '.endpoint, .reference-text > :not(.fields, .failures, .headers, .schema, .note, details)',
+    );
+    return [...said].map(({ textContent }) => textContent).join(' ');
+  }
+  let text = '';
+  for (let next = heading.nextElementSibling; next?.matches('p, ul, ol, div');) {
+    text += ` ${next.textContent}`;
+    next = next.nextElementSibling;
+  }
+  return text;
+}
+
 /** Names that begin with what is looked for come first. */
-function rank({ name, heading }, [word]) {
-  if (!name.toLowerCase().startsWith(word)) return heading === '' ? 1 : 2;
-  return 0;
+function rank({ name, heading }, [word], [pattern]) {
+  const lower = name.toLowerCase();
+  if (lower.startsWith(word)) return 0;
+  if (pattern.test(lower)) return 1;
+  return heading === '' ? 2 : 3;
 }
 
 function itemOf({ id, name, heading }) {

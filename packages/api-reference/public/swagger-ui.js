@@ -1,5 +1,10 @@
 /* global SwaggerUIBundle */
 
+import { currentToken, forgetToken } from './kept-token.js';
+
+// Swagger UI would stop at what is no token.
+if (currentToken() === undefined) forgetToken();
+
 SwaggerUIBundle({
   dom_id: '#swagger-ui',
   // Absolute, because the addresses of the servers are resolved against it.

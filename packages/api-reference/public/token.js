@@ -1,14 +1,23 @@
 import { currentToken, followToken, forgetToken, keepToken, problemOf } from './kept-token.js';
-import { BASE, fillInToken } from './samples.js';
+import { BASE, fillInAddress, fillInToken } from './samples.js';
 
 const dialog = document.querySelector('#token-dialog');
 const form = dialog.querySelector('form');
 const { token: field, shown } = form.elements;
+const send = dialog.querySelector('[data-sends]');
+
+/** The form whose request was refused, while the reader enters a token for it. */
+let refused;
 
 /** Shows whether there is a token, and lets the reader enter, see and forget it. */
 export function askForToken() {
   document.addEventListener('click', ({ target }) => {
-    if (target.closest('[data-opens="token"]')) openDialog();
+    const button = target.closest('[data-opens="token"]');
+    if (button) openDialog(button.closest('.try form') ?? undefined);
+  });
+  send.addEventListener('click', () => {
+    dialog.close();
+    refused.requestSubmit();
   });
   dialog.querySelectorAll('[data-closes]').forEach((button) => {
     button.addEventListener('click', () => dialog.close());
@@ -32,21 +41,39 @@ export function askForToken() {
   showState();
 }
 
-function openDialog() {
+function openDialog(sender) {
+  refused = sender;
   field.value = '';
   refuse('');
+  // The token that was refused, if there was one, is of no use.
+  showPart(refused ? undefined : currentToken());
   dialog.showModal();
+}
+
+/** Puts the address of the service and the token into the code samples, as far as they are to be seen. */
+export function fillInSamples() {
+  fillInAddress();
+  fillInToken(currentToken(), shown.checked);
+}
+
+/** Asks for a token, or says that there is one. */
+function showPart(token) {
+  dialog.querySelector('.with-token').hidden = !token;
+  dialog.querySelector('.without-token').hidden = Boolean(token);
+  send.hidden = !refused;
+  form.querySelector('.with-token [data-closes]').classList.toggle('primary', send.hidden);
 }
 
 function showState() {
   const token = currentToken();
   if (!token) shown.checked = false;
-  fillInToken(token, shown.checked);
-  dialog.querySelector('.with-token').hidden = !token;
-  dialog.querySelector('.without-token').hidden = Boolean(token);
+  fillInSamples();
+  showPart(token);
   const button = document.querySelector('.token-button');
-  button.textContent = token ? 'Token is set' : 'Enter a token';
+  button.textContent = token ? 'Token entered' : 'Enter a token';
   button.classList.toggle('set', Boolean(token));
+  const signIn = document.querySelector('.sidebar [data-signs-in]');
+  if (signIn) signIn.hidden = Boolean(token);
 }
 
 /** Tries what was entered, and keeps it if it is a token. */
@@ -66,7 +93,7 @@ async function keep() {
   }
   keepToken(value);
   showState();
-  dialog.querySelector('.with-token .primary').focus();
+  dialog.querySelector('.with-token .primary:not([hidden])').focus();
 }
 
 function refuse(problem) {

@@ -1,6 +1,7 @@
 import { showAnswer } from './answer.js';
 import { currentToken } from './kept-token.js';
 import { BASE } from './samples.js';
+import { fillInSamples } from './token.js';
 
 /** Lets the forms send their requests. */
 export function addForms() {
@@ -9,21 +10,37 @@ export function addForms() {
       event.preventDefault();
       void send(form);
     });
-    form.addEventListener('change', ({ target }) => {
+    form.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      if (!submitOf(form).disabled) form.requestSubmit();
+    });
+    form.addEventListener('input', ({ target }) => {
       if (target.dataset.fills) form.elements[target.dataset.fills].value = target.value;
+      void followForm(form);
     });
   }
 }
 
+const submitOf = (form) => form.querySelector('[type="submit"]');
+
+/** Shows the request that would be sent as code. Who only reads does not load what writes it. */
+async function followForm(form) {
+  const { showAsCode } = await import('./form-samples.js');
+  showAsCode(form, requestOf(form));
+  fillInSamples();
+}
+
 async function send(form) {
   const { cancel } = form.elements;
-  const submit = form.querySelector('[type="submit"]');
+  const submit = submitOf(form);
   const sending = new AbortController();
-  const hadFocus = document.activeElement === submit;
+  const pressed = form.contains(document.activeElement) && document.activeElement.closest('button');
+  const wentOn = pressed && 'goesOn' in pressed.dataset;
   submit.disabled = true;
   cancel.hidden = false;
-  // A button that cannot be pressed loses the focus, and a reader without a mouse the place.
-  if (hadFocus) cancel.focus();
+  // A button that cannot be pressed, or is gone, loses the focus, and a reader without a mouse the place.
+  if (pressed) cancel.focus();
   const ended = new AbortController();
   cancel.addEventListener('click', () => sending.abort(), { signal: ended.signal });
   try {
@@ -31,7 +48,9 @@ async function send(form) {
   } finally {
     ended.abort();
     submit.disabled = false;
-    if (document.activeElement === cancel) submit.focus();
+    const next = wentOn && form.querySelector('[data-goes-on]:not([hidden])');
+    // The answer stays in sight.
+    if (document.activeElement === cancel) (next || submit).focus({ preventScroll: true });
     cancel.hidden = true;
   }
 }

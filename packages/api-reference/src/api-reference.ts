@@ -54,7 +54,9 @@ export function apiReference(
     });
   const swaggerUi = async () => {
     const source = await readFile(join(PUBLIC, 'swagger-ui.html'), 'utf8');
-    return source.replace('SERVICE', () => html`${info.title}`.source);
+    return source
+      .replace('SERVICE', () => html`${info.title}`.source)
+      .replace('EXTENSION', extension);
   };
   return new Map([
     ['openapi.json', { type: 'application/json', content: async () => text }],
@@ -63,6 +65,7 @@ export function apiReference(
     [`docs${extension}`, { type: 'text/html', content: page }],
     [`docs/swagger-ui${extension}`, { type: 'text/html', content: swaggerUi }],
     ...copies('docs', PUBLIC),
+    ...copies('docs/code-samples', join(PUBLIC, 'code-samples')),
     ...copies('docs', SWAGGER_UI, ['swagger-ui.css', 'swagger-ui-bundle.js']),
     ...(issuer === undefined ? [] : signInFiles()),
   ]);

@@ -1,4 +1,4 @@
-import type { Client } from './samples/typescript.js';
+import type { Client } from '../public/code-samples/code-samples.js';
 
 /** What differs from one service to another, and is not in its document. */
 export interface ReferenceOptions {
@@ -11,7 +11,7 @@ export interface ReferenceOptions {
   /** For the code samples in TypeScript. Without one, they use `fetch`. */
   readonly client?: Client | undefined;
   /** Where the reader gets a token, in Markdown. */
-  readonly tokenHelp?: string;
+  readonly tokenHelp?: string | undefined;
   /** Where the reader can sign in, with the page of `signInPage`. `undefined`: nowhere. */
   readonly issuer?: string | undefined;
   /** What the names of the pages end with, for a host that has no other way to tell their type. */

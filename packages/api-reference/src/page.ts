@@ -12,6 +12,7 @@ export interface WebPage {
   readonly root: string;
   /** What the names of the pages end with. */
   readonly extension?: string;
+  /** An element `main` with the id `main`. */
   readonly main: Html;
   /** The style sheet and the modules of JavaScript of this page, by their names below `docs/`. */
   readonly style: string;
@@ -43,6 +44,7 @@ export function renderPage({
         <link rel="stylesheet" href="${root}docs/${style}" />
       </head>
       <body>
+        <a class="skip" href="#main">Skip to the content</a>
         <header class="top">
           <a class="brand" href="${root}docs${extension}"
             ><img class="logo" src="${root}docs/icon.svg" alt="" />${info.title}</a

@@ -65,7 +65,7 @@ function resourceOf(audience: string): string | undefined {
 }
 
 function leading(issuer: string, settings: string): Html {
-  return html`<main class="sign-in" id="sign-in" data-settings="${settings}">
+  return html`<main class="sign-in" id="main" data-settings="${settings}">
     <h1>Sign in</h1>
     <p class="progress" role="status">Signing in at ${new URL(issuer).host} …</p>
     <noscript><p>Signing in needs JavaScript.</p></noscript>
@@ -77,7 +77,7 @@ function leading(issuer: string, settings: string): Html {
 }
 
 function unavailable(issuer: string): Html {
-  return html`<main class="sign-in">
+  return html`<main class="sign-in" id="main">
     <h1>Sign in</h1>
     <p class="problem" role="alert">
       ${new URL(issuer).host} gave the service no valid answer, so nobody can sign in at the moment.

@@ -1,5 +1,7 @@
 /* What the docs page needs to sign in: the way to the page that does so, and back to what the reader was doing. */
 
+import { read } from '../kept-token.js';
+
 const KEY = 'typed';
 
 restoreTyped();
@@ -27,13 +29,18 @@ function keepTyped() {
 }
 
 function restoreTyped() {
-  const forms = JSON.parse(sessionStorage.getItem(KEY) ?? '[]');
+  const forms = read(sessionStorage, KEY) ?? [];
   sessionStorage.removeItem(KEY);
   for (const [operation, fields] of forms) {
     const form = document.querySelector(`.try form[data-name="${operation}"]`);
     if (!form) continue;
     form.closest('details').open = true;
     for (const [name, value] of fields) form.elements[name].value = value;
+    form.dispatchEvent(new Event('input'));
   }
-  if (forms.length > 0) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  const place = location.hash.slice(1);
+  if (forms.length > 0) document.getElementById(place)?.scrollIntoView();
+  // The request that was refused can be sent at once.
+  const form = document.querySelector(`.try[open] form[data-name="${CSS.escape(place)}"]`);
+  form?.querySelector('[type="submit"]').focus({ preventScroll: true });
 }

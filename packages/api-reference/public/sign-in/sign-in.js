@@ -1,6 +1,6 @@
 /* The page of the redirect URI: it leads to the issuer, and takes what the issuer answers. */
 
-import { keepToken, problemOf } from '../kept-token.js';
+import { keepToken, problemOf, read } from '../kept-token.js';
 import * as oauth from './oauth4webapi.js';
 
 /** What has to be known when the issuer answers, in this tab only. */
@@ -9,7 +9,7 @@ const KEY = 'sign-in';
 /** For the answer of the token endpoint, in milliseconds. */
 const TIMEOUT = 10_000;
 
-const page = document.querySelector('#sign-in');
+const page = document.querySelector('#main');
 const { provider, clientId, scope, audience, resource, trial } = JSON.parse(page.dataset.settings);
 const client = { client_id: clientId };
 const address = new URL(location.href);
@@ -63,7 +63,7 @@ async function begin() {
 }
 
 async function finish() {
-  const kept = JSON.parse(sessionStorage.getItem(KEY) ?? 'null');
+  const kept = read(sessionStorage, KEY) ?? null;
   sessionStorage.removeItem(KEY);
   // The code is of no use to anybody else, but need not be in the history.
   history.replaceState(null, '', `${redirectUri}${kept?.place ?? ''}`);

@@ -10,10 +10,10 @@ export function tokenDialog(
   endpoints: readonly Endpoint[],
   { issuer, tokenHelp }: Pick<ReferenceOptions, 'issuer' | 'tokenHelp'>,
 ): Html {
-  return html`<dialog class="token-dialog" id="token-dialog" aria-labelledby="token-title">
+  return html`<dialog class="token-dialog" id="token-dialog" aria-label="Access token">
     <form data-tries="${trialOf(endpoints)}">
-      <h2 id="token-title">Authorize</h2>
       <div class="without-token">
+        <h2>Enter a token</h2>
         ${issuer && signInOffer(issuer)}
         <p>
           Every request needs a token. ${inlineMarkdown(tokenHelp ?? 'Ask the operator for one.')}
@@ -31,17 +31,19 @@ export function tokenDialog(
         <p id="token-refusal" class="refusal" role="alert"></p>
         <div class="dialog-buttons">
           <button type="button" data-closes="token">Cancel</button>
-          <button type="submit" class="primary">Authorize</button>
+          <button type="submit" class="primary">Enter</button>
         </div>
       </div>
       <div class="with-token" hidden>
-        <p>A token is set. This browser keeps it until you forget it.</p>
+        <h2>Token entered</h2>
+        <p>This browser keeps it until you forget it.</p>
         <p>Code samples show dots in its place; what you copy has the token.</p>
         <label><input type="checkbox" name="shown" /> Show it in the code samples</label>
         <div class="dialog-buttons">
           ${issuer && html`<button type="button" data-signs-in>Sign in again</button> `}
           <button type="button" name="forget">Forget</button>
           <button type="button" class="primary" data-closes="token">Close</button>
+          <button type="button" class="primary" data-sends hidden>Send the request</button>
         </div>
       </div>
     </form>

@@ -1,5 +1,5 @@
 import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
-import { isJson } from '../samples/request.js';
+import { isJson } from '../../public/code-samples/request.js';
 
 type Named<T> = Readonly<Record<string, T>>;
 
@@ -11,12 +11,18 @@ export interface Schema {
   readonly description?: string;
   readonly minimum?: number | bigint;
   readonly maximum?: number | bigint;
+  readonly minLength?: bigint;
+  readonly maxLength?: bigint;
+  readonly minItems?: bigint;
+  readonly maxItems?: bigint;
+  readonly enum?: readonly unknown[];
   readonly default?: unknown;
   readonly example?: unknown;
   readonly items?: Schema;
   readonly properties?: Named<Schema>;
   readonly required?: readonly string[];
   readonly additionalProperties?: unknown;
+  readonly allOf?: readonly Schema[];
 }
 
 export type Examples = Named<{ readonly summary?: string; readonly value?: unknown }>;
@@ -76,6 +82,7 @@ interface OpenApi {
   readonly paths: Named<PathItem>;
   readonly tags?: readonly { readonly name: string; readonly description?: string }[];
   readonly components?: { readonly schemas?: Named<Schema> };
+  readonly servers?: readonly { readonly url: string }[];
 }
 
 /** The operations of a tag, with what the document says of the tag. */
@@ -101,6 +108,7 @@ export function readDocument(text: string) {
     paths,
     tags = [],
     components,
+    servers = [],
   } = withoutReferences(parse(text, undefined, parseNumberAndBigInt)) as OpenApi;
   const endpoints = Object.entries(paths).flatMap(([path, item]) =>
     Object.keys(item)
@@ -117,7 +125,14 @@ export function readDocument(text: string) {
     description: tags.find((tag) => tag.name === name)?.description ?? '',
     endpoints: endpoints.filter((endpoint) => tagOf(endpoint) === name),
   }));
-  return { info, endpoints, groups, schemas: Object.entries(components?.schemas ?? {}) };
+  return {
+    info,
+    /** The address of the service, if the document has one that is absolute. */
+    base: servers.find(({ url }) => URL.canParse(url))?.url.replace(/\/$/, ''),
+    endpoints,
+    groups,
+    schemas: Object.entries(components?.schemas ?? {}),
+  };
 }
 
 /** An operation need not have a name, nor a title. */
@@ -185,10 +200,24 @@ export function mainContent({ content = {} }: Pick<Answer, 'content'> = {}) {
   return { type, schema: main.schema ?? {}, examples: main.examples ?? only };
 }
 
+/** A schema with what it takes from others. A reference beside a description of its own is written as such an `allOf`. */
+export function wholeSchema({ allOf = [], ...own }: Schema): Schema {
+  const [only, ...others] = allOf.map(wholeSchema);
+  if (only === undefined) return own;
+  if (others.length === 0 && own.properties === undefined) return { ...only, ...own };
+  const parts = [only, ...others, own];
+  return {
+    ...own,
+    properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as Named<Schema>,
+    required: parts.flatMap(({ required = [] }) => required),
+  };
+}
+
 /** The members of an object with this format, such as `int64`. */
-export function membersWithFormat({ properties = {} }: Schema, format: string): string[] {
+export function membersWithFormat(schema: Schema, format: string): string[] {
+  const { properties = {} } = wholeSchema(schema);
   return Object.entries(properties)
-    .filter(([, schema]) => schema.format === format)
+    .filter(([, member]) => member.format === format)
     .map(([name]) => name);
 }
 

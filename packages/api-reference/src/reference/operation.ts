@@ -1,43 +1,48 @@
 import { Html, html } from '../html.js';
 import { markdown } from '../markdown.js';
-import { answersOf, failuresOf, mainContent } from './document.js';
-import type { Answer, Endpoint, Failure, Schema } from './document.js';
-import type { Client } from '../samples/typescript.js';
+import { isIn } from './common-parts.js';
+import type { CommonParts } from './common-parts.js';
+import { answersOf, failuresOf, mainContent, wholeSchema } from './document.js';
+import type { Answer, Endpoint, Failure, Parameter, Schema } from './document.js';
 import { samplesSection } from './samples.js';
-import { failuresTable, fieldsTable, headersTable } from './tables.js';
+import type { SampleSurroundings } from './samples.js';
+import { failuresTable, headerRows, headersTable, parametersTable, usedMembers } from './tables.js';
 import type { Remedies } from './tables.js';
 import { tryForm } from './try-form.js';
 
 /** What the reference of an operation refers to. */
-export interface Surroundings {
-  readonly endpoints: readonly Endpoint[];
+export interface Surroundings extends SampleSurroundings {
   readonly schemas: readonly (readonly [name: string, Schema])[];
-  /** The failures that every operation has. */
-  readonly common: readonly Failure[];
+  readonly common: CommonParts;
   readonly remedies: Remedies;
-  readonly client?: Client;
 }
 
 export function operationSection(endpoint: Endpoint, around: Surroundings): Html {
   const { operationId, method, path, summary, description = '' } = endpoint;
   const scope = endpoint['x-required-scope'];
+  const { common } = around;
   const linked = (text: string) => withSchemaLinks(markdown(text), around.schemas);
+  const headers = headerRows(endpoint.responses).filter((row) => !isIn(common.headers, row));
   return html`<article class="operation">
     <h3 id="${operationId}"><a href="#${operationId}">${summary}</a></h3>
     <p class="endpoint">
       <span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code>
       ${scope && html`<span class="scope">Scope <code>${scope}</code></span>`}
     </p>
-    ${tryForm(endpoint)}
+    ${tryForm(endpoint, around.endpoints)}
     <div class="reference">
       <div class="reference-text">
         ${linked(description)}
-        ${parametersSection('Parameters', endpoint, (place) => place !== 'header')}
+        ${parametersSection('Parameters', endpoint, (parameter) => parameter.in !== 'header')}
         ${bodySection(endpoint, linked)}
-        ${parametersSection('Headers', endpoint, (place) => place === 'header')}
+        ${parametersSection('Headers', endpoint, (parameter) => parameter.in === 'header' && !isIn(common.parameters, parameter))}
         ${answersOf(endpoint).map(([status, answer]) => answerSection(status, answer, around.endpoints, linked))}
         ${failuresSection(endpoint, around)}
-        ${details('Response headers', headersTable(operationId, endpoint.responses))}
+        ${details('Response headers', headersTable(operationId, headers))}
+        ${
+          common.parameters.length + common.headers.length > 0 &&
+          html`<p class="note"><a href="#common-headers">Header fields of every operation</a></p>`
+        }
       </div>
       ${samplesSection(endpoint, around)}
     </div>
@@ -47,25 +52,20 @@ export function operationSection(endpoint: Endpoint, around: Surroundings): Html
 function parametersSection(
   title: string,
   { operationId, parameters = [] }: Endpoint,
-  isShown: (place: string) => boolean,
+  isShown: (parameter: Parameter) => boolean,
 ): Html {
-  const shown = parameters.filter((parameter) => isShown(parameter.in));
+  const shown = parameters.filter(isShown);
   if (shown.length === 0) return html``;
-  const fields = shown.map(({ name, required = false, description = '', schema }) => ({
-    name,
-    required,
-    schema: { ...schema, description },
-  }));
   return html`<h4>${title}</h4>
-    ${fieldsTable(operationId, fields)}`;
+    ${parametersTable(operationId, shown)}`;
 }
 
-function bodySection({ requestBody }: Endpoint, linked: (text: string) => Html): Html {
+function bodySection({ operationId, requestBody }: Endpoint, linked: (text: string) => Html): Html {
   if (requestBody === undefined) return html``;
   const { schema } = mainContent(requestBody);
   const types = Object.keys(requestBody.content).toReversed().join(' or ');
   return html`<h4>Body <small>${types}</small></h4>
-    ${linked(requestBody.description ?? '')} ${schemaReference(schema)}`;
+    ${linked(requestBody.description ?? '')} ${schemaInPlace(schema, `${operationId}.body`)}`;
 }
 
 function answerSection(
@@ -81,27 +81,30 @@ function answerSection(
   return html`<h4>
       Response <span class="status success">${status}</span> ${type && html`<small>${type}</small>`}
     </h4>
-    ${linked(answer.description ?? '')} ${schemaReference(schema)}
+    ${linked(answer.description ?? '')} ${schemaInPlace(schema)}
     ${next.map((endpoint) => html`<p class="note">Next: <a href="#${endpoint.operationId}">${endpoint.summary}</a></p>`)}`;
 }
 
-/** The name of a schema, and its members at a glance. */
-function schemaReference(schema: Schema): Html {
-  const { title, items, properties = {}, required = [] } = schema;
-  if (items !== undefined)
+/**
+ * A schema with its members, where it is used.
+ *
+ * @param owner the beginning of the ids of the rows, if they have any
+ */
+function schemaInPlace(schema: Schema, owner?: string): Html {
+  const { items, ...whole } = wholeSchema(schema);
+  if (items !== undefined) {
     return html`<p>An array. Each item:</p>
-      ${schemaReference(items)}`;
-  if (title === undefined) return html``;
-  const members = Object.keys(properties).map((name) =>
-    required.includes(name)
-      ? html` <a href="#schema-${title}.${name}"><code>${name}</code></a>`
-      : html` <a href="#schema-${title}.${name}"><code>${name}</code></a
-          >&nbsp;(optional)`,
-  );
-  return html`<p class="schema">
-    <a href="#schema-${title}"><strong>${title}</strong></a
-    >:${members.map((member, index) => html`${index === 0 ? '' : ','}${member}`)}
-  </p>`;
+      ${schemaInPlace(items, owner)}`;
+  }
+  const { title } = whole;
+  const members = usedMembers(owner, whole);
+  if (title === undefined) return members;
+  return html`<div class="schema">
+    <p>
+      <a href="#schema-${title}"><strong>${title}</strong></a>
+    </p>
+    ${members}
+  </div>`;
 }
 
 /** Names of schemas within sentences lead to them. At the beginning of one, such a name can be a common word. */
@@ -119,12 +122,13 @@ export function withSchemaLinks({ source }: Html, schemas: Surroundings['schemas
 function failuresSection(endpoint: Endpoint, { common, remedies }: Surroundings): Html {
   const failures = failuresOf(endpoint);
   if (failures.length === 0) return html``;
-  const isCommon = ({ number }: Failure) => common.some((failure) => failure.number === number);
+  const isCommon = ({ number }: Failure) =>
+    common.failures.some((failure) => failure.number === number);
   const own = failures.filter((failure) => !isCommon(failure));
   return html`<h4>Failures</h4>
     ${failuresTable(endpoint.operationId, own, remedies)}
     ${
-      common.length > 0 &&
+      common.failures.length > 0 &&
       html`<p class="note">And <a href="#common-failures">those of every operation</a>.</p>`
     }`;
 }

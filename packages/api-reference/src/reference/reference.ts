@@ -1,14 +1,17 @@
+import { PLACEHOLDERS } from '../../public/code-samples/request.js';
 import type { ApiError, ReferenceOptions } from '../options.js';
 import { html } from '../html.js';
 import type { Html } from '../html.js';
 import { markdown } from '../markdown.js';
+import { commonParts } from './common-parts.js';
+import type { CommonParts } from './common-parts.js';
 import { tokenDialog } from './dialog.js';
-import { failuresOf } from './document.js';
+import { failuresOf, wholeSchema } from './document.js';
 import type { ApiDocument, Failure } from './document.js';
 import { operationSection, withSchemaLinks } from './operation.js';
 import { referenceSidebar } from './sidebar.js';
 import type { Section } from './sidebar.js';
-import { failuresTable, membersTable } from './tables.js';
+import { definedMembers, failuresTable, headersTable, parametersTable } from './tables.js';
 import type { FailureRow, Remedies } from './tables.js';
 import { answerTemplate } from './try-form.js';
 
@@ -16,23 +19,29 @@ type Schemas = ApiDocument['schemas'];
 
 /** Writes what an OpenAPI document says as HTML: an introduction, every operation, and the schemas. */
 export function renderReference(
-  { info, endpoints, groups, schemas }: ApiDocument,
+  { info, base, endpoints, groups, schemas }: ApiDocument,
   options: ReferenceOptions,
 ): Html {
   const { version, errors = [], issuer, client, extension = '' } = options;
   const swaggerUi = `docs/swagger-ui${extension}`;
   const remedies = new Map(errors.map(({ number, remedy }) => [number, remedy]));
-  const all = endpoints.map((endpoint) => failuresOf(endpoint));
-  const common = (all[0] ?? []).filter(({ number }) =>
-    all.every((failures) => failures.some((failure) => failure.number === number)),
-  );
+  const listed = endpoints.flatMap((endpoint) => failuresOf(endpoint));
+  const common = commonParts(endpoints);
   const { tagline, sections } = introductionOf(info.description ?? '', schemas);
-  const failures = [
-    ...failuresSection('common-failures', 'Failures of every operation', common, remedies),
-    ...failuresSection('other-failures', 'Other failures', unlisted(errors, all.flat()), remedies),
+  const general = [
+    ...headersSection(common),
+    ...failuresSection('common-failures', 'Failures of every operation', common.failures, remedies),
+    ...failuresSection('other-failures', 'Other failures', unlisted(errors, listed), remedies),
   ];
   const definitions = schemaSections(schemas);
-  const surroundings = { endpoints, schemas, common, remedies, ...(client && { client }) };
+  const surroundings = {
+    endpoints,
+    schemas,
+    common,
+    remedies,
+    ...(client && { client }),
+    ...(base !== undefined && { base }),
+  };
   const operations = groups.map(
     ({ name, title, description, endpoints: ofTag }) =>
       html`<section class="group">
@@ -41,18 +50,18 @@ export function renderReference(
         ${ofTag.map((endpoint) => operationSection(endpoint, surroundings))}
       </section>`,
   );
-  return html`<div class="api">
-    ${referenceSidebar({ sections, groups, failures, definitions })}
-    <main>
+  return html`<div class="api" ${client && html`data-client="${JSON.stringify(client)}"`}>
+    ${referenceSidebar({ sections, groups, general, definitions, canSignIn: issuer !== undefined })}
+    <main id="main">
       <section class="intro">
         <h1>${info.title}</h1>
         <div class="tagline">${tagline}</div>
         <p class="versions">Interface ${info.version}${version && ` · Service ${version}`}</p>
+        <p class="base">Base URL <code data-fill="base">${base ?? PLACEHOLDERS.base}</code></p>
         <noscript><p>Sending requests from this page needs JavaScript.</p></noscript>
-        ${sections.map((section) => textSection(section))}
+        <div class="topics">${sections.map((section) => textSection(section))}</div>
       </section>
-      ${operations} ${failures.map((section) => textSection(section))}
-      ${schemasSection(definitions)}
+      ${operations} ${general.map((section) => textSection(section))} ${schemasSection(definitions)}
       <p class="note">
         The operations in <a href="${swaggerUi}">Swagger UI</a>, which rounds ids beyond 2^53.
       </p>
@@ -83,6 +92,15 @@ function unlisted(errors: readonly ApiError[], listed: readonly Failure[]): Fail
     .map(({ number, message }) => ({ number: BigInt(number), meaning: message }));
 }
 
+function headersSection({ parameters, headers }: CommonParts): Section[] {
+  if (parameters.length + headers.length === 0) return [];
+  const id = 'common-headers';
+  const content = html`${parameters.length > 0 && html`<p>In requests:</p>`}
+  ${parametersTable(id, parameters)} ${headers.length > 0 && html`<p>In responses:</p>`}
+  ${headersTable(id, headers)}`;
+  return [{ id, title: 'Header fields of every operation', content }];
+}
+
 function failuresSection(
   id: string,
   title: string,
@@ -96,7 +114,8 @@ function failuresSection(
 function schemaSections(schemas: Schemas): Section[] {
   return schemas.map(([title, schema]) => {
     const id = `schema-${title}`;
-    const content = html`${markdown(schema.description ?? '')} ${membersTable(id, schema)}
+    const content = html`${markdown(schema.description ?? '')}
+    ${definedMembers(id, wholeSchema(schema))}
     ${schema.additionalProperties ? html`<p class="note">Later versions may add members.</p>` : html``}`;
     return { id, title, content };
   });

@@ -1,5 +1,13 @@
 import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
-import { codeSamples, LANGUAGES } from '../samples/code-samples.js';
+import { codeSamples, LANGUAGES } from '../../public/code-samples/code-samples.js';
+import type {
+  Client,
+  SampleBody,
+  SampleRequest,
+  SampleResource,
+} from '../../public/code-samples/code-samples.js';
+import { highlighted } from '../../public/code-samples/highlight.js';
+import { isJson } from '../../public/code-samples/request.js';
 import { Html, html } from '../html.js';
 import {
   answersOf,
@@ -11,11 +19,8 @@ import {
   parameterExample,
 } from './document.js';
 import type { Endpoint } from './document.js';
-import { isJson, PLACEHOLDERS } from '../samples/request.js';
-import type { SampleBody, SampleRequest } from '../samples/request.js';
-import type { Client } from '../samples/typescript.js';
 
-/** The choice of the language of all code samples. */
+/** The choice of the language of all code samples. Each operation has further labels of it, which are no names. */
 export function languageChoice(): Html {
   return html`<fieldset class="languages">
     <legend>Code samples</legend>
@@ -27,6 +32,7 @@ export function languageChoice(): Html {
             name="language"
             id="language-${language}"
             value="${language}"
+            aria-label="${language}"
             ${index === 0 && html`checked`}
           />
           <span>${language}</span>
@@ -35,10 +41,18 @@ export function languageChoice(): Html {
   </fieldset>`;
 }
 
+/** What code samples depend on besides their operation. */
+export interface SampleSurroundings {
+  readonly endpoints: readonly Endpoint[];
+  readonly client?: Client;
+  /** The address of the service, if the document has it. */
+  readonly base?: string;
+}
+
 /** An example of an operation: the request in several languages, and two answers. */
 export function samplesSection(
   endpoint: Endpoint,
-  { endpoints, client }: { readonly endpoints: readonly Endpoint[]; readonly client?: Client },
+  { endpoints, client, base }: SampleSurroundings,
 ): Html {
   const samples = codeSamples(sampleRequest(endpoint, endpoints), client);
   const [status, success] = answersOf(endpoint)[0] ?? [];
@@ -50,9 +64,16 @@ export function samplesSection(
     <div class="samples">
       <p class="code-title">
         Request
-        ${LANGUAGES.map((language) => html`<label for="language-${language}" data-language="${language}">${language}</label> `)}
+        <span aria-hidden="true">
+          ${LANGUAGES.map((language) => html`<label for="language-${language}" data-language="${language}">${language}</label> `)}
+        </span>
       </p>
-      ${LANGUAGES.map((language) => codeBlock(samples[language], language))}
+      ${LANGUAGES.map(
+        (language) =>
+          html`<div class="code" data-title="request in ${language}" data-sample="${language}">
+            <pre><code>${new Html(highlighted(samples[language], language, base))}</code></pre>
+          </div>`,
+      )}
     </div>
     ${answerSample('Response', 'success', status, answer)}
     ${answerSample('A failure', 'failure', '400', stringify(failure, undefined, 2))}
@@ -62,25 +83,9 @@ export function samplesSection(
 function answerSample(title: string, kind: string, status = '', body?: string): Html {
   if (body === undefined) return html``;
   return html`<p class="code-title">${title} <span class="status ${kind}">${status}</span></p>
-    ${codeBlock(body)}`;
-}
-
-/** Code, of which a script can put in the address of the service and the token. It gets a button that copies it. */
-function codeBlock(code: string, language = ''): Html {
-  return html`<div class="code" ${language && html`data-sample="${language}"`}>
-    <pre><code>${withPlaceholders(code)}</code></pre>
-  </div>`;
-}
-
-function withPlaceholders(code: string): Html {
-  const { source } = html`${code}`;
-  return new Html(
-    Object.entries(PLACEHOLDERS).reduce(
-      (filled, [name, value]) =>
-        filled.replaceAll(value, `<span data-fill="${name}">${value}</span>`),
-      source,
-    ),
-  );
+    <div class="code" data-title="${title.toLowerCase()}">
+      <pre><code>${new Html(highlighted(body, 'JSON'))}</code></pre>
+    </div>`;
 }
 
 function sampleRequest(endpoint: Endpoint, endpoints: readonly Endpoint[]): SampleRequest {
@@ -96,8 +101,7 @@ function sampleRequest(endpoint: Endpoint, endpoints: readonly Endpoint[]): Samp
       endpoint.path,
     );
   const body = requestBody && sampleBody(endpoint);
-  const [, name = ''] = endpoint.path.split('/');
-  const create = endpoints.find((one) => one.method === 'post' && one.path === `/${name}`);
+  const resource = sampleResource(endpoint, endpoints);
   const id = values.find((parameter) => parameter.in === 'path');
   return {
     method: method.toUpperCase(),
@@ -106,14 +110,22 @@ function sampleRequest(endpoint: Endpoint, endpoints: readonly Endpoint[]): Samp
       values.filter((one) => one.in === 'header').map((one) => [one.name, one.value]),
     ),
     ...(body !== undefined && { body }),
-    ...(create !== undefined && {
-      resource: {
-        name,
-        int64: membersWithFormat(mainContent(create.requestBody).schema, 'int64'),
-        ...(id !== undefined && { id: id.value }),
-      },
+    ...(resource !== undefined && {
+      resource: { ...resource, ...(id !== undefined && { id: id.value }) },
     }),
   };
+}
+
+/** What the operation belongs to, if it has a create. */
+export function sampleResource(
+  { path }: Endpoint,
+  endpoints: readonly Endpoint[],
+): Omit<SampleResource, 'id'> | undefined {
+  const [, name = ''] = path.split('/');
+  const create = endpoints.find((one) => one.method === 'post' && one.path === `/${name}`);
+  return (
+    create && { name, int64: membersWithFormat(mainContent(create.requestBody).schema, 'int64') }
+  );
 }
 
 function sampleBody({ requestBody }: Endpoint): SampleBody | undefined {

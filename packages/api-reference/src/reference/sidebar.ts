@@ -13,25 +13,36 @@ export interface Section {
 interface Contents {
   readonly sections: readonly Section[];
   readonly groups: readonly Group[];
-  readonly failures: readonly Section[];
+  /** What belongs to no single operation. */
+  readonly general: readonly Section[];
   readonly definitions: readonly Section[];
+  readonly canSignIn: boolean;
 }
 
 /** What leads to each part of the page. Folded on narrow screens, also without JavaScript. */
-export function referenceSidebar({ sections, groups, failures, definitions }: Contents): Html {
-  return html`<div class="sidebar">
+export function referenceSidebar({
+  sections,
+  groups,
+  general,
+  definitions,
+  canSignIn,
+}: Contents): Html {
+  return html`<aside class="sidebar" aria-label="Search and contents">
     <div class="sidebar-bar">
       <label class="menu"><input type="checkbox" /> Contents</label>
+      ${canSignIn && html`<button type="button" class="primary" data-signs-in>Sign in</button> `}
       <button type="button" class="token-button" data-opens="token">Enter a token</button>
     </div>
     <div class="sidebar-content">
       <input
         type="search"
-        placeholder="Search"
-        aria-label="Search operations, fields and error numbers"
+        placeholder="Search (press /)"
+        aria-label="Search operations, fields, error numbers and words"
+        aria-keyshortcuts="/ Control+K Meta+K"
         autocomplete="off"
         spellcheck="false"
       />
+      <p class="found unseen" role="status"></p>
       <ul class="results" aria-label="Results" hidden></ul>
       ${languageChoice()}
       <script src="docs/language.js"></script>
@@ -51,12 +62,12 @@ export function referenceSidebar({ sections, groups, failures, definitions }: Co
                 )}
               </ul> `,
         )}
-        ${linksTo(failures)}
+        ${linksTo(general)}
         ${definitions.length > 0 && html`<a class="title" href="#schemas">Schemas</a>`}
         ${linksTo(definitions)}
       </nav>
     </div>
-  </div>`;
+  </aside>`;
 }
 
 function linksTo(sections: readonly Section[]): Html {

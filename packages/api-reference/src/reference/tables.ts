@@ -1,60 +1,136 @@
 import { html } from '../html.js';
 import type { Html } from '../html.js';
 import { inlineMarkdown, markdown } from '../markdown.js';
-import { valueText } from './document.js';
-import type { Answer, Failure, Schema } from './document.js';
+import { parameterExample, valueText, wholeSchema } from './document.js';
+import type { Answer, Failure, Parameter, Schema } from './document.js';
 
-export interface Field {
+interface Field {
   readonly name: string;
   readonly required: boolean;
   readonly schema: Schema;
+  readonly example?: unknown;
+  /** The id of the row that defines it, if it is defined elsewhere. */
+  readonly definition?: string | undefined;
 }
 
 export type FailureRow = Pick<Failure, 'number' | 'meaning'>;
 
+/** A header field of the answers of an operation. */
+export interface HeaderRow {
+  readonly name: string;
+  /** With which answers it comes. */
+  readonly place: string;
+  readonly description: string;
+}
+
 /** What to do about failures, by their numbers. */
 export type Remedies = ReadonlyMap<number, string>;
 
-/** @param owner the id of the heading that the fields belong to: each row gets an id that begins with it */
-export function fieldsTable(owner: string, fields: readonly Field[]): Html {
+/** @param owner the beginning of the ids of the rows: the id of the heading that they belong to. Without it, they have none */
+function fieldsTable(owner: string | undefined, fields: readonly Field[]): Html {
   const rows = fields.map(
-    ({ name, required, schema }) =>
-      html`<tr id="${owner}.${name}">
-        <th scope="row"><code>${name}</code></th>
-        <td>
-          ${[schema.type ?? []].flat().join(' or ')}${schema.format ? ` (${schema.format})` : ''}
-        </td>
+    ({ name, required, schema, example, definition }) =>
+      html`<tr ${owner !== undefined && html`id="${owner}.${name}"`}>
+        <th scope="row">
+          ${definition === undefined ? html`<code>${name}</code>` : html`<a href="#${definition}"><code>${name}</code></a>`}
+        </th>
+        <td>${typeOf(schema)}</td>
         <td class="${required ? 'required' : 'optional'}">${required ? 'required' : 'optional'}</td>
-        <td>${markdown(schema.description ?? '')}${limitsOf(schema)}</td>
+        <td>
+          ${markdown(schema.description ?? '')}${limitsOf(schema)}${exampleOf(example)}${membersWithin(schema)}
+        </td>
       </tr>`,
   );
   return table('fields', ['Name', 'Type', 'Required', 'Rule'], rows);
 }
 
-export function membersTable(owner: string, { properties = {}, required = [] }: Schema): Html {
-  return fieldsTable(
-    owner,
-    Object.entries(properties).map(([name, schema]) => ({
-      name,
-      required: required.includes(name),
-      schema,
-    })),
-  );
+/** @param owner the id of the heading that they belong to: the ids of the rows begin with it */
+export function parametersTable(owner: string, parameters: readonly Parameter[]): Html {
+  const fields = parameters.map((parameter) => {
+    const { name, required = false, description = '', schema } = parameter;
+    const example = parameterExample(parameter);
+    return { name, required, schema: { ...wholeSchema(schema ?? {}), description }, example };
+  });
+  return fieldsTable(owner, fields);
+}
+
+/** The members of a schema where it is defined. */
+export function definedMembers(owner: string, schema: Schema): Html {
+  return fieldsTable(owner, membersOf(schema));
+}
+
+/**
+ * The members of a schema where it is used, with examples. Each leads to its definition.
+ *
+ * @param owner the beginning of the ids of the rows, if they have any
+ */
+export function usedMembers(owner: string | undefined, schema: Schema): Html {
+  const { title } = schema;
+  const fields = membersOf(schema).map(({ name, required, schema: member }) => ({
+    name,
+    required,
+    schema: member,
+    example: member.example,
+    definition: title && `schema-${title}.${name}`,
+  }));
+  return fieldsTable(owner, fields);
+}
+
+function membersOf({ properties = {}, required = [] }: Schema): Field[] {
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    required: required.includes(name),
+    schema: wholeSchema(schema),
+  }));
+}
+
+function typeOf({ type = [], format, title, items, properties }: Schema): Html {
+  if (items !== undefined) return html`array of ${typeOf(wholeSchema(items))}`;
+  const types = [type].flat().join(' or ');
+  if (title !== undefined && (properties !== undefined || types === '')) {
+    return html`<a href="#schema-${title}">${title}</a>`;
+  }
+  return html`${types}${format ? ` (${format})` : ''}`;
+}
+
+/** What is in an object within an object, folded. */
+function membersWithin({ items, ...schema }: Schema): Html {
+  if (items !== undefined) return membersWithin(wholeSchema(items));
+  const members = usedMembers(undefined, schema);
+  if (members.source === '') return members;
+  return html`<details>
+    <summary>Members${schema.title && ` of ${schema.title}`}</summary>
+    ${members}
+  </details>`;
 }
 
 function limitsOf(schema: Schema): Html {
-  const { minimum, maximum, description = '' } = schema;
+  const { description = '', enum: values } = schema;
   const value: unknown = schema.default;
   const limits = [
-    ['at least', minimum],
-    ['at most', maximum],
+    ['at least', schema.minimum],
+    ['at most', schema.maximum],
+    ['length at least', schema.minLength ?? schema.minItems],
+    ['length at most', schema.maxLength ?? schema.maxItems],
     ['default', value],
   ] as const;
-  return html`${limits.flatMap(([word, limit]) =>
-    limit === undefined || description.includes(valueText(limit))
+  const said = new Set(description.match(/-?\d+(?:\.\d+)?|\w+/g));
+  return html`${
+    values &&
+    html`<div>
+      one of
+      ${values.map((one, index) => html`${index === 0 ? '' : ', '}<code>${valueText(one)}</code>`)}
+    </div>`
+  }${limits.flatMap(([word, limit]) =>
+    limit === undefined || said.has(valueText(limit))
       ? []
       : [html`<div>${word} <code>${valueText(limit)}</code></div>`],
   )}`;
+}
+
+function exampleOf(example: unknown): Html {
+  if (example === undefined) return html``;
+  return html`<div>example <code>${valueText(example)}</code></div>`;
 }
 
 export function failuresTable(
@@ -74,7 +150,7 @@ export function failuresTable(
 }
 
 /** The header fields of the answers of an operation, each once. */
-export function headersTable(owner: string, responses: Readonly<Record<string, Answer>>): Html {
+export function headerRows(responses: Readonly<Record<string, Answer>>): HeaderRow[] {
   const headers = new Map<string, { statuses: string[]; description: string }>();
   for (const [status, answer] of Object.entries(responses)) {
     for (const [name, { description = '' }] of Object.entries(answer.headers ?? {})) {
@@ -83,14 +159,21 @@ export function headersTable(owner: string, responses: Readonly<Record<string, A
       headers.set(name, header);
     }
   }
-  const rows = [...headers].map(
-    ([name, { statuses, description }]) =>
+  const all = Object.keys(responses).length;
+  return [...headers].map(([name, { statuses, description }]) => ({
+    name,
+    place: statuses.length === all ? 'every response' : statuses.join(', '),
+    description,
+  }));
+}
+
+export function headersTable(owner: string, headers: readonly HeaderRow[]): Html {
+  const rows = headers.map(
+    ({ name, place, description }) =>
       // A request can have a field of the same name.
       html`<tr id="${owner}.response.${name}">
         <th scope="row"><code>${name}</code></th>
-        <td>
-          ${statuses.length === Object.keys(responses).length ? 'every response' : statuses.join(', ')}
-        </td>
+        <td>${place}</td>
         <td>${markdown(description)}</td>
       </tr>`,
   );

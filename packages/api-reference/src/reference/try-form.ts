@@ -1,21 +1,31 @@
 import { html } from '../html.js';
 import type { Html } from '../html.js';
+import { sampleResource } from './samples.js';
 import { answersOf, exampleText, mainContent, parameterExample, valueText } from './document.js';
 import type { Endpoint, Examples, Parameter } from './document.js';
 
 /** What sends a request of an operation; a script does so. */
-export function tryForm(endpoint: Endpoint): Html {
+export function tryForm(endpoint: Endpoint, endpoints: readonly Endpoint[]): Html {
   const { operationId, method, path, parameters = [], requestBody } = endpoint;
+  const resource = sampleResource(endpoint, endpoints);
   return html`<details class="try">
     <summary>Try it</summary>
-    <form data-method="${method.toUpperCase()}" data-path="${path}" data-name="${operationId}">
+    <form
+      data-method="${method.toUpperCase()}"
+      data-path="${path}"
+      data-name="${operationId}"
+      ${resource && html`data-resource="${JSON.stringify(resource)}"`}
+    >
       <div class="inputs">
         ${parameters.map((parameter) => parameterInput(parameter))}${acceptSelect(endpoint)}
       </div>
       ${requestBody && bodyInput(requestBody)}
       <div class="buttons">
-        <button type="submit" class="primary">Send</button>
+        <button type="submit" class="primary" aria-keyshortcuts="Control+Enter Meta+Enter">
+          Send
+        </button>
         <button type="button" name="cancel" hidden>Cancel</button>
+        <small>or Ctrl+Enter</small>
       </div>
     </form>
   </details>`;
@@ -104,16 +114,21 @@ export function answerTemplate(canSignIn: boolean): Html {
         Response <span class="status"></span> <span class="progress" aria-live="off"></span>
       </p>
       <p class="hint" hidden>
-        <span class="problem" ${canSignIn && html`data-expired="Your token has expired."`}></span>
+        <span>
+          <span class="problem" ${canSignIn && html`data-expired="Your token has expired."`}></span>
+          <span class="remedy"></span>
+        </span>
         ${canSignIn && html`<button type="button" class="primary" data-signs-in hidden>Sign in</button> `}
         <button type="button" data-opens="token" hidden>Enter a token</button>
       </p>
-      <div class="code answer-body" hidden>
+      <div class="code answer-body" data-title="response" hidden>
         <pre tabindex="0"><code></code></pre>
       </div>
       <p class="more">
         <span class="cut"></span>
         <button type="button" name="all" hidden>Show all</button>
+        <span class="last"></span>
+        <button type="button" data-goes-on hidden></button>
         <a class="download" hidden>Download</a>
       </p>
       <details class="answer-headers" hidden>
@@ -122,7 +137,7 @@ export function answerTemplate(canSignIn: boolean): Html {
       </details>
       <details>
         <summary>Request as curl</summary>
-        <div class="code curl-command">
+        <div class="code curl-command" data-title="request as curl">
           <pre><code></code></pre>
         </div>
       </details>

@@ -12,6 +12,8 @@ const textOf = async (files: Files, path: string) => String(await files.get(path
 
 const page = (options?: ReferenceOptions) => textOf(apiReference(TOOLS, options), 'docs');
 
+const withoutTags = (html: string) => html.replaceAll(/<[^>]*>/g, '');
+
 /** What a page refers to. */
 function references(html: string): string[] {
   return [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url!);
@@ -83,15 +85,51 @@ it('says what the service adds to the document', async () => {
   expect(text).toContain('<td>Take <em>another</em> id.</td>');
   expect(text).toMatch(/Other failures<\/h2>\s*<table.*40400.*there is no such path/s);
   expect(text).toContain('<a href="https://example.com/docs">Docs</a>');
-  expect(text).toContain('import { Resource } from &#39;tool-library-client&#39;');
+  expect(withoutTags(text)).toContain('import { Resource } from &#39;tool-library-client&#39;');
   expect(text).toContain('Every request needs a token. Ask <code>somebody</code>.');
   expect(text).toContain('Tool Library, MIT licence');
+});
+
+it('has a button of its own to sign in, where one can', async () => {
+  const bar = /<div class="sidebar-bar">.*?<\/div>/s;
+  const [withIssuer] = bar.exec(await page({ issuer: ISSUER })) ?? [];
+  expect(withIssuer).toMatch(/<button[^>]*>Sign in<\/button>.*<button[^>]*>Enter a token</s);
+  expect(await page()).not.toContain('Sign in');
+  expect(withIssuer).not.toMatch(/authorize/i);
+});
+
+it('has the address of the service, if the document does', async () => {
+  const servers = '"servers": [{ "url": "/api" }, { "url": "https://example.com/api/" }], "tags"';
+  const text = await textOf(apiReference(TOOLS.replace('"tags"', servers)), 'docs');
+  expect(withoutTags(text)).toContain('Base URL https://example.com/api\n');
+  expect(withoutTags(text)).toContain('curl https://example.com/api/tools/9007199254740993 ');
+  expect(withoutTags(await page())).toContain('Base URL http://localhost:3000\n');
+});
+
+it('has code in colors, in which every character is left', async () => {
+  const text = await page();
+  const [, sample = ''] = /data-sample="Python".*?<pre><code>(.*?)<\/code>/s.exec(text) ?? [];
+  expect(sample).toMatch(/^<span class="word">import<\/span> requests\n/);
+  expect(sample).toContain(
+    '<span class="key">&#34;id&#34;</span>: <span class="number">9007199254740993</span>',
+  );
+  expect(sample).toContain(
+    '<span class="string">&#34;Bearer <span data-fill="token">YOUR_TOKEN</span>&#34;</span>',
+  );
+  expect(withoutTags(sample).replaceAll('&#34;', '"')).toBe(`import requests
+
+response = requests.post(
+    "http://localhost:3000/tools",
+    headers={"Authorization": "Bearer YOUR_TOKEN"},
+    json={"id": 9007199254740993, "name": "Hammer"},
+)
+print(response.status_code, response.text)`);
 });
 
 it('says nothing of what it does not know', async () => {
   const text = await textOf(apiReference(TOOLS.replace(/"license": \{.*?\},/, '')), 'docs');
   expect(text).toContain('Interface 2.0.0</p>');
-  expect(text).toContain('await fetch(');
+  expect(withoutTags(text)).toContain('await fetch(');
   expect(text).toContain('Ask the operator for one.');
   expect(text).toContain('>Tool Library</footer>');
   expect(text).not.toMatch(/undefined|sign-in|>Docs<|Other failures|licence/);

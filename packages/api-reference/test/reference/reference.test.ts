@@ -35,7 +35,7 @@ it('has no empty section for an operation without body, answer, failure or heade
     },
   });
   expect(text).toContain(
-    'Parameters Name Type Required Rule name string required quietly boolean optional',
+    'Parameters Name Type Required Rule name string required example a b quietly boolean optional',
   );
   expect(text).toContain('/lists/a%20b');
   expect(text).toContain('-X DELETE');
@@ -54,15 +54,78 @@ it('shows limits with every digit, and says what refers to another operation', (
       "headers":{"Link":{"description":"The next page"},"X-Request-Id":{}},
       "links":{"again":{"operationId":"a"},"elsewhere":{"operationId":"unknown"}}}}}}},
     "components":{"schemas":{"It":{"additionalProperties":true,"required":["id"],"properties":{
-      "id":{"type":"integer","minimum":-9223372036854775808,"maximum":9223372036854775807,"description":"At most 9223372036854775807."}}}}}}`);
+      "id":{"type":"integer","minimum":-9223372036854775808,"maximum":9223372036854775807,"example":9007199254740993,"description":"At most 9223372036854775807."}}}}}}`);
   expect(text).toContain(
     'id integer required At most 9223372036854775807. at least -9223372036854775808',
   );
   expect(text).not.toContain('at most 9223372036854775807');
   expect(text).toContain('9007199254740993');
   expect(text).toContain('Later versions may add members.');
-  expect(text).toContain('It : id Next: A');
+  expect(text).toContain('It Name Type Required Rule id integer required At most');
+  expect(text).toContain('at least -9223372036854775808 example 9007199254740993 Next: A');
   expect(text).toContain('Link every response The next page X-Request-Id every response');
+});
+
+it('shows the fields of a body where it is used, and what is within them', () => {
+  const text = textOf(`{"openapi":"3.1.0","info":${JSON.stringify(INFO)},"paths":{
+    "/a":{"post":{"operationId":"a","summary":"A","requestBody":{"content":{"application/json":{
+      "schema":{"$ref":"#/components/schemas/It"}}}},"responses":{}}}},
+    "components":{"schemas":{
+      "It":{"required":["kind"],"properties":{
+        "kind":{"type":"string","enum":["old","new"],"example":"old"},
+        "name":{"type":"string","minLength":1,"maxLength":80,"description":"At most 80 letters."},
+        "owner":{"description":"Whose it is.","allOf":[{"$ref":"#/components/schemas/Owner"}]},
+        "parts":{"type":"array","maxItems":5,"items":{"type":"object","properties":{"size":{"type":"integer"}}}}}},
+      "Owner":{"type":"object","properties":{"email":{"type":"string","format":"email"}}}}}}`);
+  const [body = ''] = /Body .*? Request /.exec(text) ?? [];
+  for (const row of [
+    'kind string required one of old , new example old ',
+    'name string optional At most 80 letters. length at least 1 ',
+    'owner Owner optional Whose it is. Members of Owner Name Type Required Rule email string (email) optional ',
+    'parts array of object optional length at most 5 Members Name Type Required Rule size integer optional ',
+  ]) {
+    expect(body).toContain(row);
+  }
+});
+
+it('has what all operations have in one place, and in none of them', () => {
+  const failure = (error: number) => ({ summary: `failure ${error}`, value: { error } });
+  const operation = (operationId: string, ...errors: readonly number[]) => ({
+    operationId,
+    summary: operationId,
+    parameters: [
+      { name: 'X-Request-Id', in: 'header', description: 'Identifies it.' },
+      { name: `X-${operationId}`, in: 'header' },
+    ],
+    responses: {
+      400: {
+        headers: {
+          'Retry-After': { description: 'When to retry.' },
+          [`ETag-${operationId}`]: {},
+        },
+        content: {
+          'application/json': {
+            examples: Object.fromEntries(errors.map((error) => [error, failure(error)])),
+          },
+        },
+      },
+    },
+  });
+  const text = reference({
+    '/a': { get: operation('First', 40001, 40003) },
+    '/b': { get: operation('Second', 40001, 40002) },
+  });
+  const isOnce = (words: string) => text.split(` ${words} `).length === 2;
+  for (const words of [
+    'X-Request-Id optional Identifies it.',
+    'Retry-After every response When to retry.',
+    '40001 failure 40001',
+    'X-First optional',
+    'ETag-First',
+    '40003 failure 40003',
+  ]) {
+    expect({ words, isOnce: isOnce(words) }).toEqual({ words, isOnce: true });
+  }
 });
 
 it('shows the scope of an operation that needs one', () => {

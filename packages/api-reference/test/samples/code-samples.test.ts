@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { codeSamples } from '../../src/samples/code-samples.js';
+import { codeSamples } from '../../public/code-samples/code-samples.js';
 
 const NAME = `It's "50%" \\ $HOME \`id\` 🌵\n`;
 const BODY = JSON.stringify({ name: NAME });

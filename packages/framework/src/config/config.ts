@@ -71,6 +71,8 @@ export function readConfig(identity: Identity, environment: NodeJS.ProcessEnv) {
     },
     auth: {
       token: value.AUTH_TOKEN,
+      /** `true`: a local instance has generated the token, and prints it. */
+      isTokenGenerated: undefined as true | undefined,
       /** Accepted, too. */
       previousToken: value.AUTH_TOKEN_PREVIOUS,
       /** Whether tokens that the command issues are accepted. */

@@ -79,7 +79,7 @@ export const ERRORS = defineErrors(SERVICE_RANGE, {
     number: 41200,
     message: 'a precondition of the request does not hold',
     remedy:
-      'Read it again, and decide whether the change still makes sense. If the message speaks of a proxy, exclude the service from its compression',
+      'To resolve the conflict, read it again, and decide whether the change still makes sense. If the message speaks of a proxy, exclude the service from its compression',
   },
   bodyTooLarge: {
     number: 41300,

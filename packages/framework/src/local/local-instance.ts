@@ -27,8 +27,10 @@ export async function startLocalInstance(config: Config, logger: Logger, signal:
       throw error;
     }));
   const generatedToken = config.auth.token === undefined ? token : undefined;
+  const isTokenGenerated = generatedToken === undefined ? undefined : true;
+  const auth = { ...config.auth, token, isTokenGenerated } as const;
   return {
-    config: withDatabase({ ...config, auth: { ...config.auth, token } }, postgres.url),
+    config: withDatabase({ ...config, auth }, postgres.url),
     /** The text for the terminal, with everything that a first request needs. */
     welcome: (address: AddressInfo) => welcome(config, address, generatedToken),
     /** Stops the database. */

@@ -16,7 +16,7 @@ export function apiImport(docs: ResourceDocs) {
       docs,
       `import${many}`,
       `Import ${plural}`,
-      `Creates ${one} for each line of the body, which is a ${schemaName(stored)} in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary. There are no parameters; a request with any is refused.\n\nAn import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: ${plural} that are stored with the same content count as unchanged.`,
+      `Creates ${one} for each line of the body, which is a ${schemaName(stored)} in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary. There are no parameters; a request with any is refused.\n\nAn import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: ${plural} that are stored with the same content count as unchanged. The command of the service imports CSV, too.`,
     ),
     ApiConsumes(NDJSON),
     ApiBody({
@@ -85,7 +85,7 @@ export function apiExport(docs: StoredDocs, rows: readonly object[], use = '') {
       docs,
       `export${many}`,
       `Export ${plural}`,
-      `Returns all ${plural} that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: \`after\` with the last id continues it.${use} ${capital(plural)} that change meanwhile appear with their old or their new content.`,
+      `Returns all ${plural} that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: \`after\` with the last id continues it.${use} ${capital(plural)} that change meanwhile appear with their old or their new content. The command of the service writes them as CSV, too.`,
     ),
     ApiOkResponse({
       description: `The ${plural}. Each line is a ${schemaName(stored)} in JSON. The last line is empty.`,

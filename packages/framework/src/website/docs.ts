@@ -5,6 +5,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { ReferenceFile } from '@resource-service/api-reference';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
+import { isLocalToken } from '../config/config.js';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { allErrors } from '../errors/error-kind.js';
@@ -14,10 +15,8 @@ import { openApiText } from '../openapi/openapi.js';
 import { signInPage } from './sign-in.js';
 import type { SignInPage } from './sign-in.js';
 
-/** Where the reader gets a token. */
-const TOKEN_HELP = `\`npm start\` prints it; with
-          \`docker compose up\`, it is in the log. Elsewhere, ask the operator of the
-          service.`;
+/** Where the reader gets a token that the start prints. */
+const TOKEN_HELP = '`npm start` prints it; with `docker compose up`, it is in the log.';
 
 /**
  * Serves the docs page and the OpenAPI document: the only routes of the public port that need no token. They are plain
@@ -41,7 +40,8 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
       errors: allErrors(),
       homepage,
       client,
-      tokenHelp: TOKEN_HELP,
+      tokenHelp:
+        auth.isTokenGenerated || isLocalToken(identity, auth.token) ? TOKEN_HELP : undefined,
       issuer: signIn?.issuer,
     });
     const senders = new Map(

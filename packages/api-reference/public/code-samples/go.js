@@ -1,12 +1,11 @@
 import { headersOf, PLACEHOLDERS } from './request.js';
-import type { SampleRequest } from './request.js';
 
 const FAIL = `	if err != nil {
 		log.Fatal(err)
 	}`;
 
 /** The request with Go's own library. */
-export function goSample(request: SampleRequest): string {
+export function goSample(request) {
   const { method, path, body } = request;
   const url = JSON.stringify(PLACEHOLDERS.base + path);
   const headers = headersOf(request).map(
@@ -19,10 +18,10 @@ import (
 	"io"
 	"log"
 	"net/http"
-${body === undefined ? '' : '	"strings"\n'})
+${body ? '	"strings"\n' : ''})
 
 func main() {
-${body === undefined ? '' : `	body := strings.NewReader(${text(body.text)})\n`}	request, err := http.NewRequest("${method}", ${url}, ${body === undefined ? 'nil' : 'body'})
+${body ? `	body := strings.NewReader(${text(body.text)})\n` : ''}	request, err := http.NewRequest("${method}", ${url}, ${body ? 'body' : 'nil'})
 ${FAIL}
 ${headers.join('')}	response, err := http.DefaultClient.Do(request)
 ${FAIL}
@@ -34,6 +33,6 @@ ${FAIL}
 }
 
 /** A literal in back quotes takes every character as it is, except these. */
-function text(value: string): string {
+function text(value) {
   return /[\x60\r]/.test(value) ? JSON.stringify(value) : `\`${value}\``;
 }

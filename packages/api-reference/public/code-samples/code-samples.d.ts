@@ -1,3 +1,16 @@
+/** In the order in which the page offers them. */
+export const LANGUAGES: readonly ['curl', 'TypeScript', 'Python', 'Go'];
+
+/**
+ * The request in code, by language. No digit of an id is lost.
+ *
+ * @param client in TypeScript, if there is one
+ */
+export function codeSamples(
+  request: SampleRequest,
+  client?: Client,
+): Readonly<Record<(typeof LANGUAGES)[number], string>>;
+
 /** A request, as its code samples need it. */
 export interface SampleRequest {
   readonly method: string;
@@ -25,19 +38,15 @@ export interface SampleResource {
   readonly int64: readonly string[];
 }
 
-/** The address of the service and the token in code samples; the page puts in the real values. */
-export const PLACEHOLDERS = { base: 'http://localhost:3000', token: 'YOUR_TOKEN' } as const;
-
-/** The header fields of a request, the media type of its body included. */
-export function headersOf({ headers, body }: SampleRequest): [name: string, value: string][] {
-  return Object.entries({
-    Authorization: `Bearer ${PLACEHOLDERS.token}`,
-    ...(body !== undefined && { 'Content-Type': body.type }),
-    ...headers,
-  });
-}
-
-/** Whether a body of this media type is one value of JSON. */
-export function isJson(type: string): boolean {
-  return /[/+]json$/.test(type);
+/** A package that exports `Resource`, the client of any resource. */
+export interface Client {
+  /** Such as `tool-library-client`. */
+  readonly package: string;
+  /** The resource that has a class of its own, which reads the changes, too. */
+  readonly resource?: {
+    /** In the plural, as in the paths, such as `tools`. The class has a method of this name that lists them. */
+    readonly name: string;
+    /** Such as `ToolLibrary`. */
+    readonly className: string;
+  };
 }

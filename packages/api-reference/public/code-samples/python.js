@@ -1,9 +1,7 @@
 import { headersOf, isJson, PLACEHOLDERS } from './request.js';
-import type { SampleBody, SampleRequest } from './request.js';
 import { literal } from './literals.js';
-import type { Notation } from './literals.js';
 
-const NOTATION: Notation = {
+const NOTATION = {
   text: (text) => JSON.stringify(text),
   integer: String,
   member: (name) => JSON.stringify(name),
@@ -13,13 +11,13 @@ const NOTATION: Notation = {
 };
 
 /** The request with requests, the library that most people use. */
-export function pythonSample(request: SampleRequest): string {
+export function pythonSample(request) {
   const { method, path, body } = request;
   // `json` sets the media type by itself.
   const headers = headersOf(request).filter(
-    ([name, value]) => !(name === 'Content-Type' && value === 'application/json'),
+    ([name, value]) => !(body?.values && name === 'Content-Type' && value === 'application/json'),
   );
-  const [data = '', before = '', module = ''] = body === undefined ? [] : dataOf(body);
+  const [data = '', before = '', module = ''] = body ? dataOf(body) : [];
   return `${module}import requests
 
 ${before}response = requests.${method.toLowerCase()}(
@@ -30,7 +28,7 @@ print(response.status_code, response.text)`;
 }
 
 /** The argument for the body, and what comes before the call and before all. */
-function dataOf({ type, text, values }: SampleBody): string[] {
+function dataOf({ type, text, values }) {
   if (values === undefined) return [`data=${NOTATION.text(text)}`];
   if (isJson(type)) return [`json=${literal(NOTATION, values[0], '    ')}`];
   return [

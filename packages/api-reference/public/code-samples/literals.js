@@ -1,20 +1,13 @@
-/** How a language writes values. */
-export interface Notation {
-  readonly text: (text: string) => string;
-  readonly integer: (value: bigint, member: string) => string;
-  readonly member: (name: string) => string;
-  readonly indent: string;
-  /** Whether there are spaces inside the braces of an object in one line. */
-  readonly spaced: boolean;
-  /** `true`, `false` and `null`. */
-  readonly words: readonly [yes: string, no: string, nothing: string];
-}
-
 /** Most characters of an object in one line. */
 const LINE = 60;
 
-/** A value of JSON as a literal. Integers are bigints, which keep their digits. */
-export function literal(notation: Notation, value: unknown, indent = '', member = ''): string {
+/**
+ * A value of JSON as a literal. Integers are bigints, which keep their digits.
+ *
+ * @param notation how the language writes texts, integers and the names of members; `words` are `true`, `false` and `null`,
+ * and with `spaced` there are spaces inside the braces of an object in one line
+ */
+export function literal(notation, value, indent = '', member = '') {
   const [yes, no, nothing] = notation.words;
   if (value === null || value === undefined) return nothing;
   if (typeof value === 'string') return notation.text(value);
@@ -34,7 +27,8 @@ export function literal(notation: Notation, value: unknown, indent = '', member 
   const line = parts.join(', ');
   if (parts.length === 0) return open + close;
   if (line.length <= LINE && !line.includes('\n')) {
-    return open === '[' ? `[${line}]` : notation.spaced ? `{ ${line} }` : `{${line}}`;
+    if (open === '[') return `[${line}]`;
+    return notation.spaced ? `{ ${line} }` : `{${line}}`;
   }
   return `${open}\n${parts.map((part) => `${inner}${part},\n`).join('')}${indent}${close}`;
 }

@@ -1,23 +1,8 @@
 import { headersOf, PLACEHOLDERS } from './request.js';
-import type { SampleRequest, SampleResource } from './request.js';
 import { literal } from './literals.js';
-import type { Notation } from './literals.js';
-
-/** A package that exports `Resource`, the client of any resource. */
-export interface Client {
-  /** Such as `tool-library-client`. */
-  readonly package: string;
-  /** The resource that has a class of its own, which reads the changes, too. */
-  readonly resource?: {
-    /** In the plural, as in the paths, such as `tools`. The class has a method of this name that lists them. */
-    readonly name: string;
-    /** Such as `ToolLibrary`. */
-    readonly className: string;
-  };
-}
 
 /** The request with the project's client, or with `fetch` if there is none or it does not have it. */
-export function typescriptSample(request: SampleRequest, client: Client | undefined): string {
+export function typescriptSample(request, client) {
   const { resource = resourceOf(client) } = request;
   if (client === undefined || resource === undefined) return fetchSample(request);
   const isOwn = resource.name === client.resource?.name;
@@ -29,12 +14,12 @@ export function typescriptSample(request: SampleRequest, client: Client | undefi
 }
 
 /** What the operations belong to that are of no resource, such as those of the changes. */
-function resourceOf(client: Client | undefined): SampleResource | undefined {
+function resourceOf(client) {
   return client?.resource && { name: client.resource.name, int64: [] };
 }
 
 /** One resource may have a class of its own; any other needs its name and its 64-bit members. */
-function clientOf(client: Client, { name, int64 }: SampleResource, store: string): string {
+function clientOf(client, { name, int64 }, store) {
   const [type, start] =
     name === client.resource?.name
       ? [client.resource.className, '']
@@ -47,13 +32,11 @@ const ${store} = new ${type}(${start}{
 });`;
 }
 
-function callOf(
-  { method, path, body, headers }: SampleRequest,
-  resource: SampleResource,
-  { store, isOwn }: { readonly store: string; readonly isOwn: boolean },
-): string | undefined {
+function callOf({ method, path, body, headers }, resource, { store, isOwn }) {
   const { name, id, int64 } = resource;
-  const notation: Notation = {
+  const others = Object.keys(headers).filter((field) => field !== 'If-Match');
+  if (others.length > 0 || (body && body.values === undefined)) return undefined;
+  const notation = {
     text: quoted,
     integer: (value, member) => (int64.includes(member) ? `${value}n` : String(value)),
     member: (member) => (/^[a-zA-Z_]\w*$/.test(member) ? member : quoted(member)),
@@ -62,12 +45,14 @@ function callOf(
     spaced: true,
   };
   const [value] = body?.values ?? [];
+  const key = /^-?\d+$/.test(id) ? `${id}n` : quoted(id ?? '');
   const ifMatch = 'If-Match' in headers;
-  const read = ifMatch ? `const { etag = '*' } = await ${store}.get(${id}n);\n` : '';
+  const read = ifMatch ? `const { etag = '*' } = await ${store}.get(${key});\n` : '';
   const options = ifMatch ? ', { ifMatch: etag }' : '';
-  const change = (verb: string) =>
-    `${read}const changed = await ${store}.${verb}(${id}n, ${literal(notation, value)}${options});\nconsole.log(changed);`;
-  switch (`${method} ${path.replace(String(id), '{id}')}`) {
+  const change = (verb) =>
+    `${read}const changed = await ${store}.${verb}(${key}, ${literal(notation, value)}${options});\nconsole.log(changed);`;
+  const isOfOne = id !== undefined && path === `/${name}/${encodeURIComponent(id)}`;
+  switch (`${method} ${isOfOne ? `/${name}/{id}` : path}`) {
     case `POST /${name}`:
       return `const created = await ${store}.create(${literal(notation, value)});\nconsole.log(created);`;
     case `GET /${name}`:
@@ -79,13 +64,13 @@ function callOf(
 for await (const { line, message } of running) console.warn(line, message);
 console.log(await running.summary());`;
     case `GET /${name}/{id}`:
-      return `const found = await ${store}.get(${id}n);\nconsole.log(found);`;
+      return `const found = await ${store}.get(${key});\nconsole.log(found);`;
     case `PUT /${name}/{id}`:
       return change('replace');
     case `PATCH /${name}/{id}`:
       return change('patch');
     case `DELETE /${name}/{id}`:
-      return `${read}await ${store}.remove(${id}n${options});`;
+      return `${read}await ${store}.remove(${key}${options});`;
     case 'GET /changes':
       return `for await (const change of ${store}.changes()) console.log(change);`;
     case 'GET /changes/latest':
@@ -95,7 +80,7 @@ console.log(await running.summary());`;
   }
 }
 
-function fetchSample(request: SampleRequest): string {
+function fetchSample(request) {
   const { method, path, body } = request;
   const headers = headersOf(request).map(
     ([name, value]) => `    ${name.includes('-') ? quoted(name) : name}: ${quoted(value)},\n`,
@@ -103,11 +88,11 @@ function fetchSample(request: SampleRequest): string {
   return `const response = await fetch(${quoted(PLACEHOLDERS.base + path)}, {
 ${method === 'GET' ? '' : `  method: '${method}',\n`}  headers: {
 ${headers.join('')}  },
-${body === undefined ? '' : `  body: ${quoted(body.text)},\n`}});
+${body ? `  body: ${quoted(body.text)},\n` : ''}});
 // As text, because JSON.parse rounds ids beyond 2^53.
 console.log(response.status, await response.text());`;
 }
 
-function quoted(text: string): string {
+function quoted(text) {
   return `'${text.replaceAll(/[\\']/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`)}'`;
 }

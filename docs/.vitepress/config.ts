@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { posix, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { slug } from 'github-slugger';
+import { lexer, walkTokens } from 'marked';
+import { defineConfig } from 'vitepress';
+import type { DefaultTheme, MarkdownOptions } from 'vitepress';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+const INDEX = 'docs/README.md';
+
+/** GitHub sets these variables in its workflows. */
+const {
+  GITHUB_SERVER_URL: host,
+  GITHUB_REPOSITORY: repository,
+  GITHUB_SHA: revision,
+} = process.env;
+
+/** The name of a page on the site. GitHub shows the README of a folder, and a site its index. */
+const onSite = (page: string): string => page.replace(/README\.md$/, 'index.md');
+
+const addressOf = (page: string): string => `/${onSite(page).replace(/index\.md$/, '')}`;
+
+/** The menu has what the index links to. */
+function sidebar(): DefaultTheme.SidebarItem[] {
+  const groups: { text: string; collapsed: boolean; items: DefaultTheme.SidebarItem[] }[] = [];
+  void walkTokens(lexer(readFileSync(resolve(ROOT, INDEX), 'utf8')), (token) => {
+    if (token.type === 'heading' && token['depth'] === 2) {
+      groups.push({ text: String(token['text']), collapsed: true, items: [] });
+    }
+    if (token.type !== 'link') return;
+    const page = posix.join('docs', String(token['href']));
+    if (!page.endsWith('.md')) return;
+    groups
+      .at(-1)!
+      .items.push({ text: String(token['text']).replaceAll('`', ''), link: addressOf(page) });
+  });
+  return groups;
+}
+
+/**
+ * Pages link to one another and to files of the repository as GitHub needs it. Files that are no pages are read at the
+ * repository. Where that has no address, only their names are left.
+ */
+const links: NonNullable<MarkdownOptions['config']> = (md) => {
+  md.core.ruler.push('links-of-the-repository', ({ tokens, env }) => {
+    const { realPath, path } = env as { readonly realPath?: string; readonly path: string };
+    const folder = posix.dirname(relative(ROOT, realPath ?? path));
+    const inline = tokens.flatMap(({ children }) => children ?? []);
+    for (const [index, token] of inline.entries()) {
+      const href = token.type === 'link_open' ? (token.attrGet('href') ?? '') : '#';
+      if (/^(#|[a-z]+:)/.test(href)) continue;
+      const [, name = '', fragment = ''] = /^([^#]*)(.*)$/.exec(href) ?? [];
+      const file = posix.join(folder, name);
+      if (file.endsWith('.md')) {
+        token.attrSet('href', `${addressOf(file)}${fragment}`);
+      } else if (repository !== undefined) {
+        token.attrSet('href', `${host}/${repository}/blob/${revision}/${file}`);
+      } else {
+        const end = inline.slice(index).find(({ type }) => type === 'link_close')!;
+        for (const part of [token, end])
+          Object.assign(part, { type: 'name', tag: 'span', attrs: null });
+      }
+    }
+  });
+};
+
+// VitePress, which reads this file, wants a default export.
+// oxlint-disable-next-line import/no-default-export
+export default defineConfig({
+  title: 'Plant Store',
+  description: 'A store of plants over HTTP, and the framework that it is made of',
+  lang: 'en',
+  // There is no icon.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  // The pages that are not in `docs` are at the root and in the packages.
+  srcDir: '..',
+  srcExclude: ['!(docs|examples|packages)/**/*', 'packages/create-service/template/**'],
+  outDir: '../dist-docs',
+  cacheDir: '../node_modules/.cache/vitepress',
+  rewrites: onSite,
+  // The pictures follow the system as well.
+  appearance: 'force-auto',
+  // A running service.
+  ignoreDeadLinks: 'localhostLinks',
+  markdown: {
+    anchor: { slugify: (text) => slug(text) },
+    languageAlias: { haproxy: 'nginx' },
+    config: links,
+  },
+  vite: { server: { watch: { ignored: ['**/{.data,build,coverage,dist*}/**'] } } },
+  themeConfig: {
+    sidebar: sidebar(),
+    search: { provider: 'local' },
+    outline: [2, 3],
+    ...(repository !== undefined && {
+      socialLinks: [{ icon: 'github', link: `${host}/${repository}` }],
+    }),
+  },
+});
