@@ -57,7 +57,7 @@ export interface paths {
         };
         /**
          * List plants
-         * @description Returns plants in ascending order of their ids, in pages (pagination by key): if there are more, the `Link` header field leads to the next page. A parameter that is unknown or given twice is refused.
+         * @description Returns plants, by default in ascending order of their ids, in pages (pagination by key): if there are more, the `Link` header field leads to the next page. A parameter that is unknown or given twice is refused.
          */
         get: operations["listPlants"];
         put?: never;
@@ -758,8 +758,16 @@ export interface operations {
             query?: {
                 /** @description The most items of the page. */
                 limit?: number;
-                /** @description Only items with a greater id: the last id that was received. The `Link` of a page has this value. */
+                /** @description Only items after this one: the last id that was received. The `Link` of a page has this value. */
                 after?: number;
+                /** @description The order of the items: `id`, `-id`, `tag`, `-tag`. `-` means from the greatest to the least. Items without a value come last, in both directions. */
+                sort?: "id" | "-id" | "tag" | "-tag";
+                /** @description Only items with one of these ids, separated by commas. Ids of which there is no item are left out. */
+                ids?: number[];
+                /** @description Whether to count the items that match, on all pages: `X-Total-Count` says how many, exactly up to 10000. Beyond, it is an estimate, and `X-Total-Count-Exact` is `false`. */
+                count?: boolean;
+                /** @description With `after`, if the list is sorted by a column: the value that the last item has in it, in JSON, such as `"text"`, `7` or `null`. The `Link` of a page has both. */
+                afterValue?: string;
                 /** @description Only plants with exactly this tag. `tag` and `name` together have at most 2000 bytes, percent-encoded. */
                 tag?: string;
                 /** @description Only plants whose name contains this text, in upper or lower case, in its first 4,000 characters. 3 to 200 characters. */
@@ -777,10 +785,14 @@ export interface operations {
             /** @description A page of plants. */
             200: {
                 headers: {
-                    /** @description The next page with the same filters: `</plants?limit=50&after=1002>; rel="next"`. The last page has no such field (RFC 8288). */
+                    /** @description The next page with the same filters and order: `</plants?limit=50&after=1002>; rel="next"`. The last page has no such field (RFC 8288). */
                     Link?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
+                    /** @description With `count=true`: how many plants match, on all pages. */
+                    "X-Total-Count"?: number;
+                    /** @description With `count=true`: whether the count is exact. Otherwise it is an estimate. */
+                    "X-Total-Count-Exact"?: boolean;
                     [name: string]: unknown;
                 };
                 content: {
@@ -860,6 +872,8 @@ export interface operations {
             };
             /**
              * @description 42900: too many requests in a minute
+             *
+             *     42901: too many searches are running
              *
              *     42904: too many requests of this connection are not answered yet
              */
@@ -1168,7 +1182,7 @@ export interface operations {
     exportPlants: {
         parameters: {
             query?: {
-                /** @description Only items with a greater id: the last id that was received. The `Link` of a page has this value. */
+                /** @description Only items after this one: the last id that was received. The `Link` of a page has this value. */
                 after?: number;
                 /** @description Only plants with exactly this tag. `tag` and `name` together have at most 2000 bytes, percent-encoded. */
                 tag?: string;

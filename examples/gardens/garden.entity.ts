@@ -2,13 +2,15 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { INT64_COLUMN, Int64Field, TextField } from '@resource-service/framework';
 // #region plants
 import { Index, JoinColumn, ManyToOne } from 'typeorm';
+import { Sortable } from '@resource-service/framework';
 import { Plant } from '../../src/plants/plant.entity.js';
 // #endregion
 
 /** A garden: the columns of the table, and the rules and schemas of the members, from which the DTOs are made. */
 // #region plants
-// TypeORM cannot write partial indexes without their condition, so it leaves this one to the migrations.
+// TypeORM cannot write partial indexes without their condition, nor expressions, so it leaves these to the migrations.
 @Index('gardens_plant_id_idx', { synchronize: false })
+@Index('gardens_name_sort_idx', { synchronize: false })
 // #endregion
 @Entity('gardens')
 export class Garden {
@@ -16,6 +18,9 @@ export class Garden {
   @Int64Field({ description: 'Identification number of the garden.', example: 7 })
   readonly id!: bigint;
 
+  // #region plants
+  @Sortable()
+  // #endregion
   @Column('text')
   @TextField({
     description: 'The name of the garden.',

@@ -94,6 +94,14 @@ describe('GET /gardens', () => {
     expect(last.headers.get('Link')).toBeNull();
   });
 
+  it('finds gardens by their ids, backwards, and counts them', async () => {
+    for (const id of [3, 1, 2]) await send('POST', '/gardens', { ...GARDEN, id });
+    const page = await send('GET', '/gardens?ids=1,3,7&sort=-id&count=true');
+    expect(JSON.parse(page.text)).toMatchObject([{ id: 3 }, { id: 1 }]);
+    expect(page.headers.get('X-Total-Count')).toBe('2');
+    expect(page.headers.get('X-Total-Count-Exact')).toBe('true');
+  });
+
   // #region plants
   it('lists the gardens with a plant', async () => {
     await service.post({ id: 5, name: 'Aloe' });
@@ -102,6 +110,22 @@ describe('GET /gardens', () => {
     const page = await send('GET', '/gardens?plantId=5&limit=2');
     expect(JSON.parse(page.text)).toMatchObject([{ id: 1 }, { id: 2 }]);
     expect(page.headers.get('Link')).toBe('</gardens?limit=2&plantId=5&after=2>; rel="next"');
+  });
+
+  it('sorts gardens by name, also those with a plant', async () => {
+    await service.post({ id: 5, name: 'Aloe' });
+    for (const [id, name] of ['Yard', 'Court', 'Bed', 'Court'].entries()) {
+      await send('POST', '/gardens', { id, name, ...(id > 0 && { plantId: 5 }) });
+    }
+    const idsOf = async (path: string) =>
+      (JSON.parse((await send('GET', path)).text) as { id: number }[]).map(({ id }) => id);
+    expect(await idsOf('/gardens?sort=name')).toEqual([2, 1, 3, 0]);
+    expect(await idsOf('/gardens?sort=-name&plantId=5')).toEqual([3, 1, 2]);
+    const page = await send('GET', '/gardens?sort=name&plantId=5&limit=2');
+    expect(page.headers.get('Link')).toBe(
+      '</gardens?limit=2&sort=name&plantId=5&after=1&afterValue=%22Court%22>; rel="next"',
+    );
+    expect(await idsOf('/gardens?sort=name&plantId=5&after=1&afterValue=%22Court%22')).toEqual([3]);
   });
   // #endregion
 });

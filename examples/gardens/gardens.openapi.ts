@@ -55,6 +55,9 @@ export const API = apiOperations({
     others: [GARDEN_ERRORS.gardenPlantNotFound],
     // #endregion
   },
+  // #region plants
+  hasSearch: true,
+  // #endregion
   examples: {
     'with-note': {
       summary: 'A garden with a note',

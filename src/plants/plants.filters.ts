@@ -1,4 +1,3 @@
-import { MAX_INT64 } from '@resource-service/framework';
 import type { Filters } from '@resource-service/framework';
 import type { ListPlantsDto } from './dto/list-plants.dto.js';
 
@@ -24,13 +23,15 @@ export const PLANT_FILTERS: Filters<ListPlantsDto> = {
    * sort all plants with the tag for each page.
    */
   tag: {
-    where: (value, parameter, start) => {
+    where: (value, parameter, start, end) => {
       const tag = parameter(value);
       return `(${TAG_HASH}, id) >= (hashtextextended(${tag}, 0), ${parameter(start, 'id')})
-        AND (${TAG_HASH}, id) <= (hashtextextended(${tag}, 0), ${MAX_INT64})
+        AND (${TAG_HASH}, id) <= (hashtextextended(${tag}, 0), ${parameter(end, 'id')})
         AND tag IS NOT NULL AND coalesce(tag = ${tag}, false)`;
     },
-    order: `${TAG_HASH}, id`,
+    estimate: (value, parameter) => `tag = ${parameter(value)}`,
+    order: TAG_HASH,
+    equals: 'tag',
   },
   name: {
     where: (value, parameter) => {

@@ -7,6 +7,7 @@ import { IndexNames1795392000000 } from './migrations/1795392000000-index-names.
 import { CleanNames1795482000000 } from './migrations/1795482000000-clean-names.js';
 import { CreatePlantChanges1795564800000 } from './migrations/1795564800000-create-plant-changes.js';
 import { UpgradePlantChanges1795636800000 } from './migrations/1795636800000-upgrade-plant-changes.js';
+import { SortPlants1795809600000 } from './migrations/1795809600000-sort-plants.js';
 import { PlantChange } from './plant-change.entity.js';
 import { Plant } from './plant.entity.js';
 import { PlantsController } from './plants.controller.js';
@@ -24,6 +25,7 @@ import { PlantsService } from './plants.service.js';
         CleanNames1795482000000,
         CreatePlantChanges1795564800000,
         UpgradePlantChanges1795636800000,
+        SortPlants1795809600000,
       ],
       functions: ['clean_plants_name_search_idx()', ...historyFunctions('plant_changes')],
       // The records can only be added to. A function removes the old ones.

@@ -109,6 +109,31 @@ describe('many plants', () => {
     expect(found).toEqual([4n, 6n, 8n, 10n, 12n, 14n, 16n, 18n, 20n, 22n, 24n]);
   });
 
+  it('come in another order, by their ids, and counted', async () => {
+    const idsOf = async (query: Parameters<PlantStore['plants']>[0]) => {
+      const ids: bigint[] = [];
+      for await (const { id } of store.plants(query)) ids.push(id);
+      return ids;
+    };
+    expect((await idsOf({ sort: '-id', limit: 10 })).slice(0, 3)).toEqual([25n, 24n, 23n]);
+    const byTag = await idsOf({ sort: '-tag', limit: 3 });
+    expect(byTag).toHaveLength(25);
+    expect(byTag.slice(10)).toEqual([
+      4n,
+      2n,
+      ...Array.from({ length: 13 }, (_, at) => BigInt(25 - 2 * at)),
+    ]);
+    expect(await idsOf({ ids: [9n, 404n, 3n, 7n], limit: 2 })).toEqual([3n, 7n, 9n]);
+    expect(await idsOf({ ids: [] })).toEqual([]);
+    const { plants, total } = await store.list({ limit: 2, name: 'plant 1', count: true });
+    expect([plants.length, total]).toEqual([2, { items: 11, isExact: true }]);
+    expect(await store.list({ limit: 1 })).not.toHaveProperty('total');
+    const wrong = await failureOf(
+      store.list({ ids: Array.from({ length: 101 }, (_, id) => BigInt(id)) }),
+    );
+    expect(wrong).toMatchObject({ status: 400, code: 40004 });
+  });
+
   it('are requested no further than they are read', async () => {
     const requests: string[] = [];
     const counting = new PlantStore({

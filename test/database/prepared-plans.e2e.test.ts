@@ -4,7 +4,9 @@ import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js'
 import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { EntityColumns } from '../../packages/framework/src/resources/entity-columns.js';
+import { MAX_INT64 } from '../../packages/framework/src/resources/int64.js';
 import { PageStatements, valuesOf } from '../../packages/framework/src/resources/page-statement.js';
+import { BY_ID } from '../../packages/framework/src/resources/sort.js';
 import { createDataSource } from '../support/data-source.js';
 import { FaultyLink } from '../support/faulty-link.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
@@ -30,7 +32,14 @@ it('a page that was prepared for an empty table soon uses the index of one that 
     const columns = new EntityColumns(dataSource, Plant);
     const pages = new PageStatements(columns, columns.of(StoredPlantDto), 'test');
     const wanted = [1n, 2n, 3n, 4n].map((start) =>
-      pages.grouped({ start, limit: 50, filters: [], maxBytes: 4_000_000 }),
+      pages.grouped({
+        start,
+        end: MAX_INT64,
+        sort: BY_ID,
+        limit: 50,
+        filters: [],
+        maxBytes: 4_000_000,
+      }),
     );
     const page = { ...pages.group(wanted[0]!), values: valuesOf(wanted) };
     const statements = new Statements(dataSource);

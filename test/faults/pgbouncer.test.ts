@@ -62,7 +62,7 @@ describe('behind PgBouncer in transaction mode', () => {
       await postgres.query(
         "SELECT count(*)::int AS valid FROM pg_index WHERE indrelid = 'plants'::regclass AND indisvalid",
       ),
-    ).toEqual([{ valid: 3 }]);
+    ).toEqual([{ valid: 4 }]);
   });
 
   it('they recover after kill -9 of PgBouncer', async ({

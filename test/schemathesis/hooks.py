@@ -56,8 +56,21 @@ def before_call(context, case, kwargs):
     is_valid = case.meta is not None and case.meta.generation.mode == GenerationMode.POSITIVE
     if is_valid and id is not None and isinstance(case.body, dict) and "id" in case.body:
         case.body["id"] = id
+    if is_valid and case.query is not None:
+        make_consistent(case.query)
     if is_valid and case.operation.path == "/gardens/{id}/plant":
         case.path_parameters["id"] = garden_with_plant(case.operation.base_url)
+
+
+def make_consistent(query):
+    """
+    A page in the order of a column begins after an id and its value, which is JSON, or at the beginning, and has no list of ids. With a
+    list of ids, a small limit makes the link too long.
+    """
+    is_by_id = query.get("sort", "id") in ("id", "-id")
+    others = ("afterValue",) if is_by_id else ("after", "afterValue", "ids")
+    for name in others if "ids" not in query else (*others, "limit"):
+        query.pop(name, None)
 
 
 def garden_with_plant(url):

@@ -110,7 +110,7 @@ async function indexes(): Promise<unknown[]> {
   return rows.map(({ name, valid }) => (valid === true ? name : `${String(name)}, invalid`));
 }
 
-const INDEXES = ['plants_name_search_idx', 'plants_pkey', 'plants_tag_idx'];
+const INDEXES = ['plants_name_search_idx', 'plants_pkey', 'plants_tag_idx', 'plants_tag_sort_idx'];
 
 /** Waits until the server builds an index of plants, and returns the session. */
 async function builder(): Promise<number> {

@@ -1,8 +1,9 @@
-import { ApiSchema, OmitType } from '@nestjs/swagger';
+import { ApiSchema } from '@nestjs/swagger';
 import {
   BodyTypes,
   DtoOf,
-  ListParameters,
+  ExportOf,
+  ListOf,
   NewOf,
   NoOtherParameters,
   PATCH_TYPES,
@@ -31,7 +32,7 @@ export class GardenReplacementDto extends ReplacementOf(Garden) {}
 export class GardenPatchDto extends PatchOf(Garden) {}
 
 @NoOtherParameters()
-export class ListGardensDto extends ListParameters {
+export class ListGardensDto extends ListOf(Garden) {
   // #region plants
   @Int64Parameter('Only gardens with this plant.')
   readonly plantId?: bigint;
@@ -39,4 +40,4 @@ export class ListGardensDto extends ListParameters {
 }
 
 @NoOtherParameters()
-export class ExportGardensDto extends OmitType(ListGardensDto, ['limit']) {}
+export class ExportGardensDto extends ExportOf(ListGardensDto) {}

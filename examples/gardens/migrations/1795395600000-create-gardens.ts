@@ -16,6 +16,9 @@ export class CreateGardens1795395600000 implements MigrationInterface {
     await queryRunner.query(
       `CREATE INDEX "gardens_plant_id_idx" ON "gardens" ("plant_id", "id") WHERE "plant_id" IS NOT NULL`,
     );
+    await queryRunner.query(
+      `CREATE INDEX "gardens_name_sort_idx" ON "gardens" (left("name", 100) COLLATE "C", "id")`,
+    );
     // #endregion
   }
 

@@ -57,6 +57,7 @@ export {
   MAX_INT64,
 } from './resources/int64.js';
 export { IntegerField } from './resources/integer.js';
+export { ExportOf, ListOf } from './resources/list-of.js';
 export { IfPresent } from './resources/member.js';
 export {
   AreFiltersShort,
@@ -87,6 +88,7 @@ export type { GeneratedResourceOptions, ResourceOptions } from './resources/reso
 export { ResourceRepository } from './resources/resource-repository.js';
 export type { ChosenIdRepository } from './resources/resource-repository.js';
 export type { Resources } from './resources/resources.js';
+export { Sortable } from './resources/sort.js';
 export { IsStorableText, TextField } from './resources/text.js';
 export { TIMESTAMP_COLUMN, TimestampField } from './resources/timestamp.js';
 export { UUID_COLUMN, UuidField, UuidParameter, UuidPipe } from './resources/uuid.js';

@@ -1,10 +1,11 @@
-import { OmitType } from '@nestjs/swagger';
 import {
-  ListParameters,
+  ExportOf,
+  ListOf,
   MAX_FILTERS,
   NoOtherParameters,
   TextParameter,
 } from '@resource-service/framework';
+import { Plant } from '../plant.entity.js';
 
 /** Shorter texts have no trigram. */
 const MIN_NAME = 3;
@@ -13,7 +14,7 @@ const MIN_NAME = 3;
 const MAX_NAME = 200;
 
 @NoOtherParameters()
-export class ListPlantsDto extends ListParameters {
+export class ListPlantsDto extends ListOf(Plant) {
   @TextParameter({
     description: `Only plants with exactly this tag. \`tag\` and \`name\` together have at most ${MAX_FILTERS} bytes, percent-encoded.`,
   })
@@ -28,4 +29,4 @@ export class ListPlantsDto extends ListParameters {
 }
 
 @NoOtherParameters()
-export class ExportPlantsDto extends OmitType(ListPlantsDto, ['limit']) {}
+export class ExportPlantsDto extends ExportOf(ListPlantsDto) {}

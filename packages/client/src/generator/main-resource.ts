@@ -31,10 +31,12 @@ export type ExportQuery = NonNullable<paths['/${name}/export']['get']['parameter
 export type Tagged${noun} = Tagged<${schemas.stored}>;
 
 export interface Page {
-  /** In ascending order of their ids. */
+  /** By default in ascending order of their ids. */
   readonly ${many}: readonly ${schemas.stored}[];
   /** Requests the next page. \`undefined\` on the last page. */
   readonly next: (() => Promise<Page>) | undefined;
+  /** If the query has \`count: true\`. */
+  readonly total?: Total;
 }
 
 /** What to import. A stream is closed at the end. */
@@ -139,8 +141,8 @@ export function parseJson(
   return parse(text, int64);
 }
 
-function pageOf({ items, next }: ResourcePage<${schemas.stored}>): Page {
-  return { ${many}: items, next: next && (async () => pageOf(await next())) };
+function pageOf({ items, next, ...more }: ResourcePage<${schemas.stored}>): Page {
+  return { ...more, ${many}: items, next: next && (async () => pageOf(await next())) };
 }
 `,
   };

@@ -92,7 +92,11 @@ export class Connection {
     this.#fetch = options.fetch ?? ((request) => fetch(request));
     this.#retries = retries;
     this.#timeout = timeout;
-    this.#client = createClient<AnyPaths>({ baseUrl: url, bodySerializer: toJson });
+    this.#client = createClient<AnyPaths>({
+      baseUrl: url,
+      bodySerializer: toJson,
+      querySerializer: { array: { style: 'form', explode: false } },
+    });
     this.#client.use({
       onRequest: async ({ request }) => {
         const credentials = typeof token === 'string' ? token : await token();

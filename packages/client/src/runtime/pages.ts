@@ -5,9 +5,18 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | null;
 }
 
+/** How many items match, on all pages. */
+export interface Total {
+  readonly items: number;
+  /** Otherwise it is an estimate. */
+  readonly isExact: boolean;
+}
+
 export interface ResourcePage<Item> {
-  /** In ascending order of their ids, or of their positions. */
+  /** By default in ascending order of their ids, or of their positions. */
   readonly items: readonly Item[];
+  /** If the query has `count: true`. */
+  readonly total?: Total;
   /** Requests the next page. `undefined` on the last page. */
   readonly next: (() => Promise<ResourcePage<Item>>) | undefined;
 }
@@ -33,6 +42,10 @@ export class Pages<Item, Query extends object> {
   /** Requests one page. */
   list(query?: Query & RequestOptions): Promise<ResourcePage<Item>> {
     const { signal, parameters } = split(query);
+    // openapi-fetch does not send an empty list, and the answer would have everything.
+    if (Object.values(parameters).some((value) => Array.isArray(value) && value.length === 0)) {
+      return Promise.resolve({ items: [], next: undefined });
+    }
     return this.#page(signal, { params: { query: parameters } });
   }
 
@@ -59,8 +72,12 @@ export class Pages<Item, Query extends object> {
         const link = response.headers.get('Link') ?? '';
         // Only the query: behind a proxy that changes paths, the path of the link can be wrong.
         const [, next] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(link) ?? [];
-        if (next === undefined) return { items, next };
-        return { items, next: () => this.#page(signal, { querySerializer: () => next }) };
+        return {
+          items,
+          next:
+            next === undefined ? next : () => this.#page(signal, { querySerializer: () => next }),
+          ...totalOf(response),
+        };
       },
     );
   }
@@ -69,4 +86,12 @@ export class Pages<Item, Query extends object> {
 /** The parameters of a query apart from its signal. */
 export function split({ signal = null, ...parameters }: RequestOptions = {}) {
   return { signal, parameters };
+}
+
+function totalOf({ headers }: Response): { readonly total?: Total } {
+  const items = headers.get('X-Total-Count');
+  if (items === null) return {};
+  return {
+    total: { items: Number(items), isExact: headers.get('X-Total-Count-Exact') === 'true' },
+  };
 }

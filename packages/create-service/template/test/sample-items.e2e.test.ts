@@ -60,6 +60,18 @@ it('lists sample items, page by page, and exports them', async () => {
   expect(exported.body).toMatch(/^\{"id":\d+,"name":"Page"\}\n\n$/);
 });
 
+it('finds sample items by their ids, backwards, and counts them', async () => {
+  const first = await created({ name: 'Known' });
+  const second = await created({ name: 'Known' });
+  const ids = `${second},${first},${2 ** 52}`;
+  const page = await service.send('GET', `/sample-items?ids=${ids}&sort=-id&count=true`);
+  expect(page.body).toEqual([
+    { id: second, name: 'Known' },
+    { id: first, name: 'Known' },
+  ]);
+  expect(page.headers.get('X-Total-Count')).toBe('2');
+});
+
 it('replaces, changes and removes a sample item', async () => {
   const id = await created({ name: 'First', note: 'In use' });
   const path = `/sample-items/${id}`;

@@ -26,7 +26,7 @@ export const ERRORS = defineErrors(SERVICE_RANGE, {
   searchTooSlow: {
     number: 40005,
     message: 'the search takes too long',
-    remedy: 'Search for a longer or rarer text, or use another filter as well',
+    remedy: 'Search for a longer or rarer text, use another filter as well, or sort by id',
   },
   positionUnknown: {
     number: 40006,

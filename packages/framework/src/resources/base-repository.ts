@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { Precondition } from '../http/answers/entity-tag.js';
-import type { Page, PageParameters } from '../http/answers/page.js';
+import type { ExportParameters, Page, PageParameters } from '../http/answers/page.js';
 import type { Keyed } from './key-type.js';
 import type { Feed } from './history/feed.js';
 import type { BaseResource } from './resource.js';
@@ -59,7 +59,7 @@ export abstract class BaseRepository<
   }
 
   /** Returns the rows that match as lines. */
-  export(query: Omit<Query, 'limit'>, signal: AbortSignal): AsyncGenerator<string> {
+  export(query: ExportParameters<Query>, signal: AbortSignal): AsyncGenerator<string> {
     return this.resource.exports.run(query, signal);
   }
 

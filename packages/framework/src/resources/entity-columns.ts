@@ -137,6 +137,11 @@ export class EntityColumns {
     return column;
   }
 
+  /** The column with a name, as in the database or as an identifier of SQL. */
+  named(name: string): EntityColumn | undefined {
+    return this.all.find((each) => each.databaseName === name || each.name === name);
+  }
+
   /** The columns of the members of a DTO, in the order of the members. */
   of(dtoClass: Type): readonly EntityColumn[] {
     const known = this.ofDto.get(dtoClass);

@@ -1,6 +1,6 @@
 import type { Bulkheads } from '../database/bulkheads.js';
 import type { Semaphore } from '../database/semaphore.js';
-import type { PageParameters } from '../http/answers/page.js';
+import type { ExportParameters, PageParameters } from '../http/answers/page.js';
 import type { Tracer } from '../observability/tracer.js';
 import type { Pages } from './pages.js';
 import { retried } from './retried.js';
@@ -28,14 +28,14 @@ export class Exports<Query extends PageParameters> {
    * @param signal aborts when nothing more may be read. The export fails with its reason
    * @throws ServiceException `too-many-exports`, `database-unavailable`
    */
-  async *run(parameters: Omit<Query, 'limit'>, signal: AbortSignal): AsyncGenerator<string> {
+  async *run(parameters: ExportParameters<Query>, signal: AbortSignal): AsyncGenerator<string> {
     const { pages, bulkheads, slots, tracer } = this.options;
     const reader = { slots: bulkheads.exports, maxBytes: PAGE.bytes };
     const giveBack = slots.take();
     try {
       let { after } = parameters as Partial<PageParameters>;
       do {
-        const query = { ...parameters, limit: PAGE.items, after } as Query;
+        const query = { ...parameters, limit: PAGE.items, after } as unknown as Query;
         const list = () => tracer.serving([], () => pages.list(query, reader));
         const { items, next } = await retried(signal, list);
         signal.throwIfAborted();

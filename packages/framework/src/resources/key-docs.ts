@@ -1,11 +1,14 @@
-import { INT64_SCHEMA, int64ParameterRule, MAX_INT64, MIN_INT64 } from './int64.js';
-import { UUID_SCHEMA, uuidRule } from './uuid.js';
+import { INT64_SCHEMA, int64ParameterRule, MAX_INT64, MIN_INT64, parseInt64 } from './int64.js';
+import type { Key } from './key-type.js';
+import { parseUuid, UUID_SCHEMA, uuidRule } from './uuid.js';
 
-/** What the documentation says of keys of a type. */
-interface KeyDocs {
+/** What clients see of keys of a type. */
+export interface KeyDocs {
   readonly schema: typeof INT64_SCHEMA | typeof UUID_SCHEMA;
   /** The message for a parameter with any other value. */
   ruleOf(name: string): string;
+  /** The key of a parameter; `undefined` if it is not valid. */
+  parse(text: string): Key | undefined;
   /** The key of a row that is missing. */
   readonly missing: string;
   describe(noun: string): string;
@@ -15,6 +18,7 @@ interface KeyDocs {
 export const INT64_KEY: KeyDocs = {
   schema: INT64_SCHEMA,
   ruleOf: int64ParameterRule,
+  parse: parseInt64,
   missing: '404',
   describe: (noun) => `Identification number of the ${noun}, in canonical decimal form.`,
   describeInFull: (noun) =>
@@ -24,6 +28,7 @@ export const INT64_KEY: KeyDocs = {
 export const UUID_KEY: KeyDocs = {
   schema: UUID_SCHEMA,
   ruleOf: uuidRule,
+  parse: parseUuid,
   missing: '01920000-0000-7000-8000-000000000404',
   describe: (noun) => `The id of the ${noun}, in lower case, with hyphens.`,
   describeInFull: (noun) => `The id of the ${noun}, in lower case, with hyphens.`,

@@ -14,6 +14,8 @@ export interface KeyType {
   readonly greatest: Key;
   /** The least key that is greater. */
   after(key: Key): Key;
+  /** The greatest key that is less. */
+  before(key: Key): Key;
   /** The key for a value that the driver has read. */
   fromDriver(value: unknown): Key;
 }
@@ -26,15 +28,21 @@ export const KEY_TYPES: Readonly<Record<string, KeyType>> = {
     least: MIN_INT64,
     greatest: MAX_INT64,
     after: (key) => BigInt(key) + 1n,
+    before: (key) => BigInt(key) - 1n,
     fromDriver: (value) => BigInt(value as string),
   },
   uuid: {
     least: toUuid(0n),
     greatest: toUuid(2n ** BigInt(UUID_BITS) - 1n),
-    after: (key) => toUuid(BigInt(`0x${String(key).replaceAll('-', '')}`) + 1n),
+    after: (key) => toUuid(numberOf(key) + 1n),
+    before: (key) => toUuid(numberOf(key) - 1n),
     fromDriver: String,
   },
 };
+
+function numberOf(uuid: Key): bigint {
+  return BigInt(`0x${String(uuid).replaceAll('-', '')}`);
+}
 
 function toUuid(value: bigint): string {
   const digits = value.toString(16).padStart(UUID_BITS / 4, '0');

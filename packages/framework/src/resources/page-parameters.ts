@@ -75,7 +75,7 @@ export function AreFiltersShort(): PropertyDecorator {
 }
 
 const AFTER =
-  'Only items with a greater id: the last id that was received. The `Link` of a page has this value.';
+  'Only items after this one: the last id that was received. The `Link` of a page has this value.';
 
 /** The parameters of a list, besides its filters. */
 export class ListParameters {

@@ -2,6 +2,10 @@ import { prepared } from '../database/statements.js';
 import type { Statement } from '../database/statements.js';
 import type { EntityColumn, EntityColumns } from './entity-columns.js';
 import type { Key } from './key-type.js';
+import type { Sort, SortKey } from './sort.js';
+
+/** So many rows are counted. Whether there are more is known, but how many is an estimate. */
+export const MAX_COUNTED = 10_000;
 
 /**
  * Writes a value into a condition.
@@ -16,26 +20,35 @@ export interface Filter<Value> {
    * The condition of a row, with `parameter` for each value.
    *
    * @param start the least id that the page may have, as text
+   * @param end the greatest
    */
-  where(value: Value, parameter: Parameter, start: string): string;
-  /** The order in which a page is read by ascending ids, if an index has other columns before the id. */
+  where(value: Value, parameter: Parameter, start: string, end: string): string;
+  /** A condition that selects about as many rows, if the planner cannot estimate how many `where` selects. */
+  estimate?(value: Value, parameter: Parameter): string;
+  /** What an index has before the id. All rows that it selects are equal in it. */
   readonly order?: string;
+  /** The column in which all rows that it selects have the same value: to sort them by it, their ids suffice. */
+  readonly equals?: string;
   /** Whether it may read many rows that it does not select. Few such lists run at once, and a slow one is refused. */
   readonly isSearch?: boolean;
 }
 
 /** Selects the rows whose column equals the value. The table needs an index on the column and the id. */
 export function isEqual(column: string): Filter<unknown> {
-  return { where: (value, parameter) => `${column} = ${parameter(value, column)}` };
+  return { where: (value, parameter) => `${column} = ${parameter(value, column)}`, equals: column };
 }
 
 /** A filter, and the value of its parameter in the request. */
 export type UsedFilter = readonly [filter: Filter<unknown>, value: unknown];
 
 export interface PageQuery {
-  /** The least id that the page may have. */
+  /** The least id that the page may have, and the greatest. */
   readonly start: Key;
+  readonly end: Key;
+  readonly sort: Sort;
   readonly limit: number;
+  /** If there are any, only rows with one of these ids. */
+  readonly ids?: readonly Key[] | undefined;
   readonly filters: readonly UsedFilter[];
   /** Most bytes of the rows, as far as they can be long, unless the first row has more. */
   readonly maxBytes: number;
@@ -73,6 +86,11 @@ export class PageStatements {
     return keyType.fromDriver(row[1 + this.columns.indexOf(key)]);
   }
 
+  /** The value of the column that rows are sorted by, in JSON. */
+  sortedBy(row: readonly unknown[]): string {
+    return String(row.at(-1));
+  }
+
   /**
    * A page whose rows begin with whether the row is longer than its share of the bytes: then columns are missing. One row
    * more than the limit tells whether there is another page.
@@ -83,11 +101,10 @@ export class PageStatements {
   }
 
   grouped(query: PageQuery): GroupedPage {
-    const { key, all } = this.table;
     const values: unknown[] = [];
     const types: string[] = [];
     const parameter: Parameter = (value, name) => {
-      const column = all.find((each) => each.databaseName === name || each.name === name);
+      const column = name === undefined ? undefined : this.table.named(name);
       if (name !== undefined && column === undefined) {
         throw new TypeError(`${this.table.table} has no column ${name}`);
       }
@@ -97,7 +114,7 @@ export class PageStatements {
     const { conditions, order } = this.clauses(query, parameter);
     return {
       ...query,
-      clauses: `WHERE ${conditions.join(' AND ')} ORDER BY ${order ?? key.name}`,
+      clauses: `WHERE ${conditions.join(' AND ')} ORDER BY ${order}`,
       values,
       types,
     };
@@ -108,7 +125,11 @@ export class PageStatements {
    * row begins with the number of its page, from 1; the number is negative if the row is longer than its share of the bytes:
    * then columns are missing.
    */
-  group({ clauses, types }: GroupedPage): Pick<Statement, 'text'> & { readonly name: string } {
+  group({
+    clauses,
+    types,
+    sort,
+  }: GroupedPage): Pick<Statement, 'text'> & { readonly name: string } {
     const { table, key, bytes } = this.table;
     const names = types.map((_, at) => `p${at + 1}`);
     const arrays = types.map((type, at) => `$${at + 3}::${type}[]`);
@@ -122,7 +143,7 @@ export class PageStatements {
     return prepared(`SELECT CASE WHEN _is_long THEN -_number ELSE _number END, ${list.join(', ')}
       FROM unnest(${['$2::int[]', ...arrays].join(', ')}) WITH ORDINALITY AS _wanted (${['_size', ...names, '_number'].join(', ')}),
       LATERAL (SELECT ${found.join(', ')}, ${bytes} > $1::int AS _is_long FROM ${table} ${clauses} LIMIT _size) AS page
-      ORDER BY _number, page.${key.name}`);
+      ORDER BY _number, page.${key.name}${directionOf(sort)}`);
   }
 
   /**
@@ -130,39 +151,133 @@ export class PageStatements {
    * PostgreSQL twice as long as a short page.
    */
   bounded(query: PageQuery): Statement {
-    const { key, bytes } = this.table;
-    const names = this.columns.map(({ name }) => name).join(', ');
-    const { text, values } = this.matching(query, `${names}, ${bytes} AS row_bytes`);
-    const summed = `SELECT *, sum(row_bytes) OVER (ORDER BY ${key.name}) - row_bytes AS bytes_before, count(*) OVER () AS rows_found FROM (${text}) AS page`;
+    const columns = this.columns.map(({ name }) => name).join(', ');
+    const { text, values } = this.matching(query, `${columns}, ${this.table.bytes} AS row_bytes`);
+    const order = this.orderOfRows(query.sort);
+    const names = query.sort.by === undefined ? columns : `${columns}, _value, _json`;
+    const summed = `SELECT *, sum(row_bytes) OVER (ORDER BY ${order}) - row_bytes AS bytes_before, count(*) OVER () AS rows_found FROM (${text}) AS page`;
     return {
       text: `SELECT rows_found, ${names} FROM (${summed}) AS page
-        WHERE bytes_before < ${query.maxBytes} ORDER BY ${key.name} LIMIT ${query.limit}`,
+        WHERE bytes_before < ${query.maxBytes} ORDER BY ${order} LIMIT ${query.limit}`,
       values,
     };
+  }
+
+  /** Counts the rows that match, on all pages, up to one more than {@link MAX_COUNTED}. */
+  count(query: PageQuery): Statement {
+    const { text, values } = this.all(query);
+    return {
+      text: `SELECT count(*) FROM (SELECT FROM ${text} LIMIT ${MAX_COUNTED + 1}) AS counted`,
+      values,
+    };
+  }
+
+  /** Asks the planner how many rows match on all pages. */
+  estimate(query: PageQuery): Statement {
+    const filters = query.filters.map(([filter, value]): UsedFilter => {
+      const where: Filter<unknown>['where'] = (_, parameter, start, end) =>
+        filter.estimate?.(value, parameter) ?? filter.where(value, parameter, start, end);
+      return [{ where }, value];
+    });
+    const { text, values } = this.all({ ...query, filters });
+    return { text: `EXPLAIN (FORMAT JSON) SELECT FROM ${text}`, values };
+  }
+
+  /** The rows that match on all pages. */
+  private all(query: PageQuery) {
+    const { least: start, greatest: end } = this.table.keyType;
+    const values: unknown[] = [];
+    const parameter: Parameter = (value) => `$${values.push(value)}`;
+    const conditions = this.conditions({ ...query, start, end }, parameter);
+    const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+    return { text: `${this.table.table}${where}`, values };
   }
 
   private matching(query: PageQuery, list: string) {
-    const { table, key } = this.table;
     const values: unknown[] = [];
-    const { conditions, order } = this.clauses(query, (value) => `$${values.push(value)}`);
+    const parameter: Parameter = (value) => `$${values.push(value)}`;
+    const { by } = query.sort;
+    const parts =
+      by === undefined ? [this.clauses(query, parameter)] : this.partsBy(by, query, parameter);
+    const own =
+      by === undefined
+        ? ''
+        : `, ${by.expression} AS _value, coalesce(to_json(${by.expression})::text, 'null') AS _json`;
+    const end = `LIMIT ${query.limit + 1}`;
+    const [text = '', ...others] = parts.map(
+      ({ conditions, order }) =>
+        `SELECT ${list}${own} FROM ${this.table.table} WHERE ${conditions.join(' AND ')} ORDER BY ${order} ${end}`,
+    );
+    if (others.length === 0) return { text, values };
+    const all = [text, ...others].map((part) => `(${part})`).join(' UNION ALL ');
     return {
-      text: `SELECT ${list} FROM ${table} WHERE ${conditions.join(' AND ')} ORDER BY ${order ?? key.name} LIMIT ${query.limit + 1}`,
+      text: `SELECT * FROM (${all}) AS page ORDER BY ${this.orderOfRows(query.sort)} ${end}`,
       values,
     };
   }
 
-  private clauses({ start, filters }: PageQuery, parameter: Parameter) {
+  /** The order of what {@link matching} has found. */
+  private orderOfRows(sort: Sort): string {
+    const direction = directionOf(sort);
+    const id = `${this.table.key.name}${direction}`;
+    return sort.by === undefined ? id : `_value${direction} NULLS LAST, ${id}`;
+  }
+
+  private clauses(query: PageQuery, parameter: Parameter) {
+    const { start, end, sort, filters } = query;
+    const { key } = this.table;
+    const direction = directionOf(sort);
+    const conditions = this.conditions(query, parameter);
+    const [order] = filters.flatMap(([filter]) => filter.order ?? []);
+    // An order of its own comes with conditions on the beginning and the end.
+    if (order !== undefined) {
+      return { conditions, order: `${order}${direction}, ${key.name}${direction}` };
+    }
+    const [isWithin, bound] = sort.isDescending ? ['<=', end] : ['>=', start];
+    conditions.push(`${key.name} ${isWithin} ${parameter(String(bound), key.databaseName)}`);
+    return { conditions, order: `${key.name}${direction}` };
+  }
+
+  /**
+   * The rows with a value, and after them those without. Each part is a range of the index, which one condition for both would not
+   * be.
+   */
+  private partsBy(by: SortKey, query: PageQuery, parameter: Parameter) {
+    const { sort } = query;
+    const { after } = sort;
+    const key = this.table.key.name;
+    const { expression } = by;
+    const isBeyond = sort.isDescending ? '<' : '>';
+    // The name of a column would be that of the list, which leaves long values out.
+    const order = `_value${directionOf(sort)}, ${key}${directionOf(sort)}`;
+    const part = (...own: readonly string[]) => ({
+      conditions: [...own, ...this.conditions(query, parameter)],
+      order,
+    });
+    if (after?.value === null) {
+      return [part(`${expression} IS NULL`, `${key} ${isBeyond} ${parameter(String(after.id))}`)];
+    }
+    const valued =
+      after === undefined
+        ? `${expression} IS NOT NULL`
+        : `(${expression}, ${key}) ${isBeyond} (${by.cast(parameter(after.value))}, ${parameter(String(after.id))})`;
+    return [part(valued), ...(by.column.isNullable ? [part(`${expression} IS NULL`)] : [])];
+  }
+
+  private conditions({ start, end, ids, filters }: PageQuery, parameter: Parameter): string[] {
     const { key } = this.table;
     const conditions = filters.map(([filter, value]) =>
-      filter.where(value, parameter, String(start)),
+      filter.where(value, parameter, String(start), String(end)),
     );
-    const [order] = filters.flatMap(([filter]) => filter.order ?? []);
-    // An order of its own comes with a condition on the beginning.
-    if (order === undefined) {
-      conditions.push(`${key.name} >= ${parameter(String(start), key.databaseName)}`);
+    if (ids !== undefined) {
+      conditions.push(`${key.name} = ANY (${parameter(ids.map(String))}::${key.type}[])`);
     }
-    return { conditions, order };
+    return conditions;
   }
+}
+
+function directionOf({ isDescending }: Sort): string {
+  return isDescending ? ' DESC' : '';
 }
 
 /**

@@ -3,15 +3,20 @@ import { Batcher } from '../database/batcher.js';
 import type { Bulkheads } from '../database/bulkheads.js';
 import type { Semaphore } from '../database/semaphore.js';
 import type { Statements } from '../database/statements.js';
+import { isCausedByRow } from '../database/database-failure.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { Page } from '../http/answers/page.js';
-import type { PageParameters } from '../http/answers/page.js';
+import type { PageParameters, Total } from '../http/answers/page.js';
 import type { Tracer } from '../observability/tracer.js';
 import { rowToJson } from './entity-columns.js';
 import type { EntityColumns } from './entity-columns.js';
+import type { Key, KeyType } from './key-type.js';
 import { PageStatements, valuesOf } from './page-statement.js';
 import type { Filter, GroupedPage, PageQuery, UsedFilter } from './page-statement.js';
+import { BY_ID, sortOf, withoutNeedlessSort } from './sort.js';
+import type { Sort } from './sort.js';
+import { totalOf } from './totals.js';
 
 /** Limits of pages that share a statement. Most are small: then PostgreSQL takes less time for a row than for a statement. */
 const MAX_GROUP = { pages: 16, rows: 1_000 } as const;
@@ -28,10 +33,12 @@ const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 /** A database that reads the first row in so many milliseconds is not to blame for a slow search. */
 const RESPONSIVE = 250;
 
-const TOO_SLOW =
+const SEARCH_TOO_SLOW =
   'the search takes too long: search for a longer or rarer text, or use another filter as well';
 
-/** A filter for each parameter of a query besides `limit` and `after`. */
+const SORT_TOO_SLOW = 'the list takes too long: sort it by id, or use another filter as well';
+
+/** A filter for each parameter of a query besides those of every page. */
 export type Filters<Query> = {
   readonly [Name in Exclude<keyof Query, keyof PageParameters>]-?: Filter<NonNullable<Query[Name]>>;
 };
@@ -62,13 +69,15 @@ interface Group {
 }
 
 interface FoundRows {
-  /** In ascending order of id. The columns begin at the second position. */
+  /** In the order of the list. The columns begin at the second position. */
   readonly rows: readonly Row[];
   /** Whether these are all rows that match. */
   readonly isWhole: boolean;
 }
 
-/** Lists rows of an entity in ascending order of id, page by page. No page is larger than a number of bytes. */
+const NOTHING: FoundRows = { rows: [], isWhole: true };
+
+/** Lists rows of an entity page by page, by default in ascending order of id. No page is larger than a number of bytes. */
 export class Pages<Query extends PageParameters> {
   private readonly groups = new Map<string, Group>();
   private sql: PageStatements | undefined;
@@ -79,20 +88,39 @@ export class Pages<Query extends PageParameters> {
    * Reads a page. It can be shorter than `limit` and not be the last.
    *
    * @param reader reads pages one by one, in slots of its own; by default, pages that arrive together share a statement
-   * @throws ServiceException `too-many-lists`, or `too-many-searches` with a filter that searches; `search-too-slow`
+   * @throws ServiceException `too-many-lists`, or `too-many-searches` with a filter that searches; `search-too-slow`;
+   *   `parameter-not-valid` if `afterValue` is no value of the column
    */
-  async list(parameters: Query, reader?: Reader): Promise<Page<Query>> {
+  async list(wanted: Query, reader?: Reader): Promise<Page<Query>> {
     const maxBytes = reader?.maxBytes ?? MAX_PAGE_BYTES;
-    const { limit, after } = parameters;
-    const { keyType } = this.options.columns();
-    if (after === keyType.greatest) return new Page([], undefined, parameters);
-    const filters = this.usedFilters(parameters);
-    const start = after === undefined ? keyType.least : keyType.after(after);
-    const query = { start, limit, filters, maxBytes };
-    const found = filters.some(([{ isSearch }]) => isSearch)
-      ? await this.options.bulkheads.searches.run(() => this.search(query))
-      : await this.findWithoutSearch(query, reader?.slots);
-    return this.pageOf(found, parameters, maxBytes);
+    const columns = this.options.columns();
+    const filters = this.usedFilters(wanted);
+    const parameters = withoutNeedlessSort(
+      columns,
+      wanted,
+      filters.flatMap(([{ equals }]) => equals ?? []),
+    );
+    const { limit, after, ids } = parameters;
+    const sort = sortOf(columns, parameters);
+    const range = rangeOf(columns.keyType, sort, after);
+    const query = { ...range, sort, limit, ids, filters, maxBytes };
+    const found = range.isEmpty ? NOTHING : await this.found(query, reader?.slots);
+    const page = this.pageOf(found, parameters, query);
+    if (parameters.count !== true) return page;
+    const total = await this.total(query);
+    return new Page(page.items, page.next, parameters, { ...page.details, total });
+  }
+
+  private found(query: PageQuery, slots?: Semaphore): Promise<FoundRows> {
+    if (!isSearch(query)) return this.findWithoutSearch(query, slots);
+    return this.options.bulkheads.searches.run(() => this.search(query, () => this.find(query)));
+  }
+
+  private total(query: PageQuery): Promise<Total> {
+    const { bulkheads, statements } = this.options;
+    const count = () => totalOf(statements, this.statements, query);
+    if (!query.filters.some(([filter]) => filter.isSearch)) return bulkheads.lists.run(count);
+    return bulkheads.searches.run(() => this.search(query, count));
   }
 
   private usedFilters(parameters: Query): readonly UsedFilter[] {
@@ -102,7 +130,11 @@ export class Pages<Query extends PageParameters> {
       .filter(([, value]) => value !== undefined);
   }
 
-  private pageOf({ rows, isWhole }: FoundRows, parameters: Query, maxBytes: number): Page<Query> {
+  private pageOf(
+    { rows, isWhole }: FoundRows,
+    parameters: Query,
+    { maxBytes, sort }: PageQuery,
+  ): Page<Query> {
     const { statements } = this;
     const items: string[] = [];
     let length = 0;
@@ -115,14 +147,19 @@ export class Pages<Query extends PageParameters> {
     }
     const isLast = isWhole && items.length === rows.length;
     const last = rows[items.length - 1];
-    const next = isLast || last === undefined ? undefined : statements.idOf(last);
-    return new Page(items, next, parameters);
+    if (isLast || last === undefined) return new Page(items, undefined, parameters);
+    const details = sort.by === undefined ? {} : { nextValue: statements.sortedBy(last) };
+    return new Page(items, statements.idOf(last), parameters, details);
   }
 
   private async findWithoutSearch(query: PageQuery, slots?: Semaphore): Promise<FoundRows> {
     const alone = slots ?? this.options.bulkheads.lists;
-    // Citus does not join a distributed table in this way.
-    const page = this.options.statements.isDistributed ? undefined : this.statements.grouped(query);
+    // Citus does not join a distributed table in this way, and `unnest` takes no arrays of several lengths.
+    const isAlone =
+      this.options.statements.isDistributed ||
+      query.ids !== undefined ||
+      query.sort.by !== undefined;
+    const page = isAlone ? undefined : this.statements.grouped(query);
     const group = page && this.groupOf(page);
     if (page === undefined || group === undefined) return alone.run(() => this.find(query));
     const found =
@@ -168,8 +205,16 @@ export class Pages<Query extends PageParameters> {
 
   /** Returns the first rows that match: at most `limit`, and at least one if there is any. */
   private async find(query: PageQuery): Promise<FoundRows> {
-    const { statements } = this.options;
-    const rows = await statements.rows<Row>(this.statements.short(query));
+    const rows = await this.options.statements
+      .rows<Row>(this.statements.short(query))
+      .catch((error: unknown) => {
+        const { by, after } = query.sort;
+        if (by === undefined || after === undefined || !isCausedByRow(error)) throw error;
+        throw new ServiceException(
+          ERRORS.parameterNotValid,
+          `afterValue must be a value of ${by.column.property}`,
+        );
+      });
     return rows.some(([isLong]) => isLong) ? this.findBounded(query) : shortPage(rows, query.limit);
   }
 
@@ -178,13 +223,14 @@ export class Pages<Query extends PageParameters> {
     return { rows, isWhole: rows.length === Number(rows[0]?.[0] ?? 0) };
   }
 
-  private async search(query: PageQuery): Promise<FoundRows> {
+  private async search<Result>(query: PageQuery, perform: () => Promise<Result>): Promise<Result> {
     try {
-      return await this.find(query);
+      return await perform();
     } catch (error) {
       const isTooSlow = error instanceof ServiceException && error.kind === ERRORS.databaseTooSlow;
       if (isTooSlow && (await this.isResponsive())) {
-        throw new ServiceException(ERRORS.searchTooSlow, TOO_SLOW);
+        const isText = query.filters.some(([filter]) => filter.isSearch);
+        throw new ServiceException(ERRORS.searchTooSlow, isText ? SEARCH_TOO_SLOW : SORT_TOO_SLOW);
       }
       throw error;
     }
@@ -192,8 +238,15 @@ export class Pages<Query extends PageParameters> {
 
   private async isResponsive(): Promise<boolean> {
     const begin = performance.now();
-    const start = this.options.columns().keyType.least;
-    await this.find({ start, limit: 1, filters: [], maxBytes: 1 });
+    const { least: start, greatest: end } = this.options.columns().keyType;
+    await this.find({
+      start,
+      end,
+      sort: BY_ID,
+      limit: 1,
+      filters: [],
+      maxBytes: 1,
+    });
     return performance.now() - begin < RESPONSIVE;
   }
 
@@ -202,6 +255,25 @@ export class Pages<Query extends PageParameters> {
     const { columns, dto } = this.options;
     return (this.sql ??= new PageStatements(columns(), columns().of(dto), dto.name));
   }
+}
+
+/** The least and the greatest id of a page. In the order of a column, the page begins with a value as well. */
+function rangeOf(keyType: KeyType, { by, isDescending }: Sort, after: Key | undefined) {
+  const { least, greatest } = keyType;
+  const isEmpty = by === undefined && after === (isDescending ? least : greatest);
+  if (after === undefined || by !== undefined || isEmpty) {
+    return { start: least, end: greatest, isEmpty };
+  }
+  return isDescending
+    ? { start: least, end: keyType.before(after), isEmpty }
+    : { start: keyType.after(after), end: greatest, isEmpty };
+}
+
+/** Whether a page may read many rows that it does not have: those that another filter leaves are in no index in the order of a column. */
+function isSearch({ filters, sort }: PageQuery): boolean {
+  return (
+    filters.some(([filter]) => filter.isSearch) || (sort.by !== undefined && filters.length > 0)
+  );
 }
 
 /** @param rows of which none is long. One more than the limit tells that there is another page */

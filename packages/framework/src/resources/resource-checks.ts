@@ -1,7 +1,9 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
+import type { DataSource } from 'typeorm';
 import { isExcluded, membersOf } from '../http/body/dto.pipe.js';
 import type { EntityColumns } from './entity-columns.js';
+import { sortableOf, sortKeyOf } from './sort.js';
 
 /** @throws TypeError if the database makes the key and must not, or the other way round */
 export function requireKeyOf(
@@ -57,4 +59,43 @@ export function requireSameOptions(columns: EntityColumns, dtoClass: Type): void
       );
     }
   }
+}
+
+/**
+ * Finds an index in the order of a column and the id, in either direction. PostgreSQL writes the expression of an index in its own way,
+ * and the collation of a text beside it.
+ */
+const FIND_SORT_INDEX = `SELECT 1 FROM pg_index
+    JOIN pg_class ON pg_class.oid = indexrelid
+    JOIN pg_am ON pg_am.oid = relam AND amname = 'btree'
+    JOIN pg_opclass ON pg_opclass.oid = indclass[0] AND opcdefault
+    JOIN pg_attribute AS sorted ON sorted.attrelid = indrelid AND sorted.attname = $2
+    JOIN pg_attribute AS key ON key.attrelid = indrelid AND key.attname = $3
+  WHERE indrelid = $1::regclass AND indisvalid AND indpred IS NULL AND indkey[1] = key.attnum
+    AND (indoption[0], indoption[1]) IN ((0, 0), (3, 3))
+    AND CASE
+      WHEN $4::int IS NULL THEN indkey[0] = sorted.attnum
+      ELSE indcollation[0] = 'pg_catalog."C"'::regcollation
+        AND pg_get_indexdef(indexrelid, 1, false)
+          IN (format('"left"(%I, %s)', $2::text, $4::int), format('"left"((%I)::text, %s)', $2::text, $4::int))
+    END`;
+
+/** The indexes that lists of an entity need and the table lacks, each as a sentence. */
+export async function missingSortIndexes(
+  dataSource: DataSource,
+  columns: EntityColumns,
+  entity: Type,
+): Promise<readonly string[]> {
+  const { table, key } = columns;
+  const missing: string[] = [];
+  for (const property of sortableOf(entity)) {
+    const { column, expression, characters } = sortKeyOf(columns, property);
+    const names = [column.databaseName, key.databaseName];
+    const found: unknown[] = await dataSource.query(FIND_SORT_INDEX, [table, ...names, characters]);
+    if (found.length > 0) continue;
+    missing.push(
+      `${table}: lists can be sorted by ${property}, which needs an index that the table does not have: CREATE INDEX ON ${table} (${expression}, ${key.name})`,
+    );
+  }
+  return missing;
 }

@@ -35,7 +35,7 @@ export interface StoredDocs {
     /** Further failures of a removal. */
     readonly removal?: readonly ErrorKind[];
   };
-  /** Whether a filter of the list searches in text (`isSearch`), and so can take too long. */
+  /** Whether lists can take too long: a filter searches in text (`isSearch`), or lists with filters are sorted by a column. */
   readonly hasSearch?: boolean;
   readonly examples: Examples<StoredExample>;
   /** The id of the first example, which is replaced, changed and removed: code samples send the first examples. */

@@ -12,6 +12,7 @@ import { Semaphore } from '../database/semaphore.js';
 import { Statements } from '../database/statements.js';
 import { Transactions } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
+import { StartupError } from '../errors/startup.error.js';
 import type { PageParameters } from '../http/answers/page.js';
 import { describeFailure } from '../observability/describe-failure.js';
 import { LOGGER } from '../observability/logger.js';
@@ -36,7 +37,12 @@ import { ResourceMetrics } from './resource-metrics.js';
 import { Imports } from './imports.js';
 import { Pages } from './pages.js';
 import { prune } from './prune.js';
-import { requireKeyOf, requireMembers, requireSameOptions } from './resource-checks.js';
+import {
+  missingSortIndexes,
+  requireKeyOf,
+  requireMembers,
+  requireSameOptions,
+} from './resource-checks.js';
 import type {
   BaseResource,
   GeneratedResource,
@@ -69,6 +75,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly importSlots = new Semaphore(MAX_IMPORTS, ERRORS.tooManyImports);
   private readonly exportSlots = new Semaphore(MAX_EXPORTS, ERRORS.tooManyExports);
   private readonly checks: (() => void)[] = [];
+  private readonly indexChecks: (() => Promise<readonly string[]>)[] = [];
   private readonly histories: History[] = [];
   private readonly searchIndexes: SearchIndex[] = [];
   private readonly closing = new AbortController();
@@ -92,12 +99,15 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
 
   /**
    * @throws TypeError if a DTO does not fit the columns of its entity
-   * @throws StartupError if changes must be recorded, and the database cannot
+   * @throws StartupError if lists can be sorted by a column without an index, or changes must be recorded, and the database
+   *   cannot
    */
   async onModuleInit(): Promise<void> {
     // Tests of the parts above may have no database.
     if (!this.dataSource.isInitialized) return;
     for (const check of this.checks) check();
+    const missing = await Promise.all(this.indexChecks.map((check) => check()));
+    if (missing.flat().length > 0) throw new StartupError(missing.flat().join('\n'));
     if (this.searchIndexes.length > 0) await checkLetters(this.dataSource, this.logger);
     for (const history of this.histories) {
       if (await history.begin()) this.prune(history);
@@ -229,6 +239,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       requireSameOptions(columns(), dto);
       requireKeyOf(columns(), isGenerated);
     });
+    this.indexChecks.push(() => missingSortIndexes(dataSource, columns(), entity));
     const history = changes && this.historyOf(entity, changes, dto);
     const parts = { columns, constraints, statements, bulkheads, tracer, dataSource, history };
     const searchIndex = search && new SearchIndex(search, dataSource, logger);

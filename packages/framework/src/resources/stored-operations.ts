@@ -98,7 +98,7 @@ export function storedOperations(docs: StoredDocs, texts: StoredTexts) {
         docs,
         `list${many}`,
         `List ${plural}`,
-        `Returns ${plural} in ascending order of their ids, in pages (pagination by key): if there are more, the \`Link\` header field leads to the next page. A parameter that is unknown or given twice is refused.`,
+        `Returns ${plural}, by default in ascending order of their ids, in pages (pagination by key): if there are more, the \`Link\` header field leads to the next page. A parameter that is unknown or given twice is refused.`,
       ),
       ApiOkResponse({
         type: stored,
@@ -106,15 +106,24 @@ export function storedOperations(docs: StoredDocs, texts: StoredTexts) {
         description: `A page of ${plural}.`,
         headers: {
           Link: {
-            description: `The next page with the same filters: \`</${plural}?limit=50&after=${page.at(-1)?.id}>; rel="next"\`. The last page has no such field (RFC 8288).`,
+            description: `The next page with the same filters and order: \`</${plural}?limit=50&after=${page.at(-1)?.id}>; rel="next"\`. The last page has no such field (RFC 8288).`,
             schema: { type: 'string' },
+          },
+          'X-Total-Count': {
+            description: `With \`count=true\`: how many ${plural} match, on all pages.`,
+            schema: { type: 'integer' },
+          },
+          'X-Total-Count-Exact': {
+            description:
+              'With `count=true`: whether the count is exact. Otherwise it is an estimate.',
+            schema: { type: 'boolean' },
           },
         },
         examples: { page: { summary: `A page of ${plural}`, value: page } },
       }),
       ApiErrors(
         [ERRORS.parameterNotValid, 'limit must be an integer between 1 and 1000'],
-        ...(docs.hasSearch === true ? [ERRORS.searchTooSlow] : []),
+        ...(docs.hasSearch === true ? [ERRORS.searchTooSlow, ERRORS.tooManySearches] : []),
         ERRORS.tooManyLists,
         ERRORS.tooManyAnswers,
       ),

@@ -20,6 +20,11 @@ export const UUID_SCHEMA = { type: 'string', format: 'uuid', pattern: CANONICAL.
  */
 export const UUID_COLUMN = { type: 'uuid', default: () => 'uuid_v7()' } as const;
 
+/** Parses a UUID in its canonical form; `undefined` for any other text. */
+export function parseUuid(text: string): string | undefined {
+  return CANONICAL.test(text) ? text : undefined;
+}
+
 /** The message for a member or a parameter with any other value. */
 export function uuidRule(name: string): string {
   return `${name} must be a UUID in lower case, with hyphens`;
@@ -50,7 +55,8 @@ export function UuidParameter(description: string): PropertyDecorator {
 export class UuidPipe implements PipeTransform<string, string> {
   /** @throws ServiceException `parameter-not-valid` */
   transform(text: string, { data = 'the parameter' }: ArgumentMetadata): string {
-    if (CANONICAL.test(text)) return text;
+    const value = parseUuid(text);
+    if (value !== undefined) return value;
     throw new ServiceException(ERRORS.parameterNotValid, uuidRule(data));
   }
 }

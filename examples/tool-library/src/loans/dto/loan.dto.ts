@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { DtoOf, NewOf, NoOtherParameters, UuidListParameters } from '@resource-service/framework';
+import { DtoOf, ListOf, NewOf, NoOtherParameters } from '@resource-service/framework';
 import { Loan } from '../loan.entity.js';
 
 @ApiSchema({ name: 'NewLoan', description: 'A loan to begin.' })
@@ -9,4 +9,4 @@ export class NewLoanDto extends NewOf(Loan) {}
 export class StoredLoanDto extends DtoOf(Loan) {}
 
 @NoOtherParameters()
-export class ListLoansDto extends UuidListParameters {}
+export class ListLoansDto extends ListOf(Loan) {}

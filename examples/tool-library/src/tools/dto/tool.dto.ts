@@ -2,7 +2,8 @@ import { ApiSchema, OmitType } from '@nestjs/swagger';
 import {
   BodyTypes,
   DtoOf,
-  ListParameters,
+  ExportOf,
+  ListOf,
   NewOf,
   NoOtherParameters,
   PATCH_TYPES,
@@ -24,7 +25,7 @@ export class StoredToolDto extends DtoOf(Tool) {}
 export class ToolPatchDto extends OmitType(PatchOf(Tool), ['borrower']) {}
 
 @NoOtherParameters()
-export class ListToolsDto extends ListParameters {}
+export class ListToolsDto extends ListOf(Tool) {}
 
 @NoOtherParameters()
-export class ExportToolsDto extends OmitType(ListToolsDto, ['limit']) {}
+export class ExportToolsDto extends ExportOf(ListToolsDto) {}

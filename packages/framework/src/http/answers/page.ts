@@ -5,7 +5,40 @@ import { sendJsonText } from './send-json.js';
 export interface PageParameters<Key extends bigint | string = bigint | string> {
   readonly limit: number;
   readonly after?: Key;
+  /** Only items with one of these ids. */
+  readonly ids?: readonly Key[];
+  /** The order: `id` by default, or a column, and `-` in front of it for the other direction. */
+  readonly sort?: string;
+  /** The value in JSON that the item of `after` has in the column of the order. */
+  readonly afterValue?: string;
+  /** Whether to count the items that match. */
+  readonly count?: boolean;
 }
+
+/** How many items match, whatever pages they are on. */
+export interface Total {
+  readonly items: number;
+  /** Otherwise it is an estimate. */
+  readonly isExact: boolean;
+}
+
+/** The parameters that are no filters. The `Link` has them in a form of their own. */
+const PAGE_PARAMETERS: ReadonlySet<string> = new Set<keyof PageParameters>([
+  'limit',
+  'after',
+  'ids',
+  'sort',
+  'afterValue',
+  'count',
+]);
+
+/** An export has all rows, in ascending order of their ids. */
+type OnlyLists = Exclude<keyof PageParameters, 'limit' | 'after'>;
+
+/** The parameters of an export, by those of a list. */
+export type ExportParameters<Query> = Omit<Query, 'limit' | OnlyLists> & {
+  readonly [Name in OnlyLists]?: never;
+};
 
 /** What a handler returns to send a page of a list. */
 export class Page<Parameters extends PageParameters> {
@@ -13,31 +46,55 @@ export class Page<Parameters extends PageParameters> {
    * @param items each as JSON. Writing a page as text takes half the time of its objects
    * @param next the last id of this page; `undefined` on the last page
    * @param parameters of the request
+   * @param details `nextValue`: the value in JSON of the last item, if the list is sorted by a column
    */
   constructor(
     readonly items: readonly string[],
     readonly next: bigint | string | undefined,
     readonly parameters: Parameters,
+    readonly details: { readonly nextValue?: string; readonly total?: Total } = {},
   ) {}
 
   /** @throws ServiceException `too-many-answers` */
   send(response: Response, status: number): void {
     const { next, parameters } = this;
-    const fields =
-      next === undefined ? [] : ['Link', linkToNext(response.req.path, parameters, next)];
+    const { nextValue, total } = this.details;
+    const fields = [
+      ...(next === undefined
+        ? []
+        : ['Link', linkToNext(response.req.path, parameters, next, nextValue)]),
+      ...(total === undefined
+        ? []
+        : ['X-Total-Count', `${total.items}`, 'X-Total-Count-Exact', `${total.isExact}`]),
+    ];
     sendJsonText(response, status, `[${this.items.join()}]`, fields);
   }
 }
 
 /**
- * The `Link` header field that leads to the next page with the same parameters (RFC 8288, section 3). Its target is a
+ * The `Link` header field that leads to the next page with the same parameters (RFC 8288, section 3), which does not count again. Its target is a
  * path, so it is correct behind every proxy that does not change the path.
  *
  * @param after the last id of this page
+ * @param afterValue the last value in JSON
  */
-function linkToNext(path: string, parameters: PageParameters, after: bigint | string): string {
-  const filters = filterQuery(parameters);
-  const target = [`limit=${parameters.limit}`, filters, `after=${after}`];
+function linkToNext(
+  path: string,
+  parameters: PageParameters,
+  after: bigint | string,
+  afterValue: string | undefined,
+): string {
+  const { limit, sort, ids } = parameters;
+  // Without those of this page, so that the link is short.
+  const rest = ids?.filter((id) => (sort === '-id' ? id < after : id > after));
+  const target = [
+    `limit=${limit}`,
+    sort === undefined ? '' : `sort=${encodeURIComponent(sort)}`,
+    filterQuery(parameters),
+    rest === undefined ? '' : `ids=${rest.join()}`,
+    `after=${after}`,
+    afterValue === undefined ? '' : `afterValue=${encodeURIComponent(afterValue)}`,
+  ];
   return `<${path}?${target.filter((part) => part !== '').join('&')}>; rel="next"`;
 }
 
@@ -52,5 +109,5 @@ export function filterQuery(parameters: object): string {
 
 /** Whether a parameter tells which items a list has. */
 export function isFilter(name: string): boolean {
-  return name !== 'limit' && name !== 'after';
+  return !PAGE_PARAMETERS.has(name);
 }

@@ -25,6 +25,8 @@ const CORS = {
     'Retry-After',
     'WWW-Authenticate',
     'X-Request-Id',
+    'X-Total-Count',
+    'X-Total-Count-Exact',
   ],
   maxAge: 600,
 };

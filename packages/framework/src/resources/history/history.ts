@@ -15,6 +15,7 @@ import { MAX_INT64 } from '../int64.js';
 import type { Key } from '../key-type.js';
 import { PageStatements } from '../page-statement.js';
 import type { Filter, UsedFilter } from '../page-statement.js';
+import { BY_ID } from '../sort.js';
 import { ChangeWriter } from './change-writer.js';
 import type { WrittenChange } from './change-writer.js';
 import { findObstacles } from './obstacles.js';
@@ -268,7 +269,7 @@ export class History {
     const { statements } = this.options;
     const filters: UsedFilter[] = [[this.reach(isFirst ? MAX_INT64 : after), until]];
     if (id !== undefined) filters.push([this.ofId(), id]);
-    const page = { start: after + 1n, limit, filters, maxBytes };
+    const page = { start: after + 1n, end: MAX_INT64, sort: BY_ID, limit, filters, maxBytes };
     let rows = await statements.rows(this.statements.short(page));
     let isWhole = rows.length <= limit;
     if (rows.some(([isLong]) => isLong)) {
@@ -304,7 +305,7 @@ export class History {
     return {
       where: (value, parameter, start) =>
         `${id} = ${parameter(String(value))} AND ${position} >= ${parameter(start)}`,
-      order: `${id}, ${position}`,
+      order: id,
     };
   }
 

@@ -1,8 +1,9 @@
-import { ApiSchema, OmitType } from '@nestjs/swagger';
+import { ApiSchema } from '@nestjs/swagger';
 import {
   BodyTypes,
   DtoOf,
-  ListParameters,
+  ExportOf,
+  ListOf,
   NewOf,
   NoOtherParameters,
   PATCH_TYPES,
@@ -28,7 +29,7 @@ export class SampleItemReplacementDto extends ReplacementOf(SampleItem) {}
 export class SampleItemPatchDto extends PatchOf(SampleItem) {}
 
 @NoOtherParameters()
-export class ListSampleItemsDto extends ListParameters {}
+export class ListSampleItemsDto extends ListOf(SampleItem) {}
 
 @NoOtherParameters()
-export class ExportSampleItemsDto extends OmitType(ListSampleItemsDto, ['limit']) {}
+export class ExportSampleItemsDto extends ExportOf(ListSampleItemsDto) {}

@@ -1,0 +1,124 @@
+import type { Type } from '@nestjs/common';
+import type { PageParameters } from '../http/answers/page.js';
+import type { EntityColumn, EntityColumns } from './entity-columns.js';
+import type { Key } from './key-type.js';
+
+const SORTABLE = Symbol('sortable');
+
+/** By so many characters, texts are sorted: neither the entry of an index nor the `Link` can be as long as a text. */
+const SORTED_CHARACTERS = 100;
+
+/** Types besides texts whose values have an order, and are short where people sort by them. */
+const ORDERED_TYPES =
+  /^((big|small)?int(eger|\d)?|boolean|real|double precision|numeric|uuid|date|interval)$|^time/;
+
+/**
+ * Declares that lists can be sorted by a column. The table needs an index on it and the id, in the form that the service says when it
+ * refuses to start without.
+ */
+export function Sortable(): PropertyDecorator {
+  return ({ constructor }, name) => {
+    const names = [...sortableOf(constructor as Type), String(name)];
+    Reflect.defineMetadata(SORTABLE, names, constructor);
+  };
+}
+
+/** The properties by which lists of an entity can be sorted, besides the id. */
+export function sortableOf(entity: Type): readonly string[] {
+  return (Reflect.getMetadata(SORTABLE, entity) as readonly string[] | undefined) ?? [];
+}
+
+/** What rows are sorted by before their ids. */
+export interface SortKey {
+  readonly column: EntityColumn;
+  /** The expression of SQL that the index has. */
+  readonly expression: string;
+  /** How many characters at the beginning of a text count; `null` for other types. */
+  readonly characters: number | null;
+  /** The value of the expression for a parameter of a statement, which is text. */
+  readonly cast: (parameter: string) => string;
+}
+
+/**
+ * Texts have the order of their code points, whatever the collation of the database: it is the same in every database, and an update
+ * of the operating system does not change it.
+ *
+ * @throws TypeError if the values have no order
+ */
+export function sortKeyOf(columns: EntityColumns, property: string): SortKey {
+  const column = columns.column(property);
+  const { name, type } = column;
+  if (type === 'text') {
+    const start = (text: string) => `left(${text}, ${SORTED_CHARACTERS})`;
+    return {
+      column,
+      expression: `${start(name)} COLLATE "C"`,
+      characters: SORTED_CHARACTERS,
+      cast: (parameter) => start(`${parameter}::text`),
+    };
+  }
+  if (!ORDERED_TYPES.test(type)) {
+    throw new TypeError(`${columns.table}.${property}: lists cannot be sorted by the type ${type}`);
+  }
+  return {
+    column,
+    expression: name,
+    characters: null,
+    cast: (parameter) => `${parameter}::${type}`,
+  };
+}
+
+/** The order of a list. */
+export interface Sort {
+  readonly isDescending: boolean;
+  /** `undefined`: by id alone. */
+  readonly by?: SortKey | undefined;
+  /** The list continues after this row, which need not exist. */
+  readonly after?: { readonly id: Key; readonly value: string | null } | undefined;
+}
+
+export const BY_ID: Sort = { isDescending: false };
+
+/** Reads the parameter of a request, such as `-name`. */
+export function parseSort(sort = 'id') {
+  const isDescending = sort.startsWith('-');
+  return { property: isDescending ? sort.slice(1) : sort, isDescending };
+}
+
+/** The text in SQL of a value in JSON; `undefined` for what is no single value. */
+export function sqlTextOf(json: string): string | null | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+  if (value === null) return null;
+  if (typeof value === 'object') return undefined;
+  // All digits of a number.
+  if (typeof value !== 'string') return json.trim();
+  return value.isWellFormed() && !value.includes('\0') ? value : undefined;
+}
+
+export function sortOf(columns: EntityColumns, { sort, after, afterValue }: PageParameters): Sort {
+  const { property, isDescending } = parseSort(sort);
+  if (property === columns.key.property) return { isDescending };
+  const value = afterValue === undefined ? undefined : sqlTextOf(afterValue);
+  const last = after === undefined || value === undefined ? undefined : { id: after, value };
+  return { isDescending, by: sortKeyOf(columns, property), after: last };
+}
+
+/**
+ * The same page in the order of ids, if all rows have the same value in the column of the order. A filter has an index in that order.
+ *
+ * @param equal the columns in which all rows have the same value
+ */
+export function withoutNeedlessSort<Query extends PageParameters>(
+  columns: EntityColumns,
+  query: Query,
+  equal: readonly string[],
+): Query {
+  const { property, isDescending } = parseSort(query.sort);
+  if (!equal.some((name) => columns.named(name)?.property === property)) return query;
+  return { ...query, sort: isDescending ? '-id' : 'id', afterValue: undefined };
+}

@@ -1,0 +1,424 @@
+import { Controller, Get, Injectable, Module, Query } from '@nestjs/common';
+import fc from 'fast-check';
+import { pino } from 'pino';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import {
+  defineErrors,
+  DtoOf,
+  FrameworkModule,
+  GeneratedIdRepository,
+  INT64_COLUMN,
+  Int64Field,
+  Int64Parameter,
+  IntegerField,
+  isEqual,
+  ListOf,
+  NoOtherParameters,
+  RequireScope,
+  ResourceModule,
+  ServiceException,
+  Sortable,
+  StartupError,
+  TextField,
+  TextParameter,
+  TIMESTAMP_COLUMN,
+  TimestampField,
+  UUID_COLUMN,
+  UuidField,
+} from '../../src/index.js';
+import type { Page } from '../../src/index.js';
+import { EntityColumns } from '../../src/resources/entity-columns.js';
+import { missingSortIndexes } from '../../src/resources/resource-checks.js';
+import {
+  HTTP_LIMITS,
+  Metrics,
+  NO_TRACER,
+  readConfig,
+  startService,
+  withDatabase,
+} from '../../src/testing.js';
+import type { Service } from '../../src/service.js';
+import { dataSourceFor } from '../support/data-source.js';
+import { IDENTITY } from '../support/identity.js';
+import { createTestDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+import { TOKEN } from '../support/tokens.js';
+
+// The next file in this worker loads the modules again, without the errors that this file defines.
+vi.hoisted(() => vi.resetModules());
+afterAll(() => vi.resetModules());
+
+const LEAST = '00000000-0000-0000-0000-000000000000';
+const GREATEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+const ERRORS = defineErrors([80, 89], {
+  parcelNotFound: { number: 40480, message: 'there is no such parcel', remedy: 'Check the id' },
+});
+
+/** A resource whose lists are sorted by columns of many types. */
+@Entity('parcels')
+class Parcel {
+  @PrimaryColumn(UUID_COLUMN)
+  @UuidField({ description: 'Its id.' })
+  readonly id!: string;
+
+  @Sortable()
+  @Column('text', { name: 'a "strange" name', nullable: true })
+  @TextField({ description: 'A text.', isOptional: true })
+  readonly label!: string | null;
+
+  @Sortable()
+  @Column('character varying', { length: 200, nullable: true })
+  @TextField({ description: 'A short text.', isOptional: true })
+  readonly code!: string | null;
+
+  @Sortable()
+  @Column({ ...INT64_COLUMN, nullable: true })
+  @Int64Field({ description: 'A number.', isOptional: true })
+  readonly large!: bigint | null;
+
+  @Sortable()
+  @Column('smallint')
+  @IntegerField({ minimum: -5, maximum: 99, description: 'A small number.' })
+  readonly small!: number;
+
+  @Sortable()
+  @Column('numeric', { nullable: true })
+  @TextField({ description: 'A price.', isOptional: true })
+  readonly price!: string | null;
+
+  @Sortable()
+  @Column('boolean', { nullable: true })
+  @TextField({ description: 'A switch.', isOptional: true })
+  readonly flag!: boolean | null;
+
+  @Sortable()
+  @Column({ ...TIMESTAMP_COLUMN, name: 'sent_at', nullable: true })
+  @TimestampField({ description: 'A moment.', isOptional: true })
+  readonly sentAt!: Date | null;
+
+  @Sortable()
+  @Column('double precision', { nullable: true })
+  @TextField({ description: 'A weight.', isOptional: true })
+  readonly weight!: number | null;
+}
+
+class ParcelDto extends DtoOf(Parcel) {}
+@NoOtherParameters()
+class ListParcelsDto extends ListOf(Parcel) {
+  @Int64Parameter('Only parcels with this number.')
+  readonly large?: bigint;
+
+  @TextParameter({ description: 'Only parcels with this code.' })
+  readonly code?: string;
+}
+
+const COLUMNS = `id uuid DEFAULT uuid_v7() PRIMARY KEY, "a ""strange"" name" text, code character varying(200), large bigint,
+  small smallint NOT NULL, price numeric, flag boolean, sent_at timestamptz(3), weight double precision`;
+
+/** Without what a migration creates. */
+const BARE_COLUMNS = COLUMNS.replace(' DEFAULT uuid_v7()', '');
+
+const INDEXES = [
+  '(left("a ""strange"" name", 100) COLLATE "C", id)',
+  '(left(code, 100) COLLATE "C", id)',
+  '(large, id)',
+  '(small, id)',
+  // In the other direction, and with more columns.
+  '(price DESC, id DESC)',
+  '(flag, id, small)',
+  '(sent_at, id) INCLUDE (small)',
+  '(weight, id)',
+];
+
+class CreateParcels1795700000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`CREATE TABLE parcels (${COLUMNS})`);
+    for (const index of INDEXES) await queryRunner.query(`CREATE INDEX ON parcels ${index}`);
+  }
+
+  down(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+@Injectable()
+class ParcelsRepository extends GeneratedIdRepository<Parcel, ListParcelsDto>(Parcel, {
+  name: 'parcels',
+  dto: ParcelDto,
+  filters: { large: isEqual('large'), code: isEqual('code') },
+  notFound: () => new ServiceException(ERRORS.parcelNotFound),
+}) {}
+
+@Controller('parcels')
+class ParcelsController {
+  constructor(private readonly parcels: ParcelsRepository) {}
+
+  @Get()
+  @RequireScope('parcels:read')
+  list(@Query() query: ListParcelsDto): Promise<Page<ListParcelsDto>> {
+    return this.parcels.list(query);
+  }
+}
+
+@Module({
+  imports: [ResourceModule.forFeature([Parcel], { migrations: [CreateParcels1795700000000] })],
+  controllers: [ParcelsController],
+  providers: [ParcelsRepository],
+})
+class ParcelsModule {}
+
+@Module({ imports: [FrameworkModule.forRoot(IDENTITY), ParcelsModule] })
+class AppModule {}
+
+const start = (database: TestDatabase): Promise<Service> =>
+  startService(
+    AppModule,
+    withDatabase(
+      readConfig(IDENTITY, {
+        AUTH_TOKEN: TOKEN,
+        PORT: '0',
+        MANAGEMENT_PORT: '0',
+        DOCS_ENABLED: 'false',
+      }),
+      database.url,
+    ),
+    { logger: pino({ level: 'silent' }), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
+    new AbortController().signal,
+    HTTP_LIMITS,
+  );
+
+type Row = Readonly<Record<string, unknown>>;
+
+describe('a list', () => {
+  let database: TestDatabase;
+  let service: Service;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    service = await start(database);
+  });
+
+  afterAll(async () => {
+    await service.stop();
+    await database.drop();
+  });
+
+  async function get(path: string) {
+    const answer = await fetch(`http://127.0.0.1:${service.address.port}${path}`, {
+      headers: { Authorization: `Bearer ${TOKEN}` },
+    });
+    const link = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link') ?? '');
+    return {
+      status: answer.status,
+      body: (await answer.json()) as readonly Row[],
+      next: link?.[1],
+    };
+  }
+
+  /** The ids of all pages. */
+  async function idsFrom(path: string): Promise<string[]> {
+    const ids: string[] = [];
+    for (let next: string | undefined = path; next !== undefined;) {
+      const page: Awaited<ReturnType<typeof get>> = await get(next);
+      expect(page.status).toBe(200);
+      ids.push(...page.body.map(({ id }) => String(id)));
+      next = page.next;
+    }
+    return ids;
+  }
+
+  async function store(rows: readonly Row[]): Promise<void> {
+    await database.empty();
+    await database.query(
+      `INSERT INTO parcels SELECT id, label, code, large, small, price, flag, "sentAt", weight
+       FROM jsonb_to_recordset($1) AS rows (id uuid, label text, code text, large bigint, small smallint, price numeric, flag boolean, "sentAt" timestamptz, weight float8)`,
+      [
+        JSON.stringify(rows, (_, value: unknown) =>
+          typeof value === 'bigint' ? String(value) : value,
+        ),
+      ],
+    );
+  }
+
+  const optional = <T>(...values: readonly T[]) => fc.constantFrom(null, ...values);
+  const parcel = fc.record({
+    id: fc.oneof(fc.uuid(), fc.constantFrom(LEAST, GREATEST)),
+    label: optional('', 'null', '"', 'Ä', '🌵', '\uFFFD'),
+    code: optional('a', 'B', '7', 'true'),
+    large: optional(-(2n ** 63n), 9007199254740993n, 9007199254740992n, 2n ** 63n - 1n),
+    small: fc.integer({ min: -5, max: 2 }),
+    price: optional('0.1', '0.10000000000000000001', '-7', '1e30'),
+    flag: optional(true, false),
+    sentAt: optional(
+      '0001-01-01T00:00:00.000Z',
+      '2026-02-03T04:05:06.789Z',
+      '9999-12-31T23:59:59.999Z',
+    ),
+    weight: optional(0.1, 0.30000000000000004, -1e300, 5e-324),
+  });
+
+  /** Whether one value comes before another one. */
+  function compare(one: unknown, other: unknown): number {
+    if (one === null || other === null || one === other) return 0;
+    if (typeof one === 'string')
+      return Buffer.compare(Buffer.from(one), Buffer.from(other as string));
+    return (one as number) < (other as number) ? -1 : 1;
+  }
+  const PRICES = ['-7', '0.1', '0.10000000000000000001', '1e30'];
+
+  it.each(['id', 'label', 'code', 'large', 'small', 'price', 'flag', 'sentAt', 'weight'])(
+    'by %s leads over every row once, in both directions',
+    async (column) => {
+      const rank = (row: Row) =>
+        column === 'price' && row[column] !== null
+          ? PRICES.indexOf(row[column] as string)
+          : row[column];
+      await fc.assert(
+        fc.asyncProperty(
+          fc.uniqueArray(parcel, { selector: ({ id }) => id, maxLength: 15 }),
+          fc.integer({ min: 1, max: 5 }),
+          fc.boolean(),
+          fc.constantFrom('', '&code=a', '&large=9007199254740993'),
+          async (rows, limit, isDescending, filter) => {
+            await store(rows);
+            const direction = isDescending ? -1 : 1;
+            const wanted = (rows as readonly Row[])
+              .filter(({ code, large }) => {
+                if (filter === '&code=a') return code === 'a';
+                return filter === '' || large === 9007199254740993n;
+              })
+              .toSorted((one, other) => {
+                const nulls = Number(rank(one) === null) - Number(rank(other) === null);
+                return (
+                  nulls ||
+                  direction * (compare(rank(one), rank(other)) || compare(one['id'], other['id']))
+                );
+              });
+            const sort = `${isDescending ? '-' : ''}${column}`;
+            const found = await idsFrom(`/parcels?limit=${limit}&sort=${sort}${filter}`);
+            expect(found).toEqual(wanted.map(({ id }) => id));
+          },
+        ),
+        { numRuns: 15 },
+      );
+    },
+  );
+
+  it('has the rows with some UUIDs, and passes over others', async () => {
+    const ids = [LEAST, '01920000-0000-7000-8000-000000000001', GREATEST];
+    await store(ids.map((id) => ({ id, small: 1 })));
+    const all = [GREATEST, '01920000-0000-7000-8000-000000000404', ids[1], LEAST].join();
+    expect(await idsFrom(`/parcels?limit=1&ids=${all}`)).toEqual(ids);
+    expect(await idsFrom(`/parcels?limit=2&sort=-id&ids=${all}`)).toEqual(ids.toReversed());
+    const refused = await get('/parcels?ids=01920000-0000-7000-8000-00000000000A');
+    expect(refused).toMatchObject({ status: 400, body: { error: 40004 } });
+  });
+
+  it.each([
+    ['large', '%221x%22'],
+    ['large', '9223372036854775808'],
+    ['large', '1.5'],
+    ['small', 'true'],
+    ['flag', '7'],
+    ['sentAt', '%222026-02-30T00%3A00%3A00Z%22'],
+    ['price', '%22%22'],
+  ])('by %s is refused after %s', async (column, value) => {
+    const after = '01920000-0000-7000-8000-000000000001';
+    expect(await get(`/parcels?sort=${column}&after=${after}&afterValue=${value}`)).toMatchObject({
+      status: 400,
+      body: { error: 40004, message: `afterValue must be a value of ${column}` },
+    });
+  });
+});
+
+describe('a column that lists are sorted by', () => {
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    await database.query(`CREATE TABLE parcels (${BARE_COLUMNS})`);
+  });
+
+  afterAll(() => database.drop());
+
+  async function missing(): Promise<string> {
+    const schema = { entities: [Parcel], migrations: [] };
+    const dataSource = dataSourceFor({ identity: IDENTITY, schema }, database.url);
+    await dataSource.initialize();
+    try {
+      const columns = new EntityColumns(dataSource, Parcel);
+      return (await missingSortIndexes(dataSource, columns, Parcel)).join('\n');
+    } finally {
+      await dataSource.destroy();
+    }
+  }
+
+  it('needs an index, which the message says and the start needs', async () => {
+    const messages = (await missing()).split('\n');
+    expect(messages).toHaveLength(INDEXES.length);
+    expect(messages[0]).toBe(
+      '"parcels": lists can be sorted by label, which needs an index that the table does not have: CREATE INDEX ON "parcels" (left("a ""strange"" name", 100) COLLATE "C", "id")',
+    );
+    for (const message of messages) {
+      await database.query(/CREATE INDEX .*$/.exec(message)![0]);
+    }
+    expect(await missing()).toBe('');
+  });
+
+  it.each([
+    ['of the column alone', '(large)'],
+    ['with another column in between', '(large, small, id)'],
+    ['with the id first', '(id, large)'],
+    ['of some rows', '(large, id) WHERE large > 7'],
+    ['of two directions', '(large DESC, id)'],
+    ['with nulls first', '(large NULLS FIRST, id)'],
+    ['of an expression', '((large + 0), id)'],
+  ])('needs more than an index %s', async (_, index) => {
+    await database.query('DROP TABLE parcels');
+    await database.query(`CREATE TABLE parcels (${BARE_COLUMNS})`);
+    for (const other of INDEXES) await database.query(`CREATE INDEX ON parcels ${other}`);
+    await database.query('DROP INDEX parcels_large_id_idx');
+    await database.query(`CREATE INDEX ON parcels ${index}`);
+    expect(await missing()).toMatch(
+      /^"parcels": lists can be sorted by large, .* \("large", "id"\)$/,
+    );
+  });
+
+  it.each([
+    ['in the collation of the database', '(left(code, 100), id)'],
+    ['in another collation', '(left(code, 100) COLLATE "und-x-icu", id)'],
+    ['of another length', '(left(code, 99) COLLATE "C", id)'],
+    ['of the whole text', '(code COLLATE "C", id)'],
+    ['for patterns', '(left(code, 100) COLLATE "C" text_pattern_ops, id)'],
+    ['that was not built', '(left(code, 100) COLLATE "C", id)'],
+  ])('needs for a text more than an index %s', async (kind, index) => {
+    await database.query('DROP TABLE parcels');
+    await database.query(`CREATE TABLE parcels (${BARE_COLUMNS})`);
+    for (const other of INDEXES.filter((each) => !each.includes('code'))) {
+      await database.query(`CREATE INDEX ON parcels ${other}`);
+    }
+    await database.query(`CREATE INDEX of_code ON parcels ${index}`);
+    if (kind === 'that was not built') {
+      await database.query(
+        `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'of_code'::regclass`,
+      );
+    }
+    expect(await missing()).toMatch(/^"parcels": lists can be sorted by code, .*$/);
+  });
+});
+
+it('a service does not start without an index of a column that lists are sorted by', async () => {
+  const database = await createTestDatabase();
+  const first = await start(database);
+  await first.stop();
+  await database.query('DROP INDEX parcels_small_id_idx');
+  await expect(start(database)).rejects.toThrow(
+    new StartupError(
+      '"parcels": lists can be sorted by small, which needs an index that the table does not have: CREATE INDEX ON "parcels" ("small", "id")',
+    ),
+  );
+  await database.drop();
+});
