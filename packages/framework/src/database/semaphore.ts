@@ -23,11 +23,6 @@ export class Semaphore {
     private readonly shared?: Semaphore,
   ) {}
 
-  /** How many slots are taken. */
-  get used(): number {
-    return this.taken;
-  }
-
   /**
    * Runs a task as soon as there is a slot. The wait is bounded.
    *

@@ -17,9 +17,9 @@ import { retried } from './retried.js';
 
 /**
  * The lines of an import that wait for the database at once. Single creates wait behind them, so there are fewer while
- * single creates arrive. All imports together fill less than the queue.
+ * single creates arrive. All imports fill half of the queue.
  */
-const WINDOW = { alone: 256, besideImports: 64, besideCreates: 16, bytes: 1024 * 1024 };
+const WINDOW = { items: 64, besideCreates: 16, bytes: 1024 * 1024 };
 
 /** How long a single create counts as arriving, in milliseconds. */
 const RECENT = 1_000;
@@ -50,7 +50,7 @@ export interface ImportsOptions<Content extends Identified> {
 /** Creates the rows of a whole file. */
 export class Imports<Content extends Identified> {
   private readonly window: Window<Line> = {
-    items: () => this.linesAtOnce(),
+    items: () => (this.options.creates.sinceCreate < RECENT ? WINDOW.besideCreates : WINDOW.items),
     size: WINDOW.bytes,
     sizeOf: ({ length }) => length,
   };
@@ -94,12 +94,6 @@ export class Imports<Content extends Identified> {
       giveBack();
     }
     yield toLine(summary);
-  }
-
-  private linesAtOnce(): number {
-    const { creates, slots } = this.options;
-    if (creates.sinceCreate < RECENT) return WINDOW.besideCreates;
-    return slots.used > 1 ? WINDOW.besideImports : WINDOW.alone;
   }
 
   private async create(
