@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -14,21 +15,26 @@ const { version, commit } = JSON.parse(
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The bundler of release 1.1.0 takes everything below `node_modules` for packages. */
-const CACHE = join(ROOT, 'dist-previous-release');
+const CACHE = join(ROOT, 'node_modules', '.cache', 'previous-release');
 
 /** Builds the previous release from its commit, unless it was built before. Returns the path of its program. */
 export function buildPreviousRelease(): string {
   const folder = join(CACHE, commit);
   if (!existsSync(folder)) {
-    const unfinished = join(CACHE, 'unfinished');
-    rmSync(unfinished, { recursive: true, force: true });
-    mkdirSync(unfinished, { recursive: true });
-    run(unfinished, 'tar', ['--extract'], sources());
-    // Its embedded database is not used, so nothing has to be prepared for this machine.
-    run(unfinished, 'npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--silent']);
-    run(unfinished, 'npm', ['run', 'build', '--silent']);
-    renameSync(unfinished, folder);
+    // The bundler of release 1.1.0 takes everything below `node_modules` for packages.
+    const build = mkdtempSync(join(tmpdir(), 'plant-store-previous-'));
+    try {
+      run(build, 'tar', ['--extract'], sources());
+      // Its embedded database is not used, so nothing has to be prepared for this machine.
+      run(build, 'npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--silent']);
+      run(build, 'npm', ['run', 'build', '--silent']);
+      const unfinished = join(CACHE, 'unfinished');
+      rmSync(unfinished, { recursive: true, force: true });
+      cpSync(build, unfinished, { recursive: true, verbatimSymlinks: true });
+      renameSync(unfinished, folder);
+    } finally {
+      rmSync(build, { recursive: true, force: true });
+    }
   }
   return join(folder, 'dist', 'main.js');
 }

@@ -109,14 +109,15 @@ it('has the address of the service, if the document does', async () => {
 it('has code in colors, in which every character is left', async () => {
   const text = await page();
   const [, sample = ''] = /data-sample="Python".*?<pre><code>(.*?)<\/code>/s.exec(text) ?? [];
-  expect(sample).toMatch(/^<span class="word">import<\/span> requests\n/);
+  expect(sample).toMatch(/^# pip install requests\n<span class="word">import<\/span> requests\n/);
   expect(sample).toContain(
     '<span class="key">&#34;id&#34;</span>: <span class="number">9007199254740993</span>',
   );
   expect(sample).toContain(
     '<span class="string">&#34;Bearer <span data-fill="token">YOUR_TOKEN</span>&#34;</span>',
   );
-  expect(withoutTags(sample).replaceAll('&#34;', '"')).toBe(`import requests
+  expect(withoutTags(sample).replaceAll('&#34;', '"')).toBe(`# pip install requests
+import requests
 
 response = requests.post(
     "http://localhost:3000/tools",

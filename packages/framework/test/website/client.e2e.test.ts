@@ -78,7 +78,7 @@ describe('the packed client', () => {
     ] as const) {
       const service = await start(built);
       try {
-        const text = String((await service.send('GET', '/docs')).body);
+        const text = String((await service.send('GET', '/docs')).body).replaceAll(/<[^>]*>/g, '');
         expect(text.includes('/docs/client.tgz\n')).toBe(isInstalled);
         expect(text.includes('@tool-library/client')).toBe(isInstalled);
       } finally {
