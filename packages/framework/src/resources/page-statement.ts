@@ -248,7 +248,7 @@ export class PageStatements {
     const key = this.table.key.name;
     const { expression } = by;
     const isBeyond = sort.isDescending ? '<' : '>';
-    // The name of a column would be that of the list, which leaves long values out.
+    // ORDER BY would take the name of a column for the expression in the SELECT list, which leaves long values out.
     const order = `_value${directionOf(sort)}, ${key}${directionOf(sort)}`;
     const part = (...own: readonly string[]) => ({
       conditions: [...own, ...this.conditions(query, parameter)],

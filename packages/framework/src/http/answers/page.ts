@@ -35,7 +35,7 @@ const PAGE_PARAMETERS: ReadonlySet<string> = new Set<keyof PageParameters>([
 /** An export has all rows, in ascending order of their ids. */
 type OnlyLists = Exclude<keyof PageParameters, 'limit' | 'after'>;
 
-/** The parameters of an export, by those of a list. */
+/** The parameters of an export: the parameters of a list without `limit`, `ids`, `sort`, `afterValue` and `count`. */
 export type ExportParameters<Query> = Omit<Query, 'limit' | OnlyLists> & {
   readonly [Name in OnlyLists]?: never;
 };
@@ -85,7 +85,7 @@ function linkToNext(
   afterValue: string | undefined,
 ): string {
   const { limit, sort, ids } = parameters;
-  // Without those of this page, so that the link is short.
+  // The link has only the ids of the next pages, so that it is short.
   const rest = ids?.filter((id) => (sort === '-id' ? id < after : id > after));
   const target = [
     `limit=${limit}`,
