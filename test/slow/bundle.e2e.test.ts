@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { linkPackages } from '../support/installed-packages.js';
 import { Workspace } from '../support/process.js';
 import type { Environment, ServiceProcess } from '../support/process.js';
@@ -158,21 +158,10 @@ describe('the bundle', () => {
 });
 
 describe('npm start', () => {
-  it('can do without the client, if it cannot be written', async () => {
-    const folder = 'package.json/client';
-    const written = promisify(execFile)(process.execPath, ['dist/cli/write-client.js', folder]);
-    await expect(written).rejects.toMatchObject({
-      code: 1,
-      stderr: `plant-store: cannot write the client to ${folder} (ENOTDIR)\n`,
-    });
-    const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as {
-      readonly scripts: Readonly<Record<string, string>>;
-    };
-    expect(scripts['prestart']).toContain('(npm run build:client --silent || exit 0)');
-  });
+  let project: Workspace;
 
-  it('builds first, also if npm may not run the scripts before it (ignore-scripts)', async () => {
-    const project = await Workspace.create();
+  beforeEach(async () => {
+    project = await Workspace.create();
     const sources = ['src', 'packages', 'bundle.js', 'sbom.js', 'openapi.json'];
     const settings = ['package.json', 'package-lock.json', 'tsconfig.json'];
     const filter = (path: string) => basename(path) !== 'node_modules';
@@ -180,18 +169,39 @@ describe('npm start', () => {
       await cp(name, project.path(name), { recursive: true, filter });
     }
     await linkPackages(project.folder);
-    const service = project.start(
-      { npm_config_ignore_scripts: 'true', HOME: project.folder },
+  });
+
+  afterEach(() => project.remove());
+
+  const start = (environment: Environment = {}) =>
+    project.start(
+      { ...environment, HOME: project.folder },
       { through: ['sh', '-c', 'exec npm start'], ownGroup: true },
     );
-    try {
-      const { url } = await service.listening();
-      expect((await fetch(`${url}/plants`)).status).toBe(401);
-      service.killGroup('SIGINT');
-      expect(await service.exit()).toMatchObject({ code: 0 });
-      expect(await project.leftovers()).toEqual([]);
-    } finally {
-      await project.remove();
-    }
+
+  const end = async (service: ServiceProcess) => {
+    service.killGroup('SIGINT');
+    expect(await service.exit()).toMatchObject({ code: 0 });
+    expect(await project.leftovers()).toEqual([]);
+  };
+
+  it('serves without the client, if it cannot be written', async () => {
+    await writeFile(project.path('dist-client'), 'a file, where the folder would be');
+    const service = start();
+    const { url } = await service.listening();
+    expect((await fetch(`${url}/docs/client.tgz`)).status).toBe(404);
+    expect((await fetch(`${url}/plants`)).status).toBe(401);
+    expect(service.complaints).toEqual([
+      expect.stringMatching(/^plant-store: cannot write the client to dist-client \([A-Z]+\)$/),
+    ]);
+    await end(service);
+  });
+
+  it('builds first, also if npm may not run the scripts before it (ignore-scripts)', async () => {
+    const service = start({ npm_config_ignore_scripts: 'true' });
+    const { url } = await service.listening();
+    expect((await fetch(`${url}/docs/client.tgz`)).status).toBe(200);
+    expect((await fetch(`${url}/plants`)).status).toBe(401);
+    await end(service);
   });
 });
