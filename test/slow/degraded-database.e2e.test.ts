@@ -113,8 +113,9 @@ describe('a database that is read-only', () => {
     const service = await serviceForTest({ database });
     expect((await service.post({ id: 1, name: 'Monstera' })).status).toBe(200);
     await asOperator(MAKE_READ_ONLY);
+    // Waits for their end: one that gets a statement before it refuses that, which is another failure than the one of this test.
     await asOperator(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'OURS'",
+      "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = 'OURS'",
     );
     const answers = new Map<number, number>();
     // Longer than the log waits for the end of refusals.
