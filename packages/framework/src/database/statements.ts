@@ -17,6 +17,15 @@ export function prepared(text: string): { readonly name: string; readonly text: 
 }
 
 /**
+ * A parameter that is an array, in a form in which PostgreSQL does not count its elements before it plans. Otherwise it would plan a
+ * prepared statement with few elements anew at each execution, for longer than it reads them: a plan for any array is estimated
+ * with ten elements, and seems to cost more (manual, `PREPARE`, notes).
+ */
+export function uncounted(parameter: string, type: string): string {
+  return `(SELECT ${parameter}::${type}[])`;
+}
+
+/**
  * PostgreSQL keeps the plan of a prepared statement until the statistics of the table change (manual, `PREPARE`): after an
  * import into an empty table, it reads the whole table for each page, until autovacuum analyzes it. So a read that takes more
  * milliseconds than this may have such a plan, and is prepared again. A read from a distant server takes as long, whatever its

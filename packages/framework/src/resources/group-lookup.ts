@@ -1,6 +1,6 @@
 import { Batcher } from '../database/batcher.js';
 import type { Semaphore } from '../database/semaphore.js';
-import { prepared } from '../database/statements.js';
+import { prepared, uncounted } from '../database/statements.js';
 import type { Statements } from '../database/statements.js';
 import type { Tracer } from '../observability/tracer.js';
 import type { EntityColumns, IdFailure } from './entity-columns.js';
@@ -69,8 +69,12 @@ export class GroupLookup<Entity extends Keyed> {
   private lookup(maxBytes?: number) {
     const columns = this.options.columns();
     const { table, key, all } = columns;
+    // Citus finds the shards by the array itself.
+    const ids = this.options.statements.isDistributed
+      ? `$1::${key.type}[]`
+      : `${uncounted('$1', key.type)}::${key.type}[]`;
     return prepared(
-      `SELECT ${key.name}, ${columns.list(all, maxBytes)} FROM ${table} WHERE ${key.name} = ANY ($1::${key.type}[])`,
+      `SELECT ${key.name}, ${columns.list(all, maxBytes)} FROM ${table} WHERE ${key.name} = ANY (${ids})`,
     );
   }
 }

@@ -9,7 +9,8 @@ import { IsText, TEXT_SCHEMA } from './text.js';
 import type { TextMember } from './text.js';
 import { UuidParameter } from './uuid.js';
 
-const MAX_LIMIT = 1_000;
+/** Most items of a page. */
+export const MAX_LIMIT = 1_000;
 
 /**
  * Most bytes of the filters in the query of the `Link`, so that the link passes every proxy: nginx takes up to 4 kB of

@@ -1,7 +1,8 @@
-import { prepared } from '../database/statements.js';
+import { prepared, uncounted } from '../database/statements.js';
 import type { Statement } from '../database/statements.js';
 import type { EntityColumn, EntityColumns } from './entity-columns.js';
 import type { Key } from './key-type.js';
+import { MAX_LIMIT } from './page-parameters.js';
 import type { Sort, SortKey } from './sort.js';
 
 /** So many rows are counted. Whether there are more is known, but how many is an estimate. */
@@ -132,17 +133,19 @@ export class PageStatements {
   }: GroupedPage): Pick<Statement, 'text'> & { readonly name: string } {
     const { table, key, bytes } = this.table;
     const names = types.map((_, at) => `p${at + 1}`);
-    const arrays = types.map((type, at) => `$${at + 3}::${type}[]`);
+    const arrays = ['int', ...types].map((type, at) => uncounted(`$${at + 2}`, type));
     const found = this.columns.map(({ name }) => name);
-    // The length of a row is computed once, in a subquery that PostgreSQL does not merge with the rest, because of its LIMIT.
+    // The length of a row is computed once, in a subquery that PostgreSQL does not merge with the rest, because of its LIMIT. A
+    // LIMIT that is not a constant counts as a tenth of the table (docs/decisions/pages-in-groups.md): the inner one bounds the estimate.
     const list = this.columns.map((column) =>
       column.bytes === undefined
         ? `page.${column.name}`
         : `CASE WHEN NOT _is_long THEN page.${column.name} END`,
     );
     return prepared(`SELECT CASE WHEN _is_long THEN -_number ELSE _number END, ${list.join(', ')}
-      FROM unnest(${['$2::int[]', ...arrays].join(', ')}) WITH ORDINALITY AS _wanted (${['_size', ...names, '_number'].join(', ')}),
-      LATERAL (SELECT ${found.join(', ')}, ${bytes} > $1::int AS _is_long FROM ${table} ${clauses} LIMIT _size) AS page
+      FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS _wanted (${['_size', ...names, '_number'].join(', ')}),
+      LATERAL (SELECT * FROM (SELECT ${found.join(', ')}, ${bytes} > $1::int AS _is_long FROM ${table} ${clauses}
+        LIMIT ${MAX_LIMIT + 1}) AS found LIMIT _size) AS page
       ORDER BY _number, page.${key.name}${directionOf(sort)}`);
   }
 
