@@ -76,7 +76,7 @@ ${environmentHelp(service)}
 ${EXIT_CODES}
 
 Examples:${selected}
-  ${command} --follow --after 0 >> changes.ndjson`;
+  ${command} --follow >> changes.ndjson`;
 }
 
 /** The option that chooses a resource or a feed, with the space before it, unless it is the default. */

@@ -143,7 +143,7 @@ export async function checkLetters(dataSource: DataSource, logger: Logger): Prom
     if (blind === undefined) return;
     logger.warn(
       { lcCtype: blind.ctype },
-      'searches for names that are not ASCII are slow: move the rows to a database whose LC_CTYPE is of UTF-8, such as C.UTF-8 (docs/operations.md, "Letters of searches")',
+      'searches for names that are not ASCII are slow: move the rows to a database whose LC_CTYPE is of UTF-8, such as C.UTF-8 (docs/operations.md, "Locale of searches")',
     );
   } catch {}
 }
