@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client, escapeLiteral } from 'pg';
 import { startEmbeddedPostgres } from '../packages/framework/src/local/embedded-postgres.js';
@@ -12,6 +13,9 @@ import type { NumberedPlant } from './load.js';
 import { IDENTITY } from '../src/identity.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Creates that are left behind come in so many milliseconds, or not any more. */
+const SETTLED = 250;
 
 function leave(): never {
   process.exit(1);
@@ -73,6 +77,18 @@ export class BenchDatabase {
   async clear(): Promise<void> {
     await query(this.url, 'TRUNCATE plants, plant_changes');
     await this.checkpoint();
+  }
+
+  /**
+   * Waits until no creates are stored any more: a load generator that ends leaves some without an answer, which a contender may still
+   * have in a queue.
+   */
+  async settle(): Promise<void> {
+    for (let last = -1; ; await sleep(SETTLED)) {
+      const { rows } = await this.stored();
+      if (rows === last) return;
+      last = rows;
+    }
   }
 
   async checkpoint(): Promise<void> {

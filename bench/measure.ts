@@ -40,7 +40,10 @@ export async function measure(
   // While a contender waits for its turn, it closes its connections, and V8 drops code that it does not use.
   const warmUp = { ...load, seconds: Math.ceil(load.seconds / 4) };
   await generator.run({ url, tokens, first: 0, ...warmUp });
-  if (load.operation === 'create') await database.clear();
+  if (load.operation === 'create') {
+    await database.settle();
+    await database.clear();
+  }
   const before = await running.usage();
   const measured = await generator.run({ url, tokens, first: 0, ...load });
   const after = await running.usage();
