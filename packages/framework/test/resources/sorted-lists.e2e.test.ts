@@ -2,7 +2,6 @@ import { Controller, Get, Injectable, Module, Query } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import { Exclude } from 'class-transformer';
 import fc from 'fast-check';
-import { pino } from 'pino';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -34,17 +33,10 @@ import type { Page } from '../../src/index.js';
 import { EntityColumns } from '../../src/resources/entity-columns.js';
 import { missingSortIndexes, requireMembers } from '../../src/resources/resource-checks.js';
 import { sortableOf } from '../../src/resources/sort.js';
-import {
-  HTTP_LIMITS,
-  Metrics,
-  NO_TRACER,
-  readConfig,
-  startService,
-  withDatabase,
-} from '../../src/testing.js';
 import type { Service } from '../../src/service.js';
 import { dataSourceFor } from '../support/data-source.js';
 import { IDENTITY } from '../support/identity.js';
+import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
@@ -235,23 +227,6 @@ class ParcelsModule {}
 @Module({ imports: [FrameworkModule.forRoot(IDENTITY), ParcelsModule] })
 class AppModule {}
 
-const start = (database: TestDatabase): Promise<Service> =>
-  startService(
-    AppModule,
-    withDatabase(
-      readConfig(IDENTITY, {
-        AUTH_TOKEN: TOKEN,
-        PORT: '0',
-        MANAGEMENT_PORT: '0',
-        DOCS_ENABLED: 'false',
-      }),
-      database.url,
-    ),
-    { logger: pino({ level: 'silent' }), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
-    new AbortController().signal,
-    HTTP_LIMITS,
-  );
-
 type Json = Readonly<Record<string, unknown>>;
 
 describe('a list', () => {
@@ -260,7 +235,7 @@ describe('a list', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    service = await start(database);
+    service = await start(AppModule, database);
   });
 
   afterAll(async () => {
@@ -566,10 +541,10 @@ describe('a column that lists are sorted by', () => {
 
 it('a service does not start without an index of a column that lists are sorted by', async () => {
   const database = await createTestDatabase();
-  const first = await start(database);
+  const first = await start(AppModule, database);
   await first.stop();
   await database.query('DROP INDEX parcels_small_id_idx');
-  await expect(start(database)).rejects.toThrow(
+  await expect(start(AppModule, database)).rejects.toThrow(
     new StartupError(
       '"parcels": lists can be sorted by small, which needs an index that the table does not have: CREATE INDEX CONCURRENTLY ON "parcels" ("small", "id")',
     ),
