@@ -30,7 +30,7 @@ export const PLANT_FILTERS: Filters<ListPlantsDto> = {
         AND tag IS NOT NULL AND coalesce(tag = ${tag}, false)`;
     },
     estimate: (value, parameter) => `tag = ${parameter(value)}`,
-    order: TAG_HASH,
+    indexPrefix: TAG_HASH,
     equals: 'tag',
   },
   name: {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { EntityColumns } from '../../packages/framework/src/resources/entity-columns.js';
 import { MAX_INT64, MIN_INT64 } from '../../packages/framework/src/resources/int64.js';
-import { PageStatements } from '../../packages/framework/src/resources/page-statement.js';
+import { PageStatements, valuesOf } from '../../packages/framework/src/resources/page-statement.js';
 import type { PageQuery } from '../../packages/framework/src/resources/page-statement.js';
 import { sortOf } from '../../packages/framework/src/resources/sort.js';
 import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
@@ -40,6 +40,12 @@ interface Plan {
   readonly Plan: { readonly 'Shared Hit Blocks': number; readonly 'Shared Read Blocks': number };
 }
 
+/** A page in the order of ids shares a statement with others. */
+function grouped(pages: PageStatements, query: PageQuery) {
+  const page = pages.grouped(query);
+  return { text: pages.group(page).text, values: valuesOf([page]) };
+}
+
 async function blocksOf(
   sort: string,
   after?: readonly [id: string, value?: string],
@@ -60,7 +66,7 @@ async function blocksOf(
     maxBytes: 4_000_000,
   };
   const pages = new PageStatements(columns, columns.of(StoredPlantDto), 'test');
-  const { text, values } = pages.short(query);
+  const { text, values } = order.by === undefined ? grouped(pages, query) : pages.short(query);
   const [row] = await dataSource.query<{ 'QUERY PLAN': readonly Plan[] }[]>(
     `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
     values,

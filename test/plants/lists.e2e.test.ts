@@ -305,12 +305,37 @@ describe('sort of GET /plants', () => {
   });
 
   it('has a Link that is short enough for every proxy', async () => {
+    const everything = await startTestService({
+      environment: {
+        PUBLIC_BASE_URL: 'https://shop.example.com/a-path-of-the-ingress',
+        CORS_ORIGINS: 'https://shop.example.com',
+        RATE_LIMIT: '1000000',
+      },
+    });
+    const [shorter, name] = ['🌵'.repeat(116), '🌵'.repeat(166)];
     const tag = '🌵'.repeat(20_000);
-    await store([1, 'a'.repeat(200), tag], [2, 'a'.repeat(200), tag]);
-    const name = 'a'.repeat(200);
-    const link = nextOf(await get(`/plants?limit=1&sort=-tag&name=${name}`))!;
-    expect(link.length).toBeLessThan(2_000);
-    expect(idsOf(await get(link))).toEqual(['1']);
+    await everything.database.query(
+      'INSERT INTO plants (id, name, tag) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])',
+      [
+        [String(MIN), String(MIN + 1n)],
+        [name, name],
+        [tag, tag],
+      ],
+    );
+    const page = (path: string) =>
+      everything.request('GET', path, {
+        headers: { Origin: 'https://shop.example.com', 'X-Request-Id': 'a'.repeat(128) },
+      });
+    // The longest filters that are accepted, and the longest value.
+    for (const query of [`sort=-id&name=${name}`, `sort=-tag&name=${shorter}`]) {
+      const answer = await page(encodeURI(`/plants?limit=1&count=true&${query}`));
+      const fields = [...answer.headers].map((field) => field.join(': '));
+      expect(idsOf(answer)).toEqual([String(MIN + 1n)]);
+      expect(`HTTP/1.1 200 OK\r\n${fields.join('\r\n')}\r\n\r\n`.length).toBeLessThan(4_096);
+      const next = nextOf(answer)!.replace('/a-path-of-the-ingress', '');
+      expect(idsOf(await page(next))).toEqual([String(MIN)]);
+    }
+    await everything.stop();
   });
 
   it('begins at any id and value, of a plant or not', async () => {
@@ -344,6 +369,10 @@ describe('sort of GET /plants', () => {
       (value) => [`sort=tag&after=1&afterValue=${value}`, NOT_JSON] as const,
     ),
     ['sort=tag&ids=1', 'sort must be id or -id for a list of ids'],
+    [
+      `sort=tag&name=${encodeURIComponent('🌵'.repeat(117))}`,
+      'sort must be id or -id for filters of more than 1400 bytes together, percent-encoded',
+    ],
   ]);
 
   it.each(['sort=id', 'sort=tag', 'afterValue=null'])(

@@ -26,6 +26,7 @@ export { FrameworkModule } from './framework.module.js';
 export { Created } from './http/answers/created.js';
 export type { Precondition } from './http/answers/entity-tag.js';
 export type { EventStream } from './http/answers/event-stream.js';
+export { MAX_FILTERS } from './http/answers/page.js';
 export type { Page } from './http/answers/page.js';
 export { Representation } from './http/answers/representation.js';
 export { RequestPrecondition } from './http/answers/request-precondition.decorator.js';
@@ -64,7 +65,6 @@ export {
   Int64Parameter,
   Limit,
   ListParameters,
-  MAX_FILTERS,
   TextParameter,
   UuidListParameters,
 } from './resources/page-parameters.js';

@@ -10,7 +10,10 @@ import type { Values, VariableName } from './variables.js';
 import { isLoopback } from './variable-parsers.js';
 
 /** The configuration of the service. Read once, at start, and frozen. */
-export type Config = ReturnType<typeof readConfig>;
+export type Config = ReturnType<typeof readConfig> & {
+  /** Whether a local instance has generated the token, and prints it. */
+  readonly auth: { readonly isTokenGenerated?: boolean };
+};
 
 /** A configuration with a database. */
 export type ServiceConfig = Config & { readonly database: { readonly url: string } };
@@ -71,8 +74,6 @@ export function readConfig(identity: Identity, environment: NodeJS.ProcessEnv) {
     },
     auth: {
       token: value.AUTH_TOKEN,
-      /** `true`: a local instance has generated the token, and prints it. */
-      isTokenGenerated: undefined as true | undefined,
       /** Accepted, too. */
       previousToken: value.AUTH_TOKEN_PREVIOUS,
       /** Whether tokens that the command issues are accepted. */

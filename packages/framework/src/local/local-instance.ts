@@ -27,8 +27,7 @@ export async function startLocalInstance(config: Config, logger: Logger, signal:
       throw error;
     }));
   const generatedToken = config.auth.token === undefined ? token : undefined;
-  const isTokenGenerated = generatedToken === undefined ? undefined : true;
-  const auth = { ...config.auth, token, isTokenGenerated } as const;
+  const auth = { ...config.auth, token, isTokenGenerated: generatedToken !== undefined };
   return {
     config: withDatabase({ ...config, auth }, postgres.url),
     /** The text for the terminal, with everything that a first request needs. */

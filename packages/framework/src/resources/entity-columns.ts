@@ -55,7 +55,7 @@ const TEXT_TYPES = new Set(['text', 'bytea']);
 
 /** Types whose values are short. Of all others, the length of the text counts. */
 const SHORT_TYPES =
-  /^(big|small)?int(eger|\d)?$|^(bool|boolean|real|float\d|double precision|uuid|date|interval)$|^time/;
+  /^((big|small)?int(eger|\d)?|bool(ean)?|real|float\d|double precision|uuid|date|interval|time(stamp)? with(out)? time zone)$/;
 
 /** The columns of an entity. */
 export class EntityColumns {
@@ -235,7 +235,7 @@ function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityCol
     name,
     type,
     isNullable: column.isNullable,
-    bytes: bytesOf(name, type, column.isNullable),
+    bytes: bytesOf(name, type, column),
     toParameter:
       isText || isBigint
         ? (value) => (typeof value === 'bigint' ? String(value) : value)
@@ -264,8 +264,14 @@ function typeOf(type: string, { propertyPath, isArray }: ColumnMetadata): string
   return isArray ? `${base}[]` : base;
 }
 
-function bytesOf(name: string, type: string, isNullable: boolean): string | undefined {
-  if (SHORT_TYPES.test(type)) return undefined;
+function bytesOf(
+  name: string,
+  type: string,
+  { isNullable, precision }: ColumnMetadata,
+): string | undefined {
+  // A precision is at most 1,000 digits.
+  if (SHORT_TYPES.test(type) || (type === 'numeric' && typeof precision === 'number'))
+    return undefined;
   // PostgreSQL knows the length of a stored text without reading the text.
   const length = `octet_length(${name}${TEXT_TYPES.has(type) ? '' : '::text'})`;
   return isNullable ? `coalesce(${length}, 0)` : length;

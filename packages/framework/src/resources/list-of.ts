@@ -4,20 +4,23 @@ import { ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, ValidateBy } from 'class-validator';
 import type { ValidationArguments } from 'class-validator';
-import { filterQuery } from '../http/answers/page.js';
+import { filterQuery, MAX_FILTERS } from '../http/answers/page.js';
 import type { PageParameters } from '../http/answers/page.js';
 import { keyColumnOf } from './dto-of.js';
 import { INT64_KEY, UUID_KEY } from './key-docs.js';
 import type { KeyDocs } from './key-docs.js';
 import type { Key, Keyed } from './key-type.js';
 import { IfPresent } from './member.js';
-import { ListParameters, MAX_FILTERS, UuidListParameters } from './page-parameters.js';
+import { ListParameters, UuidListParameters } from './page-parameters.js';
 import { MAX_COUNTED } from './page-statement.js';
 import { parseSort, sortableOf, sqlTextOf } from './sort.js';
 import { TEXT_SCHEMA } from './text.js';
 
 /** Most ids of a request. */
 const MAX_IDS = 100;
+
+/** Most bytes of the filters in the order of a column: the `Link` has its value as well, of which 100 characters take up to 1,200 bytes. */
+const MAX_FILTERS_BESIDE_VALUE = 1_400;
 
 /** `ids=1,2,3`, as OpenAPI says it. */
 const IN_ONE = { type: 'array', style: 'form', explode: false } as const;
@@ -69,7 +72,7 @@ function SortBy(sortable: readonly string[]): PropertyDecorator {
     }),
     IfPresent(),
     IsIn(orders, { message: `sort must be one of ${orders.join(', ')}` }),
-    ...(sortable.length === 0 ? [] : [HasWholeStart(), HasNoIds()]),
+    ...(sortable.length === 0 ? [] : [HasWholeStart(), HasNoIds(), HasShortFilters()]),
   );
 }
 
@@ -101,6 +104,18 @@ function HasNoIds(): PropertyDecorator {
     validator: {
       validate: (sort, args) => isById(sort) || parametersOf(args).ids === undefined,
       defaultMessage: () => 'sort must be id or -id for a list of ids',
+    },
+  });
+}
+
+function HasShortFilters(): PropertyDecorator {
+  return ValidateBy({
+    name: 'hasShortFilters',
+    validator: {
+      validate: (sort, args) =>
+        isById(sort) || filterQuery(parametersOf(args)).length <= MAX_FILTERS_BESIDE_VALUE,
+      defaultMessage: () =>
+        `sort must be id or -id for filters of more than ${MAX_FILTERS_BESIDE_VALUE} bytes together, percent-encoded`,
     },
   });
 }
@@ -160,7 +175,10 @@ function Ids(key: KeyDocs): PropertyDecorator {
   );
 }
 
-/** The ids that the first page does not reach must fit into the `Link` to the next page, like filters. */
+/**
+ * The ids that the first page does not reach must fit into the `Link` to the next page, like filters. A page of long items reaches
+ * fewer: then the link itself is refused.
+ */
 function DoIdsFit(): PropertyDecorator {
   const lengthOf = ({ ids, limit, ...others }: PageParameters): number => {
     const longest = Math.max(...(ids ?? []).map((id) => String(id).length));

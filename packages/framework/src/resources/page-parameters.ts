@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { Max, ValidateBy } from 'class-validator';
-import { filterQuery, isFilter } from '../http/answers/page.js';
+import { filterQuery, isFilter, MAX_FILTERS } from '../http/answers/page.js';
 import { INT64_SCHEMA, int64ParameterRule, IsInt64, parseInt64 } from './int64.js';
 import { IfPresent } from './member.js';
 import { IsText, TEXT_SCHEMA } from './text.js';
@@ -11,12 +11,6 @@ import { UuidParameter } from './uuid.js';
 
 /** Most items of a page. */
 export const MAX_LIMIT = 1_000;
-
-/**
- * Most bytes of the filters in the query of the `Link`, so that the link passes every proxy: nginx takes up to 4 kB of
- * header fields from a service (`proxy_buffer_size`).
- */
-export const MAX_FILTERS = 2_000;
 
 /** The most items of a page. */
 export function Limit(): PropertyDecorator {

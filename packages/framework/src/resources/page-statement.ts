@@ -26,8 +26,8 @@ export interface Filter<Value> {
   where(value: Value, parameter: Parameter, start: string, end: string): string;
   /** A condition that selects about as many rows, if the planner cannot estimate how many `where` selects. */
   estimate?(value: Value, parameter: Parameter): string;
-  /** What an index has before the id. All rows that it selects are equal in it. */
-  readonly order?: string;
+  /** What an index has before the id, and pages are sorted by. All rows that it selects are equal in it. */
+  readonly indexPrefix?: string;
   /** The column in which all rows that it selects have the same value: to sort them by it, their ids suffice. */
   readonly equals?: string;
   /** Whether it may read many rows that it does not select. Few such lists run at once, and a slow one is refused. */
@@ -206,15 +206,15 @@ export class PageStatements {
       by === undefined
         ? ''
         : `, ${by.expression} AS _value, coalesce(to_json(${by.expression})::text, 'null') AS _json`;
-    const end = `LIMIT ${query.limit + 1}`;
+    const atMost = `LIMIT ${query.limit + 1}`;
     const [text = '', ...others] = parts.map(
       ({ conditions, order }) =>
-        `SELECT ${list}${own} FROM ${this.table.table} WHERE ${conditions.join(' AND ')} ORDER BY ${order} ${end}`,
+        `SELECT ${list}${own} FROM ${this.table.table} WHERE ${conditions.join(' AND ')} ORDER BY ${order} ${atMost}`,
     );
     if (others.length === 0) return { text, values };
     const all = [text, ...others].map((part) => `(${part})`).join(' UNION ALL ');
     return {
-      text: `SELECT * FROM (${all}) AS page ORDER BY ${this.orderOfRows(query.sort)} ${end}`,
+      text: `SELECT * FROM (${all}) AS page ORDER BY ${this.orderOfRows(query.sort)} ${atMost}`,
       values,
     };
   }
@@ -231,10 +231,10 @@ export class PageStatements {
     const { key } = this.table;
     const direction = directionOf(sort);
     const conditions = this.conditions(query, parameter);
-    const [order] = filters.flatMap(([filter]) => filter.order ?? []);
-    // An order of its own comes with conditions on the beginning and the end.
-    if (order !== undefined) {
-      return { conditions, order: `${order}${direction}, ${key.name}${direction}` };
+    const [prefix] = filters.flatMap(([filter]) => filter.indexPrefix ?? []);
+    // It comes with conditions on the beginning and the end.
+    if (prefix !== undefined) {
+      return { conditions, order: `${prefix}${direction}, ${key.name}${direction}` };
     }
     const [isWithin, bound] = sort.isDescending ? ['<=', end] : ['>=', start];
     conditions.push(`${key.name} ${isWithin} ${parameter(String(bound), key.databaseName)}`);

@@ -107,7 +107,9 @@ export class Pages<Query extends PageParameters> {
     const found = range.isEmpty ? NOTHING : await this.found(query, reader?.slots);
     const page = this.pageOf(found, parameters, query);
     if (parameters.count !== true) return page;
-    const total = await this.total(query);
+    // What is whole says how much it is. Another statement would count at another moment.
+    const isWhole = after === undefined && page.next === undefined;
+    const total = isWhole ? { items: page.items.length, isExact: true } : await this.total(query);
     return new Page(page.items, page.next, parameters, { ...page.details, total });
   }
 

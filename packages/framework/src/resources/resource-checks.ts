@@ -28,7 +28,8 @@ export function requireKeyOf(
 
 /**
  * A column is a member, which has a rule, or internal, which `@Exclude()` says: without either, the interface would lack it
- * silently; with both, answers would have what is meant to be hidden.
+ * silently; with both, answers would have what is meant to be hidden. So would a `Link`, with the value of a row in the column of the
+ * order.
  *
  * @throws TypeError
  */
@@ -41,6 +42,13 @@ export function requireMembers({ all }: EntityColumns, entity: Type, dtoClass: T
       isInternal
         ? `${entity.name}.${property} has @Exclude(), and the decorator of a member: remove one of them`
         : `${entity.name}.${property} has a column, but no decorator of a member: add one, such as @TextField(), or @Exclude() of class-transformer if the column is internal`,
+    );
+  }
+  const shown = membersOf(dtoClass);
+  for (const property of sortableOf(entity)) {
+    if (shown.has(property)) continue;
+    throw new TypeError(
+      `${entity.name}.${property} has @Sortable(), but ${dtoClass.name} lacks it: each Link would have its values`,
     );
   }
 }
@@ -94,7 +102,7 @@ export async function missingSortIndexes(
     const found: unknown[] = await dataSource.query(FIND_SORT_INDEX, [table, ...names, characters]);
     if (found.length > 0) continue;
     missing.push(
-      `${table}: lists can be sorted by ${property}, which needs an index that the table does not have: CREATE INDEX ON ${table} (${expression}, ${key.name})`,
+      `${table}: lists can be sorted by ${property}, which needs an index that the table does not have: CREATE INDEX CONCURRENTLY ON ${table} (${expression}, ${key.name})`,
     );
   }
   return missing;

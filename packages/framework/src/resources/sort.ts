@@ -8,10 +8,6 @@ const SORTABLE = Symbol('sortable');
 /** By so many characters, texts are sorted: neither the entry of an index nor the `Link` can be as long as a text. */
 const SORTED_CHARACTERS = 100;
 
-/** Types besides texts whose values have an order, and are short where people sort by them. */
-const ORDERED_TYPES =
-  /^((big|small)?int(eger|\d)?|boolean|real|double precision|numeric|uuid|date|interval)$|^time/;
-
 /**
  * Declares that lists can be sorted by a column. The table needs an index on it and the id, in the form that the service says when it
  * refuses to start without.
@@ -43,11 +39,11 @@ export interface SortKey {
  * Texts have the order of their code points, whatever the collation of the database: it is the same in every database, and an update
  * of the operating system does not change it.
  *
- * @throws TypeError if the values have no order
+ * @throws TypeError if the values can be long: neither the entry of an index nor the `Link` can
  */
 export function sortKeyOf(columns: EntityColumns, property: string): SortKey {
   const column = columns.column(property);
-  const { name, type } = column;
+  const { name, type, bytes } = column;
   if (type === 'text') {
     const start = (text: string) => `left(${text}, ${SORTED_CHARACTERS})`;
     return {
@@ -57,8 +53,12 @@ export function sortKeyOf(columns: EntityColumns, property: string): SortKey {
       cast: (parameter) => start(`${parameter}::text`),
     };
   }
-  if (!ORDERED_TYPES.test(type)) {
-    throw new TypeError(`${columns.table}.${property}: lists cannot be sorted by the type ${type}`);
+  // All types of short values have an order.
+  if (bytes !== undefined) {
+    const which = type === 'numeric' ? 'numeric without a precision' : type;
+    throw new TypeError(
+      `${columns.table}.${property}: lists cannot be sorted by the type ${which}`,
+    );
   }
   return {
     column,
@@ -109,7 +109,9 @@ export function sortOf(columns: EntityColumns, { sort, after, afterValue }: Page
 }
 
 /**
- * The same page in the order of ids, if all rows have the same value in the column of the order. A filter has an index in that order.
+ * The same page in the order of ids, if all rows have the same value in the column of the order: a filter has an index in that order. So
+ * the next pages are in the order of ids, too, and need no `afterValue`. A request that has one, which no link has, can begin anywhere
+ * before or after that value, and is left as it is.
  *
  * @param equal the columns in which all rows have the same value
  */
@@ -119,6 +121,7 @@ export function withoutNeedlessSort<Query extends PageParameters>(
   equal: readonly string[],
 ): Query {
   const { property, isDescending } = parseSort(query.sort);
-  if (!equal.some((name) => columns.named(name)?.property === property)) return query;
-  return { ...query, sort: isDescending ? '-id' : 'id', afterValue: undefined };
+  const isNeedless = equal.some((name) => columns.named(name)?.property === property);
+  if (!isNeedless || query.afterValue !== undefined) return query;
+  return { ...query, sort: isDescending ? '-id' : 'id' };
 }

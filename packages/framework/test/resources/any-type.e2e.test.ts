@@ -15,20 +15,15 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { ApiProperty } from '@nestjs/swagger';
 import { Exclude } from 'class-transformer';
 import { getMetadataStorage, IsOptional } from 'class-validator';
-import { pino } from 'pino';
 import { Column, CreateDateColumn, Entity, PrimaryColumn, Repository, Unique } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RequireScope } from '../../src/auth/require-scope.decorator.js';
-import { readConfig, withDatabase } from '../../src/config/config.js';
 import { defineErrors } from '../../src/errors/error-kind.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 import type { Precondition } from '../../src/http/answers/entity-tag.js';
 import { Representation } from '../../src/http/answers/representation.js';
 import { RequestPrecondition } from '../../src/http/answers/request-precondition.decorator.js';
-import { HTTP_LIMITS } from '../../src/http/server/limits.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { NO_TRACER } from '../../src/observability/tracer.js';
 import { DtoOf, NewOf, PatchOf, ReplacementOf } from '../../src/resources/dto-of.js';
 import { ResourceModule } from '../../src/resources/resource.module.js';
 import { FrameworkModule } from '../../src/framework.module.js';
@@ -40,12 +35,12 @@ import type { Resource } from '../../src/resources/resource.js';
 import { Resources } from '../../src/resources/resources.js';
 import { TextField } from '../../src/resources/text.js';
 import { TIMESTAMP_COLUMN, TimestampField } from '../../src/resources/timestamp.js';
-import { startService } from '../../src/service.js';
 import type { Service } from '../../src/service.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
 import { IDENTITY } from '../support/identity.js';
+import { start } from '../support/start.js';
 
 /** A member whose rules are of no interest here. */
 function Any(): PropertyDecorator {
@@ -269,21 +264,7 @@ let service: Service;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  service = await startService(
-    AppModule,
-    withDatabase(
-      readConfig(IDENTITY, {
-        AUTH_TOKEN: TOKEN,
-        PORT: '0',
-        MANAGEMENT_PORT: '0',
-        DOCS_ENABLED: 'false',
-      }),
-      database.url,
-    ),
-    { logger: pino({ level: 'silent' }), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
-    new AbortController().signal,
-    HTTP_LIMITS,
-  );
+  service = await start(AppModule, database);
 });
 
 beforeEach(() => database.empty());

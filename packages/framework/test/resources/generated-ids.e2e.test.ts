@@ -31,6 +31,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dataSourceFor } from '../support/data-source.js';
 import { IDENTITY } from '../support/identity.js';
+import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
@@ -76,15 +77,6 @@ import {
   UuidPipe,
 } from '../../src/index.js';
 import type { Origin, Page, Precondition } from '../../src/index.js';
-import {
-  createLogger,
-  HTTP_LIMITS,
-  Metrics,
-  NO_TRACER,
-  readConfig,
-  startService,
-  withDatabase,
-} from '../../src/testing.js';
 
 /* Tools have a number that the database makes, loans a UUID. */
 
@@ -384,20 +376,8 @@ let database: TestDatabase;
 let url: string;
 let stop: () => Promise<void>;
 
-async function start(): Promise<void> {
-  const config = readConfig(IDENTITY, {
-    AUTH_TOKEN: TOKEN,
-    PORT: '0',
-    MANAGEMENT_PORT: '0',
-    CORS_ORIGINS: 'https://page.example',
-  });
-  const service = await startService(
-    AppModule,
-    withDatabase(config, database.url),
-    { logger: createLogger('silent'), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
-    new AbortController().signal,
-    HTTP_LIMITS,
-  );
+async function startTools(): Promise<void> {
+  const service = await start(AppModule, database, { CORS_ORIGINS: 'https://page.example' });
   url = `http://127.0.0.1:${service.address.port}`;
   stop = () => service.stop();
 }
@@ -433,7 +413,7 @@ const withKey = (key: string) => ({ 'Idempotency-Key': key });
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  await start();
+  await startTools();
 });
 
 afterAll(async () => {
@@ -698,7 +678,7 @@ describe('kept answers', () => {
       `UPDATE idempotency_keys SET created_at = now() - interval '24 hours 1 minute' WHERE key = 'old'`,
     );
     await stop();
-    await start();
+    await startTools();
     await vi.waitUntil(
       async () => (await database.query('SELECT FROM idempotency_keys')).length === 1,
       { timeout: 10_000 },
@@ -943,18 +923,9 @@ describe('a repository', () => {
     class WrongModule {}
     @Module({ imports: [FrameworkModule.forRoot(IDENTITY), WrongModule] })
     class WrongAppModule {}
-    const config = readConfig(IDENTITY, { AUTH_TOKEN: TOKEN, PORT: '0', MANAGEMENT_PORT: '0' });
     const other = await createTestDatabase();
     try {
-      await expect(
-        startService(
-          WrongAppModule,
-          withDatabase(config, other.url),
-          { logger: createLogger('silent'), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
-          new AbortController().signal,
-          HTTP_LIMITS,
-        ),
-      ).rejects.toThrow(why);
+      await expect(start(WrongAppModule, other)).rejects.toThrow(why);
     } finally {
       await other.drop();
     }

@@ -1,6 +1,7 @@
 import { Controller, Get, Injectable, Module, Query } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
+import { Exclude } from 'class-transformer';
 import fc from 'fast-check';
-import { pino } from 'pino';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -30,18 +31,12 @@ import {
 } from '../../src/index.js';
 import type { Page } from '../../src/index.js';
 import { EntityColumns } from '../../src/resources/entity-columns.js';
-import { missingSortIndexes } from '../../src/resources/resource-checks.js';
-import {
-  HTTP_LIMITS,
-  Metrics,
-  NO_TRACER,
-  readConfig,
-  startService,
-  withDatabase,
-} from '../../src/testing.js';
+import { missingSortIndexes, requireMembers } from '../../src/resources/resource-checks.js';
+import { sortableOf } from '../../src/resources/sort.js';
 import type { Service } from '../../src/service.js';
 import { dataSourceFor } from '../support/data-source.js';
 import { IDENTITY } from '../support/identity.js';
+import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
@@ -52,6 +47,16 @@ afterAll(() => vi.resetModules());
 
 const LEAST = '00000000-0000-0000-0000-000000000000';
 const GREATEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** Values whose order is another one than that of their texts. */
+const ORDER = {
+  price: ['-7', '0.1', '0.10000000000000000001', '1e30', 'NaN'],
+  weight: ['-Infinity', '-1e300', '0', '5e-324', '0.1', '0.30000000000000004', 'Infinity', 'NaN'],
+  due: ['4713-01-01 BC', '0001-01-01', '2026-02-03', '10000-01-01'],
+  lasts: ['-178000000 years', '-1 mon 29 days', '00:00:00', '00:00:00.000001', '1 mon', '1 year'],
+} as const;
+
+const idOf = (n: number) => `01920000-0000-7000-8000-${String(n).padStart(12, '0')}`;
 
 const ERRORS = defineErrors([80, 89], {
   parcelNotFound: { number: 40480, message: 'there is no such parcel', remedy: 'Check the id' },
@@ -85,7 +90,7 @@ class Parcel {
   readonly small!: number;
 
   @Sortable()
-  @Column('numeric', { nullable: true })
+  @Column('numeric', { precision: 60, scale: 20, nullable: true })
   @TextField({ description: 'A price.', isOptional: true })
   readonly price!: string | null;
 
@@ -103,6 +108,51 @@ class Parcel {
   @Column('double precision', { nullable: true })
   @TextField({ description: 'A weight.', isOptional: true })
   readonly weight!: number | null;
+
+  @Sortable()
+  @Column('date', { nullable: true })
+  @TextField({ description: 'A day.', isOptional: true })
+  readonly due!: string | null;
+
+  @Sortable()
+  @Column('interval', { nullable: true })
+  @TextField({ description: 'A duration.', isOptional: true })
+  readonly lasts!: string | null;
+
+  @Sortable()
+  @Column(UUID_COLUMN.type, { nullable: true })
+  @UuidField({ description: 'Who sent it.', isOptional: true })
+  readonly sender!: string | null;
+}
+
+class Row {
+  @PrimaryColumn(INT64_COLUMN)
+  @Int64Field({ description: 'Its id.' })
+  readonly id!: bigint;
+}
+
+@Entity('rows')
+class Sequence extends Row {
+  @Sortable()
+  @Column('timestamptz', { array: true })
+  @TextField({ description: 'Moments.' })
+  readonly value!: readonly Date[];
+}
+
+@Entity('rows')
+class Balance extends Row {
+  @Sortable()
+  @Column('numeric')
+  @TextField({ description: 'A number.' })
+  readonly value!: string;
+}
+
+@Entity('rows')
+class Secret extends Row {
+  @Sortable()
+  @Column('text')
+  @Exclude()
+  readonly value!: string;
 }
 
 class ParcelDto extends DtoOf(Parcel) {}
@@ -116,7 +166,8 @@ class ListParcelsDto extends ListOf(Parcel) {
 }
 
 const COLUMNS = `id uuid DEFAULT uuid_v7() PRIMARY KEY, "a ""strange"" name" text, code character varying(200), large bigint,
-  small smallint NOT NULL, price numeric, flag boolean, sent_at timestamptz(3), weight double precision`;
+  small smallint NOT NULL, price numeric(60, 20), flag boolean, sent_at timestamptz(3), weight double precision,
+  due date, lasts interval, sender uuid`;
 
 /** Without what a migration creates. */
 const BARE_COLUMNS = COLUMNS.replace(' DEFAULT uuid_v7()', '');
@@ -131,6 +182,9 @@ const INDEXES = [
   '(flag, id, small)',
   '(sent_at, id) INCLUDE (small)',
   '(weight, id)',
+  '(due, id)',
+  '(lasts, id)',
+  '(sender, id)',
 ];
 
 class CreateParcels1795700000000 implements MigrationInterface {
@@ -173,24 +227,7 @@ class ParcelsModule {}
 @Module({ imports: [FrameworkModule.forRoot(IDENTITY), ParcelsModule] })
 class AppModule {}
 
-const start = (database: TestDatabase): Promise<Service> =>
-  startService(
-    AppModule,
-    withDatabase(
-      readConfig(IDENTITY, {
-        AUTH_TOKEN: TOKEN,
-        PORT: '0',
-        MANAGEMENT_PORT: '0',
-        DOCS_ENABLED: 'false',
-      }),
-      database.url,
-    ),
-    { logger: pino({ level: 'silent' }), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
-    new AbortController().signal,
-    HTTP_LIMITS,
-  );
-
-type Row = Readonly<Record<string, unknown>>;
+type Json = Readonly<Record<string, unknown>>;
 
 describe('a list', () => {
   let database: TestDatabase;
@@ -198,7 +235,7 @@ describe('a list', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    service = await start(database);
+    service = await start(AppModule, database);
   });
 
   afterAll(async () => {
@@ -213,8 +250,10 @@ describe('a list', () => {
     const link = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link') ?? '');
     return {
       status: answer.status,
-      body: (await answer.json()) as readonly Row[],
+      body: (await answer.json()) as readonly Json[],
       next: link?.[1],
+      total: answer.headers.get('x-total-count'),
+      isExact: answer.headers.get('x-total-count-exact'),
     };
   }
 
@@ -230,11 +269,12 @@ describe('a list', () => {
     return ids;
   }
 
-  async function store(rows: readonly Row[]): Promise<void> {
+  async function store(rows: readonly Json[]): Promise<void> {
     await database.empty();
     await database.query(
-      `INSERT INTO parcels SELECT id, label, code, large, small, price, flag, "sentAt", weight
-       FROM jsonb_to_recordset($1) AS rows (id uuid, label text, code text, large bigint, small smallint, price numeric, flag boolean, "sentAt" timestamptz, weight float8)`,
+      `INSERT INTO parcels SELECT id, label, code, large, small, price, flag, "sentAt", weight, due, lasts, sender
+       FROM jsonb_to_recordset($1) AS rows (id uuid, label text, code text, large bigint, small smallint, price numeric, flag boolean, "sentAt" timestamptz, weight float8,
+         due date, lasts interval, sender uuid)`,
       [
         JSON.stringify(rows, (_, value: unknown) =>
           typeof value === 'bigint' ? String(value) : value,
@@ -250,14 +290,17 @@ describe('a list', () => {
     code: optional('a', 'B', '7', 'true'),
     large: optional(-(2n ** 63n), 9007199254740993n, 9007199254740992n, 2n ** 63n - 1n),
     small: fc.integer({ min: -5, max: 2 }),
-    price: optional('0.1', '0.10000000000000000001', '-7', '1e30'),
+    price: optional(...ORDER.price),
     flag: optional(true, false),
     sentAt: optional(
       '0001-01-01T00:00:00.000Z',
       '2026-02-03T04:05:06.789Z',
       '9999-12-31T23:59:59.999Z',
     ),
-    weight: optional(0.1, 0.30000000000000004, -1e300, 5e-324),
+    weight: optional(...ORDER.weight),
+    due: optional(...ORDER.due),
+    lasts: optional(...ORDER.lasts, '30 days'),
+    sender: optional(LEAST, '01920000-0000-7000-8000-000000000001', GREATEST),
   });
 
   /** Whether one value comes before another one. */
@@ -267,15 +310,21 @@ describe('a list', () => {
       return Buffer.compare(Buffer.from(one), Buffer.from(other as string));
     return (one as number) < (other as number) ? -1 : 1;
   }
-  const PRICES = ['-7', '0.1', '0.10000000000000000001', '1e30'];
+  /** The place of the value of a row among all values of the column. */
+  function rankOf(row: Json, column: string): unknown {
+    const value = row[column];
+    const order: readonly unknown[] | undefined = Object.entries(ORDER).find(
+      ([name]) => name === column,
+    )?.[1];
+    if (value === null || order === undefined) return value;
+    // Equal durations.
+    return order.indexOf(value === '30 days' ? '1 mon' : value);
+  }
 
-  it.each(['id', 'label', 'code', 'large', 'small', 'price', 'flag', 'sentAt', 'weight'])(
+  it.each(['id', ...sortableOf(Parcel)])(
     'by %s leads over every row once, in both directions',
     async (column) => {
-      const rank = (row: Row) =>
-        column === 'price' && row[column] !== null
-          ? PRICES.indexOf(row[column] as string)
-          : row[column];
+      const rank = (row: Json) => rankOf(row, column);
       await fc.assert(
         fc.asyncProperty(
           fc.uniqueArray(parcel, { selector: ({ id }) => id, maxLength: 15 }),
@@ -285,7 +334,7 @@ describe('a list', () => {
           async (rows, limit, isDescending, filter) => {
             await store(rows);
             const direction = isDescending ? -1 : 1;
-            const wanted = (rows as readonly Row[])
+            const wanted = (rows as readonly Json[])
               .filter(({ code, large }) => {
                 if (filter === '&code=a') return code === 'a';
                 return filter === '' || large === 9007199254740993n;
@@ -317,6 +366,63 @@ describe('a list', () => {
     expect(refused).toMatchObject({ status: 400, body: { error: 40004 } });
   });
 
+  describe('of ids whose rows are longer than a page', () => {
+    const ids = Array.from({ length: 100 }, (_, n) => idOf(n));
+
+    beforeAll(async () => {
+      await store(ids.map((id) => ({ id, small: 1 })));
+      await database.query(`UPDATE parcels SET "a ""strange"" name" = repeat('a', 1000000)`);
+    });
+
+    it.each(['id', '-id'])('leads over all of them by %s', async (sort) => {
+      const some = ids.slice(0, 55);
+      const found = await idsFrom(`/parcels?limit=100&sort=${sort}&ids=${some.join()}`);
+      expect(found).toEqual(sort === 'id' ? some : some.toReversed());
+    });
+
+    it('is refused if the Link to the next page would be too long', async () => {
+      const { status, body } = await get(`/parcels?limit=100&ids=${ids.join()}`);
+      expect(status).toBe(400);
+      expect(body).toMatchObject({
+        error: 40004,
+        message:
+          'ids are too many for items as long as these: the link to the next page would be too long',
+      });
+    });
+  });
+
+  it('that is whole has as many rows as it says while others remove them', async () => {
+    await store(Array.from({ length: 1_000 }, (_, n) => ({ id: idOf(n), small: 1 })));
+    const removal = database.query(
+      `DO $$ DECLARE one uuid; BEGIN
+        FOR one IN SELECT id FROM parcels LOOP DELETE FROM parcels WHERE id = one; COMMIT; END LOOP;
+      END $$`,
+    );
+    let page: Awaited<ReturnType<typeof get>>;
+    do {
+      page = await get('/parcels?count=true&limit=1000');
+      const { body, next, total, isExact } = page;
+      expect([next, total, isExact]).toEqual([undefined, `${body.length}`, 'true']);
+    } while (page.body.length > 0);
+    await removal;
+  });
+
+  it('with one value of the column begins after another one, where the request says', async () => {
+    const ids = [1, 2, 3].map(idOf);
+    await store(ids.map((id) => ({ id, small: 1, large: 7 })));
+    const from = async (sort: string, value: string) =>
+      (
+        await get(`/parcels?large=7&limit=9&sort=${sort}&after=${ids[1]}&afterValue=${value}`)
+      ).body.map(({ id }) => id);
+    expect(await from('large', '7')).toEqual([ids[2]]);
+    expect(await from('-large', '7')).toEqual([ids[0]]);
+    expect(await from('large', '6')).toEqual(ids);
+    expect(await from('large', '8')).toEqual([]);
+    expect(await from('-large', '8')).toEqual(ids.toReversed());
+    expect(await from('-large', '6')).toEqual([]);
+    expect(await from('large', 'null')).toEqual([]);
+  });
+
   it.each([
     ['large', '%221x%22'],
     ['large', '9223372036854775808'],
@@ -344,23 +450,46 @@ describe('a column that lists are sorted by', () => {
 
   afterAll(() => database.drop());
 
-  async function missing(): Promise<string> {
-    const schema = { entities: [Parcel], migrations: [] };
+  async function missing(entity: Type = Parcel, dto: Type = ParcelDto): Promise<string> {
+    const schema = { entities: [entity], migrations: [] };
     const dataSource = dataSourceFor({ identity: IDENTITY, schema }, database.url);
     await dataSource.initialize();
     try {
-      const columns = new EntityColumns(dataSource, Parcel);
-      return (await missingSortIndexes(dataSource, columns, Parcel)).join('\n');
+      const columns = new EntityColumns(dataSource, entity);
+      requireMembers(columns, entity, dto);
+      return (await missingSortIndexes(dataSource, columns, entity)).join('\n');
     } finally {
       await dataSource.destroy();
     }
   }
 
+  it('needs a type whose values are short and have an order', async () => {
+    const refused: readonly (readonly [entity: Type<Row>, type: string])[] = [
+      [Sequence, 'timestamp with time zone[]'],
+      [Balance, 'numeric without a precision'],
+    ];
+    for (const [entity, type] of refused) {
+      class EntityDto extends DtoOf(entity) {}
+      await expect(missing(entity, EntityDto)).rejects.toThrow(
+        new TypeError(`"rows".value: lists cannot be sorted by the type ${type}`),
+      );
+    }
+  });
+
+  it('is no internal column', async () => {
+    class SecretDto extends DtoOf(Secret) {}
+    await expect(missing(Secret, SecretDto)).rejects.toThrow(
+      new TypeError(
+        'Secret.value has @Sortable(), but SecretDto lacks it: each Link would have its values',
+      ),
+    );
+  });
+
   it('needs an index, which the message says and the start needs', async () => {
     const messages = (await missing()).split('\n');
     expect(messages).toHaveLength(INDEXES.length);
     expect(messages[0]).toBe(
-      '"parcels": lists can be sorted by label, which needs an index that the table does not have: CREATE INDEX ON "parcels" (left("a ""strange"" name", 100) COLLATE "C", "id")',
+      '"parcels": lists can be sorted by label, which needs an index that the table does not have: CREATE INDEX CONCURRENTLY ON "parcels" (left("a ""strange"" name", 100) COLLATE "C", "id")',
     );
     for (const message of messages) {
       await database.query(/CREATE INDEX .*$/.exec(message)![0]);
@@ -412,12 +541,12 @@ describe('a column that lists are sorted by', () => {
 
 it('a service does not start without an index of a column that lists are sorted by', async () => {
   const database = await createTestDatabase();
-  const first = await start(database);
+  const first = await start(AppModule, database);
   await first.stop();
   await database.query('DROP INDEX parcels_small_id_idx');
-  await expect(start(database)).rejects.toThrow(
+  await expect(start(AppModule, database)).rejects.toThrow(
     new StartupError(
-      '"parcels": lists can be sorted by small, which needs an index that the table does not have: CREATE INDEX ON "parcels" ("small", "id")',
+      '"parcels": lists can be sorted by small, which needs an index that the table does not have: CREATE INDEX CONCURRENTLY ON "parcels" ("small", "id")',
     ),
   );
   await database.drop();

@@ -6,6 +6,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { followEvents } from '../support/event-source.js';
 import { IDENTITY } from '../support/identity.js';
+import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
@@ -34,15 +35,7 @@ import {
   upgradeHistory,
 } from '../../src/index.js';
 import type { FeedOptions, Origin } from '../../src/index.js';
-import {
-  createLogger,
-  HTTP_LIMITS,
-  Metrics,
-  NO_TRACER,
-  readConfig,
-  startService,
-  withDatabase,
-} from '../../src/testing.js';
+import { readConfig, withDatabase } from '../../src/testing.js';
 
 /* A service as another team writes it, with the public interface of the framework. */
 
@@ -191,20 +184,8 @@ let database: TestDatabase;
 let url: string;
 let stop: () => Promise<void>;
 
-async function start(environment: Record<string, string> = {}): Promise<void> {
-  const config = readConfig(IDENTITY, {
-    AUTH_TOKEN: TOKEN,
-    PORT: '0',
-    MANAGEMENT_PORT: '0',
-    ...environment,
-  });
-  const service = await startService(
-    AppModule,
-    withDatabase(config, database.url),
-    { logger: createLogger('silent'), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
-    new AbortController().signal,
-    HTTP_LIMITS,
-  );
+async function startTools(environment: Record<string, string> = {}): Promise<void> {
+  const service = await start(AppModule, database, environment);
   url = `http://127.0.0.1:${service.address.port}`;
   stop = () => service.stop();
 }
@@ -221,7 +202,7 @@ async function request(method: string, path: string, body?: object) {
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  await start();
+  await startTools();
 });
 
 afterAll(async () => {
@@ -290,7 +271,7 @@ describe('the feed of a resource', () => {
 
   it('is absent if changes are not recorded', async () => {
     await stop();
-    await start({ CHANGES_ENABLED: 'false' });
+    await startTools({ CHANGES_ENABLED: 'false' });
     try {
       expect(await request('GET', '/tool-changes')).toMatchObject({ status: 404 });
       const documented = await (await fetch(`${url}/openapi.json`)).text();
@@ -300,7 +281,7 @@ describe('the feed of a resource', () => {
       });
     } finally {
       await stop();
-      await start();
+      await startTools();
     }
   });
 });

@@ -1,5 +1,13 @@
 import type { Response } from 'express';
+import { ERRORS } from '../../errors/common-errors.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import { sendJsonText } from './send-json.js';
+
+/**
+ * Most bytes of the filters and the `ids` in the query of the `Link`, so that the link passes every proxy: nginx takes up to 4 kB of
+ * header fields from a service (`proxy_buffer_size`).
+ */
+export const MAX_FILTERS = 2_000;
 
 /** The parameters of a page, after validation. */
 export interface PageParameters<Key extends bigint | string = bigint | string> {
@@ -55,7 +63,7 @@ export class Page<Parameters extends PageParameters> {
     readonly details: { readonly nextValue?: string; readonly total?: Total } = {},
   ) {}
 
-  /** @throws ServiceException `too-many-answers` */
+  /** @throws ServiceException `too-many-answers`, or `parameter-not-valid` if the ids of the next pages do not fit into the `Link` */
   send(response: Response, status: number): void {
     const { next, parameters } = this;
     const { nextValue, total } = this.details;
@@ -72,11 +80,12 @@ export class Page<Parameters extends PageParameters> {
 }
 
 /**
- * The `Link` header field that leads to the next page with the same parameters (RFC 8288, section 3), which does not count again. Its target is a
+ * The `Link` header field that leads to the next page of the list (RFC 8288, section 3), which does not count again. Its target is a
  * path, so it is correct behind every proxy that does not change the path.
  *
  * @param after the last id of this page
  * @param afterValue the last value in JSON
+ * @throws ServiceException `parameter-not-valid`
  */
 function linkToNext(
   path: string,
@@ -85,13 +94,21 @@ function linkToNext(
   afterValue: string | undefined,
 ): string {
   const { limit, sort, ids } = parameters;
+  const filters = filterQuery(parameters);
   // The link has only the ids of the next pages, so that it is short.
-  const rest = ids?.filter((id) => (sort === '-id' ? id < after : id > after));
+  const rest = ids?.filter((id) => (sort === '-id' ? id < after : id > after)).join();
+  // A page has fewer items than `limit` if they are long. Without some of the ids, the link would lead to other items.
+  if (rest !== undefined && filters.length + rest.length > MAX_FILTERS) {
+    throw new ServiceException(
+      ERRORS.parameterNotValid,
+      'ids are too many for items as long as these: the link to the next page would be too long',
+    );
+  }
   const target = [
     `limit=${limit}`,
     sort === undefined ? '' : `sort=${encodeURIComponent(sort)}`,
-    filterQuery(parameters),
-    rest === undefined ? '' : `ids=${rest.join()}`,
+    filters,
+    rest === undefined ? '' : `ids=${rest}`,
     `after=${after}`,
     afterValue === undefined ? '' : `afterValue=${encodeURIComponent(afterValue)}`,
   ];

@@ -305,7 +305,7 @@ export class History {
     return {
       where: (value, parameter, start) =>
         `${id} = ${parameter(String(value))} AND ${position} >= ${parameter(start)}`,
-      order: id,
+      indexPrefix: id,
     };
   }
 

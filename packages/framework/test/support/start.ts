@@ -1,0 +1,30 @@
+import type { Type } from '@nestjs/common';
+import {
+  createLogger,
+  HTTP_LIMITS,
+  Metrics,
+  NO_TRACER,
+  readConfig,
+  startService,
+  withDatabase,
+} from '../../src/testing.js';
+import type { Service } from '../../src/service.js';
+import { IDENTITY } from './identity.js';
+import type { TestDatabase } from './test-database.js';
+import { TOKEN } from './tokens.js';
+
+/** Starts a module with {@link IDENTITY} as a service that accepts {@link TOKEN}. */
+export function start(
+  app: Type,
+  { url }: TestDatabase,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Service> {
+  const ports = { PORT: '0', MANAGEMENT_PORT: '0' };
+  return startService(
+    app,
+    withDatabase(readConfig(IDENTITY, { AUTH_TOKEN: TOKEN, ...ports, ...environment }), url),
+    { logger: createLogger('silent'), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
+    new AbortController().signal,
+    HTTP_LIMITS,
+  );
+}
