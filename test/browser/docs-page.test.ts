@@ -1009,6 +1009,31 @@ describe.skipIf(EXAMPLE !== undefined)('a form', () => {
     expect(faults).toEqual([]);
   });
 
+  it('shows the file that it sends as code that runs, in every language', async () => {
+    await authorize(page, TOKEN);
+    await showTokenInSamples(page);
+    const folder = await mkdtemp(join(tmpdir(), 'samples-'));
+    const file = join(folder, 'of plants.ndjson');
+    await writeFile(file, '{"id":1,"name":"http://localhost:3000 YOUR_TOKEN"}\n');
+    const form = await operation(page, 'importPlants');
+    await form.locator('[type="file"]').setInputFiles(file);
+    for (const language of LANGUAGES) {
+      await choose(page, language);
+      const code = sample('importPlants', language);
+      await expect.poll(() => code.innerText()).toContain('of plants.ndjson');
+      await service.database.empty();
+      expect(await run(language, await code.innerText(), folder)).toContain('"created":1');
+    }
+    await rm(folder, { recursive: true });
+    const create = await operation(page, 'createPlant');
+    const name = 'http://localhost:3000 YOUR_TOKEN';
+    await create.locator('textarea').fill(JSON.stringify({ id: 2, name }));
+    for (const language of LANGUAGES) {
+      await expect.poll(() => sample('createPlant', language).textContent()).toContain(name);
+    }
+    expect(faults).toEqual([]);
+  });
+
   it('leads from page to page', async () => {
     for (let id = 1; id <= 5; id += 1) await service.post({ id, name: `Plant ${id}` });
     await authorize(page, TOKEN);
