@@ -1463,7 +1463,6 @@ async function expectLegible(page: Page): Promise<void> {
 async function projectWithClient(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'samples-'));
   const client = resolve('dist-client');
-  await promisify(execFile)('npm', ['run', 'build:client', '--silent']);
   await mkdir(join(folder, 'node_modules/@plant-store'), { recursive: true });
   await symlink(client, join(folder, 'node_modules/@plant-store/client'));
   return folder;
