@@ -488,6 +488,7 @@ describe('the reference', () => {
     ['40009', '40009, Create a plant', '#createPlant.40009'],
     ['If-Match', 'If-Match, Replace a plant', '#replacePlant.If-Match'],
     ['limit', 'limit, List plants', '#listPlants.limit'],
+    ['aftervalue', 'afterValue, List plants', '#listPlants.afterValue'],
     ['50306', '50306, List plants', '#listPlants.50306'],
     ['40400', '40400, Other failures', '#other-failures.40400'],
     ['ETag', 'ETag, Get a plant by its id, Response headers', '#getPlant.response.ETag'],
@@ -506,6 +507,13 @@ describe('the reference', () => {
     expect(await reading.locator('.results').innerText()).toBe('Nothing found');
     await reading.getByRole('searchbox').fill('');
     expect(await reading.locator('.sidebar nav').isVisible()).toBe(true);
+  });
+
+  it('finds a name first by a word in it', async () => {
+    await reading.getByRole('searchbox').fill('value');
+    const [first] = await reading.locator('.results a').allInnerTexts();
+    expect(first).toBe('afterValue, List plants');
+    await reading.getByRole('searchbox').fill('');
   });
 
   it.each([1280, 390])('is searched with the keyboard alone, on %i pixels', async (width) => {
