@@ -488,6 +488,7 @@ describe('the reference', () => {
     ['40009', '40009, Create a plant', '#createPlant.40009'],
     ['If-Match', 'If-Match, Replace a plant', '#replacePlant.If-Match'],
     ['limit', 'limit, List plants', '#listPlants.limit'],
+    ['aftervalue', 'afterValue, List plants', '#listPlants.afterValue'],
     ['50306', '50306, List plants', '#listPlants.50306'],
     ['40400', '40400, Other failures', '#other-failures.40400'],
     ['ETag', 'ETag, Get a plant by its id, Response headers', '#getPlant.response.ETag'],
@@ -506,6 +507,13 @@ describe('the reference', () => {
     expect(await reading.locator('.results').innerText()).toBe('Nothing found');
     await reading.getByRole('searchbox').fill('');
     expect(await reading.locator('.sidebar nav').isVisible()).toBe(true);
+  });
+
+  it('finds a name first by a word in it', async () => {
+    await reading.getByRole('searchbox').fill('value');
+    const [first] = await reading.locator('.results a').allInnerTexts();
+    expect(first).toBe('afterValue, List plants');
+    await reading.getByRole('searchbox').fill('');
   });
 
   it.each([1280, 390])('is searched with the keyboard alone, on %i pixels', async (width) => {
@@ -1009,6 +1017,31 @@ describe.skipIf(EXAMPLE !== undefined)('a form', () => {
     expect(faults).toEqual([]);
   });
 
+  it('shows the file that it sends as code that runs, in every language', async () => {
+    await authorize(page, TOKEN);
+    await showTokenInSamples(page);
+    const folder = await mkdtemp(join(tmpdir(), 'samples-'));
+    const file = join(folder, 'of plants.ndjson');
+    await writeFile(file, '{"id":1,"name":"http://localhost:3000 YOUR_TOKEN"}\n');
+    const form = await operation(page, 'importPlants');
+    await form.locator('[type="file"]').setInputFiles(file);
+    for (const language of LANGUAGES) {
+      await choose(page, language);
+      const code = sample('importPlants', language);
+      await expect.poll(() => code.innerText()).toContain('of plants.ndjson');
+      await service.database.empty();
+      expect(await run(language, await code.innerText(), folder)).toContain('"created":1');
+    }
+    await rm(folder, { recursive: true });
+    const create = await operation(page, 'createPlant');
+    const name = 'http://localhost:3000 YOUR_TOKEN';
+    await create.locator('textarea').fill(JSON.stringify({ id: 2, name }));
+    for (const language of LANGUAGES) {
+      await expect.poll(() => sample('createPlant', language).textContent()).toContain(name);
+    }
+    expect(faults).toEqual([]);
+  });
+
   it('leads from page to page', async () => {
     for (let id = 1; id <= 5; id += 1) await service.post({ id, name: `Plant ${id}` });
     await authorize(page, TOKEN);
@@ -1438,7 +1471,6 @@ async function expectLegible(page: Page): Promise<void> {
 async function projectWithClient(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'samples-'));
   const client = resolve('dist-client');
-  await promisify(execFile)('npm', ['run', 'build:client', '--silent']);
   await mkdir(join(folder, 'node_modules/@plant-store'), { recursive: true });
   await symlink(client, join(folder, 'node_modules/@plant-store/client'));
   return folder;

@@ -128,6 +128,12 @@ describe('many plants', () => {
     const { plants, total } = await store.list({ limit: 2, name: 'plant 1', count: true });
     expect([plants.length, total]).toEqual([2, { items: 11, isExact: true }]);
     expect(await store.list({ limit: 1 })).not.toHaveProperty('total');
+    const none = await store.list({ ids: [], count: true });
+    expect(none).toMatchObject({ plants: [], total: { items: 0, isExact: true } });
+    expect(await store.list({ ids: [] })).not.toHaveProperty('total');
+    const reason = new Error('no longer wanted');
+    const canceled = store.list({ ids: [], signal: AbortSignal.abort(reason) });
+    await expect(canceled).rejects.toBe(reason);
     const wrong = await failureOf(
       store.list({ ids: Array.from({ length: 101 }, (_, id) => BigInt(id)) }),
     );

@@ -72,7 +72,7 @@ it('saves the reasons as CSV, and never overwrites a file', async () => {
 });
 
 it('makes no file of reasons if nothing is refused, and ends if it cannot write one', async () => {
-  await writeFile('a.csv', 'id\n1\n');
+  await writeFile('a.csv', 'id,name\n1,a\n');
   await run(['import', 'a.csv', '--errors', 'e.csv']);
   expect(await readdir('.')).toEqual(['a.csv']);
   await writeFile('a.csv', CSV);
@@ -87,6 +87,7 @@ it.each([
   ['id,name,nonsense\n1,a,b\n', 'there is no column "nonsense"'],
   ['1,Ficus,tree\n', 'there is no column "1"'],
   ['name,tag\na,b\n', 'the column id is missing'],
+  ['id,tag\n1,b\n', 'the column name is missing'],
   ['id,id\n1,2\n', 'the column id appears twice'],
   ['id,"name\n1,2\n', 'a quote is not closed'],
   ['id;name;tag\n1;Ficus;tree\n', 'its columns are separated by semicolons, not by commas'],
@@ -132,6 +133,7 @@ it.each([
   [['--map', 'Nr.=id', '--map', 'number=tag'], 'a.csv:1: the column "number" of --map is missing'],
   [['--map', 'Nr.=name'], 'a.csv:1: the column name appears twice'],
   [['--map', 'Nr.='], 'a.csv:1: the column id is missing'],
+  [['--map', 'Nr.=id', '--map', 'name='], 'a.csv:1: the column name is missing'],
   [['--map', 'Nr.=id', '--format', 'ndjson'], '--map is for CSV'],
 ])('refuses a wrong map before anything is sent: %j', async (map, message) => {
   await writeFile('a.csv', 'Nr.,name\n1,Ficus\n');
@@ -167,7 +169,7 @@ it.each([
 it('reads a pipe once, and says that the import is incomplete if a later file is wrong', async () => {
   await promisify(execFile)('mkfifo', ['good.csv', 'bad.csv']);
   const result = run(['import', 'good.csv', 'bad.csv']);
-  await writeFile('good.csv', 'id\n1\n');
+  await writeFile('good.csv', 'id,name\n1,a\n');
   await writeFile('bad.csv', 'nonsense\nx\n');
   const { code, stdout, stderr } = await result;
   expect(stdout).toMatch(/^created 1, /);

@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process';
-import { access, readdir, readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { access, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
 /* A release has two versions, which need not be equal: of the service and its client, and of the packages. */
@@ -119,5 +122,108 @@ it.each([
   await expect(promisify(execFile)('.ci/release', [tag])).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringContaining(message) as string,
+  });
+});
+
+describe('a release', () => {
+  /** What would reach others: they write down how they are called. */
+  const PROGRAMS: Readonly<Record<string, string>> = {
+    docker: '',
+    gh: '',
+    git: 'echo 0123abc',
+    npm: `case $1 in
+      pack) cp ../a-1.0.0.tgz "\${@: -1}" ;;
+      view) cat ../published 2> /dev/null || { echo 'npm error code E404' >&2 && exit 1; } ;;
+    esac`,
+  };
+  let folder: string;
+  let tarball: Buffer;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'release-'));
+    const files = {
+      'clone/package.json': '{"version":"1.0.0"}',
+      'clone/CHANGELOG.md': '## [1.0.0] - 2026-01-01\n\n- All.\n',
+      'clone/dist/sbom.cdx.json': '{}',
+      'clone/deploy/kubernetes/service.yaml': '',
+      'package/package.json': '{"name":"@tools/a","version":"1.0.0"}',
+    };
+    for (const [file, text] of Object.entries(files)) {
+      await mkdir(join(folder, file, '..'), { recursive: true });
+      await writeFile(join(folder, file), text);
+    }
+    await cp('.ci', join(folder, 'clone/.ci'), { recursive: true });
+    await mkdir(join(folder, 'bin'));
+    for (const [name, commands] of Object.entries(PROGRAMS)) {
+      const text = `#!/usr/bin/env bash\necho "${name} $*" >> ../calls\n${commands}\n`;
+      await writeFile(join(folder, 'bin', name), text, { mode: 0o755 });
+    }
+    await promisify(execFile)('tar', ['-czf', 'a-1.0.0.tgz', 'package'], { cwd: folder });
+    tarball = await readFile(join(folder, 'a-1.0.0.tgz'));
+  });
+
+  beforeEach(async () => {
+    for (const name of ['calls', 'published']) await rm(join(folder, name), { force: true });
+  });
+
+  afterAll(() => rm(folder, { recursive: true }));
+
+  async function publish(): Promise<string> {
+    const PATH = `${join(folder, 'bin')}:${process.env['PATH']}`;
+    const env = { ...process.env, PATH, IMAGE: 'ghcr.io/Some-Team/Tools' };
+    await promisify(execFile)('clone/.ci/release', ['v1.0.0'], { cwd: folder, env });
+    return read(join(folder, 'calls'));
+  }
+
+  it('publishes an image with a name in lower case, and a package with a new version', async () => {
+    const calls = await publish();
+    expect(calls).toContain('docker push ghcr.io/some-team/tools:1.0.0\n');
+    expect(calls).toMatch(/^npm publish .*a-1\.0\.0\.tgz$/m);
+    expect(calls).toContain('gh release create v1.0.0');
+  });
+
+  it('leaves a package alone that is published as it is', async () => {
+    const integrity = createHash('sha512').update(tarball).digest('base64');
+    await writeFile(join(folder, 'published'), `sha512-${integrity}\n`);
+    const calls = await publish();
+    expect(calls).not.toContain('npm publish');
+    expect(calls).toContain('gh release create v1.0.0');
+  });
+
+  it('publishes nothing if a package has changed without a new version', async () => {
+    await writeFile(join(folder, 'published'), 'sha512-other\n');
+    await expect(publish()).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('@tools/a@1.0.0 is published with another content') as string,
+    });
+    expect(await read(join(folder, 'calls'))).not.toMatch(/^(docker|gh|npm publish)/m);
+  });
+});
+
+describe('the workflow of a release', async () => {
+  interface Job {
+    readonly needs?: string;
+    readonly permissions: object;
+    readonly steps: readonly {
+      readonly uses?: string;
+      readonly run?: string;
+      readonly with?: object;
+    }[];
+  }
+  const { permissions, jobs } = parse(await read('.github/workflows/release.yml')) as {
+    readonly permissions: object;
+    readonly jobs: { readonly check: Job; readonly publish: Job };
+  };
+
+  it('lets a job write only after the commit was checked, and keeps no token in the clone', () => {
+    expect(permissions).toEqual({});
+    expect(jobs.check.permissions).toEqual({ actions: 'read', contents: 'read' });
+    expect(jobs.publish.needs).toBe('check');
+    for (const { steps } of Object.values(jobs)) {
+      const checkout = steps.find(({ uses }) => uses?.startsWith('actions/checkout@'));
+      expect(checkout?.with).toMatchObject({ 'persist-credentials': false });
+    }
+    const commands = jobs.publish.steps.flatMap(({ run }) => run ?? []);
+    expect(commands.filter((run) => run.startsWith('npm ci'))).toEqual(['npm ci --ignore-scripts']);
   });
 });

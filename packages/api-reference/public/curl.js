@@ -15,6 +15,8 @@ export function curlOf({ url, method, headers, body }) {
     line.append(` \\\n  -H ${quoted(`${name}: ${value}`)}`);
   }
   if (body instanceof File) line.append(` \\\n  --data-binary ${quoted(`@${body.name}`)}`);
+  // Curl would take `@` for a file.
+  else if (body?.startsWith('@')) line.append(` \\\n  --data-raw ${quoted(body)}`);
   else if (body !== undefined) line.append(` \\\n  --data-binary ${quoted(body)}`);
   return line;
 }

@@ -25,13 +25,14 @@ function sampleOf(form, { url, method, headers, body }) {
     method,
     path: url.slice(BASE.length),
     headers: { ...(isChosen && { Accept: accept }), ...others },
-    ...(body !== undefined && { body: bodyOf(type, form.elements.body.value) }),
+    ...(body !== undefined && { body: bodyOf(type, body) }),
     ...(resource && { resource: { ...JSON.parse(resource), ...(id && { id }) } }),
   };
 }
 
 /** What it consists of is left out if it is no JSON. */
 function bodyOf(type, text) {
+  if (text instanceof File) return { type, file: text.name };
   const texts = isJson(type)
     ? [text]
     : type.endsWith('ndjson')

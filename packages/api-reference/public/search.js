@@ -78,7 +78,10 @@ function entryOf(place) {
   const titles = [document.getElementById(owner), place.closest('details')?.firstElementChild];
   const heading = place.cells ? titles.flatMap((title) => title?.textContent ?? []).join(', ') : '';
   const rest = place.cells ? place.textContent : proseOf(place);
-  return { id: place.id, name, heading, text: `${name} ${place.id} ${rest}`.toLowerCase() };
+  // The words of a name such as `afterValue` are found, too.
+  const words = name.replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, ' ');
+  const title = `${name} ${words}`.toLowerCase();
+  return { id: place.id, name, heading, title, text: `${title} ${place.id} ${rest}`.toLowerCase() };
 }
 
 /** What is said below a heading, without the tables, whose rows are found by themselves. */
@@ -99,10 +102,9 @@ function proseOf(heading) {
 }
 
 /** Names that begin with what is looked for come first. */
-function rank({ name, heading }, [word], [pattern]) {
-  const lower = name.toLowerCase();
-  if (lower.startsWith(word)) return 0;
-  if (pattern.test(lower)) return 1;
+function rank({ title, heading }, [word], [pattern]) {
+  if (title.startsWith(word)) return 0;
+  if (pattern.test(title)) return 1;
   return heading === '' ? 2 : 3;
 }
 

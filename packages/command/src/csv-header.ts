@@ -60,7 +60,8 @@ export function headerFault(
   const found = fields.flatMap((field) => nameOf(field, names) ?? []);
   const twice = found.find((name, at) => found.indexOf(name) < at);
   if (twice !== undefined) return `the column ${twice} appears twice`;
-  return found.includes('id') ? undefined : 'the column id is missing';
+  const missing = columns.find(({ name, isOptional }) => !isOptional && !found.includes(name));
+  return missing && `the column ${missing.name} is missing`;
 }
 
 export function headerError(name: string, fault: string, columns: readonly Column[]): InputError {

@@ -4,6 +4,7 @@ export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'json';
 export interface Column {
   readonly name: string;
   readonly type: ColumnType;
+  /** For a create. */
   readonly isOptional: boolean;
 }
 
@@ -36,6 +37,7 @@ export interface OpenApiDocument {
 interface Operation {
   readonly 'x-required-scope'?: string;
   readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content?: Content };
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 
@@ -63,9 +65,12 @@ export function resourcesOf(document: OpenApiDocument): readonly Resource[] {
   return Object.entries(paths).flatMap(([path, { get }]) => {
     const [, name] = /^\/([^/]+)\/export$/.exec(path) ?? [];
     const one = paths[`/${name}/{id}`]?.get?.responses['200']?.content?.['application/json'];
-    const { properties, required = [] } = resolve(one?.schema);
+    const { properties } = resolve(one?.schema);
     if (name === undefined || !get || !properties) return [];
     const isImportable = paths[`/${name}/import`]?.post !== undefined;
+    const created = paths[`/${name}`]?.post?.requestBody?.content?.['application/json'];
+    // Answers have more: what the database fills in.
+    const { required = [] } = resolve(created?.schema);
     const members = Object.entries(properties);
     const columns = members.map(([member, schema]) => ({
       name: member,

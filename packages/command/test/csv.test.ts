@@ -111,8 +111,12 @@ it.each([
   ['care', '{\n"a": [1.0, 1E400]\r\n}', '{ "a": [1.0, 1E400]  }'],
   ['care', 'much water', '"much water"'],
 ])('sends %s %j as %s, which the service may refuse', async (column, field, json) => {
-  const [record] = await read(`id,${column}\n1,"${field.replaceAll('"', '""')}"`, 10, COLUMNS);
-  expect(jsonIn(record!)).toBe(`{"id":1,"${column}":${json}}`);
+  const [record] = await read(
+    `id,name,${column}\n1,a,"${field.replaceAll('"', '""')}"`,
+    10,
+    COLUMNS,
+  );
+  expect(jsonIn(record!)).toBe(`{"id":1,"name":"a","${column}":${json}}`);
 });
 
 it('loses nothing of a file that is not CSV', async () => {

@@ -4,6 +4,14 @@ import type { OpenApiDocument } from '../src/resources.js';
 
 const BEDS: OpenApiDocument = {
   paths: {
+    '/beds': {
+      post: {
+        requestBody: {
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/NewBed' } } },
+        },
+        responses: {},
+      },
+    },
     '/beds/import': { post: { responses: {} } },
     '/beds/export': { get: { responses: {} } },
     '/beds/{id}': {
@@ -19,7 +27,10 @@ const BEDS: OpenApiDocument = {
   },
   components: {
     schemas: {
+      NewBed: { required: ['id', 'width'] },
       Bed: {
+        // The service fills in the last one.
+        required: ['id', 'width', 'other'],
         properties: {
           id: { type: 'integer' },
           width: { type: ['number', 'null'] },
@@ -47,5 +58,7 @@ it('columns have the types of the schema, and what cannot be imported is no reso
     ['size', 'json'],
     ['other', 'json'],
   ]);
+  const required = beds?.columns.filter(({ isOptional }) => !isOptional);
+  expect(required?.map(({ name }) => name)).toEqual(['id', 'width']);
   expect(beds?.example).toBe('{"soil":"sand"}');
 });

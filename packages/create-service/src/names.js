@@ -19,10 +19,10 @@ const KEYWORDS =
  * already.
  */
 const TAKEN =
-  `access-token after api-schema app array body-types boolean change-of column date docs dto-of entity error feed framework
-  generated-id-repository health id idempotency-key index injectable int64-field kind limit lines list-parameters metrics
-  migration module new-of no-other-parameters number object omit-type openapi origin patch patch-of position precondition
-  primary-column primary-generated-column principal query replacement-of request-id resource resource-module
+  `access-token after api-schema app array body-types boolean change-of column date docs dto-of entity error
+  export-of feed framework generated-id generated-id-repository health id idempotency-key index injectable int64-field kind limit
+  lines list-of metrics migration module new-of no-other-parameters number object openapi origin patch patch-of
+  position precondition primary-generated-column principal query replacement-of request-id resource resource-module
   service-exception signal string text-field time`
     .split(/\s+/)
     .flatMap((name) => [name, `${name}s`]);
@@ -31,10 +31,10 @@ const TAKEN =
 const TAKEN_PLURALS = ['cli', 'create', 'get', 'list', 'remove', 'replace', 'service'];
 
 /** What runs in the image of a service, whose command comes first on the search path; and what PostgreSQL keeps for itself. */
-const TAKEN_BY_SERVICES = [...builtinModules, 'node', 'node-modules', 'npm', 'npx', 'plpgsql'];
+const NOT_FOR_SERVICES = [...builtinModules, 'node', 'node-modules', 'npm', 'npx', 'plpgsql'];
 
 export function requireServiceName(name) {
-  requireName(name, 'a service', 'tool-library', TAKEN_BY_SERVICES);
+  requireName(name, 'a service', 'tool-library', NOT_FOR_SERVICES);
 }
 
 export function requireResourceNames(one, many) {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -186,6 +186,7 @@ describe('a new service', () => {
     expect(await response.json()).toEqual({ id: 1, name: 'Hammer' });
     for (const address of [
       `${url}/docs`,
+      `${url}/docs/client.tgz`,
       `${url}/openapi.json`,
       `http://${management}/health/ready`,
       `http://${management}/metrics`,
@@ -240,6 +241,18 @@ describe('a new service', () => {
     const sources = await readdir(join(root, 'src'));
     expect(sources.includes(`${one}-changes`)).toBe(options.length > 0);
     await expect(npm('run', 'generate', '--', one, many)).rejects.toThrow('exists already');
+  });
+
+  it('writes its client again at a start after a change, and only then', async () => {
+    const client = join(root, 'dist-client/dist/tool-library.js');
+    const writes = async () => {
+      await execute('node', ['build/cli/write-client.js'], root);
+      return [(await readFile(client, 'utf8')).includes('handTools'), (await stat(client)).mtimeMs];
+    };
+    expect(await readFile(client, 'utf8')).not.toContain('handTools');
+    const [hasNew, time] = await writes();
+    expect(hasNew).toBe(true);
+    expect(await writes()).toEqual([true, time]);
   });
 
   it('has a test that says when openapi.json is not what it serves', async () => {

@@ -17,7 +17,7 @@ export interface SampleRequest {
   /** With the values of its parameters. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: SampleBody;
+  readonly body?: SampleBody | SampleFile;
   /** The resource with the operations that the project's client has, if the request is one of them. */
   readonly resource?: SampleResource;
 }
@@ -28,6 +28,13 @@ export interface SampleBody {
   readonly text: string;
   /** What it consists of, if it is JSON: one value, or one of each line. Integers are bigints. */
   readonly values?: readonly unknown[];
+}
+
+/** A file instead of a text. */
+export interface SampleFile {
+  readonly type: string;
+  /** Its name. */
+  readonly file: string;
 }
 
 export interface SampleResource {

@@ -24,15 +24,16 @@ function curlSample(request) {
     `curl ${options}${shell(PLACEHOLDERS.base + path)}`,
     ...(method === (body ? 'POST' : 'GET') ? [] : [`-X ${method}`]),
     ...headersOf(request).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`),
-    ...(body ? [`${dataOption(body)} ${shell(body.text)}`] : []),
+    ...(body ? [`${dataOption(body)} ${shell(body.text ?? `@${body.file}`)}`] : []),
   ].join(' \\\n  ');
 }
 
 /** Readers replace lines by `@FILE`, from which `-d` would remove the line breaks. */
-function dataOption({ type }) {
+function dataOption({ type, text }) {
+  if (text?.startsWith('@')) return '--data-raw';
   return isJson(type) ? '-d' : '--data-binary';
 }
 
 function shell(text) {
-  return /^[\w:/.-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  return /^[\w:/.\uFDD0-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -18,10 +18,10 @@ import (
 	"io"
 	"log"
 	"net/http"
-${body ? '	"strings"\n' : ''})
+${body ? `	"${body.text === undefined ? 'os' : 'strings'}"\n` : ''})
 
 func main() {
-${body ? `	body := strings.NewReader(${text(body.text)})\n` : ''}	request, err := http.NewRequest("${method}", ${url}, ${body ? 'body' : 'nil'})
+${body ? bodyOf(body) : ''}	request, err := http.NewRequest("${method}", ${url}, ${body ? 'body' : 'nil'})
 ${FAIL}
 ${headers.join('')}	response, err := http.DefaultClient.Do(request)
 ${FAIL}
@@ -32,7 +32,15 @@ ${FAIL}
 }`;
 }
 
-/** A literal in back quotes takes every character as it is, except these. */
-function text(value) {
-  return /[\x60\r]/.test(value) ? JSON.stringify(value) : `\`${value}\``;
+function bodyOf({ text, file }) {
+  return text === undefined
+    ? `	body, err := os.Open(${JSON.stringify(file)})\n${FAIL}\n`
+    : `	body := strings.NewReader(${literal(text)})\n`;
+}
+
+/** A literal in back quotes takes every character as it is, except these. None can have a byte order mark. */
+function literal(text) {
+  return /[\x60\r\uFEFF]/.test(text)
+    ? JSON.stringify(text).replaceAll('\uFEFF', String.raw`\ufeff`)
+    : `\`${text}\``;
 }

@@ -1,4 +1,4 @@
-import { PLACEHOLDERS } from './request.js';
+import { EXAMPLES, PLACEHOLDERS } from './request.js';
 
 const TEXT = String.raw`"(?:\\.|[^"\\])*"`;
 const NUMBER = String.raw`(?<number>(?<![\w.])-?\d[\d.]*(?:e[-+]?\d+)?n?\b)`;
@@ -27,7 +27,7 @@ const PROGRAM = new RegExp(
 );
 
 /** Code as HTML with its colors, and with marks around what the page fills in. */
-export function highlighted(code, language, base = PLACEHOLDERS.base) {
+export function highlighted(code, language, base = EXAMPLES.base) {
   const pattern = { curl: SHELL, JSON: JSON_TEXT }[language] ?? PROGRAM;
   let html = '';
   let end = 0;
@@ -39,7 +39,7 @@ export function highlighted(code, language, base = PLACEHOLDERS.base) {
   }
   return (html + escaped(code.slice(end)))
     .replaceAll(PLACEHOLDERS.base, () => `<span data-fill="base">${escaped(base)}</span>`)
-    .replaceAll(PLACEHOLDERS.token, `<span data-fill="token">${PLACEHOLDERS.token}</span>`);
+    .replaceAll(PLACEHOLDERS.token, `<span data-fill="token">${EXAMPLES.token}</span>`);
 }
 
 function escaped(text) {

@@ -29,7 +29,8 @@ print(response.status_code, response.text)`;
 }
 
 /** The argument for the body, and what comes before the call and before all. */
-function dataOf({ type, text, values }) {
+function dataOf({ type, text, file, values }) {
+  if (text === undefined) return [`data=open(${NOTATION.text(file)}, "rb")`];
   if (values === undefined) return [`data=${NOTATION.text(text)}`];
   if (isJson(type)) return [`json=${literal(NOTATION, values[0], '    ')}`];
   return [

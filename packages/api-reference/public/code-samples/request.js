@@ -1,5 +1,11 @@
-/** The address of the service and the token in code samples; the page puts in the real values. */
-export const PLACEHOLDERS = { base: 'http://localhost:3000', token: 'YOUR_TOKEN' };
+/** The address of the service and the token in code samples, until the page puts in the real values. */
+export const EXAMPLES = { base: 'http://localhost:3000', token: 'YOUR_TOKEN' };
+
+/** Where they are. A noncharacter of Unicode marks them, because a request may have the same text. */
+export const PLACEHOLDERS = {
+  base: `\uFDD0${EXAMPLES.base}`,
+  token: `\uFDD0${EXAMPLES.token}`,
+};
 
 /** The header fields of a request, the media type of its body included. */
 export function headersOf({ headers, body }) {

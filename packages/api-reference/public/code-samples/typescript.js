@@ -48,7 +48,7 @@ function callOf({ method, path, body, headers }, resource, { store, isOwn }) {
     spaced: true,
   };
   const [value] = body?.values ?? [];
-  const key = /^-?\d+$/.test(id) ? `${id}n` : quoted(id ?? '');
+  const key = /^-?(0|[1-9]\d*)$/.test(id) ? `${id}n` : quoted(id ?? '');
   const ifMatch = 'If-Match' in headers;
   const read = ifMatch ? `const { etag = '*' } = await ${store}.get(${key});\n` : '';
   const options = ifMatch ? ', { ifMatch: etag }' : '';
@@ -88,14 +88,25 @@ function fetchSample(request) {
   const headers = headersOf(request).map(
     ([name, value]) => `    ${name.includes('-') ? quoted(name) : name}: ${quoted(value)},\n`,
   );
-  return `const response = await fetch(${quoted(PLACEHOLDERS.base + path)}, {
+  const [value, before = ''] = body ? valueOf(body) : [];
+  return `${before}const response = await fetch(${quoted(PLACEHOLDERS.base + path)}, {
 ${method === 'GET' ? '' : `  method: '${method}',\n`}  headers: {
 ${headers.join('')}  },
-${body ? `  body: ${quoted(body.text)},\n` : ''}});
+${body ? `  body: ${value},\n` : ''}});
 // As text, because JSON.parse rounds ids beyond 2^53.
 console.log(response.status, await response.text());`;
 }
 
+/** The body, and what comes before all. */
+function valueOf({ text, file }) {
+  return text === undefined
+    ? [`await openAsBlob(${quoted(file)})`, `import { openAsBlob } from 'node:fs';\n\n`]
+    : [quoted(text)];
+}
+
 function quoted(text) {
-  return `'${text.replaceAll(/[\\']/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`)}'`;
+  return `'${text
+    .replaceAll(/[\\']/g, String.raw`\$&`)
+    .replaceAll('\n', String.raw`\n`)
+    .replaceAll('\r', String.raw`\r`)}'`;
 }

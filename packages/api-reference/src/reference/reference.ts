@@ -1,4 +1,4 @@
-import { PLACEHOLDERS } from '../../public/code-samples/request.js';
+import { EXAMPLES } from '../../public/code-samples/request.js';
 import type { ApiError, ReferenceOptions } from '../options.js';
 import { html } from '../html.js';
 import type { Html } from '../html.js';
@@ -57,7 +57,7 @@ export function renderReference(
         <h1>${info.title}</h1>
         <div class="tagline">${tagline}</div>
         <p class="versions">Interface ${info.version}${version && ` · Service ${version}`}</p>
-        <p class="base">Base URL <code data-fill="base">${base ?? PLACEHOLDERS.base}</code></p>
+        <p class="base">Base URL <code data-fill="base">${base ?? EXAMPLES.base}</code></p>
         <noscript><p>Sending requests from this page needs JavaScript.</p></noscript>
         <div class="topics">${sections.map((section) => textSection(section))}</div>
       </section>

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { codeSamples } from '../../public/code-samples/code-samples.js';
+import { codeSamples, LANGUAGES } from '../../public/code-samples/code-samples.js';
+import { highlighted } from '../../public/code-samples/highlight.js';
+import { PLACEHOLDERS } from '../../public/code-samples/request.js';
 
-const NAME = `It's "50%" \\ $HOME \`id\` 🌵\n`;
+const NAME = `It's "50%" \\ $HOME \`id\` 🌵\r\n`;
 const BODY = JSON.stringify({ name: NAME });
 
 const json = (value: object) => ({
@@ -34,7 +36,7 @@ describe('the code samples', () => {
   });
 
   it('keep the lines of a body, also when a file takes its place', async () => {
-    const lines = `${BODY}\n${BODY}\n`;
+    const lines = `${BODY}\r\n${BODY}\r\n`;
     const record = { name: NAME };
     const samples = post({ type: 'application/x-ndjson', text: lines, values: [record, record] });
     const print = samples.curl.replace(/^curl /, `printf '%s\\n' `);
@@ -53,6 +55,32 @@ describe('the code samples', () => {
         .split('\n')
         .map((line) => JSON.parse(line)),
     ).toEqual([record, record]);
+  });
+
+  it.each(LANGUAGES)('send text that looks like an address or a token as it is: %s', (language) => {
+    const name = 'http://localhost:3000 YOUR_TOKEN';
+    const html = highlighted(post(json({ name }))[language], language);
+    expect(html).toContain(name);
+    expect(html.match(/data-fill="base"/g)).toHaveLength(1);
+    expect(html.match(/data-fill="token"/g)).toHaveLength(1);
+  });
+
+  it('send a file instead of a body', async () => {
+    const file = "it's.ndjson";
+    const samples = post({ type: 'application/x-ndjson', file });
+    const line = samples.curl.replace(/^curl /, `printf '%s\\n' `);
+    const { stdout } = await promisify(execFile)('bash', ['-c', line]);
+    expect(stdout).toContain(`Content-Type: application/x-ndjson\n--data-binary\n@${file}\n`);
+    expect(samples.TypeScript).toContain(String.raw`  body: await openAsBlob('it\'s.ndjson'),`);
+    expect(samples.Python).toContain(`    data=open("it's.ndjson", "rb"),\n`);
+    expect(samples.Go).toContain(`body, err := os.Open("it's.ndjson")\n`);
+  });
+
+  it('send no text for a file, and no file for a text', () => {
+    expect(post({ type: 'text/csv', text: '@id' }).curl).toContain(`--data-raw '@id'`);
+    expect(post({ type: 'text/csv', text: '' }).TypeScript).toContain(`  body: '',\n`);
+    const withMark = post({ type: 'text/csv', text: '\uFEFFid' });
+    expect(withMark.Go).toContain(String.raw`strings.NewReader("\ufeffid")`);
   });
 
   it('send other text as it is', () => {
@@ -97,6 +125,9 @@ describe('the code samples', () => {
 
   it.each([
     ['7', 'get(7n)'],
+    ['0', 'get(0n)'],
+    ['-7', 'get(-7n)'],
+    ['007', "get('007')"],
     ['019a2b3c-0000-7000-8000-000000000001', "get('019a2b3c-0000-7000-8000-000000000001')"],
   ])('have an id as the client takes it: %s', (id, call) => {
     const { TypeScript } = codeSamples(
@@ -120,9 +151,8 @@ describe('the code samples', () => {
         { package: '@tool-library/client', ...(tarball !== undefined && { tarball }) },
       );
     expect(sample().TypeScript).toMatch(/^\/\/ npm install @tool-library\/client\nimport /);
-    expect(sample('docs/client.tgz').TypeScript).toMatch(
-      /^\/\/ npm install http:\/\/localhost:3000\/docs\/client\.tgz\nimport /,
-    );
+    const installation = `// npm install ${PLACEHOLDERS.base}/docs/client.tgz\nimport `;
+    expect(sample('docs/client.tgz').TypeScript.startsWith(installation)).toBe(true);
     expect(sample().Python).toMatch(/^# pip install requests\nimport requests\n/);
   });
 

@@ -40,11 +40,17 @@ export class Pages<Item, Query extends object> {
   }
 
   /** Requests one page. */
-  list(query?: Query & RequestOptions): Promise<ResourcePage<Item>> {
+  async list(query?: Query & RequestOptions): Promise<ResourcePage<Item>> {
     const { signal, parameters } = split(query);
     // openapi-fetch does not send an empty list, and the answer would have everything.
     if (Object.values(parameters).some((value) => Array.isArray(value) && value.length === 0)) {
-      return Promise.resolve({ items: [], next: undefined });
+      signal?.throwIfAborted();
+      const isCounted = 'count' in parameters && parameters.count === true;
+      return {
+        items: [],
+        next: undefined,
+        ...(isCounted && { total: { items: 0, isExact: true } }),
+      };
     }
     return this.#page(signal, { params: { query: parameters } });
   }

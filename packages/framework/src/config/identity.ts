@@ -21,7 +21,7 @@ export interface Identity {
     /** In JSON. */
     readonly body: string;
   };
-  /** The client in TypeScript, for the code samples of the docs page. By default, they use the packed client, or else `fetch`. */
+  /** How the client in TypeScript is called. The docs page has it in its code samples if it serves it, and otherwise `fetch`. */
   readonly client?: Client;
 }
 
@@ -50,8 +50,8 @@ export interface Build {
   readonly revision: string;
   /** The address of the project's documents, if its package has one. */
   readonly homepage: string | undefined;
-  /** The file of the packed client that was built with it, if there is one. */
-  readonly clientTarball: string | undefined;
+  /** Where the packed client is that was built with it, if there is one. */
+  readonly clientTarball: string;
 }
 
 interface PackageFile {
@@ -62,8 +62,8 @@ interface PackageFile {
 }
 
 /**
- * Version and commit of a service, from the nearest `package.json` above one of its modules, and the client that `writeClient` has
- * written into `dist-client` beside it.
+ * Version and commit of a service, from the nearest `package.json` above one of its modules, and where `writeClient` writes the
+ * client: into `dist-client` beside it.
  *
  * @param url `import.meta.url` of the module
  */
@@ -75,7 +75,6 @@ export function buildOf(url: string): Build {
     file = above;
   }
   const { version, gitHead, homepage } = JSON.parse(readFileSync(file, 'utf8')) as PackageFile;
-  const tarball = new URL('dist-client/client.tgz', file);
-  const clientTarball = existsSync(tarball) ? fileURLToPath(tarball) : undefined;
+  const clientTarball = fileURLToPath(new URL('dist-client/client.tgz', file));
   return { version, revision: gitHead ?? 'unknown', homepage, clientTarball };
 }

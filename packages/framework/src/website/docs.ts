@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -30,10 +30,14 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
   const { identity, http, auth } = config;
   const { basePath, publicBaseUrl } = http;
   const { homepage, version, clientTarball } = identity.build;
-  const client =
-    clientTarball === undefined
-      ? identity.client
-      : { package: `@${identity.name}/client`, ...identity.client, tarball: CLIENT };
+  // At the start: the next build of the client may remove the file while this one runs.
+  const packed = contentOf(clientTarball);
+  // Nobody is told to install a name that a stranger may have in the registry.
+  const client = packed && {
+    package: `@${identity.name}/client`,
+    ...identity.client,
+    tarball: CLIENT,
+  };
   const clientId = auth.jwt?.docsClientId;
   const signIn = auth.jwt && clientId ? { ...auth.jwt, homepage, clientId } : undefined;
   const express = app.getHttpAdapter().getInstance();
@@ -54,8 +58,8 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
     const senders = new Map(
       [...files].map(([path, file]) => [`${basePath}/${path}`, fileSender(file, policyOf())]),
     );
-    if (clientTarball !== undefined) {
-      const file = { type: 'application/gzip', content: () => readFile(clientTarball) };
+    if (packed) {
+      const file = { type: 'application/gzip', content: async () => packed };
       senders.set(`${basePath}/${CLIENT}`, fileSender(file, policyOf()));
     }
     if (signIn) {
@@ -78,6 +82,15 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
     express.get(path, (_request: Request, response: Response) => {
       response.redirect(`${basePath}/docs`);
     });
+  }
+}
+
+/** `undefined` if there is no file that this process may read. */
+function contentOf(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch {
+    return undefined;
   }
 }
 

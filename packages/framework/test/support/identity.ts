@@ -10,7 +10,7 @@ export const IDENTITY: Identity = {
     version: '1.2.3',
     revision: 'unknown',
     homepage: undefined,
-    clientTarball: undefined,
+    clientTarball: 'none',
   },
   firstRequest: {
     summary: 'Create a tool',

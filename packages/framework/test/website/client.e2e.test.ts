@@ -41,8 +41,9 @@ afterAll(async () => {
 });
 
 /** Starts a service that was built with this client. */
-function start(clientTarball: string | undefined, environment: Record<string, string> = {}) {
-  const identity = { ...IDENTITY, build: { ...IDENTITY.build, clientTarball } };
+function start(clientTarball: string, environment: Record<string, string> = {}) {
+  const client = { package: '@tool-library/client' };
+  const identity = { ...IDENTITY, client, build: { ...IDENTITY.build, clientTarball } };
   @Module({ imports: [FrameworkModule.forRoot(identity)], controllers: [ToolsController] })
   class AppModule {}
   return createTestingService(AppModule, environment);
@@ -74,7 +75,7 @@ describe('the packed client', () => {
   it('is what the code samples install, and without one they need none', async () => {
     for (const [built, isInstalled] of [
       [tarball, true],
-      [undefined, false],
+      [join(tmpdir(), 'no-client.tgz'), false],
     ] as const) {
       const service = await start(built);
       try {
@@ -87,8 +88,21 @@ describe('the packed client', () => {
     }
   });
 
+  it('is that of the start, also while the next one is built', async () => {
+    const built = join(folder, 'built.tgz');
+    await writeFile(built, BYTES);
+    const service = await start(built);
+    try {
+      await rm(built);
+      const answer = await fetch(service.url + PATH);
+      expect(Buffer.from(await answer.arrayBuffer())).toEqual(BYTES);
+    } finally {
+      await service.stop();
+    }
+  });
+
   it.each([
-    ['it was not built', () => start(undefined)],
+    ['it was not built', () => start(join(tmpdir(), 'no-client.tgz'))],
     ['the docs are switched off', () => start(tarball, { DOCS_ENABLED: 'false' })],
   ])('is an unknown path if %s', async (_, started) => {
     const service = await started();

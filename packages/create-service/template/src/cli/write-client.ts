@@ -1,10 +1,16 @@
+import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { writeClient } from '@resource-service/client/generator';
-import { allErrors } from '@resource-service/framework';
-// Defines the errors of the service.
-import '../app.module.js';
-import { IDENTITY } from '../identity.js';
 
-const document = JSON.parse(await readFile('openapi.json', 'utf8'));
-const source = { identity: IDENTITY, document, errors: allErrors(), license: 'UNLICENSED' };
-await writeClient(source, 'dist-client');
+const timeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+// `npm start` asks each time, so what takes long is loaded only if there is something to write.
+if (timeOf('dist-client/client.tgz') < Math.max(timeOf('openapi.json'), timeOf('package.json'))) {
+  const { writeClient } = await import('@resource-service/client/generator');
+  const { allErrors } = await import('@resource-service/framework');
+  const { IDENTITY } = await import('../identity.js');
+  // Defines the errors of the service.
+  await import('../app.module.js');
+  const document = JSON.parse(await readFile('openapi.json', 'utf8'));
+  const source = { identity: IDENTITY, document, errors: allErrors(), license: 'UNLICENSED' };
+  await writeClient(source, 'dist-client');
+}
