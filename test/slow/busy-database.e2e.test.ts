@@ -141,8 +141,8 @@ describe('a database that is busy', () => {
       for (const waiting of [held, second]) {
         const next = lockNext();
         await blocked('AccessExclusiveLock');
-        // Each wait has a timeout of 2 s.
-        await sleep(Math.max(0, since + 1_300 - performance.now()));
+        // Each wait has a timeout of 2 s, and the statement after both one of 5 s: together, they would be longer than 7 s.
+        await sleep(Math.max(0, since + 1_100 - performance.now()));
         await lockers.at(-2)!.query('COMMIT');
         await waiting;
         since = performance.now();
