@@ -39,7 +39,7 @@ function ownDependencies({ dependencies, devDependencies }: Manifest): [string, 
 }
 
 describe('the version of the service', () => {
-  it('is that of the newest section of the changelog', async () => {
+  it('is the version of the newest section of the changelog', async () => {
     const [, newest] = /^## \[(\d.*)\] - \d{4}-\d\d-\d\d$/m.exec(await read('CHANGELOG.md')) ?? [];
     expect(newest).toBe(service.version);
   });
@@ -56,7 +56,7 @@ describe('the version of the service', () => {
     expect(new Set(tags)).toEqual(new Set([service.version]));
   });
 
-  it('is not that of the interface, which the document has', async () => {
+  it('is not in the OpenAPI document, which has the version of the published interface', async () => {
     const versionIn = async (file: string) =>
       (JSON.parse(await read(file)) as { readonly info: { readonly version: string } }).info
         .version;
@@ -74,7 +74,7 @@ describe('the version of the packages', () => {
     expect(ranges.filter(([, range]) => range !== packagesVersion)).toEqual([]);
   });
 
-  it('is that of new services', async () => {
+  it('is the version that new services depend on', async () => {
     const template = ownDependencies(await manifestOf('packages/create-service/template'));
     expect(template.map(([, range]) => range)).toEqual(template.map(() => `^${packagesVersion}`));
     const example = ownDependencies(await manifestOf('examples/tool-library'));

@@ -48,7 +48,7 @@ afterAll(() => vi.resetModules());
 const LEAST = '00000000-0000-0000-0000-000000000000';
 const GREATEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** Values whose order is another one than that of their texts. */
+/** Values that are not in the order of their texts. */
 const ORDER = {
   price: ['-7', '0.1', '0.10000000000000000001', '1e30', 'NaN'],
   weight: ['-Infinity', '-1e300', '0', '5e-324', '0.1', '0.30000000000000004', 'Infinity', 'NaN'],

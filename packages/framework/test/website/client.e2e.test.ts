@@ -88,7 +88,7 @@ describe('the packed client', () => {
     }
   });
 
-  it('is that of the start, also while the next one is built', async () => {
+  it('is the client that was there at the start, also while the next one is built', async () => {
     const built = join(folder, 'built.tgz');
     await writeFile(built, BYTES);
     const service = await start(built);
