@@ -11,6 +11,14 @@ export function expectUnavailable(answer: Answer, error: unknown = 50300): void 
   expect(answer.text).not.toMatch(/sql|select|insert|127\.0\.0\.1|timeout|terminat/i);
 }
 
+/**
+ * Environment of a service whose pool has so many connections. Only requests use them: otherwise, the service reads the
+ * table of issued tokens every few seconds, and a test would count this connection, too.
+ */
+export function poolForRequests(max: number) {
+  return { DATABASE_POOL_MAX: String(max), AUTH_ISSUED_TOKENS: 'false' };
+}
+
 /** Waits until this many connections of the pool are in use. */
 export async function areUsed({ managementUrl }: TestService, connections: number): Promise<void> {
   await vi.waitFor(async () => {
