@@ -18,7 +18,7 @@ import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { createMigratedDatabase } from '../support/migrated-database.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { startTestService } from '../support/test-service.js';
-import { poolForRequests } from '../support/unavailable.js';
+import { ONLY_REQUESTS } from '../support/unavailable.js';
 
 let database: TestDatabase;
 
@@ -127,7 +127,7 @@ it('pages of a server that is far away are not prepared each time', async () => 
   const link = await FaultyLink.to(database.url);
   const statements: string[] = [];
   const service = await startTestService({
-    environment: poolForRequests(1),
+    environment: { DATABASE_POOL_MAX: '1', ...ONLY_REQUESTS },
     database: { ...database, url: link.url },
     tracer: {
       ...NO_TRACER,

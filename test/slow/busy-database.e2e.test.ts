@@ -5,14 +5,14 @@ import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { lockPlants, OWN_LOCKS, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
 import { serviceForTest, startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
-import { areUsed, expectUnavailable, poolForRequests } from '../support/unavailable.js';
+import { areUsed, expectUnavailable, ONLY_REQUESTS } from '../support/unavailable.js';
 
 describe('a database that is busy', () => {
   let service: TestService;
 
   beforeAll(async () => {
     service = await startTestService({
-      environment: poolForRequests(2),
+      environment: { DATABASE_POOL_MAX: '2', ...ONLY_REQUESTS },
       parameters: WAIT_FOR_LOCKS,
     });
   });
@@ -102,7 +102,7 @@ describe('a database that is busy', () => {
 
   it('answers a look-up within 6 s in total, although it has waited twice before', async () => {
     const single = await startTestService({
-      environment: poolForRequests(1),
+      environment: { DATABASE_POOL_MAX: '1', ...ONLY_REQUESTS },
       parameters: WAIT_FOR_LOCKS,
     });
     const { database } = single;

@@ -22,7 +22,7 @@ import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { createTestDatabase, given } from '../../packages/framework/test/support/test-database.js';
 import { startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
-import { areUsed, expectUnavailable, poolForRequests } from '../support/unavailable.js';
+import { areUsed, expectUnavailable, ONLY_REQUESTS } from '../support/unavailable.js';
 
 let service: TestService;
 
@@ -44,7 +44,7 @@ describe('a database server that dies', () => {
     server = await OwnPostgres.start();
     service = await startTestService({
       // As few connections as concurrent groups, so that a full pool must not hide the outage.
-      environment: poolForRequests(2),
+      environment: { DATABASE_POOL_MAX: '2', ...ONLY_REQUESTS },
       database: given(server.url),
     });
   });
@@ -229,7 +229,7 @@ describe('a proxy that holds the connections that it accepted during an outage',
     const database = await createTestDatabase();
     link = await FaultyLink.to(database.url);
     service = await startTestService({
-      environment: poolForRequests(2),
+      environment: { DATABASE_POOL_MAX: '2', ...ONLY_REQUESTS },
       database: { ...database, url: link.url },
     });
   });

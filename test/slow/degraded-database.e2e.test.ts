@@ -10,7 +10,7 @@ import { createMigratedDatabase, databaseForTest } from '../support/migrated-dat
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { serviceForTest, startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
-import { expectUnavailable } from '../support/unavailable.js';
+import { expectUnavailable, ONLY_REQUESTS } from '../support/unavailable.js';
 
 let database: TestDatabase;
 
@@ -110,7 +110,7 @@ describe('a database that is read-only', () => {
   });
 
   it('is logged once, whatever is refused and whatever goes on', async () => {
-    const service = await serviceForTest({ database });
+    const service = await serviceForTest({ database, environment: ONLY_REQUESTS });
     expect((await service.post({ id: 1, name: 'Monstera' })).status).toBe(200);
     await asOperator(MAKE_READ_ONLY);
     // Waits for their end: one that gets a statement before it refuses that, which is another failure than the one of this test.

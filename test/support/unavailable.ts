@@ -12,12 +12,10 @@ export function expectUnavailable(answer: Answer, error: unknown = 50300): void 
 }
 
 /**
- * Environment of a service whose pool has so many connections. Only requests use them: otherwise, the service reads the
- * table of issued tokens every few seconds, and a test would count this connection, too.
+ * Environment of a service that sends no statements but those of requests: otherwise, it reads the table of issued tokens
+ * every few seconds, on a connection that a test would count, or in a session that a test ends.
  */
-export function poolForRequests(max: number) {
-  return { DATABASE_POOL_MAX: String(max), AUTH_ISSUED_TOKENS: 'false' };
-}
+export const ONLY_REQUESTS = { AUTH_ISSUED_TOKENS: 'false' };
 
 /** Waits until this many connections of the pool are in use. */
 export async function areUsed({ managementUrl }: TestService, connections: number): Promise<void> {
