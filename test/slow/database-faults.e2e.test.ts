@@ -145,7 +145,7 @@ describe('a database server that dies', () => {
 
 describe('a database that no longer accepts the service', () => {
   beforeEach(async () => {
-    service = await startTestService();
+    service = await startTestService({ environment: ONLY_REQUESTS });
     expect((await service.post({ id: 1, name: 'before' })).status).toBe(200);
   });
 
