@@ -71,10 +71,14 @@ export class Databases {
 }
 
 export class BenchDatabase {
+  /** What {@link hold} has stored, if nothing has been stored since. */
+  private held: number | undefined;
+
   constructor(readonly url: string) {}
 
   /** Empties the tables, and completes pending work of the server. */
   async clear(): Promise<void> {
+    this.held = undefined;
     await query(this.url, 'TRUNCATE plants, plant_changes');
     await this.checkpoint();
   }
@@ -108,8 +112,10 @@ export class BenchDatabase {
     await this.checkpoint();
   }
 
-  /** Stores the first plants of the load generators. */
-  async store(plants: number): Promise<void> {
+  /** Makes the table hold the first plants of the load generators, and nothing else. Does nothing if it holds them already. */
+  async hold(plants: number): Promise<void> {
+    if (this.held === plants) return;
+    await this.clear();
     // The ids of plantOf() in load.ts.
     await query(
       this.url,
@@ -121,6 +127,7 @@ export class BenchDatabase {
     );
     await query(this.url, 'VACUUM ANALYZE plants');
     await this.checkpoint();
+    this.held = plants;
   }
 
   /** Stores plants from a file in the text format of COPY. The server reads the file itself. */

@@ -16,7 +16,7 @@ export interface Course {
   readonly generator: LoadGenerator;
   readonly operations: readonly Operation[];
   readonly rounds: number;
-  /** Whether each contender serves the operations before it is measured. */
+  /** Whether each contender serves the operations before the first round, and before each of its turns. */
   readonly isWarmedUp: boolean;
   /** Of each measurement. */
   readonly seconds: number;
@@ -78,7 +78,8 @@ async function measureInTurns(course: Course, entrants: readonly Entrant[]): Pro
   const progress = new Progress(turns(warmUp) + rounds * turns(heats));
   for (const { operation, connections, starters } of warmUp) {
     for (const { running, database } of starters) {
-      await measure(running, database, generator, { operation, connections, seconds });
+      const load = { operation, connections, seconds, isWarmedUp: false };
+      await measure(running, database, generator, load);
       progress.step(`warming up · ${operation} · ${running.contender.name}`);
     }
   }
@@ -87,7 +88,7 @@ async function measureInTurns(course: Course, entrants: readonly Entrant[]): Pro
       // Each round starts with another contender, so that no contender always follows the same neighbour.
       const first = round % starters.length;
       for (const { running, database } of [...starters.slice(first), ...starters.slice(0, first)]) {
-        const load = { operation, connections, seconds };
+        const load = { operation, connections, seconds, isWarmedUp: course.isWarmedUp };
         const measurement = await measure(running, database, generator, load);
         const contender = running.contender.name;
         samples.push({ contender, operation, connections, round, ...measurement });

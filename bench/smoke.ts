@@ -56,8 +56,7 @@ async function check(contender: Contender): Promise<void> {
 
 /** Asks for a whole page and for the last one, of each kind, and searches for a plant. */
 async function checkPages({ contender, url, tokens }: Running, database: BenchDatabase) {
-  await database.clear();
-  await database.store(100);
+  await database.hold(100);
   const plants = Array.from({ length: 100 }, (_, n) => plantOf(n));
   plants.sort((one, other) => one.id - other.id);
   const get = async (operation: Operation, id: number): Promise<unknown> => {
