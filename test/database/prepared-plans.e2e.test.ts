@@ -17,8 +17,7 @@ import { FaultyLink } from '../support/faulty-link.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { createMigratedDatabase } from '../support/migrated-database.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
-import { startTestService } from '../support/test-service.js';
-import { ONLY_REQUESTS } from '../support/unavailable.js';
+import { ONLY_REQUESTS, startTestService } from '../support/test-service.js';
 
 let database: TestDatabase;
 

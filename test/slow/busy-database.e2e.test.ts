@@ -3,9 +3,9 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { lockPlants, OWN_LOCKS, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
-import { serviceForTest, startTestService } from '../support/test-service.js';
+import { ONLY_REQUESTS, serviceForTest, startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
-import { areUsed, expectUnavailable, ONLY_REQUESTS } from '../support/unavailable.js';
+import { areUsed, expectUnavailable } from '../support/unavailable.js';
 
 describe('a database that is busy', () => {
   let service: TestService;

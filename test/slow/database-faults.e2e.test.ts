@@ -20,9 +20,9 @@ import { FaultyLink } from '../support/faulty-link.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { createTestDatabase, given } from '../../packages/framework/test/support/test-database.js';
-import { startTestService } from '../support/test-service.js';
+import { ONLY_REQUESTS, startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
-import { areUsed, expectUnavailable, ONLY_REQUESTS } from '../support/unavailable.js';
+import { areUsed, expectUnavailable } from '../support/unavailable.js';
 
 let service: TestService;
 

@@ -8,9 +8,9 @@ import { dropRole, migrate, newRole, PASSWORD, quoted, urlAs } from '../support/
 import { SCHEMA } from '../support/data-source.js';
 import { createMigratedDatabase, databaseForTest } from '../support/migrated-database.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
-import { serviceForTest, startTestService, TOKEN } from '../support/test-service.js';
+import { ONLY_REQUESTS, serviceForTest, startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
-import { expectUnavailable, ONLY_REQUESTS } from '../support/unavailable.js';
+import { expectUnavailable } from '../support/unavailable.js';
 
 let database: TestDatabase;
 
@@ -113,7 +113,7 @@ describe('a database that is read-only', () => {
     const service = await serviceForTest({ database, environment: ONLY_REQUESTS });
     expect((await service.post({ id: 1, name: 'Monstera' })).status).toBe(200);
     await asOperator(MAKE_READ_ONLY);
-    // Waits for their end: one that gets a statement before it refuses that, which is another failure than the one of this test.
+    // Waits until the sessions have ended: a statement that arrives before fails for the end of its session, and not because it writes.
     await asOperator(
       "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = 'OURS'",
     );

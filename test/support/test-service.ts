@@ -51,6 +51,12 @@ export interface TestServiceOptions {
   readonly tracer?: Tracer;
 }
 
+/**
+ * Environment of a service whose statements all come from requests. By default, the service also reads the table of issued
+ * tokens every few seconds: on a connection that a test may count, or in a session that a test may end.
+ */
+export const ONLY_REQUESTS = { AUTH_ISSUED_TOKENS: 'false' };
+
 export async function startTestService({
   environment = {},
   limits = {},

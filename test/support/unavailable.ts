@@ -11,12 +11,6 @@ export function expectUnavailable(answer: Answer, error: unknown = 50300): void 
   expect(answer.text).not.toMatch(/sql|select|insert|127\.0\.0\.1|timeout|terminat/i);
 }
 
-/**
- * Environment of a service that sends no statements but those of requests: otherwise, it reads the table of issued tokens
- * every few seconds, on a connection that a test would count, or in a session that a test ends.
- */
-export const ONLY_REQUESTS = { AUTH_ISSUED_TOKENS: 'false' };
-
 /** Waits until this many connections of the pool are in use. */
 export async function areUsed({ managementUrl }: TestService, connections: number): Promise<void> {
   await vi.waitFor(async () => {
