@@ -562,7 +562,8 @@ describe.each([
     ['any plant with *', { 'If-Match': '*' }],
     ['a plant whose tags it does not name', { 'If-None-Match': '"other"' }],
   ])('holds for %s, however often it changes', async (_, condition) => {
-    const others = Array.from({ length: 40 }, (_item, index) =>
+    // Few: on a busy machine, the last one must not wait so long for the row that it is refused.
+    const others = Array.from({ length: 12 }, (_item, index) =>
       patch(`{"tag":"${index}"}`, { ...JSON_TYPE, ...condition }),
     );
     const [answer, ...patched] = await Promise.all([send(condition), ...others]);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { PATIENCE } from './patience.js';
+import { afterProcessTime, PATIENCE } from './patience.js';
 
 /** An answer as it was received. */
 export interface RawAnswer {
@@ -101,7 +101,7 @@ export class RawSocket {
   }
 
   /**
-   * Takes the next answer off the line, interim ones (1xx) included; fails when none is complete in time.
+   * Takes the next answer off the line, interim ones (1xx) included; fails when none is complete in time, by the clock of `processTimeOf`.
    *
    * @param options.toHead the answer is one to HEAD, which has the length of a body but no body
    */
@@ -112,7 +112,7 @@ export class RawSocket {
     return answer;
   }
 
-  /** Waits until the service has ended the connection; fails when it does not in time. */
+  /** Waits until the service has ended the connection; fails when it does not in time, by the clock of `processTimeOf`. */
   async end(within = PATIENCE): Promise<void> {
     await this.until(() => this.ended, within);
   }
@@ -130,7 +130,7 @@ export class RawSocket {
   private until(reached: () => boolean, within = PATIENCE): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (outcome: () => void) => {
-        clearTimeout(timer);
+        cancel();
         for (const event of EVENTS) this.socket.off(event, look);
         outcome();
       };
@@ -143,7 +143,7 @@ export class RawSocket {
           else reject(new Error(`still open, with ${JSON.stringify(this.rest)}`));
         });
       };
-      const timer = setTimeout(() => void giveUp(), within);
+      const cancel = afterProcessTime(within, () => void giveUp());
       for (const event of EVENTS) this.socket.on(event, look);
       look();
     });

@@ -19,11 +19,18 @@ export async function* chunksOf(request: Request, timeout: number): AsyncGenerat
   request.failBody = (failure) => chunks.destroy(failure);
   // A pipe does not pass on errors.
   request.on('error', (error) => chunks.destroy(error)).pipe(chunks);
-  const wait = () =>
-    setTimeout(() => chunks.destroy(new ServiceException(ERRORS.requestTimeout)), timeout);
+  let taken = 0;
+  const wait = () => {
+    const before = taken;
+    // After a stall of the event loop, timers fire before what has long arrived is read.
+    const expire = () => setImmediate(() => taken === before && isOver());
+    return setTimeout(expire, timeout);
+  };
+  const isOver = () => chunks.destroy(new ServiceException(ERRORS.requestTimeout));
   let timer = wait();
   try {
     for await (const chunk of chunks) {
+      taken += 1;
       clearTimeout(timer);
       yield chunk as Buffer;
       // A chunk can take milliseconds. Other requests have their turn.
@@ -31,6 +38,7 @@ export async function* chunksOf(request: Request, timeout: number): AsyncGenerat
       timer = wait();
     }
   } finally {
+    taken += 1;
     clearTimeout(timer);
     request.failBody = undefined;
     request.unpipe(chunks).pause();
