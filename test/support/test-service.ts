@@ -133,6 +133,15 @@ export async function startTestService({
   };
 }
 
+/**
+ * Sends a request again while the service says that it is too busy, as clients do: where other processes have the processor, many requests at
+ * once wait for a row or a connection longer than they may. The service has then done nothing.
+ */
+export async function unlessBusy(send: () => Promise<Answer>): Promise<Answer> {
+  const answer = await send();
+  return answer.status === 503 ? unlessBusy(send) : answer;
+}
+
 /** A service that stops with the test. */
 export async function serviceForTest(options?: TestServiceOptions): Promise<TestService> {
   const service = await startTestService(options);
