@@ -20,6 +20,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   FrameworkModule,
   Public,
+  RequestIdempotencyKey,
   RequestOrigin,
   RequestSignal,
   RequireScope,
@@ -177,6 +178,10 @@ describe('the start', () => {
     @RequireScope('tools:read')
     origin(@RequestSignal() _signal: AbortSignal, @RequestOrigin() _origin: Origin): void {}
 
+    @Post('key')
+    @Public()
+    key(@RequestIdempotencyKey() _key: string | undefined): void {}
+
     @Post('overridden')
     @Public()
     override overridden(): void {}
@@ -205,6 +210,7 @@ describe('the start', () => {
     expect((failure as Error).message.split('\n').toSorted()).toEqual([
       'Wrong.both is @Public(), so it cannot have @RequireScope(): it looks at no token',
       'Wrong.inherited is @Public(), so it cannot have @RequestOrigin(): it looks at no token',
+      'Wrong.key is @Public(), so it cannot have @RequestIdempotencyKey(): it looks at no token',
       'Wrong.origin is @Public(), so it cannot have @RequestOrigin(): it looks at no token',
       'Wrong.origin is @Public(), so it cannot have @RequireScope(): it looks at no token',
       'Wrong.undecided needs @RequireScope() or @Public()',
