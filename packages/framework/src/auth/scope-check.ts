@@ -36,7 +36,7 @@ export class ScopeCheck implements OnModuleInit {
   private mistakesOf(handler: () => unknown): readonly string[] {
     const { reflector } = this;
     const scope = reflector.get(REQUIRED_SCOPE, handler);
-    if (reflector.get(IS_PUBLIC, handler) !== true) {
+    if (!reflector.get(IS_PUBLIC, handler)) {
       return scope === undefined ? ['needs @RequireScope() or @Public()'] : [];
     }
     const needless = [
