@@ -331,7 +331,7 @@ export interface components {
              */
             kind: "static-token" | "issued-token" | "jwt";
             /**
-             * @description The id of an issued token, the subject of a JWT, or the name of the variable of a static token.
+             * @description The id of an issued token, the subject of a JWT (without one, `client_id:` and its client), or the name of the variable of a static token.
              * @example AUTH_TOKEN
              */
             id: string;

@@ -3,6 +3,7 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
+import { authenticateFirst } from './auth/authenticate-first.js';
 import type { ServiceConfig } from './config/config.js';
 import { GIVEN_CONFIG } from './config/config.module.js';
 import { removeDisabled } from './config/enabled-when.decorator.js';
@@ -53,7 +54,7 @@ export async function createApp(
   return setUp(created, config, observability, limits);
 }
 
-/** Installs middleware, CORS and docs. The application must use a {@link ServiceAdapter}. */
+/** Installs authentication, middleware, CORS and docs. The application must use a {@link ServiceAdapter}. */
 export function setUp(
   app: NestExpressApplication,
   config: ServiceConfig,
@@ -61,6 +62,7 @@ export function setUp(
   limits: HttpLimits,
 ): NestExpressApplication {
   removeDisabled(app, config);
+  authenticateFirst(app);
   const { basePath, bodyLimit, corsOrigins, docsEnabled, trustProxy } = config.http;
   if (trustProxy !== undefined) trustProxies(app.getHttpAdapter().getInstance(), trustProxy);
 

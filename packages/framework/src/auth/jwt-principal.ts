@@ -5,18 +5,23 @@ import { CredentialsError } from './credentials.error.js';
 /** Longest subject (OpenID Connect Core 1.0, section 2), and so longest name as well. */
 const MAX_LENGTH = 255;
 
+/** In front of the id of a client. */
+const CLIENT = 'client_id:';
+
+/** In front of a subject that could otherwise be taken for the id of a client, or for another such subject. */
+const SUBJECT = 'sub:';
+
+const LIKE_CLIENT = new RegExp(`^(?:${SUBJECT})*${CLIENT}`);
+
 /**
- * The principal of a verified JWT: its subject, or the client if it has none (RFC 9068, section 2.2).
+ * The principal of a verified JWT.
  *
  * @param defaultScopes of a token without a claim about scopes
- * @throws CredentialsError for claims that are of another type, too long, or no text that PostgreSQL can hold
+ * @throws CredentialsError for claims that identify nobody, are of another type, too long, or no text that PostgreSQL can hold
  */
 export function principalOf(payload: JWTPayload, defaultScopes: readonly string[]): Principal {
-  const { sub, client_id: clientId, azp, name, preferred_username: username } = payload;
-  const id = [sub, clientId, azp].find((claim) => claim !== undefined) ?? '';
-  if (typeof id !== 'string' || id.length > MAX_LENGTH || !isStorable(id)) {
-    throw new CredentialsError('claims');
-  }
+  const { name, preferred_username: username } = payload;
+  const id = idOf(payload);
   const shown = [name, username].find((claim) => typeof claim === 'string');
   return {
     kind: 'jwt',
@@ -26,9 +31,26 @@ export function principalOf(payload: JWTPayload, defaultScopes: readonly string[
   };
 }
 
-/** PostgreSQL must hold it, in the records of changes. */
-function isStorable(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0');
+/**
+ * The subject, which RFC 9068, section 2.2, requires. Issuers that leave it out where there is no user name the client instead, in
+ * `client_id` or `azp`. A client is another principal than a subject with the same text.
+ */
+function idOf({ sub, client_id: clientId, azp }: JWTPayload): string {
+  if (sub === undefined) return CLIENT + requireId(clientId === undefined ? azp : clientId);
+  const subject = requireId(sub);
+  return LIKE_CLIENT.test(subject) ? SUBJECT + subject : subject;
+}
+
+/** PostgreSQL must hold it, in the records of changes. Whoever has nothing but spaces would share it with others. */
+function requireId(claim: unknown): string {
+  const isId =
+    typeof claim === 'string' &&
+    claim.trim() !== '' &&
+    claim.length <= MAX_LENGTH &&
+    claim.isWellFormed() &&
+    !claim.includes('\0');
+  if (!isId) throw new CredentialsError('claims');
+  return claim;
 }
 
 /** The claim `scope` (RFC 8693, section 4.2: separated by spaces), or `scp`, which some issuers write as a list. */

@@ -2,12 +2,16 @@ import { Injectable } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { IS_PUBLIC } from './public.decorator.js';
+import { PRINCIPAL_NEEDED_BY } from './require-principal.js';
 import { REQUIRED_SCOPE } from './require-scope.decorator.js';
 
 /** Where Nest keeps the path of a route, set by `@Get()` and the like. */
 const PATH = 'path';
 
-/** Does not let the service start if a route is neither public nor declares a scope: nobody has decided who may call it. */
+/**
+ * Does not let the service start if a route is neither public nor declares a scope: nobody has decided who may call it. Nor if it is
+ * public and has what only a token can give.
+ */
 @Injectable()
 export class ScopeCheck implements OnModuleInit {
   constructor(
@@ -16,23 +20,29 @@ export class ScopeCheck implements OnModuleInit {
     private readonly reflector: Reflector,
   ) {}
 
-  /** @throws TypeError */
+  /** @throws TypeError with a line for each mistake */
   onModuleInit(): void {
-    for (const { metatype } of this.discovery.getControllers()) {
+    const mistakes = this.discovery.getControllers().flatMap(({ metatype }) => {
       const { prototype } = metatype as { readonly prototype: Record<string, () => unknown> };
-      for (const name of this.scanner.getAllMethodNames(prototype)) {
+      return this.scanner.getAllMethodNames(prototype).flatMap((name) => {
         const handler = prototype[name]!;
-        if (Reflect.hasMetadata(PATH, handler) && !this.isDecided(handler)) {
-          throw new TypeError(`${metatype?.name}.${name} needs @RequireScope() or @Public()`);
-        }
-      }
-    }
+        const found = Reflect.hasMetadata(PATH, handler) ? this.mistakesOf(handler) : [];
+        return found.map((mistake) => `${metatype?.name}.${name} ${mistake}`);
+      });
+    });
+    if (mistakes.length > 0) throw new TypeError(mistakes.join('\n'));
   }
 
-  private isDecided(handler: () => unknown): boolean {
+  private mistakesOf(handler: () => unknown): readonly string[] {
     const { reflector } = this;
-    return (
-      reflector.get(IS_PUBLIC, handler) || reflector.get(REQUIRED_SCOPE, handler) !== undefined
-    );
+    const scope = reflector.get(REQUIRED_SCOPE, handler);
+    if (!reflector.get(IS_PUBLIC, handler)) {
+      return scope === undefined ? ['needs @RequireScope() or @Public()'] : [];
+    }
+    const needless = [
+      ...(scope === undefined ? [] : ['@RequireScope()']),
+      ...(reflector.get(PRINCIPAL_NEEDED_BY, handler) ?? []),
+    ];
+    return needless.map((name) => `is @Public(), so it cannot have ${name}: it looks at no token`);
   }
 }

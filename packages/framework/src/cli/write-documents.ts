@@ -4,6 +4,7 @@ import { CONFIG } from '../config/config.module.js';
 import { createDetachedApp } from '../detached-app.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { allErrors, statusOf } from '../errors/error-kind.js';
+import { kindOfStatus, OWN_ENDING, TAKEN_STATUSES } from '../http/errors/http-exceptions.js';
 import { openApiText } from '../openapi/openapi.js';
 import { writeFormatted } from './write-formatted.js';
 
@@ -41,6 +42,10 @@ people: the service replaces the message below by a more precise one where it ca
 | error | status | message | what to do |
 | --- | --- | --- | --- |
 ${rows.join('\n')}
+
+An exception of NestJS, which code of a service can throw instead, has the number status × 100, such as 40900. With the statuses
+${TAKEN_STATUSES.join(', ')} it is status × 100 + ${OWN_ENDING}, such as ${kindOfStatus(404).number}: status × 100 means something more
+precise there.
 
 A 429 or 503 carries a \`Retry-After\` header field with the number of seconds to wait. A retry is safe: an identical create
 changes nothing.

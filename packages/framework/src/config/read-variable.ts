@@ -66,9 +66,15 @@ function trimmed({ isVerbatim = false }: Variable, text: string): string {
 
 function parsed(variable: Variable, text: string | undefined, subject: string): Reading<unknown> {
   if (text === undefined) return { value: undefined, mistakes: [] };
-  const value = variable.parse(text);
-  const broken = value === undefined ? [`be ${variable.rule}`] : (variable.mistakes?.(text) ?? []);
-  return { value, mistakes: broken.map((rule) => `${subject} must ${rule}`) };
+  const broken = (...rules: readonly string[]) => rules.map((rule) => `${subject} must ${rule}`);
+  try {
+    const value = variable.parse(text);
+    if (value !== undefined)
+      return { value, mistakes: broken(...(variable.mistakes?.(text) ?? [])) };
+  } catch {
+    // A timer reads files of secrets: a failure would end the process, and its message would have the value.
+  }
+  return { value: undefined, mistakes: broken(`be ${variable.rule}`) };
 }
 
 function refused(mistake: string): Reading<undefined> {

@@ -5,7 +5,7 @@ export const ERRORS = defineErrors(SERVICE_RANGE, {
   badRequest: {
     number: 40000,
     message: 'the request is malformed',
-    remedy: 'Fix the request. The message says what HTTP does not allow',
+    remedy: 'Fix the request. The message says what is wrong with it',
   },
   malformedJson: {
     number: 40001,

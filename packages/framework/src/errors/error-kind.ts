@@ -23,9 +23,6 @@ export type ErrorRange = readonly [first: number, last: number];
  */
 export const SERVICE_RANGE: ErrorRange = [0, 19];
 
-/** Too many requests, and unavailable: the first three digits of their numbers. */
-const TEMPORARY = new Set([429, 503]);
-
 /** By which the status is multiplied. */
 const SHORT = 100;
 const LONG = 100_000;
@@ -64,7 +61,7 @@ export function defineErrors<Name extends string>(
       const code = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
       const kind: ErrorKind = {
         code,
-        isTemporary: TEMPORARY.has(statusOf(number)),
+        isTemporary: isTemporary(statusOf(number)),
         ...definition,
       };
       const factor = first < LONG_FROM ? SHORT : LONG;
@@ -86,6 +83,11 @@ export function defineErrors<Name extends string>(
 /** The HTTP status of the number of an error. */
 export function statusOf(number: number): number {
   return Math.floor(number / (number < LONG ? SHORT : LONG));
+}
+
+/** Whether a request can succeed later: too many requests, and unavailable. */
+export function isTemporary(status: number): boolean {
+  return status === 429 || status === 503;
 }
 
 /** All failures of the resources that are loaded, in the order of their numbers. */

@@ -25,7 +25,9 @@ const LIMITS = { ...HTTP_LIMITS, keepAlive: 5_000, socketIdle: 10_000 } as const
 @Injectable()
 export class ManagementServer {
   readonly server = new HttpServer(LIMITS, {
-    serve: (request, response) => void this.answer(request, response),
+    // What an answer fails with after its beginning has no other handler.
+    serve: (request, response) =>
+      void this.answer(request, response).catch(() => response.destroy()),
   });
 
   constructor(

@@ -1,8 +1,20 @@
 import { DatabaseError } from 'pg';
 
-/** Describes a failure for the log and for operators, without statements, values or user names. */
+/**
+ * Describes a failure for the log and for operators, without statements, values or user names. It never fails: timers and events call
+ * it, where a failure would end the process.
+ */
 export function describeFailure(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(describeFailure).join(', ');
+  try {
+    return describe(error);
+  } catch {
+    // Anything can be thrown: an object without a prototype, an error whose message is no text, or one that contains itself.
+    return 'a failure that cannot be described';
+  }
+}
+
+function describe(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(describe).join(', ');
   const text = error instanceof Error ? error.message : String(error);
   // Citus names a worker with the role: `postgres@10.0.0.7:5432`. The connection's own error follows on further lines.
   const message = text.replaceAll(/[^\s@"]+@(?=[^\s@]+:\d+\b)/g, '').replaceAll(/\s*\n\s*/g, ' ');

@@ -15,7 +15,7 @@ export function createLogger(
   format: Config['logFormat'] = !destination && process.stdout.isTTY ? 'text' : 'json',
 ): Logger {
   return pino(
-    { level, serializers: { err: describeError } },
+    { level, serializers: { err: (error: unknown) => describeError(error) } },
     format === 'text' ? textLines(destination ?? process.stdout) : (destination ?? process.stdout),
   );
 }
@@ -42,17 +42,29 @@ export function bufferedStdout(): DestinationStream {
   return stdout;
 }
 
-/** Serializes an error and its causes, without further members: a failed query contains its parameters. */
-function describeError(error: unknown): object {
+/** Most causes of an error that are logged: an error can be the cause of its own cause. */
+const MAX_CAUSES = 5;
+
+/**
+ * Serializes an error and its causes, without further members: a failed query contains its parameters. It never fails, whatever was
+ * thrown: there would be no log line, and no answer either.
+ */
+function describeError(error: unknown, causes = 0): object {
   if (!(error instanceof Error)) return { type: typeof error };
-  const { name, message, stack } = error;
-  return {
-    type: name,
-    message,
-    stack,
-    ...('code' in error ? { code: error.code } : {}),
-    ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
-  };
+  try {
+    const { name, message, stack, cause } = error;
+    return {
+      type: name,
+      message,
+      stack,
+      ...('code' in error ? { code: error.code } : {}),
+      ...(cause === undefined || causes === MAX_CAUSES
+        ? {}
+        : { cause: describeError(cause, causes + 1) }),
+    };
+  } catch {
+    return { type: 'Error', message: 'an error whose properties cannot be read' };
+  }
 }
 
 /** The contexts in which Nest and its modules log each step of a start. */

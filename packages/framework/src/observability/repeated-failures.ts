@@ -36,7 +36,12 @@ export class RepeatedFailures {
 /** The failure without the values that its message may contain. */
 function kindOf(failure: unknown): string {
   if (!(failure instanceof Error)) return typeof failure;
-  const code = 'code' in failure ? String(failure.code) : '';
-  const message = failure.message.slice(0, 200).replaceAll(/"[^"]*"|'[^']*'|\d+/g, '…');
-  return `${failure.name} ${code} ${message}`;
+  try {
+    const code = 'code' in failure ? String(failure.code) : '';
+    const message = failure.message.slice(0, 200).replaceAll(/"[^"]*"|'[^']*'|\d+/g, '…');
+    return `${failure.name} ${code} ${message}`;
+  } catch {
+    // Its properties cannot be read, or are no texts.
+    return 'Error';
+  }
 }

@@ -7,6 +7,8 @@ import {
   databaseUrlMistakes,
   libpqMistakes,
 } from '../../src/config/database-url.js';
+import { readVariable } from '../../src/config/read-variable.js';
+import { VARIABLES } from '../../src/config/variables.js';
 import { hostOf } from '../../src/database/connections/find-primary.js';
 
 /** What the driver makes of each URL. */
@@ -113,6 +115,31 @@ describe('a database URL without a host in front of the path', () => {
     const url = databaseUrl(raw)!;
     expect(databaseServers(url).urls.map(hostOf).join()).toBe(servers);
     expect(driven(url)[0]).toMatchObject({ user, database });
+  });
+});
+
+describe('any text', () => {
+  const parts =
+    'postgres:// postgresql:// @ : / , % %41 %ff %2F %00 %5B %c3%a4 [ ] ::1 ? host= port= & 5432 a db sslmode=require { < ^ .. \0';
+  const piece = fc.oneof(fc.constantFrom(...parts.split(' ')), fc.string({ maxLength: 3 }));
+  const text = fc
+    .tuple(fc.constantFrom('', 'postgres://', 'postgresql://u:p@'), fc.array(piece))
+    .map(([before, pieces]) => before + pieces.join(''));
+
+  it('is refused with the name of the variable and the rule, or names servers', () => {
+    fc.assert(
+      fc.property(text, (raw) => {
+        const { value, mistakes } = readVariable(
+          { DATABASE_URL: raw },
+          'DATABASE_URL',
+          VARIABLES.DATABASE_URL,
+        );
+        expect(mistakes.every((mistake) => mistake.startsWith('DATABASE_URL must '))).toBe(true);
+        if (mistakes.length > 0 || value === undefined) return;
+        for (const url of databaseServers(value as string).urls) new Client(url);
+      }),
+      { numRuns: 20_000 },
+    );
   });
 });
 

@@ -1,24 +1,27 @@
 import { ServiceUnavailableException } from '@nestjs/common';
 import type { ArgumentsHost } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { pino } from 'pino';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { levels } from 'pino';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { CONFIG } from '../../src/config/config.module.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 import { ErrorFilter } from '../../src/http/errors/error.filter.js';
 import { IDENTITY } from '../support/identity.js';
-import { LOGGER } from '../../src/observability/logger.js';
+import { createLogger, LOGGER } from '../../src/observability/logger.js';
 import { Metrics } from '../../src/observability/metrics.js';
 
 let filter: ErrorFilter;
 let log: Record<string, unknown>[];
 
-beforeAll(async () => {
-  const logger = pino(
-    { formatters: { level: (level) => ({ level }) } },
-    { write: (line: string) => void log.push(JSON.parse(line) as Record<string, unknown>) },
-  );
+beforeEach(async () => {
+  log = [];
+  const logger = createLogger('info', {
+    write: (line: string) => {
+      const { level, ...others } = JSON.parse(line) as { readonly level: number };
+      log.push({ ...others, level: levels.labels[level] });
+    },
+  });
   const module = await Test.createTestingModule({
     providers: [
       ErrorFilter,
@@ -28,10 +31,6 @@ beforeAll(async () => {
     ],
   }).compile();
   filter = module.get(ErrorFilter);
-});
-
-beforeEach(() => {
-  log = [];
 });
 
 /** Runs the filter, and returns the calls on the response. */
@@ -55,6 +54,12 @@ function answerTo(failure: unknown, response: object = {}): unknown[] {
   return calls;
 }
 
+function selfCaused(): Error {
+  const failure = new Error('broken');
+  failure.cause = failure;
+  return failure;
+}
+
 describe('the filter', () => {
   it.each([new Error('secret'), new ServiceUnavailableException('try later')])(
     'logs a bug with all details: %s',
@@ -65,6 +70,41 @@ describe('the filter', () => {
       ]);
     },
   );
+
+  it.each<[string, () => unknown, object]>([
+    ['of another library with a status', () => ({ status: 404 }), { type: 'Error' }],
+    ['that is its own cause', selfCaused, { type: 'Error', cause: { type: 'Error' } }],
+    ['with a text for a cause', () => ({ cause: 'secret' }), { cause: { type: 'string' } }],
+    ['whose name is no text', () => ({ name: Symbol('secret') }), {}],
+    ['whose message is no text', () => ({ message: null, code: 7n }), { type: 'Error', code: 7 }],
+  ])('answers and logs an error %s', (_, make, err) => {
+    const made = make();
+    const failure = made instanceof Error ? made : Object.assign(new Error('broken'), made);
+    expect(answerTo(failure)).toEqual(['setHeaders', 'writeHead', 'end']);
+    expect(log).toMatchObject([{ level: 'error', error: 50000, err }]);
+  });
+
+  it.each([null, 'secret', 400, 7n, Symbol('secret'), { status: 404 }, () => {}])(
+    'answers and logs %s, which is no error',
+    (thrown) => {
+      expect(answerTo(thrown)).toEqual(['setHeaders', 'writeHead', 'end']);
+      expect(log).toMatchObject([{ level: 'error', error: 50000, err: { type: typeof thrown } }]);
+      expect(JSON.stringify(log)).not.toContain('secret');
+    },
+  );
+
+  it('answers and logs an error whose properties cannot be read', () => {
+    const failure = new Error('broken');
+    for (const property of ['stack', 'name', 'message', 'cause', 'code', 'status', 'type']) {
+      Object.defineProperty(failure, property, {
+        get: () => {
+          throw new Error('secret');
+        },
+      });
+    }
+    expect(answerTo(failure)).toEqual(['setHeaders', 'writeHead', 'end']);
+    expect(log).toMatchObject([{ level: 'error', error: 50000 }]);
+  });
 
   it('logs an outage with its reason', () => {
     const cause = new Error('connection refused');

@@ -9,13 +9,16 @@ import {
   Get,
   Header,
   HttpCode,
+  NotFoundException,
   Param,
   ParseIntPipe,
   Post,
   Query,
   Req,
   StreamableFile,
+  UseInterceptors,
 } from '@nestjs/common';
+import { FileInterceptor } from '@nestjs/platform-express';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import { Type } from 'class-transformer';
@@ -171,6 +174,31 @@ class CatsController {
   @Get('failures/:name')
   fail(@Param('name') name: string) {
     throw new ConflictException(`There is another ${name}`);
+  }
+
+  @RequireScope('cats:read')
+  @Get('missing')
+  missing() {
+    throw new NotFoundException('There is no Tom');
+  }
+
+  /** The answer of somebody else's server, as clients of HTTP throw it. */
+  @RequireScope('cats:read')
+  @Get('elsewhere/:status')
+  async elsewhere(@Param('status') status: string) {
+    await Promise.reject(
+      Object.assign(new Error(`Request failed with status code ${status}`), {
+        status: Number(status),
+        response: { status: Number(status), data: { message: 'secret' } },
+      }),
+    );
+  }
+
+  @RequireScope('cats:read')
+  @Post('picture')
+  @UseInterceptors(FileInterceptor('picture', { limits: { fileSize: 3 } }))
+  picture() {
+    return { isKept: true };
   }
 
   @RequireScope('cats:read')
@@ -370,6 +398,40 @@ describe('a handler', () => {
     expect(answer.status).toBe(409);
     expect(answer.headers.get('content-type')).toBe('application/json');
     expect(await answer.json()).toEqual({ error: 40900, message: 'There is another Tom' });
+  });
+
+  it('that finds nothing says so, unlike a path that does not exist', async () => {
+    const missing = await request('GET', '/missing');
+    expect(missing.status).toBe(404);
+    expect(await missing.json()).toEqual({ error: 40419, message: 'There is no Tom' });
+    const nowhere = await request('GET', '/nowhere/else');
+    expect(nowhere.status).toBe(404);
+    expect(await nowhere.json()).toEqual({ error: 40400, message: 'the path does not exist' });
+    expect(log.filter(({ err }) => err !== undefined)).toEqual([]);
+  });
+
+  it('may fail because another server refuses, which is a 500 with a line in the log', async () => {
+    for (const status of [400, 401, 404, 422, 429, 503]) {
+      const answer = await request('GET', `/elsewhere/${status}`);
+      expect(answer.status).toBe(500);
+      const message = 'the service failed to handle the request';
+      expect(await answer.json()).toEqual({ error: 50000, message });
+    }
+    // One line for all: they have the same cause.
+    expect(log.filter(({ err }) => err !== undefined)).toMatchObject([
+      { error: 50000, err: { message: 'Request failed with status code 400' } },
+    ]);
+  });
+
+  it('may take files, and refuses longer ones', async () => {
+    const send = async (text: string) => {
+      const body = new FormData();
+      body.append('picture', new Blob([text]), 'tom.txt');
+      const answer = await request('POST', '/picture', { body });
+      return [answer.status, await answer.json()];
+    };
+    expect(await send('Tom')).toEqual([201, { isKept: true }]);
+    expect(await send('Kitty')).toEqual([413, { error: 41319, message: 'File too large' }]);
   });
 
   it('is not reached by a path that cannot be decoded', async () => {

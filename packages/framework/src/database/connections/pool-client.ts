@@ -138,7 +138,7 @@ export class PoolClient extends CallbackClient {
    * write again.
    */
   replace(): void {
-    if (performance.now() - this.createdAt > MIN_AGE) void this.end();
+    if (performance.now() - this.createdAt > MIN_AGE) void this.end().catch(() => {});
   }
 
   /** Whether the session has prepared a statement. */

@@ -1,11 +1,10 @@
-import { STATUS_CODES } from 'node:http';
-import { HttpException } from '@nestjs/common';
 import { RateLimitedError, rateLimitFields } from '../../auth/rate-limited.error.js';
 import { InsufficientScopeError } from '../../auth/credentials.error.js';
 import { ERRORS } from '../../errors/common-errors.js';
-import { allErrors, statusOf } from '../../errors/error-kind.js';
+import { statusOf } from '../../errors/error-kind.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
 import type { ErrorDto } from './error.dto.js';
+import { isHttpException, kindOfStatus, messageOf } from './http-exceptions.js';
 import { MethodNotAllowedError } from './method-not-allowed.error.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { UnsupportedMediaTypeError } from './unsupported-media-type.error.js';
@@ -37,29 +36,45 @@ export function headersOf(kind: ErrorKind, realm?: string): Readonly<Record<stri
 }
 
 /**
- * Maps anything that was thrown to the answer that the client gets.
+ * Maps anything that was thrown to the answer that the client gets. Only failures of the service, exceptions of Nest, and what readers of
+ * requests throw decide a status: what any other library throws may have the status of somebody else's server.
  *
  * @param realm the protection space that challenges name (RFC 9110, section 11.5)
  */
 export function toAnswer(failure: unknown, realm?: string): ErrorAnswer {
-  if (failure instanceof HttpException && isStatus(failure.getStatus())) {
-    return ofHttpException(failure, realm);
+  try {
+    return answerTo(failure, realm);
+  } catch {
+    // What was thrown can be anything, also an object whose properties cannot be read.
+    return answerOf(ERRORS.internal, realm);
   }
-  const kind = kindOf(failure);
+}
+
+function answerTo(failure: unknown, realm?: string): ErrorAnswer {
+  if (failure instanceof ServiceException) {
+    const { body, headers, status } = answerOf(failure.kind, realm, failure.message || undefined);
+    return { body, status, headers: { ...headers, ...ownHeadersOf(failure, realm) } };
+  }
+  if (isHttpException(failure) && isStatus(failure.getStatus())) {
+    const kind = kindOfStatus(failure.getStatus());
+    return answerOf(kind, realm, messageOf(failure, kind.message));
+  }
+  return answerOf(kindOf(failure), realm);
+}
+
+function answerOf(kind: ErrorKind, realm?: string, message = kind.message): ErrorAnswer {
   return {
     status: statusOf(kind.number),
-    headers: {
-      ...headersOf(kind, realm),
-      ...(failure instanceof InsufficientScopeError && challengeFor(failure, realm)),
-      ...(failure instanceof RateLimitedError && waitFor(failure)),
-      ...(failure instanceof MethodNotAllowedError && { Allow: failure.allowed.join(', ') }),
-      ...(failure instanceof UnsupportedMediaTypeError && acceptedBy(failure)),
-    },
-    body: {
-      error: kind.number,
-      message: (failure instanceof ServiceException && failure.message) || kind.message,
-    },
+    headers: headersOf(kind, realm),
+    body: { error: kind.number, message },
   };
+}
+
+function ownHeadersOf(failure: ServiceException, realm?: string): Record<string, string> {
+  if (failure instanceof InsufficientScopeError) return challengeFor(failure, realm);
+  if (failure instanceof RateLimitedError) return waitFor(failure);
+  if (failure instanceof MethodNotAllowedError) return { Allow: failure.allowed.join(', ') };
+  return failure instanceof UnsupportedMediaTypeError ? acceptedBy(failure) : {};
 }
 
 function challengeOf(kind: ErrorKind, realm = ''): string {
@@ -88,38 +103,32 @@ function acceptedBy({ accepted, method }: UnsupportedMediaTypeError): Record<str
   return { [name]: accepted.join(', ') };
 }
 
-/** The status and message of a Nest exception are meant for the client. */
-function ofHttpException(exception: HttpException, realm?: string): ErrorAnswer {
-  const status = exception.getStatus();
-  const error = status * 100;
-  const kind = allErrors().find(({ number }) => number === error);
-  return {
-    status,
-    headers: kind === undefined ? {} : headersOf(kind, realm),
-    body: { error, message: messageOf(exception) },
-  };
-}
-
-/** The response of a Nest exception is a string, or an object with one or more strings in `message` or `error`. */
-function messageOf(exception: HttpException): string {
-  const response: string | { readonly message?: unknown; readonly error?: unknown } =
-    exception.getResponse();
-  // The message of a wrapped error is not meant for the client.
-  if (response instanceof Error) return STATUS_CODES[exception.getStatus()] ?? 'Error';
-  const texts = typeof response === 'string' ? response : (response.message ?? response.error);
-  const lines = [texts].flat().filter((text) => typeof text === 'string');
-  return lines.join('; ') || exception.message;
-}
-
 /** Whether Node.js can send the status of a final answer. An exception with any other status is a bug. */
 function isStatus(status: unknown): boolean {
   return Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599;
 }
 
+/**
+ * What readers of bodies call their failures (body-parser 2 and raw-body 3, "Errors"), which a middleware of a service may use. A failure
+ * that is missing here is a bug.
+ */
+const READER_FAILURES: ReadonlyMap<unknown, ErrorKind> = new Map([
+  ['charset.unsupported', ERRORS.unsupportedMediaType],
+  ['encoding.unsupported', ERRORS.unsupportedMediaType],
+  ['entity.parse.failed', ERRORS.badRequest],
+  ['entity.too.large', ERRORS.bodyTooLarge],
+  ['entity.verify.failed', kindOfStatus(403)],
+  ['parameters.too.many', ERRORS.bodyTooLarge],
+  ['querystring.parse.rangeError', ERRORS.badRequest],
+  ['request.aborted', ERRORS.badRequest],
+  ['request.size.invalid', ERRORS.badRequest],
+]);
+
 function kindOf(failure: unknown): ErrorKind {
-  if (failure instanceof ServiceException) return failure.kind;
-  // Errors of Express and its libraries (`http-errors`) have a `status`.
-  const status = failure instanceof Error && 'status' in failure ? Number(failure.status) : 500;
-  if (status === 404) return ERRORS.noSuchPath;
-  return status >= 400 && status < 500 ? ERRORS.badRequest : ERRORS.internal;
+  if (!(failure instanceof Error)) return ERRORS.internal;
+  const { status, type } = failure as { readonly status?: unknown; readonly type?: unknown };
+  // The router of Express cannot decode a parameter of the path.
+  if (failure instanceof URIError && status === 400) return ERRORS.badRequest;
+  const kind = READER_FAILURES.get(type);
+  return kind !== undefined && status === statusOf(kind.number) ? kind : ERRORS.internal;
 }

@@ -6,9 +6,12 @@ declare global {
     interface Request {
       /** Identifies the request in the log and in the answer. */
       id: string;
-      /** Set by the guard if the token is valid. Such a client gets more time to read the refusal of a long body. */
+      /**
+       * Set by the guard if the token is valid. Such a client gets more time to read the refusal of a long body. Absent on a
+       * `@Public()` route, whatever token was sent.
+       */
       principal?: Principal;
-      /** Fails when the token of the request is no longer valid. Set by the guard. */
+      /** Fails when the token of the request is no longer valid. Set by the guard together with the principal. */
       requireValidToken?: () => Promise<void>;
       /** Why the guard refused the request, or why its token was no longer valid before its end. */
       credentialsFailure?: CredentialsFailure;

@@ -55,7 +55,8 @@ export class ServiceAdapter extends ExpressAdapter {
   override reply(response: Response, body: unknown, status = response.statusCode): void {
     if (body instanceof Page || body instanceof Representation) return body.send(response, status);
     if (body instanceof EventStream) {
-      void body.send(response, status);
+      // Nobody waits for it.
+      body.send(response, status).catch((error: unknown) => response.req.next?.(error));
       return;
     }
     if (body instanceof StreamableFile) {

@@ -2,6 +2,7 @@ import { Controller, Get, Inject, Query, Req } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import type { Request } from 'express';
 import type { Scope } from '../../auth/principal.js';
+import { requirePrincipal } from '../../auth/require-principal.js';
 import { RequireScope } from '../../auth/require-scope.decorator.js';
 import { EnabledWhen } from '../../config/enabled-when.decorator.js';
 import type { EventStream } from '../../http/answers/event-stream.js';
@@ -55,8 +56,7 @@ export function feedController(options: FeedOptions): Type {
       const last = lastEventId(request.headers);
       const id = query[member] as Key | undefined;
       if (!acceptsEvents(request)) return this.changes.list(query, id);
-      // The guard has set the principal: no route is without.
-      const principal = request.principal!;
+      const principal = requirePrincipal(request);
       return this.changes.follow({ principal, after: last ?? query.after, id, signal });
     }
 

@@ -38,7 +38,7 @@ class PrincipalDto {
   @ApiProperty({
     type: 'string',
     description:
-      'The id of an issued token, the subject of a JWT, or the name of the variable of a static token.',
+      'The id of an issued token, the subject of a JWT (without one, `client_id:` and its client), or the name of the variable of a static token.',
     example: 'AUTH_TOKEN',
   })
   readonly id!: string;

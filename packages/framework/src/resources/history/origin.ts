@@ -2,6 +2,7 @@ import { createParamDecorator } from '@nestjs/common';
 import type { ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import type { Principal } from '../../auth/principal.js';
+import { needingPrincipal, requirePrincipal } from '../../auth/require-principal.js';
 
 /** Where a change comes from. */
 export interface Origin {
@@ -9,13 +10,13 @@ export interface Origin {
   readonly requestId: string;
 }
 
-/** The {@link Origin} of what the request changes. */
-export const RequestOrigin = createParamDecorator(
-  (_: unknown, context: ExecutionContext): Origin => {
-    const { principal, id } = context.switchToHttp().getRequest<Request>();
-    // The guard has set it: no route is without.
-    return { principal: principal!, requestId: id };
-  },
+/** The {@link Origin} of what the request changes. The service does not start if a `@Public()` route has it. */
+export const RequestOrigin = needingPrincipal(
+  '@RequestOrigin()',
+  createParamDecorator((_: unknown, context: ExecutionContext): Origin => {
+    const request = context.switchToHttp().getRequest<Request>();
+    return { principal: requirePrincipal(request), requestId: request.id };
+  }),
 );
 
 /** @throws TypeError */

@@ -2,6 +2,7 @@ import { createParamDecorator } from '@nestjs/common';
 import type { ExecutionContext } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
+import { needingPrincipal } from '../../auth/require-principal.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 
@@ -25,9 +26,15 @@ export const ApiIdempotencyKey = () =>
     schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
   });
 
-/** The `Idempotency-Key` of the request, or `undefined` (draft-ietf-httpapi-idempotency-key-header). */
-export const RequestIdempotencyKey = createParamDecorator((_: unknown, context: ExecutionContext) =>
-  idempotencyKeyOf(context.switchToHttp().getRequest<Request>()),
+/**
+ * The `Idempotency-Key` of the request, or `undefined` (draft-ietf-httpapi-idempotency-key-header). The service does not start if a
+ * `@Public()` route has it: each principal has keys of its own, and callers whom nobody knows would get each other's kept responses.
+ */
+export const RequestIdempotencyKey = needingPrincipal(
+  '@RequestIdempotencyKey()',
+  createParamDecorator((_: unknown, context: ExecutionContext) =>
+    idempotencyKeyOf(context.switchToHttp().getRequest<Request>()),
+  ),
 );
 
 /** @throws ServiceException `parameter-not-valid` */
