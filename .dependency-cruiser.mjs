@@ -3,6 +3,7 @@
  * what stands in `src` of the framework itself, and `cli`, put the folders together.
  */
 export const LAYERS = [
+  'bounds',
   'errors',
   'config',
   'observability',

@@ -53,6 +53,34 @@ describe('POST /plants/import', () => {
   });
 });
 
+describe('GET /plants', () => {
+  it('has no more memory for readers that stop than for others, who are told so', async () => {
+    await fill(1_000, 4_000);
+    const page = `GET /plants?limit=1000 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
+    const sockets = await Promise.all(
+      Array.from({ length: 40 }, async () => {
+        const socket = await RawSocket.open(service.port);
+        socket.stopReading();
+        // The kernel takes the first of them.
+        socket.send(page.repeat(4));
+        return socket;
+      }),
+    );
+    await haveBegun(sockets);
+    await vi.waitFor(async () => {
+      const { status, text } = await service.request('GET', '/plants?limit=1000');
+      expect([status, text]).toEqual([503, expect.stringContaining('50309')]);
+    }, PATIENCE);
+    const unread = sockets.reduce((sum, { peer }) => sum + (peer?.writableLength ?? 0), 0);
+    expect(unread).toBeLessThan(65 * 1024 * 1024);
+    expect((await service.request('GET', '/plants?limit=1')).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+    await vi.waitFor(async () => {
+      expect((await service.request('GET', '/plants?limit=1000')).status).toBe(200);
+    }, PATIENCE);
+  });
+});
+
 describe('GET /plants/export', () => {
   it('has the plants that stay, each once, while others come, change and go', async () => {
     const stays = (id: number) => id % 3 === 0;

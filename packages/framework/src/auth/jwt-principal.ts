@@ -1,6 +1,7 @@
 import type { JWTPayload } from 'jose';
 import type { Principal } from './principal.js';
 import { CredentialsError } from './credentials.error.js';
+import { ScopeList } from './scope-list.js';
 
 /** Longest subject (OpenID Connect Core 1.0, section 2), and so longest name as well. */
 const MAX_LENGTH = 255;
@@ -26,9 +27,14 @@ export function principalOf(payload: JWTPayload, defaultScopes: readonly string[
   return {
     kind: 'jwt',
     id,
-    name: shown?.slice(0, MAX_LENGTH),
-    scopes: new Set(scopesOf(payload) ?? defaultScopes),
+    name: shown === undefined ? undefined : beginningOf(shown),
+    scopes: new ScopeList(scopesOf(payload) ?? defaultScopes),
   };
+}
+
+/** A copy: in V8, a part of a text keeps the whole text in memory. */
+function beginningOf(text: string): string {
+  return Buffer.from(text.slice(0, MAX_LENGTH), 'utf16le').toString('utf16le');
 }
 
 /**
@@ -57,7 +63,7 @@ function requireId(claim: unknown): string {
 function scopesOf({ scope, scp }: JWTPayload): readonly string[] | undefined {
   const claim = scope ?? scp;
   if (claim === undefined) return undefined;
-  if (typeof claim === 'string') return claim.split(' ').filter((word) => word !== '');
+  if (typeof claim === 'string') return claim.split(' ');
   if (Array.isArray(claim)) return claim.filter((word) => typeof word === 'string');
   throw new CredentialsError('claims');
 }

@@ -8,6 +8,7 @@ import { ServiceException } from '../errors/service.exception.js';
 import type { IssuerKeys } from './issuer-keys.js';
 import { principalOf } from './jwt-principal.js';
 import type { Principal } from './principal.js';
+import { ScopeList } from './scope-list.js';
 import { CredentialsError } from './credentials.error.js';
 import type { CredentialsFailure } from './credentials.error.js';
 import type { TokenVerifier } from './token-verifier.js';
@@ -25,16 +26,25 @@ const CLAIMS: Readonly<Record<string, CredentialsFailure>> = {
   nbf: 'not-yet-valid',
 };
 
-/** Maximum number of remembered tokens. */
-const MAX_REMEMBERED = 10_000;
+/** Limits of the remembered tokens. `each`: what one takes besides its texts. */
+const REMEMBERED = { tokens: 10_000, bytes: 16 * 1024 * 1024, each: 512 } as const;
+
+interface Remembered {
+  readonly principal: Principal;
+  /** The claim `exp`. */
+  readonly expires: number;
+}
 
 /** Verifies JWTs of one issuer for one audience. */
 export class JwtVerifier implements TokenVerifier {
-  /** The tokens that were accepted, by their digest. `keys`: those that verified it. `expires`: the claim `exp`. */
-  private readonly remembered = new LRUCache<
-    string,
-    { readonly principal: Principal; readonly keys: object; readonly expires: number }
-  >({ max: MAX_REMEMBERED });
+  /** The tokens that were accepted, by their digest. */
+  private readonly remembered = new LRUCache<string, Remembered>({
+    max: REMEMBERED.tokens,
+    maxSize: REMEMBERED.bytes,
+    sizeCalculation: ({ principal }) => bytesOf(principal),
+  });
+  /** The keys that have verified all remembered tokens. */
+  private rememberedKeys: object | undefined;
 
   constructor(
     private readonly expected: Pick<JwtConfig, 'issuer' | 'audience' | 'defaultScopes'>,
@@ -43,13 +53,12 @@ export class JwtVerifier implements TokenVerifier {
 
   verify(token: string): Principal | undefined | Promise<Principal> {
     const digest = hash('sha256', token, 'base64');
+    this.forgetOthers(this.keys.current);
     const remembered = this.remembered.get(digest);
     // RFC 7519, section 4.1.4
-    const isValid =
-      remembered !== undefined &&
-      remembered.keys === this.keys.current &&
-      remembered.expires > Math.floor(Date.now() / 1_000);
-    if (isValid) return remembered.principal;
+    if (remembered !== undefined && remembered.expires > Math.floor(Date.now() / 1_000)) {
+      return remembered.principal;
+    }
     // Base64url without padding (RFC 7515, section 2). The library is less strict.
     return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? this.check(token, digest) : undefined;
   }
@@ -69,12 +78,23 @@ export class JwtVerifier implements TokenVerifier {
         throw new CredentialsError('token-type');
       }
       const principal = principalOf(payload, this.expected.defaultScopes ?? []);
-      if (keys) this.remembered.set(digest, { principal, keys, expires: Number(payload.exp) });
+      this.forgetOthers(this.keys.current);
+      // Meanwhile, others may have been fetched.
+      if (keys !== undefined && keys === this.rememberedKeys) {
+        this.remembered.set(digest, { principal, expires: Number(payload.exp) });
+      }
       return principal;
     } catch (error) {
       if (error instanceof ServiceException) throw error;
       throw refused(error);
     }
+  }
+
+  /** A key that was withdrawn verifies nothing any more, and each set of keys can be large. */
+  private forgetOthers(keys: object | undefined): void {
+    if (keys === this.rememberedKeys) return;
+    this.remembered.clear();
+    this.rememberedKeys = keys;
   }
 
   /** With the keys that are known, and if these lack the key of the token, with the newest ones. */
@@ -91,6 +111,12 @@ export class JwtVerifier implements TokenVerifier {
     const { issuer, audience } = this.expected;
     return { issuer, audience, algorithms: ALGORITHMS, requiredClaims: ['exp'] };
   }
+}
+
+/** The most bytes that a remembered token can take: V8 stores a character in one or two. */
+function bytesOf({ id, name = '', scopes }: Principal): number {
+  const characters = scopes instanceof ScopeList ? scopes.length : 0;
+  return REMEMBERED.each + 2 * (id.length + name.length + characters);
 }
 
 /** A token without a key id may fit several keys, in every rotation. Then each of them is tried. */

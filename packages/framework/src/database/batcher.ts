@@ -1,4 +1,5 @@
 import type { Span } from '@opentelemetry/api';
+import { requireSize, Sum } from '../bounds/sum.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import type { Tracer } from '../observability/tracer.js';
@@ -75,7 +76,7 @@ type Group<Item, Result> = readonly Waiting<Item, Result>[];
  */
 export class Batcher<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
-  private waitingCharacters = 0;
+  private readonly waitingCharacters = new Sum();
   private running = 0;
   private aside = 0;
   private readonly mostRows: number;
@@ -94,7 +95,7 @@ export class Batcher<Item, Result> {
     return {
       rows: this.waiting.length,
       maxRows: MAX_WAITING.rows,
-      characters: this.waitingCharacters,
+      characters: this.waitingCharacters.value,
       maxCharacters: MAX_WAITING.characters,
     };
   }
@@ -105,10 +106,11 @@ export class Batcher<Item, Result> {
    * @param begun when its time began, as of `performance.now()`
    * @throws ServiceException `overloaded`. As after any other failure, the item may have been performed
    * @throws GroupLockedError
+   * @throws TypeError if its length is not a size
    */
   add(item: Item, begun = performance.now()): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const characters = this.options.lengthOf(item);
+      const characters = requireSize(this.options.lengthOf(item));
       if (!this.hasRoom(characters)) {
         reject(new ServiceException(ERRORS.overloaded));
         return;
@@ -126,7 +128,7 @@ export class Batcher<Item, Result> {
         reject,
       };
       this.waiting.push(entry);
-      this.waitingCharacters += characters;
+      this.waitingCharacters.add(characters);
       // Reads all requests that have arrived before it sends a group.
       this.nextSend ??= setImmediate(() => {
         this.nextSend = undefined;
@@ -141,7 +143,7 @@ export class Batcher<Item, Result> {
     return (
       this.waiting.length === 0 ||
       (this.waiting.length < MAX_WAITING.rows &&
-        this.waitingCharacters + characters <= MAX_WAITING.characters)
+        this.waitingCharacters.value + characters <= MAX_WAITING.characters)
     );
   }
 
@@ -189,7 +191,7 @@ export class Batcher<Item, Result> {
       return index === this.maxRows || (index > 0 && characters > maxLength);
     });
     const group = this.waiting.splice(0, tooMany === -1 ? this.waiting.length : tooMany);
-    for (const entry of group) this.waitingCharacters -= entry.characters;
+    for (const entry of group) this.waitingCharacters.subtract(entry.characters);
     return group;
   }
 
@@ -202,7 +204,7 @@ export class Batcher<Item, Result> {
       return;
     }
     this.waiting.splice(index, 1);
-    this.waitingCharacters -= entry.characters;
+    this.waitingCharacters.subtract(entry.characters);
     entry.reject(new ServiceException(ERRORS.overloaded));
     // Further items would only time out as well.
     this.stuck = true;

@@ -120,6 +120,7 @@ export function apiGeneratedOperations(docs: GeneratedDocs) {
         ERRORS.malformedJson,
         [ERRORS.bodyNotValid, docs.refused.message],
         ERRORS.parameterNotValid,
+        idempotencyErrors().answerNotKept,
         idempotencyErrors().idempotencyKeyReused,
         ERRORS.tooManyChanges,
         ...BODY_ERRORS,

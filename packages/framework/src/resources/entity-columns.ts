@@ -9,6 +9,7 @@ import { requireKey, requireSupported } from './entity-checks.js';
 import { INT64_COLUMN } from './int64.js';
 import { KEY_TYPES } from './key-type.js';
 import type { Key, Keyed, KeyType } from './key-type.js';
+import { parameterLength } from './parameter-length.js';
 
 /** An entity whose clients choose its key. */
 export interface Identified extends Keyed {
@@ -175,9 +176,7 @@ export class EntityColumns {
   lengthOf(parameters: readonly unknown[]): number {
     let length = 0;
     for (const [at, { bytes }] of this.given.entries()) {
-      const parameter = parameters[at];
-      if (bytes !== undefined && parameter !== null)
-        length += (parameter as string | Uint8Array).length;
+      if (bytes !== undefined) length += parameterLength(parameters[at]);
     }
     return length;
   }

@@ -1,4 +1,5 @@
 import { setImmediate as immediate } from 'node:timers/promises';
+import { Sum } from '../bounds/sum.js';
 
 /** Limits of the items that are worked on at once. The last item may exceed the size. */
 export interface Window<Item> {
@@ -35,15 +36,15 @@ export async function* inOrder<Item, Result>(
   let arrived: readonly Item[] = [];
   let taken = 0;
   const works: Work<Result>[] = [];
-  let size = 0;
+  const size = new Sum();
   let failure: PromiseRejectedResult | undefined;
   try {
     for (;;) {
-      while (taken < arrived.length && works.length < window.items() && size < window.size) {
+      while (taken < arrived.length && works.length < window.items() && size.value < window.size) {
         if (signal.aborted) break;
         const work = start(arrived[taken++]!);
         works.push(work);
-        size += work.size;
+        size.add(work.size);
       }
       const further = signal.aborted || taken < arrived.length ? undefined : next;
       const waits = [works[0]?.ended, further].filter((wait) => wait !== undefined);
@@ -54,7 +55,7 @@ export async function* inOrder<Item, Result>(
         for (const work of works) {
           if (work.outcome?.status !== 'fulfilled') break;
           results.push(work.outcome.value);
-          size -= work.size;
+          size.subtract(work.size);
         }
         works.splice(0, results.length);
         yield results;

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { RowParameters } from './create-statements.js';
 import type { EntityColumns, NeededRows } from './entity-columns.js';
 
@@ -7,11 +8,15 @@ const MEMORY = 10_000;
 /** Most rows that are remembered. */
 const MAX_ROWS = 10_000;
 
+/** The longest value, in characters, that is kept as it is. Of a longer one, such as a text that is a foreign key, its hash is. */
+const MAX_LENGTH = 64;
+
 /** The table, the column and the value of a key. */
 export type RowKey = string;
 
 export function rowKey({ table, key }: Pick<NeededRows, 'table' | 'key'>, value: unknown): RowKey {
-  return `${table}.${key} ${String(value)}`;
+  const text = String(value);
+  return `${table}.${key} ${text.length > MAX_LENGTH ? hash('sha256', text, 'base64') : text}`;
 }
 
 /** The rows that a create needs: first its own, if clients choose the id, then those that it refers to. */

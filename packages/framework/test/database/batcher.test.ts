@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { DatabaseError } from 'pg';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Batcher } from '../../src/database/batcher.js';
@@ -356,6 +357,33 @@ describe('a queue', () => {
     await expect(batcher.add('1')).rejects.toMatchObject({ kind: ERRORS.overloaded });
     gate.open();
     await Promise.all([first, long]);
+  });
+
+  it('is empty after all items, whatever lengths they have, and refuses one without a length', async () => {
+    const length = fc.oneof(fc.nat(2_000_000), fc.constant(60_000_000), fc.double(), fc.integer());
+    const waves = fc.array(fc.array(length, { maxLength: 40 }), { maxLength: 4 });
+    const isLength = (text: string) => Number.isSafeInteger(Number(text)) && Number(text) >= 0;
+    await fc.assert(
+      fc.asyncProperty(waves, async (all) => {
+        const { addAll, batcher } = createBatcher({
+          lengthOf: Number,
+          perform: (items) =>
+            items.length % 3 === 2
+              ? Promise.reject(refusal('bad', '23514'))
+              : Promise.resolve(items),
+        });
+        for (const wave of all) {
+          const items = wave.map(String);
+          const settled = await addAll(items);
+          expect(batcher.queue).toMatchObject({ rows: 0, characters: 0 });
+          for (const [at, item] of items.entries()) {
+            if (!isLength(item))
+              expect(settled[at]).toMatchObject({ reason: expect.any(TypeError) });
+          }
+        }
+        expect(await batcher.add('7')).toBe('7');
+      }),
+    );
   });
 
   it('refuses items after two seconds, and then all items until a group succeeds', async () => {

@@ -22,19 +22,31 @@ afterEach(() => {
 /** A response whose client reads nothing until it is closed. */
 function unread() {
   const destroy = vi.fn<(reason: Error) => void>();
-  const response = Object.assign(new EventEmitter(), { req: { socket: { destroy } } });
+  const socket = { destroy, writableLength: 1 };
+  const response = Object.assign(new EventEmitter(), { socket, req: { socket } });
   return {
     response: response as unknown as ServerResponse,
     destroy,
+    /** What it has written leaves at once. */
+    leave: () => void (socket.writableLength = 0),
     close: () => void response.emit('close'),
   };
 }
 
+/** Writes an answer that announces its length. */
 function hold(bytes: number) {
+  memory.requireRoom(bytes);
+  return write(bytes);
+}
+
+/** Writes an answer that does not. */
+function write(bytes: number) {
   const answer = unread();
   memory.hold(answer.response, bytes);
   return answer;
 }
+
+const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve));
 
 function expectFull(bytes = MB): void {
   expect(() => hold(bytes)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
@@ -52,7 +64,10 @@ describe('the memory for answers', () => {
   it('counts once what several answers share, until the last has left', () => {
     const part = {};
     const answers = Array.from({ length: 100 }, () => unread());
-    for (const { response } of answers) memory.hold(response, 64 * MB, part);
+    for (const { response } of answers) {
+      memory.requireRoom(64 * MB, part);
+      memory.hold(response, 64 * MB, part);
+    }
     for (const { close } of answers.slice(1)) close();
     expectFull();
     answers[0]!.close();
@@ -68,10 +83,38 @@ describe('the memory for answers', () => {
     for (const { destroy } of answers) expect(destroy).toHaveBeenCalledOnce();
   });
 
-  it('does not count short answers', () => {
+  it('counts short answers, too', async () => {
+    const answers = Array.from({ length: 64 * 1024 }, () => hold(1024));
+    expectFull(1);
+    answers[0]!.close();
+    hold(1024);
+    await nextTick();
+    for (const { destroy } of answers) expect(destroy).not.toHaveBeenCalled();
+  });
+
+  it('cuts off a client that does not read what was written without room', async () => {
+    const read = hold(64 * MB);
+    const answer = write(1024);
+    await nextTick();
+    expect(answer.destroy).toHaveBeenCalledOnce();
+    expect(read.destroy).not.toHaveBeenCalled();
+  });
+
+  it('cuts off nobody whose answer leaves at once', async () => {
     hold(64 * MB);
-    for (let n = 0; n < 10_000; n += 1) hold(64 * 1024);
-    expectFull(64 * 1024 + 1);
+    const answer = write(1024);
+    answer.leave();
+    await nextTick();
+    expect(answer.destroy).not.toHaveBeenCalled();
+  });
+
+  it('cuts off who has not read for ten seconds before anybody else', async () => {
+    const stale = hold(64 * MB);
+    clock += 10_000;
+    const answer = write(1024);
+    await nextTick();
+    expect(stale.destroy).toHaveBeenCalledOnce();
+    expect(answer.destroy).not.toHaveBeenCalled();
   });
 
   it('takes an answer of any length if there is no other', () => {

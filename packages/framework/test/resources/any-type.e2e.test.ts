@@ -50,6 +50,10 @@ function Any(): PropertyDecorator {
   };
 }
 
+function toNumber(text: string | null): number | null {
+  return text === null ? null : Number(text);
+}
+
 @Unique('samples_large_key', ['large'])
 @Entity('samples')
 class Sample {
@@ -93,6 +97,14 @@ class Sample {
   @Any()
   readonly code!: string | null;
 
+  /** Without a precision it can be long, and the driver takes a number. */
+  @Column('numeric', {
+    nullable: true,
+    transformer: { to: (value: unknown) => value, from: toNumber },
+  })
+  @Any()
+  readonly amount!: number | null;
+
   /** No rule, so clients cannot set it. */
   @Column('text', { nullable: true })
   @Exclude()
@@ -126,7 +138,7 @@ class CreateSamples1 implements MigrationInterface {
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`CREATE TABLE samples (id bigint PRIMARY KEY, "a ""strange"" name" text,
-      large bigint CONSTRAINT samples_large_key UNIQUE, small smallint, flag boolean, time timestamptz(3), document jsonb, words text[], code char(5), secret text, lasting text UNIQUE,
+      large bigint CONSTRAINT samples_large_key UNIQUE, small smallint, flag boolean, time timestamptz(3), document jsonb, words text[], code char(5), amount numeric, secret text, lasting text UNIQUE,
       "createdAt" timestamptz(3) NOT NULL DEFAULT now(), CONSTRAINT samples_small_check CHECK (small <> 13))`);
   }
 
@@ -244,6 +256,7 @@ const FULL = {
   document: { deep: [{ a: null }] },
   words: ['a', 'b,"c"', ''],
   code: 'abcde',
+  amount: 2.5,
   lasting: 'first',
 };
 
@@ -257,6 +270,7 @@ const OTHERS = {
   document: { deep: [{ a: 1 }] },
   words: ['a', 'b,"c"'],
   code: 'abcdf',
+  amount: 1e30,
 };
 
 let database: TestDatabase;
@@ -289,7 +303,7 @@ describe('a resource with members of any type', () => {
     expect(createdAt).toBeInstanceOf(Date);
     const { items } = await samples.pages.list({ limit: 50 });
     expect(items.map((item) => item.replace(/,"createdAt":"[^"]*"/, ''))).toEqual([
-      `{"id":1,"text":"é","large":4611686018427387905,"small":-5,"flag":false,"time":"2026-02-03T04:05:06.789Z","document":{"deep":[{"a":null}]},"words":["a","b,\\"c\\"",""],"code":"abcde","lasting":"first"}`,
+      `{"id":1,"text":"é","large":4611686018427387905,"small":-5,"flag":false,"time":"2026-02-03T04:05:06.789Z","document":{"deep":[{"a":null}]},"words":["a","b,\\"c\\"",""],"code":"abcde","amount":2.5,"lasting":"first"}`,
       '{"id":2}',
     ]);
     let lines = '';
@@ -323,6 +337,17 @@ describe('a resource with members of any type', () => {
     await samples.creates.create(FULL);
     const group = Array.from({ length: 8 }, () => samples.creates.create(FULL));
     expect(new Set(await Promise.all(group))).toEqual(new Set(['unchanged']));
+  });
+
+  it('leaves room in the queue for others, whatever it has', async () => {
+    const { large: _, lasting: __, ...common } = FULL;
+    for (let round = 0n; round < 2n; round += 1n) {
+      const creates = Array.from({ length: 64 }, (___, at) =>
+        samples.creates.create({ ...common, id: round * 64n + BigInt(at) }),
+      );
+      expect(new Set(await Promise.all(creates))).toEqual(new Set(['created']));
+    }
+    expect(samples.creates.queue).toMatchObject({ rows: 0, characters: 0 });
   });
 
   it.each(Object.entries(OTHERS))('is another one with another %s', async (member, value) => {

@@ -36,6 +36,7 @@ import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
 import { schemaOf } from '../../src/detached-app.js';
+import { forgetAnswers } from '../../src/resources/idempotency/idempotency.js';
 import {
   apiGeneratedOperations,
   BodyTypes,
@@ -684,6 +685,38 @@ describe('kept answers', () => {
       { timeout: 10_000 },
     );
     expect(await database.query('SELECT key FROM idempotency_keys')).toEqual([{ key: 'young' }]);
+  });
+
+  it('are forgotten, the oldest first, if all have too many bytes, and their requests are not performed again', async () => {
+    const keyOf = (name: string) => withKey(name.slice(0, 1));
+    const create = (name: string) => request('POST', '/tools', { name }, keyOf(name));
+    const names = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(1_000));
+    const created: Awaited<ReturnType<typeof create>>[] = [];
+    for (const name of names) {
+      created.push(await create(name));
+      await database.query(`UPDATE idempotency_keys SET created_at = created_at - interval '1 s'`);
+    }
+    // PostgreSQL compresses what is longer than 2 kB. Two answers have 2.2 kB.
+    const { text } = forgetAnswers(3_000);
+    for (const forgotten of [2, 0]) {
+      expect(await database.query(text, [3_000, 100])).toEqual([{ count: forgotten }]);
+    }
+    for (const [at, name] of names.entries()) {
+      const again = await create(name);
+      if (at >= 2) expect(again.text).toBe(created[at]!.text);
+      else expect(again).toMatchObject({ status: 409, json: { error: 40900 } });
+      expect(await request('POST', '/tools', { name: 'x' }, keyOf(name))).toMatchObject({
+        status: 422,
+      });
+    }
+    expect(await tools()).toHaveLength(4);
+  });
+
+  it('are not read if their table is small enough', async () => {
+    await request('POST', '/tools', { name: 'Saw' }, withKey('key'));
+    const { text } = forgetAnswers(0);
+    const [size] = await database.query(`SELECT pg_table_size('idempotency_keys')::text AS size`);
+    expect(await database.query(text, [size!['size'], 100])).toEqual([{ count: 0 }]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LockedRows } from '../../src/resources/locked-rows.js';
+import { LockedRows, rowKey } from '../../src/resources/locked-rows.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });
@@ -34,5 +34,18 @@ describe('a row that another transaction held', () => {
     for (let id = 0; id <= 10_000; id += 1) rows.add(`tools.id ${id}`);
     expect([rows.has('tools.id 0'), rows.has('tools.id 1')]).toEqual([false, true]);
     expect(rows.size).toBe(10_000);
+  });
+});
+
+describe('the key of a row', () => {
+  const rows = { table: 'tools', key: 'name' };
+
+  it('is short, however long the value is', () => {
+    expect(rowKey(rows, 'x'.repeat(1_000_000)).length).toBeLessThan(100);
+  });
+
+  it('differs with the value', () => {
+    const values = ['', 'x', 'x'.repeat(64), 'x'.repeat(65), 'x'.repeat(66), 1n];
+    expect(new Set(values.map((value) => rowKey(rows, value))).size).toBe(values.length);
   });
 });

@@ -1,17 +1,13 @@
 import type { ServerResponse } from 'node:http';
+import { Sum } from '../../bounds/sum.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 
-/** Most bytes of large answers that wait for their clients. */
+/** Most bytes of all answers that wait for their clients. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Answers up to this size do not count: the kernel takes them at once. In bytes. */
-const FREE = 64 * 1024;
-
-/** How long a client has to read a large answer while there is no room for others, in milliseconds. */
+/** How long a client has to read an answer while there is no room for others, in milliseconds. */
 const PATIENCE = 10_000;
-
-const NOTHING = (): void => {};
 
 interface Held {
   readonly bytes: number;
@@ -24,52 +20,82 @@ interface Held {
 export class AnswerMemory {
   /** The oldest first. */
   private readonly held = new Map<object, Held>();
-  private bytes = 0;
+  private readonly sum = new Sum();
 
   /**
-   * Counts an answer until its response closes. If there is no room, clients that have not read their answers in time
-   * lose their connections.
+   * Makes room for a long answer before it is written. If there is none, clients that have not read their answers in time lose
+   * their connections.
    *
-   * @param part what several answers share, which counts once
-   * @returns ends the count earlier
+   * @param part as in {@link hold}
    * @throws ServiceException `too-many-answers`
    */
-  hold(response: ServerResponse, bytes: number, part: object = response): () => void {
-    if (bytes <= FREE) return NOTHING;
-    const held = this.held.get(part) ?? this.add(part, bytes);
+  requireRoom(bytes: number, part?: object): void {
+    if (part !== undefined && this.held.has(part)) return;
+    this.forgetStale(bytes);
+    if (!this.hasRoom(bytes)) throw new ServiceException(ERRORS.tooManyAnswers);
+  }
+
+  /**
+   * Counts what was written, until it has left or its response closes. If there is no room for it, its client loses the
+   * connection unless the kernel takes it at once.
+   *
+   * @param part what several responses share, which counts once
+   * @returns ends the count earlier
+   */
+  hold(response: ServerResponse, bytes: number, part: object = {}): () => void {
+    const held = this.held.get(part) ?? this.add(response, bytes, part);
     held.responses.add(response);
     const release = (): void => {
       response.off('close', release);
       held.responses.delete(response);
-      if (held.responses.size === 0 && this.held.get(part) === held) this.free(part);
+      if (held.responses.size === 0) this.free(part, held);
     };
     response.once('close', release);
     return release;
   }
 
-  private add(part: object, bytes: number): Held {
-    const now = performance.now();
-    for (const [slow, { since, responses }] of this.held) {
-      if (this.hasRoom(bytes) || now - since < PATIENCE) break;
-      for (const { req } of responses) {
-        req.socket.destroy(new Error('the answer was not read in time'));
-      }
-      this.free(slow);
-    }
-    if (!this.hasRoom(bytes)) throw new ServiceException(ERRORS.tooManyAnswers);
-    const held = { bytes, since: now, responses: new Set<ServerResponse>() };
+  private add(response: ServerResponse, bytes: number, part: object): Held {
+    const held = { bytes, since: performance.now(), responses: new Set<ServerResponse>() };
+    const hasRoom = this.hasRoom(bytes);
     this.held.set(part, held);
-    this.bytes += bytes;
+    this.sum.add(bytes);
+    // A response collects what is written in one turn of the event loop.
+    if (!hasRoom) process.nextTick(limit, this, response);
     return held;
+  }
+
+  /** After a write for which there was no room. */
+  limit(response: ServerResponse): void {
+    this.forgetStale(0);
+    const isBehind = (response.socket?.writableLength ?? 0) > 0;
+    if (isBehind && this.sum.value > MAX_BYTES && this.held.size > 1) cutOff([response]);
   }
 
   /** An answer has room if there is no other, however large it is. */
   private hasRoom(bytes: number): boolean {
-    return this.bytes === 0 || this.bytes + bytes <= MAX_BYTES;
+    return this.sum.value === 0 || this.sum.value + bytes <= MAX_BYTES;
   }
 
-  private free(part: object): void {
-    this.bytes -= this.held.get(part)?.bytes ?? 0;
-    this.held.delete(part);
+  private forgetStale(bytes: number): void {
+    const now = performance.now();
+    for (const [part, held] of this.held) {
+      if (this.hasRoom(bytes) || now - held.since < PATIENCE) return;
+      cutOff(held.responses);
+      this.free(part, held);
+    }
   }
+
+  private free(part: object, held: Held): void {
+    if (this.held.get(part) !== held) return;
+    this.held.delete(part);
+    this.sum.subtract(held.bytes);
+  }
+}
+
+function limit(memory: AnswerMemory, response: ServerResponse): void {
+  memory.limit(response);
+}
+
+function cutOff(responses: Iterable<ServerResponse>): void {
+  for (const { req } of responses) req.socket.destroy(new Error('the answer was not read in time'));
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Response } from 'express';
-import { answerMemory } from './send-json.js';
+import { requireRoomFor } from './held-response.js';
 
 /**
  * What a handler returns to send server-sent events (WHATWG HTML, section 9.2). They are sent as fast as the client reads
@@ -41,10 +41,9 @@ export class EventStream {
       for await (const part of this.parts) {
         if (response.closed) break;
         // A failure is better than to wait, because the part is in memory already. The client comes back.
-        const shared = typeof part === 'string' ? response : part;
-        const release = answerMemory.hold(response, Buffer.byteLength(part), shared);
+        const shared = typeof part === 'string' ? undefined : part.buffer;
+        requireRoomFor(Buffer.byteLength(part), shared);
         if (!response.write(part)) await once(response, 'drain', { signal: closed.signal });
-        release();
       }
       if (!response.closed) response.end();
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { Response } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
+import { requireRoomFor } from './held-response.js';
 import { sendJsonText } from './send-json.js';
 
 /**
@@ -75,6 +76,8 @@ export class Page<Parameters extends PageParameters> {
         ? []
         : ['X-Total-Count', `${total.items}`, 'X-Total-Count-Exact', `${total.isExact}`]),
     ];
+    // Before all of it is in memory once more.
+    requireRoomFor(this.items.reduce((characters, { length }) => characters + length, 0));
     sendJsonText(response, status, `[${this.items.join()}]`, fields);
   }
 }

@@ -1,9 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { AnswerMemory } from './answer-memory.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
-
-/** All answers of the process share it. */
-export const answerMemory = new AnswerMemory();
+import { requireRoomFor } from './held-response.js';
 
 /** Answers with JSON, with all digits of each `bigint`. */
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
@@ -21,7 +18,7 @@ export function sendJsonText(
   fields: readonly string[] = [],
 ): void {
   const length = Buffer.byteLength(text);
-  answerMemory.hold(response, length);
+  requireRoomFor(length);
   response.writeHead(status, [
     'Content-Type',
     'application/json',

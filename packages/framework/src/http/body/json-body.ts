@@ -1,5 +1,6 @@
 import { MIMEType } from 'node:util';
 import type { Request, Response } from 'express';
+import { Sum } from '../../bounds/sum.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { UnsupportedMediaTypeError } from '../errors/unsupported-media-type.error.js';
@@ -32,23 +33,24 @@ const JSON_ONLY: MediaTypes = ['application/json'];
 
 /** Limits the memory of all bodies together. */
 class BodyMemory {
-  private taken = 0;
+  private readonly taken = new Sum();
 
   constructor(readonly limits: BodyLimits) {}
 
   /** The account of one body. If no other body uses memory, every length has room. */
   share() {
-    let own = 0;
+    const own = new Sum();
     const giveBack = (): void => {
-      this.taken -= own;
-      own = 0;
+      this.taken.subtract(own.value);
+      own.subtract(own.value);
     };
     const take = (bytes: number): boolean => {
-      const others = this.taken - own;
-      const room = own + bytes <= FREE || others === 0 || this.taken + bytes <= MAX_UNANSWERED;
+      const others = this.taken.value - own.value;
+      const room =
+        own.value + bytes <= FREE || others === 0 || this.taken.value + bytes <= MAX_UNANSWERED;
       if (room) {
-        this.taken += bytes;
-        own += bytes;
+        this.taken.add(bytes);
+        own.add(bytes);
       }
       return room;
     };

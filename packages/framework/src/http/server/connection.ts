@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
+import { Sum } from '../../bounds/sum.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { lingeringClose, stopParsing } from '../body/unread-body.js';
@@ -10,8 +11,13 @@ import type { ServerLimits } from './limits.js';
 import { rawAnswer } from './raw-answer.js';
 import { isTarget } from './well-formed.js';
 
-/** Most unanswered requests on one connection (pipelining). */
-const MAX_PIPELINED = 100;
+/**
+ * Most requests that wait for the responses before them (pipelining): on one connection, and of all connections together in bytes.
+ * `each`: what the objects of a request take besides its header fields.
+ */
+const MAX_PIPELINED = { requests: 100, bytes: 16 * 1024 * 1024, each: 4 * 1024 } as const;
+
+const pipelined = new Sum();
 
 /** What a port does with requests, and with what is none. */
 export interface Port {
@@ -31,6 +37,8 @@ export interface Port {
 export class Connection {
   /** In the order of their requests. */
   private readonly unanswered: ServerResponse[] = [];
+  /** Bytes of those that wait for others. */
+  private readonly waiting = new Sum();
   private isRefused = false;
   private unsent = 0;
   /** When the last response finished, or the client was last seen to receive bytes. */
@@ -49,18 +57,38 @@ export class Connection {
 
   receive(request: Request, response: Response): void {
     if (this.isRefused) return;
-    if (this.unanswered.length >= MAX_PIPELINED) {
+    const before = this.unanswered.at(-1);
+    const bytes = before === undefined ? 0 : bytesOf(request);
+    const { requests, bytes: maxBytes } = MAX_PIPELINED;
+    if (this.unanswered.length >= requests || pipelined.value + bytes > maxBytes) {
       this.refuse(new ServiceException(ERRORS.tooManyUnanswered));
       return;
     }
-    const before = this.unanswered.at(-1);
     this.unanswered.push(response);
     response.once('close', () => {
       this.unanswered.splice(this.unanswered.indexOf(response), 1);
       this.movedAt = performance.now();
     });
-    if (before === undefined) this.handle(request, response);
-    else before.once('close', () => this.handle(request, response));
+    if (before === undefined) {
+      this.handle(request, response);
+      return;
+    }
+    this.waiting.add(bytes);
+    pipelined.add(bytes);
+    before.once('close', () => {
+      this.forget(Math.min(bytes, this.waiting.value));
+      this.handle(request, response);
+    });
+  }
+
+  /** The connection has closed. */
+  close(): void {
+    this.forget(this.waiting.value);
+  }
+
+  private forget(waiting: number): void {
+    this.waiting.subtract(waiting);
+    pipelined.subtract(waiting);
   }
 
   private handle(request: Request, response: Response): void {
@@ -127,6 +155,11 @@ export class Connection {
     const isAuthenticated = previous?.principal !== undefined;
     lingeringClose(this.socket, isAuthenticated ? this.limits.refusedBody : undefined);
   }
+}
+
+/** What a request takes in memory, at least about. */
+function bytesOf({ url = '', rawHeaders }: Request): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length, MAX_PIPELINED.each + url.length);
 }
 
 /** Destroys with an error, so that a truncated answer does not count as sent (is-answered.ts). */

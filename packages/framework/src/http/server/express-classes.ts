@@ -1,9 +1,10 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
+import { IncomingMessage } from 'node:http';
 import type { ServerOptions } from 'node:http';
 import type { Express, Request } from 'express';
 import type { HttpLimits } from './limits.js';
 import { REQUEST_ID_HEADER } from './request-id.js';
 import { SECURITY_HEADERS } from './security-headers.js';
+import { heldResponse } from '../answers/held-response.js';
 import { closeAfterUnreadBody } from '../body/unread-body.js';
 
 const SECURITY_FIELDS = Object.entries(SECURITY_HEADERS).flat();
@@ -25,7 +26,9 @@ export function expressClasses(
 ): Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>> {
   class ExpressRequest extends IncomingMessage {}
 
-  class ExpressResponse<Incoming extends IncomingMessage> extends ServerResponse<Incoming> {
+  const HeldResponse = heldResponse();
+
+  class ExpressResponse<Incoming extends IncomingMessage> extends HeldResponse<Incoming> {
     /** Adds the common header fields to every answer of the public port. */
     override writeHead(status: number, ...others: unknown[]): this {
       const request = this.req as unknown as Request;
@@ -49,7 +52,7 @@ export function expressClasses(
   }
 
   Object.setPrototypeOf(ExpressRequest.prototype, app.request);
-  Object.setPrototypeOf(ExpressResponse.prototype, app.response);
+  Object.setPrototypeOf(HeldResponse.prototype, app.response);
   Object.assign(app, { request: ExpressRequest.prototype, response: ExpressResponse.prototype });
   return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
 }

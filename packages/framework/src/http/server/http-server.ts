@@ -63,8 +63,12 @@ export class HttpServer extends Server {
       },
     };
     this.on('connection', (socket: Socket) => {
-      this.openConnections.set(socket, new Connection(socket, untilDrained, limits));
-      socket.once('close', () => this.openConnections.delete(socket));
+      const connection = new Connection(socket, untilDrained, limits);
+      this.openConnections.set(socket, connection);
+      socket.once('close', () => {
+        this.openConnections.delete(socket);
+        connection.close();
+      });
     });
     const refuse = (socket: Socket, failure: ServiceException) =>
       this.openConnections.get(socket)?.refuse(failure);

@@ -1,7 +1,7 @@
 import { defineErrors, SERVICE_RANGE } from '../../errors/error-kind.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
 
-let defined: Readonly<Record<'idempotencyKeyReused', ErrorKind>> | undefined;
+let defined: Readonly<Record<'idempotencyKeyReused' | 'answerNotKept', ErrorKind>> | undefined;
 
 /** Defined only in a service that uses it: the documents list all failures that are defined. */
 export function idempotencyErrors() {
@@ -10,6 +10,11 @@ export function idempotencyErrors() {
       number: 42200,
       message: 'the idempotency key belongs to another request',
       remedy: 'Use a new key for each request, and the same one only to send a request again',
+    },
+    answerNotKept: {
+      number: 40900,
+      message: 'the request was performed before, and its answer is no longer kept',
+      remedy: 'Do not send it again with a new key: read what it has created or changed',
     },
   }));
 }

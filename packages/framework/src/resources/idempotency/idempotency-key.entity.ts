@@ -21,7 +21,7 @@ export class IdempotencyKey {
   @Column('text')
   readonly fingerprint!: string;
 
-  /** In JSON. Null only within the transaction that performs the request. */
+  /** In JSON. Null within the transaction that performs the request, and when the answer was forgotten. */
   @Column('text', { nullable: true })
   readonly answer!: string | null;
 

@@ -7,6 +7,7 @@ import { DataSource } from 'typeorm';
 import type { EntityManager } from 'typeorm';
 import type { Semaphore } from '../../database/semaphore.js';
 import { Statements } from '../../database/statements.js';
+import type { Statement } from '../../database/statements.js';
 import { Transactions } from '../../database/transactions.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { requireDto, restoreDto } from '../../http/body/dto.pipe.js';
@@ -21,8 +22,8 @@ import { idempotencyErrors } from './idempotency-errors.js';
 
 const KEYS = { table: 'idempotency_keys', key: 'key' } as const;
 
-/** How long an answer is kept, as an interval of SQL, and how many are. */
-const KEPT = { time: '24 hours', rows: 1_000_000 } as const;
+/** How long a key is kept, as an interval of SQL, how many are, and how many bytes of their answers, as they are stored. */
+const KEPT = { time: '24 hours', rows: 1_000_000, bytes: 1024 ** 3 } as const;
 
 /** Removes what is too old, and the oldest of too many: a million entries of an index are read only if the table is that large. */
 const OLDEST = {
@@ -39,6 +40,26 @@ const OLDEST = {
     ) SELECT count(*)::integer FROM removed`,
   values: [],
 };
+
+/**
+ * Forgets the oldest answers if all of them have more bytes. Their keys stay, so that no request is performed twice. The rows are
+ * read only if the table is that large.
+ */
+export function forgetAnswers(bytes: number): Statement {
+  return {
+    text: `WITH kept AS (
+        SELECT ctid AS place, sum(pg_column_size(answer)) OVER (ORDER BY created_at DESC) AS bytes FROM idempotency_keys
+        WHERE answer IS NOT NULL AND (SELECT pg_table_size('idempotency_keys'::regclass)) > $1::bigint
+      ), forgotten AS (
+        UPDATE idempotency_keys SET answer = NULL WHERE ctid IN (
+          SELECT ctid FROM idempotency_keys
+          WHERE answer IS NOT NULL AND ctid IN (SELECT place FROM kept WHERE bytes > $1::bigint)
+          ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED
+        ) RETURNING true
+      ) SELECT count(*)::integer FROM forgotten`,
+    values: [bytes],
+  };
+}
 
 /** A request that can be sent again. */
 export interface RepeatableRequest {
@@ -63,7 +84,8 @@ export interface NeededLocks {
 interface Claim {
   readonly is_new: boolean;
   readonly fingerprint: string;
-  readonly answer: string;
+  /** `null`: it was forgotten. */
+  readonly answer: string | null;
 }
 
 const NO_LOCKS: NeededLocks = { keys: [], findLocked: () => Promise.resolve([]) };
@@ -89,8 +111,10 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     // The application may be made only to look at it.
     if (!this.dataSource.isInitialized) return;
     const { statements, logger } = this;
-    const [table, rows] = ['idempotency_keys', 'idempotency keys'];
-    void prune({ table, rows, statement: OLDEST, statements, logger }, this.closing.signal);
+    const { signal } = this.closing;
+    const common = { table: 'idempotency_keys', statements, logger };
+    void prune({ ...common, rows: 'idempotency keys', statement: OLDEST }, signal);
+    void prune({ ...common, rows: 'answers', statement: forgetAnswers(KEPT.bytes) }, signal);
   }
 
   onModuleDestroy(): void {
@@ -101,9 +125,12 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
    * Does the work in a transaction of its own, or returns what it has returned when the request was sent before. A request
    * waits while the same request is being performed. A failure is not kept.
    *
+   * If answers have filled their space, the oldest are forgotten before their time. Such a request is not performed again either.
+   *
    * @param dto the class of the result, from whose members it is made again: each has a rule
    * @param work like the work of {@link Transactions.run}
-   * @throws ServiceException `idempotency-key-reused` if the content is another one, or as after any failure of the database
+   * @throws ServiceException `idempotency-key-reused` if the content is another one, `answer-not-kept`, or as after any failure
+   *   of the database
    */
   once<Result extends object>(
     request: RepeatableRequest,
@@ -152,6 +179,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     const [{ is_new: isNew, fingerprint: kept, answer }] = claim.rows as [Claim];
     if (!isNew) {
       if (kept !== fingerprint) throw new ServiceException(this.errors.idempotencyKeyReused);
+      if (answer === null) throw new ServiceException(this.errors.answerNotKept);
       return restoreDto(dto, parseExactJson(answer) as object);
     }
     const result = await work(manager);
