@@ -26,7 +26,7 @@ export function isHttpException(failure: unknown): failure is HttpException {
   if (failure instanceof HttpException) return true;
   if (!(failure instanceof Error)) return false;
   let prototype: unknown = Object.getPrototypeOf(failure);
-  while (prototype instanceof Error && prototype.constructor.name !== HttpException.name) {
+  while (prototype instanceof Error && prototype.constructor.name !== 'HttpException') {
     prototype = Object.getPrototypeOf(prototype);
   }
   return prototype instanceof Error && 'getStatus' in prototype && 'getResponse' in prototype;
