@@ -70,13 +70,19 @@ export function clientId(raw: string): string | undefined {
   return /^[!-~]+$/.test(raw) ? raw : undefined;
 }
 
-/** Scopes separated by spaces (RFC 6749, section 3.3). No scope can have the name `none`. */
+/**
+ * Whether a text can be a scope that a service requires: the syntax of RFC 6749, section 3.3, with a colon, as all scopes of services
+ * have, and without commas, because lists that are separated by commas are a usual mistake.
+ */
+export function isScope(text: string): boolean {
+  return /^[!#-+\--[\]-~]+$/.test(text) && /.:./.test(text);
+}
+
+/** Scopes separated by spaces. No scope can have the name `none`. */
 export function scopes(raw: string): readonly string[] | undefined {
   const list = raw.split(/\s+/).filter((scope) => scope !== '');
   if (list.length === 1 && list[0] === 'none') return [];
-  return list.length > 0 && list.every((scope) => /^[a-z-]+:(read|write)$/.test(scope))
-    ? list
-    : undefined;
+  return list.length > 0 && list.every(isScope) ? list : undefined;
 }
 
 /** Returns text, because issuers are compared character by character (OpenID Connect Discovery, section 4.3). */

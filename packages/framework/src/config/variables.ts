@@ -73,7 +73,7 @@ export const VARIABLES = {
   },
   AUTH_JWT_DEFAULT_SCOPES: {
     parse: scopes,
-    rule: 'scopes of the form resource:read or resource:write, separated by spaces, or none',
+    rule: 'scopes such as tools:read tools:lend, separated by spaces, or none',
   },
   RATE_LIMIT: {
     parse: integerWithin(0, 1_000_000),

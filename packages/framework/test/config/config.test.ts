@@ -206,8 +206,8 @@ describe('the configuration', () => {
     ],
     [
       'AUTH_JWT_DEFAULT_SCOPES',
-      'tools:read |  tools:read  gardens:write  | none',
-      'tools | tools:delete | tools:read,tools:write | none tools:read | Tools:read',
+      'tools:read |  tools:read  gardens:write  | none | tools:lend | Tools:Lend a.b/c:d_e:* https://id.example/x',
+      'tools | tools: | :read | tools:read,tools:write | none tools:read | tools:"read" | tools:re\\ad | tools:réad | tools:\x7f',
     ],
     [
       'PUBLIC_BASE_URL',
