@@ -9,6 +9,7 @@ import { requireKey, requireSupported } from './entity-checks.js';
 import { INT64_COLUMN } from './int64.js';
 import { KEY_TYPES } from './key-type.js';
 import type { Key, Keyed, KeyType } from './key-type.js';
+import { TIMESTAMP_COLUMN } from './timestamp.js';
 
 /** An entity whose clients choose its key. */
 export interface Identified extends Keyed {
@@ -28,6 +29,10 @@ export interface EntityColumn {
   readonly name: string;
   /** The type in SQL, such as `bigint`. */
   readonly type: string;
+  /** The same with its length or precision, such as `numeric(10,2)`. */
+  readonly exactType: string;
+  /** Whether a value is read as it was written. PostgreSQL pads, rounds or rewrites values of other types. */
+  readonly isVerbatim: boolean;
   readonly isNullable: boolean;
   /** An expression of the number of bytes that a value has; `undefined` if all values are short. */
   readonly bytes: string | undefined;
@@ -56,6 +61,10 @@ const TEXT_TYPES = new Set(['text', 'bytea']);
 /** Types whose values are short. Of all others, the length of the text counts. */
 const SHORT_TYPES =
   /^((big|small)?int(eger|\d)?|bool(ean)?|real|float\d|double precision|uuid|date|interval|time(stamp)? with(out)? time zone)$/;
+
+/** Types whose values are read as they were written, if nothing converts them. */
+const VERBATIM_TYPES =
+  /^(text|character varying|varchar|(small)?int(eger|[24])?|bool(ean)?|double precision|float8)$/;
 
 /** The columns of an entity. */
 export class EntityColumns {
@@ -182,10 +191,10 @@ export class EntityColumns {
     return length;
   }
 
-  /** The entity of a row that the driver has read, with all columns. */
-  entityOf(row: readonly unknown[]): object {
+  /** The entity of a row that the driver has read, by default with all columns. */
+  entityOf(row: readonly unknown[], columns = this.all): object {
     const entity: Record<string, unknown> = {};
-    for (const [at, { property, fromDriver }] of this.all.entries()) {
+    for (const [at, { property, fromDriver }] of columns.entries()) {
       entity[property] = fromDriver(row[at]);
     }
     return entity;
@@ -217,9 +226,9 @@ export function rowToJson(columns: readonly EntityColumn[], row: readonly unknow
 
 function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityColumn {
   const { driver } = dataSource;
-  const type = typeOf(driver.normalizeType(column), column);
+  const normalType = driver.normalizeType(column);
+  const type = typeOf(normalType, column);
   const name = driver.escape(column.databaseName);
-  const isInt64 = type === 'bigint';
   // TypeORM's conversion takes 1 µs for each value. These two types do not need it.
   const isText = type === 'text' && column.transformer === undefined;
   const isBigint = column.transformer === INT64_COLUMN.transformer;
@@ -234,6 +243,13 @@ function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityCol
     jsonName: `${JSON.stringify(column.propertyName)}:`,
     name,
     type,
+    exactType: driver.createFullType(
+      Object.create(column, { type: { value: normalType } }) as ColumnMetadata,
+    ),
+    isVerbatim:
+      isBigint ||
+      column.transformer === TIMESTAMP_COLUMN.transformer ||
+      (column.transformer === undefined && !column.isArray && VERBATIM_TYPES.test(normalType)),
     isNullable: column.isNullable,
     bytes: bytesOf(name, type, column),
     toParameter:
@@ -242,7 +258,7 @@ function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityCol
         : (value) => driver.preparePersistentValue(value, column) as unknown,
     fromDriver,
     // The driver reads int8 as text, which is its JSON.
-    toJson: isInt64
+    toJson: isBigint
       ? String
       : isText
         ? JSON.stringify

@@ -24,12 +24,13 @@ export abstract class ChosenIdRepository<
    * Resolves when the row is committed, or in a transaction when it is stored. Creating the same row again succeeds and
    * changes nothing.
    *
-   * @returns the members that were given
+   * @returns the members that were given, as a look-up returns them
    * @throws ServiceException `idTaken` when the id belongs to a row with other content
    */
   async create(content: Dto, { origin, manager }: ChangeContext = {}): Promise<Dto> {
-    await this.resource.creates.create(content, origin, manager);
-    return this.resource.represent(content);
+    const { creates, readBack } = this.resource;
+    await creates.create(content, origin, manager);
+    return this.resource.represent(await readBack.read(content, manager));
   }
 
   /** Creates a row for each line, and returns the lines of the answer. */

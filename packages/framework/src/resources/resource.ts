@@ -11,6 +11,7 @@ import type { Feed } from './history/feed.js';
 import type { Imports } from './imports.js';
 import type { Keyed } from './key-type.js';
 import type { Filters, Pages } from './pages.js';
+import type { ReadBack } from './read-back.js';
 import type { Search } from './search-index.js';
 import type { Updates } from './updates.js';
 
@@ -73,6 +74,8 @@ export interface Resource<
   Query extends PageParameters<Entity['id']>,
 > extends BaseResource<Entity, Dto, Query> {
   readonly creates: GroupCreate<Dto>;
+  /** Says how the values of a create are read. */
+  readonly readBack: ReadBack;
   readonly imports: Imports<Dto>;
 }
 

@@ -37,8 +37,10 @@ import { ResourceMetrics } from './resource-metrics.js';
 import { Imports } from './imports.js';
 import { Pages } from './pages.js';
 import { prune } from './prune.js';
+import { ReadBack } from './read-back.js';
 import {
   missingSortIndexes,
+  requireExactIntegers,
   requireKeyOf,
   requireMembers,
   requireSameOptions,
@@ -209,7 +211,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     });
     metrics.observeQueue(name, creates);
     const imports = new Imports({ dto: imported, creates, tracer, logger, slots: importSlots });
-    return { ...resource, creates, imports };
+    return { ...resource, creates, readBack: new ReadBack(parts), imports };
   }
 
   /** A resource whose ids the database makes. To be called in the constructor of its repository. */
@@ -238,6 +240,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       requireMembers(columns(), entity, dto);
       requireSameOptions(columns(), dto);
       requireKeyOf(columns(), isGenerated);
+      requireExactIntegers(columns(), entity, dto);
     });
     this.indexChecks.push(() => missingSortIndexes(dataSource, columns(), entity));
     const history = changes && this.historyOf(entity, changes, dto);

@@ -1,9 +1,9 @@
 import type { Type } from '@nestjs/common';
 import type { Semaphore } from '../../database/semaphore.js';
+import { prepared } from '../../database/statements.js';
 import type { Statement, Statements } from '../../database/statements.js';
 import { withConstraintErrors } from '../constraints.js';
 import type { ConstraintErrors } from '../constraints.js';
-import { preparedAs } from '../create-statements.js';
 import { contentOf } from '../entity-columns.js';
 import type { EntityColumns } from '../entity-columns.js';
 import { findLocked } from '../find-locked.js';
@@ -46,7 +46,7 @@ const KEY_IN_TRANSACTION =
 
 /** Creates rows of an entity whose ids the database makes, each in a transaction of its own. */
 export class GeneratedCreate<Dto extends object> {
-  private sql: string | undefined;
+  private sql: ReturnType<typeof prepared> | undefined;
 
   constructor(private readonly options: GeneratedCreateOptions<Dto>) {}
 
@@ -114,10 +114,9 @@ export class GeneratedCreate<Dto extends object> {
   ): Statement {
     const records = this.options.history?.records;
     const parameters = columns.parametersOf(content);
-    this.sql ??= textOf(columns, records);
+    this.sql ??= prepared(textOf(columns, records));
     return {
-      ...preparedAs(`insert-generated-${columns.tableName}`),
-      text: this.sql,
+      ...this.sql,
       values:
         records === undefined
           ? [...parameters]
