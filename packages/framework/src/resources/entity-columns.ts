@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { DataSource, EntityMetadata } from 'typeorm';
+import type { DataSource, EntityMetadata, TableColumn } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { tableOf } from '../database/data-source.js';
 import type { ServiceException } from '../errors/service.exception.js';
@@ -244,7 +244,7 @@ function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityCol
     name,
     type,
     exactType: driver.createFullType(
-      Object.create(column, { type: { value: normalType } }) as ColumnMetadata,
+      Object.create(column, { type: { value: normalType } }) as TableColumn,
     ),
     isVerbatim:
       isBigint ||

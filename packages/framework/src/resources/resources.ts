@@ -210,7 +210,13 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       lockedSlots: bulkheads.locked,
     });
     metrics.observeQueue(name, creates);
-    const imports = new Imports({ dto: imported, creates, tracer, logger, slots: importSlots });
+    const imports = new Imports({
+      dto: imported as typeof dto,
+      creates,
+      tracer,
+      logger,
+      slots: importSlots,
+    });
     return { ...resource, creates, readBack: new ReadBack(parts), imports };
   }
 

@@ -76,7 +76,7 @@ import {
   UuidListParameters,
   UuidPipe,
 } from '../../src/index.js';
-import type { Origin, Page, Precondition } from '../../src/index.js';
+import type { Filled, Origin, Page, Precondition } from '../../src/index.js';
 
 /* Tools have a number that the database makes, loans a UUID. */
 
@@ -95,7 +95,7 @@ const ERRORS = defineErrors([100, 199], {
 class Tool {
   @PrimaryGeneratedColumn('identity', INT64_COLUMN)
   @Int64Field({ description: 'The number of the tool.', example: 7 })
-  readonly id!: bigint;
+  readonly id!: Filled<bigint>;
 
   @Column('text', { unique: true })
   @TextField({ description: 'What it is.', example: 'Saw' })
@@ -113,7 +113,7 @@ class Tool {
     update: false,
   })
   @TimestampField({ description: 'When it was added.' })
-  readonly createdAt!: Date;
+  readonly createdAt!: Filled<Date>;
 }
 
 class ToolDto extends DtoOf(Tool) {}
@@ -125,7 +125,7 @@ class ToolPatchDto extends PatchOf(Tool) {}
 class Loan {
   @PrimaryColumn(UUID_COLUMN)
   @UuidField({ description: 'The id of the loan.' })
-  readonly id!: string;
+  readonly id!: Filled<string>;
 
   @Column({ ...INT64_COLUMN, name: 'tool_id' })
   @Int64Field({ description: 'What was lent.', example: 7 })
