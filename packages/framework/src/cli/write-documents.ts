@@ -42,7 +42,7 @@ people: the service replaces the message below by a more precise one where it ca
 | --- | --- | --- | --- |
 ${rows.join('\n')}
 
-A 429 or 503 carries a \`Retry-After\` header field with the number of seconds to wait. A retry is safe: an identical create
-changes nothing.
+A 429 or 503 carries a \`Retry-After\` header field with the number of seconds to wait. Which requests can be repeated
+safely is in the OpenAPI document, under “Retries”.
 `;
 }
