@@ -106,7 +106,22 @@ export function publicUrl(raw: string): URL | undefined {
 
 export function origins(raw: string): readonly string[] | undefined {
   const list = listOf(raw);
-  return list.every((origin) => parseUrl(origin)?.origin === origin) ? list : undefined;
+  return list.every((origin) => isOrigin(origin)) ? list : undefined;
+}
+
+/** Schemes whose pages have no origin that a browser sends: it sends `null` (HTML, "Origin"; URL, section 4.7). */
+const OPAQUE = new Set(['about:', 'blob:', 'data:', 'file:', 'javascript:']);
+
+/**
+ * Whether a text is an origin as browsers send it: scheme, host and, if it is not the usual one, port (RFC 6454, section 6.2). Apps and
+ * extensions have schemes of their own, such as `capacitor://localhost`, whose origins `URL` does not know.
+ */
+function isOrigin(text: string): boolean {
+  const url = parseUrl(text);
+  if (url === undefined || text !== text.toLowerCase() || OPAQUE.has(url.protocol)) return false;
+  if (url.origin !== 'null') return url.origin === text;
+  // No wildcards: nothing would match them.
+  return /^[\w.~[\]:-]+$/.test(url.host) && `${url.protocol}//${url.host}` === text;
 }
 
 /** A number of proxies or a list of trusted proxies, for Express's setting `trust proxy`. */

@@ -99,7 +99,7 @@ export const VARIABLES = {
   },
   CORS_ORIGINS: {
     parse: origins,
-    rule: 'origins such as https://app.example.com, separated by commas',
+    rule: 'origins such as https://app.example.com or capacitor://localhost, separated by commas',
     fallback: '',
   },
   DOCS_ENABLED: { parse: boolean, rule: 'true or false', fallback: 'true' },
