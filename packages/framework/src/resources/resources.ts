@@ -228,8 +228,15 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   ): GeneratedResource<Entity, Content<Entity> & Keyed, Query> {
     const { dto } = options;
     const { resource, parts, onCreated } = this.base(entity, options, true);
-    const { rowSlots } = this;
-    const creates = new GeneratedCreate({ ...parts, dto, rowSlots, idempotency, onCreated });
+    const { rowSlots, logger } = this;
+    const creates = new GeneratedCreate({
+      ...parts,
+      dto,
+      rowSlots,
+      idempotency,
+      logger,
+      onCreated,
+    });
     return { ...resource, creates };
   }
 

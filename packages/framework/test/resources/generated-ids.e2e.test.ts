@@ -530,6 +530,59 @@ describe('a create', () => {
   });
 });
 
+describe('rows that were inserted with ids of their own', () => {
+  const insert = (from: number, count: number) =>
+    database.query(
+      `INSERT INTO tools (id, name) SELECT ${from} + n, 'own ' || n FROM generate_series(0, ${count - 1}) AS n`,
+    );
+  const nextId = async () =>
+    Number((await database.query(`SELECT nextval('tools_id_seq') AS next`))[0]!['next']) + 1;
+
+  it.each([1, 5, 1_000, 50_000])('do not let the next creates fail: %d', async (count) => {
+    const first = await nextId();
+    await insert(first, count);
+    const sent = Array.from({ length: 20 }, (_, at) =>
+      request('POST', '/tools', { name: `Saw ${at}` }),
+    );
+    const answers = await Promise.all(sent);
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));
+    const ids = answers.map(({ json }) => Number(json['id']));
+    expect(new Set(ids).size).toBe(20);
+    expect(Math.min(...ids)).toBeGreaterThanOrEqual(first + count);
+    expect(await database.query(`SELECT FROM tools WHERE name LIKE 'Saw%'`)).toHaveLength(20);
+  });
+
+  it('do not use up the ids, if one of them is the last that there is', async () => {
+    await insert(await nextId(), 3);
+    await database.query(`INSERT INTO tools (id, name) VALUES (9223372036854775807, 'last')`);
+    const { status, json } = await request('POST', '/tools', { name: 'Saw' });
+    expect(status).toBe(201);
+    expect(json['id']).toBeLessThan(1_000_000);
+    expect((await request('POST', '/tools', { name: 'Axe' })).status).toBe(201);
+  });
+
+  it('do not end a transaction, nor a create with a key', async () => {
+    await database.query(`SELECT setval('returns_id_seq', 1, false)`);
+    await database.query(
+      `INSERT INTO returns (id, loan_id, note) SELECT n, gen_random_uuid(), '' FROM generate_series(1, 9) AS n`,
+    );
+    const key = withKey(randomUUID());
+    const body = { loanId: randomUUID(), note: 'late' };
+    const created = await request('POST', '/returns', body, key);
+    expect(created).toMatchObject({ status: 201, json: { id: 10 } });
+    expect((await request('POST', '/returns', body, key)).text).toBe(created.text);
+    expect(await database.query(`SELECT FROM returns WHERE note = 'late'`)).toHaveLength(1);
+  });
+
+  it('do not hide another failure', async () => {
+    await insert(await nextId(), 3);
+    expect(await request('POST', '/tools', { name: 'Hammer' })).toMatchObject({
+      status: 409,
+      json: { error: 40_900_100 },
+    });
+  });
+});
+
 describe('a create with an Idempotency-Key', () => {
   it('is performed once, and its answer kept', async () => {
     const key = withKey(randomUUID());
@@ -835,7 +888,10 @@ describe('a UUID', () => {
     const mixed = `${upper.slice(0, 18)}${id.slice(18)}`;
     expect(await request('PATCH', `/loans/${id}`, { id: mixed })).toMatchObject({ status: 200 });
     const feed = await request('GET', `/loan-changes?loan=${upper}`);
-    expect(JSON.parse(feed.text)).toMatchObject([{ kind: 'created', id }, { kind: 'replaced', id }]);
+    expect(JSON.parse(feed.text)).toMatchObject([
+      { kind: 'created', id },
+      { kind: 'replaced', id },
+    ]);
     expect((await request('DELETE', `/loans/${upper}`)).status).toBe(204);
     expect((await request('GET', `/loans/${id}`)).status).toBe(404);
   });
