@@ -37,7 +37,7 @@ export interface paths {
         };
         /**
          * Get the position of the newest change
-         * @description To copy the store, get this position, then the export, then the changes after the position.
+         * @description To copy the plants, get this position, then all plants, then the changes after the position.
          */
         get: operations["getLatestPosition"];
         put?: never;
@@ -57,7 +57,7 @@ export interface paths {
         };
         /**
          * List plants
-         * @description Returns plants, by default in ascending order of their ids, in pages (pagination by key): if there are more, the `Link` header field leads to the next page. A parameter that is unknown or given twice is refused.
+         * @description Returns plants, by default in ascending order of their ids, in pages (pagination by key): if there are more, the `Link` header field leads to the next page. A parameter that is unknown is refused, and so is one that is given twice, unless it is a list.
          */
         get: operations["listPlants"];
         put?: never;
@@ -762,7 +762,7 @@ export interface operations {
                 after?: number;
                 /** @description The order of the items: `id`, `-id`, `tag`, `-tag`. `-` means from the greatest to the least. Items without a value come last, in both directions. */
                 sort?: "id" | "-id" | "tag" | "-tag";
-                /** @description Only items with one of these ids, separated by commas. Ids of which there is no item are left out. */
+                /** @description Only items with one of these ids, separated by commas, or in a parameter for each of them. Ids of which there is no item are left out. */
                 ids?: number[];
                 /** @description Whether to count the items that match, on all pages: `X-Total-Count` says how many, exactly up to 10000. Beyond, it is an estimate, and `X-Total-Count-Exact` is `false`. */
                 count?: boolean;

@@ -7,6 +7,8 @@ export const IDENTITY: Identity = {
   description: 'A store of plants: create, list, change and remove them.',
   tokenPrefix: 'pst',
   build: buildOf(import.meta.url),
+  // The published interface, which the version of the service does not change.
+  document: { version: '1.0.0', license: 'MIT' },
   firstRequest: {
     summary: 'Create a plant',
     path: '/plants',

@@ -117,6 +117,14 @@ describe('the scopes of a JWT', () => {
     expect((await call(list, await issuer.token({ scope: undefined }), own)).status).toBe(403);
   });
 
+  it('without a claim may be any, and the start warns of those that no operation requires', async () => {
+    const own = await startWith('plants:read tools:lend Plants:Write');
+    expect((await call(list, await issuer.token({ scope: undefined }), own)).status).toBe(200);
+    expect(warnings(own)).toEqual([
+      'AUTH_JWT_DEFAULT_SCOPES has scopes that no route requires: tools:lend Plants:Write',
+    ]);
+  });
+
   async function startWith(scopes: string): Promise<TestService> {
     const environment = { ...jwtSettings(), AUTH_JWT_DEFAULT_SCOPES: scopes };
     const own = await startTestService({ environment });
@@ -175,4 +183,11 @@ describe('the start', () => {
     await expect(start(Open)).rejects.toThrow('Open.read needs @RequireScope()');
     await (await start(Closed)).close();
   });
+
+  it.each(['plants: read', 'plants:read,plants:write', 'plants:"read"', 'plants:léger'] as const)(
+    'is refused if a route requires %s, which no token can have',
+    (scope) => {
+      expect(() => RequireScope(scope)).toThrow(`@RequireScope(${JSON.stringify(scope)})`);
+    },
+  );
 });

@@ -256,12 +256,22 @@ describe('the client in the log', () => {
   });
 });
 
+/** The origins of apps and extensions. */
+const APPS = [
+  'capacitor://localhost',
+  'ionic://localhost',
+  'tauri://localhost',
+  'chrome-extension://abcdefghijklmnopabcdefghijklmnop',
+  'moz-extension://01920000-0000-7000-8000-000000000001',
+  'app://obsidian.md',
+];
+
 describe('CORS', () => {
   let open: TestService;
 
   beforeAll(async () => {
     open = await startTestService({
-      environment: { CORS_ORIGINS: 'https://a.example, https://b.example' },
+      environment: { CORS_ORIGINS: ['https://a.example, https://b.example', ...APPS].join() },
     });
   });
 
@@ -308,10 +318,29 @@ describe('CORS', () => {
     expect(exposed?.toSorted()).toEqual([...new Set([...received, 'Allow'])].toSorted());
   });
 
-  it('lets no other origin in', async () => {
-    const answer = await open.post({ id: 1, name: 'a' }, { Origin: 'https://evil.example' });
-    expect(answer.headers.has('access-control-allow-origin')).toBe(false);
+  it.each(APPS)('lets apps and extensions in: %s', async (Origin) => {
+    const preflight = await open.request('OPTIONS', '/plants', {
+      anonymous: true,
+      headers: {
+        Origin,
+        'Access-Control-Request-Method': 'POST',
+        'Access-Control-Request-Headers': 'authorization,content-type',
+      },
+    });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get('access-control-allow-origin')).toBe(Origin);
+    const { headers } = await open.post({ id: 1, name: 'a' }, { Origin });
+    expect(headers.get('access-control-allow-origin')).toBe(Origin);
+    expect(headers.get('vary')).toContain('Origin');
   });
+
+  it.each(['https://evil.example', 'null', 'capacitor://evil', 'http://localhost', 'capacitor:'])(
+    'lets no other origin in: %s',
+    async (Origin) => {
+      const answer = await open.post({ id: 1, name: 'a' }, { Origin });
+      expect(answer.headers.has('access-control-allow-origin')).toBe(false);
+    },
+  );
 });
 
 describe('a base path', () => {

@@ -93,13 +93,37 @@ describe('ids of GET /plants', () => {
     expect((await pagesFrom(`/plants?ids=${ids.join()}`)).flat()).toEqual(ids.map(String));
   });
 
+  it.each(['ids=1&ids=3&ids=5', 'ids=1,3&ids=5', 'ids=5&limit=50&ids=1,3', 'ids=1,3,5'])(
+    'takes a parameter for each id as well as a list: %s',
+    async (query) => {
+      await store([1n, 'a'], [2n, 'a'], [3n, 'a'], [5n, 'a']);
+      expect(idsOf(await get(`/plants?${query}`))).toEqual(['1', '3', '5']);
+      expect(nextOf(await get(`/plants?limit=1&${query.replace('limit=50&', '')}`))).toMatch(
+        /^\/plants\?limit=1&ids=(3,5|5,3)&after=1$/,
+      );
+    },
+  );
+
+  it('takes up to a hundred parameters', async () => {
+    await store([7n, 'a']);
+    const query = Array.from({ length: 100 }, (_, id) => `ids=${id}`).join('&');
+    expect(idsOf(await get(`/plants?limit=100&${query}`))).toEqual(['7']);
+  });
+
   refuses([
     ...['', 'x', '1,', ',1', '1,,2', '1, 2', '1.0', '01', `1,${MAX + 1n}`].map(
       (ids) => [`ids=${ids}`, NOT_IDS] as const,
     ),
     [`ids=${Array.from({ length: 101 }, (_, id) => id).join()}`, NOT_IDS],
     [`ids=${','.repeat(3_000)}`, NOT_IDS],
-    ['ids=1&ids=2', 'ids must not be given twice'],
+    ['ids=1&ids=x', NOT_IDS],
+    ['ids=1&ids=', NOT_IDS],
+    [
+      `ids=${Array.from({ length: 60 }, (_, id) => id).join()}&ids=${Array.from({ length: 41 }, (_, id) => id).join()}`,
+      NOT_IDS,
+    ],
+    [Array.from({ length: 101 }, (_, id) => `ids=${id}`).join('&'), NOT_IDS],
+    ['ids=1&ids=2&limit=1&limit=1', 'limit must not be given twice'],
     [
       `limit=1&ids=${Array.from({ length: 100 }, (_, n) => MIN + BigInt(n)).join()}`,
       'limit is too small for so many ids: the link to the next page would be too long',

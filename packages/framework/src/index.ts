@@ -40,6 +40,7 @@ export { quote } from './json/quote.js';
 export { apiGeneratedOperations, apiOperations } from './resources/api-operations.js';
 export { withConstraintErrors } from './resources/constraints.js';
 export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/dto-of.js';
+export type { Filled, Lasting } from './resources/filled.js';
 export { ChangeOf } from './resources/history/change-of.js';
 export type { Feed } from './resources/history/feed.js';
 export type { FeedOptions } from './resources/history/feed.controller.js';

@@ -6,6 +6,7 @@ import {
   UUID_COLUMN,
   UuidField,
 } from '@resource-service/framework';
+import type { Filled } from '@resource-service/framework';
 import { Tool } from '../tools/tool.entity.js';
 
 /** A loan of a tool, which ends when it is removed. */
@@ -14,7 +15,7 @@ import { Tool } from '../tools/tool.entity.js';
 export class Loan {
   @PrimaryColumn({ ...UUID_COLUMN, primaryKeyConstraintName: 'loans_pkey' })
   @UuidField({ description: 'The id of the loan.' })
-  readonly id!: string;
+  readonly id!: Filled<string>;
 
   @Column({ ...INT64_COLUMN, name: 'tool_id' })
   @Int64Field({ description: 'The tool that is lent.', example: 2 })

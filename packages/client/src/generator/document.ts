@@ -4,11 +4,22 @@ export interface OpenApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-type PathItem = Readonly<Partial<Record<'get' | 'post' | 'put' | 'patch', Operation>>>;
+export const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+
+export type PathItem = Readonly<Partial<Record<(typeof METHODS)[number], Operation>>> & {
+  /** Of all its operations. */
+  readonly parameters?: readonly Parameter[];
+};
+
+export interface Parameter {
+  readonly name?: string;
+  readonly in?: string;
+  readonly schema?: Schema;
+}
 
 interface Operation {
   readonly operationId?: string;
-  readonly parameters?: readonly { readonly name?: string }[];
+  readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
@@ -17,9 +28,14 @@ type Content = Readonly<Record<string, { readonly schema: Schema }>>;
 
 export interface Schema {
   readonly $ref?: string;
+  readonly type?: string | readonly string[];
   readonly format?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
   readonly items?: Schema;
+  readonly allOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
 }
 
 /** What can be created, read, changed and removed. */
@@ -46,7 +62,7 @@ export interface Feed {
   readonly schema: string;
 }
 
-const JSON_TYPE = 'application/json';
+export const JSON_TYPE = 'application/json';
 
 /** The resources of a document: what has the usual operations on the paths `/{name}` and `/{name}/{id}`. */
 export function resourcesOf({ paths }: OpenApiDocument): readonly Resource[] {
@@ -107,11 +123,29 @@ function int64MembersIn(
   if (visited.has(resolved)) return found;
   visited.add(resolved);
   for (const [member, inner] of Object.entries(resolved.properties ?? {})) {
-    if (inner.format === 'int64') found.add(member);
-    int64MembersIn(document, inner, found, visited);
+    if (isInt64(inner)) found.add(member);
   }
-  if (resolved.items) int64MembersIn(document, resolved.items, found, visited);
+  for (const inner of partsOf(resolved)) int64MembersIn(document, inner, found, visited);
   return found;
+}
+
+/** Whether it is an integer with 64 bits, or may be one. */
+function isInt64({ format, anyOf = [], oneOf = [], allOf = [] }: Schema): boolean {
+  return format === 'int64' || [...anyOf, ...oneOf, ...allOf].some(isInt64);
+}
+
+/** The schemas that a schema consists of. */
+export function partsOf(schema: Schema): readonly Schema[] {
+  const { properties = {}, additionalProperties: others, items } = schema;
+  const { allOf = [], anyOf = [], oneOf = [] } = schema;
+  return [
+    ...Object.values(properties),
+    ...(typeof others === 'object' ? [others] : []),
+    ...(items ? [items] : []),
+    ...allOf,
+    ...anyOf,
+    ...oneOf,
+  ];
 }
 
 /** The schema of the answer of success. */
@@ -121,6 +155,6 @@ function answerOf(operation: Operation | undefined): Schema | undefined {
 }
 
 /** The name of a schema that is a reference. */
-function nameOf(schema: Schema | undefined): string | undefined {
+export function nameOf(schema: Schema | undefined): string | undefined {
   return schema?.$ref?.replace('#/components/schemas/', '');
 }

@@ -20,7 +20,7 @@ export function readmeFile({
   return `# ${identity.title}: client
 
 The client of ${identity.title} ${identity.build.version} for TypeScript and JavaScript, in Node.js and browsers. 64-bit integers
-are \`bigint\` and keep all digits. Requests that fail temporarily are repeated.
+are \`bigint\` and keep all digits; a \`number\` that is no safe integer is a \`TypeError\`. Requests that fail temporarily are repeated.
 
 \`\`\`ts
 import { ${className} } from '${packageName}';

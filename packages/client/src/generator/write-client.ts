@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { OpenApiDocument } from './document.js';
+import { exactFile } from './exact-file.js';
 import { mainFile } from './main-file.js';
 import { planOf } from './names.js';
 import type { ClientIdentity, Plan } from './names.js';
@@ -52,6 +53,7 @@ export async function writeClient(source: ClientSource, folder: string): Promise
   const files: Readonly<Record<string, string>> = {
     ...(await sharedFiles()),
     'src/errors.ts': errorsFile(errors),
+    'src/exact-schemas.ts': exactFile(document),
     'src/idempotent-creates.ts': idempotentCreatesFile(plan),
     'src/openapi.ts': await typesFile(document),
     [`src/${identity.name}.ts`]: mainFile(plan),

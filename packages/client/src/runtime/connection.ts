@@ -1,7 +1,7 @@
 import createClient from 'openapi-fetch';
-import type { Client } from 'openapi-fetch';
 import { ERRORS } from './errors.js';
 import { toJson } from './exact-json.js';
+import { checkExact } from './exact-values.js';
 import { ServiceError } from './service-error.js';
 import { repeat } from './repeat.js';
 import type { Attempt } from './repeat.js';
@@ -25,38 +25,29 @@ export interface ClientOptions {
   readonly timeout?: number;
 }
 
-/** The types of the operations for openapi-fetch: all answers are text, which is parsed here without rounding. */
-type AnyPaths = Record<string, Record<'get' | 'post' | 'put' | 'patch' | 'delete', AnyOperation>>;
-
-interface AnyOperation {
-  readonly parameters: {
-    readonly path?: { readonly id: Id };
-    readonly query?: object;
-    readonly header?: { readonly 'If-Match'?: string; readonly 'Idempotency-Key'?: string };
-  };
-  readonly requestBody?: { readonly content: { readonly 'application/json': unknown } };
-  readonly responses: {
-    readonly 200: { readonly content: { readonly 'application/json': unknown } };
-  };
-}
-
 export interface Answer<Data> {
   readonly data?: Data;
   readonly response: Response;
 }
 
-/** What a call passes to openapi-fetch. */
-interface Sending {
-  readonly signal: AbortSignal;
-  readonly fetch: (request: Request) => Promise<Response>;
-}
-
-export interface Call<Data> {
+/** A request, and how to send it. */
+export interface Call {
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  /** As in the document, such as `/tools/{id}`. */
+  readonly path: string;
+  readonly params?: {
+    readonly path?: { readonly id: Id };
+    readonly query?: object;
+    readonly header?: { readonly 'If-Match'?: string; readonly 'Idempotency-Key'?: string };
+  };
+  /** A query that the service made. */
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What becomes JSON. */
+  readonly body?: object;
+  /** A body in a format of its own. */
+  readonly text?: string;
   readonly signal: AbortSignal | null;
-  readonly send: (
-    client: Client<AnyPaths>,
-    sending: Sending,
-  ) => Promise<Answer<Data> & { readonly error?: unknown }>;
   /** How often the request is repeated at most, if not as often as the options say. */
   readonly retries?: number;
   /** Whether a repetition fails if the first request was carried out. */
@@ -65,9 +56,19 @@ export interface Call<Data> {
   readonly isRemoval?: boolean;
 }
 
+/**
+ * openapi-fetch without the types of a document, of which each client has other ones. All answers are texts or streams, which are
+ * parsed here without rounding.
+ */
+type SendRequest<Data> = (
+  method: Call['method'],
+  path: string,
+  init: object,
+) => Promise<Answer<Data> & { readonly error?: unknown }>;
+
 /** Sends requests, and repeats those that fail temporarily. */
 export class Connection {
-  readonly #client: Client<AnyPaths>;
+  readonly #client: ReturnType<typeof createClient>;
   readonly #fetch: (request: Request) => Promise<Response>;
   readonly #retries: number;
   readonly #timeout: number;
@@ -92,9 +93,8 @@ export class Connection {
     this.#fetch = options.fetch ?? ((request) => fetch(request));
     this.#retries = retries;
     this.#timeout = timeout;
-    this.#client = createClient<AnyPaths>({
+    this.#client = createClient({
       baseUrl: url,
-      bodySerializer: toJson,
       querySerializer: { array: { style: 'form', explode: false } },
     });
     this.#client.use({
@@ -109,11 +109,18 @@ export class Connection {
    * Sends a request and reads its answer, and repeats both if one of them fails temporarily.
    *
    * @throws ServiceError if the answer is a failure
+   * @throws TypeError if a value cannot be sent exactly
    */
-  send<Data, T>(call: Call<Data>, read: (answer: Answer<Data>) => T | Promise<T>): Promise<T> {
-    const { signal, retries = this.#retries, isConditional = false } = call;
-    const attempt = async (state: Attempt) => read(await this.#answer(call, state));
-    return repeat(attempt, { retries, signal, isConditional });
+  send<T>(call: Call, read: (answer: Answer<string>) => T | Promise<T>): Promise<T> {
+    return this.#send(call, 'text', read);
+  }
+
+  /** The same for an answer whose body is read piece by piece. */
+  stream<T>(
+    call: Call,
+    read: (answer: Answer<ReadableStream<Uint8Array>>) => T | Promise<T>,
+  ): Promise<T> {
+    return this.#send(call, 'stream', read);
   }
 
   /** The lines of an answer. */
@@ -128,13 +135,37 @@ export class Connection {
     return linesOf(body, signal, (read) => within(this.#timeout, signal, read));
   }
 
-  #answer<Data>({ signal, send, isRemoval }: Call<Data>, state: Attempt): Promise<Answer<Data>> {
+  async #send<Data, T>(
+    call: Call,
+    parseAs: 'text' | 'stream',
+    read: (answer: Answer<Data>) => T | Promise<T>,
+  ): Promise<T> {
+    const { method, path, params, query, headers, body, signal } = call;
+    const { retries = this.#retries, isConditional = false } = call;
+    checkExact(`${method.toUpperCase()} ${path}`, { ...params, body });
+    // Once: what has been checked is what each attempt sends.
+    const text = body === undefined ? call.text : toJson(body);
+    const init = {
+      parseAs,
+      ...(params && { params }),
+      ...(query !== undefined && { querySerializer: () => query }),
+      ...(headers && { headers }),
+      ...(text !== undefined && { body: text, bodySerializer: () => text }),
+    };
+    const attempt = async (state: Attempt) => read(await this.#answer<Data>(call, init, state));
+    return repeat(attempt, { retries, signal, isConditional });
+  }
+
+  #answer<Data>(call: Call, init: object, state: Attempt): Promise<Answer<Data>> {
+    const { method, path, signal, isRemoval } = call;
+    const request = this.#client.request as SendRequest<Data>;
     return within(this.#timeout, signal, async (either) => {
-      const { error, ...answer } = await send(this.#client, {
+      const { error, ...answer } = await request(method, path, {
+        ...init,
         signal: either,
-        fetch: (request) => {
+        fetch: (sent: Request) => {
           state.isSent = true;
-          return this.#fetch(request);
+          return this.#fetch(sent);
         },
       });
       if (answer.response.ok) return answer;

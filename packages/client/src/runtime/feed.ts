@@ -41,11 +41,7 @@ export class Feed<Types extends FeedTypes> {
   /** The position of the newest change. */
   latestPosition({ signal = null }: RequestOptions = {}): Promise<bigint> {
     return this.#connection.send(
-      {
-        signal,
-        send: (client, sending) =>
-          client.GET(`${this.#path}/latest`, { parseAs: 'text', ...sending }),
-      },
+      { method: 'get', path: `${this.#path}/latest`, signal },
       ({ data = '' }) => {
         const latest = parseJson(data, ['position']) as { readonly position: bigint };
         return latest.position;
@@ -94,13 +90,15 @@ export class Feed<Types extends FeedTypes> {
       Accept: EVENT_STREAM,
       ...(last !== undefined && { 'Last-Event-ID': String(last) }),
     };
-    return this.#connection.send(
+    return this.#connection.stream(
       {
+        method: 'get',
+        path: this.#path,
+        params: { query },
+        headers,
         signal,
         // An address that has worked is right.
         ...(!isFirst && { retries: Infinity }),
-        send: (client, sending) =>
-          client.GET(this.#path, { params: { query }, headers, parseAs: 'stream', ...sending }),
       },
       async ({ data, response }) => {
         if (data && response.headers.get('Content-Type')?.startsWith(EVENT_STREAM)) return data;

@@ -1,5 +1,6 @@
-import type { Connection } from './connection.js';
+import type { Call, Connection } from './connection.js';
 import { parseJson } from './exact-json.js';
+import { checkExact } from './exact-values.js';
 
 export interface RequestOptions {
   readonly signal?: AbortSignal | null;
@@ -21,11 +22,6 @@ export interface ResourcePage<Item> {
   readonly next: (() => Promise<ResourcePage<Item>>) | undefined;
 }
 
-interface PageQuery {
-  readonly params?: { readonly query: object };
-  readonly querySerializer?: () => string;
-}
-
 /** The pages of a path. */
 export class Pages<Item, Query extends object> {
   readonly #path: string;
@@ -42,6 +38,7 @@ export class Pages<Item, Query extends object> {
   /** Requests one page. */
   async list(query?: Query & RequestOptions): Promise<ResourcePage<Item>> {
     const { signal, parameters } = split(query);
+    checkExact(`GET ${this.#path}`, { query: parameters });
     // openapi-fetch does not send an empty list, and the answer would have everything.
     if (Object.values(parameters).some((value) => Array.isArray(value) && value.length === 0)) {
       signal?.throwIfAborted();
@@ -66,13 +63,12 @@ export class Pages<Item, Query extends object> {
     }
   }
 
-  #page(signal: AbortSignal | null, query: PageQuery): Promise<ResourcePage<Item>> {
+  #page(
+    signal: AbortSignal | null,
+    query: Pick<Call, 'params' | 'query'>,
+  ): Promise<ResourcePage<Item>> {
     return this.#connection.send(
-      {
-        signal,
-        send: (client, sending) =>
-          client.GET(this.#path, { ...query, parseAs: 'text', ...sending }),
-      },
+      { method: 'get', path: this.#path, signal, ...query },
       ({ data = '', response }) => {
         const items = parseJson(data, this.#int64) as Item[];
         const link = response.headers.get('Link') ?? '';
@@ -80,8 +76,7 @@ export class Pages<Item, Query extends object> {
         const [, next] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(link) ?? [];
         return {
           items,
-          next:
-            next === undefined ? next : () => this.#page(signal, { querySerializer: () => next }),
+          next: next === undefined ? next : () => this.#page(signal, { query: next }),
           ...totalOf(response),
         };
       },

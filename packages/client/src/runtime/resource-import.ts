@@ -1,4 +1,3 @@
-import { toJson } from './exact-json.js';
 import { ServiceError } from './service-error.js';
 import type { ErrorCode } from './service-error.js';
 import { chunksOf } from './streams.js';
@@ -59,8 +58,8 @@ export class ResourceImport<New> implements AsyncIterable<RefusedRecord<New>> {
   #isComplete = false;
 
   /** @internal */
-  constructor(records: Records<New>, send: SendLines) {
-    this.#refused = this.#run(records, send);
+  constructor(records: Records<New>, lineOf: (record: New) => string, send: SendLines) {
+    this.#refused = this.#run(records, lineOf, send);
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<RefusedRecord<New>, void> {
@@ -76,9 +75,13 @@ export class ResourceImport<New> implements AsyncIterable<RefusedRecord<New>> {
     return this.#total;
   }
 
-  async *#run(records: Records<New>, send: SendLines): AsyncGenerator<RefusedRecord<New>, void> {
+  async *#run(
+    records: Records<New>,
+    lineOf: (record: New) => string,
+    send: SendLines,
+  ): AsyncGenerator<RefusedRecord<New>, void> {
     let sent = 0;
-    for await (const batch of batchesOf(records)) {
+    for await (const batch of batchesOf(records, lineOf)) {
       let answer: ImportAnswer | undefined;
       const sending = send(batch.body, (lines, response) => {
         answer = new ImportAnswer();
@@ -130,13 +133,16 @@ interface Batch<New> {
   readonly body: string;
 }
 
-async function* batchesOf<New>(records: Records<New>): AsyncGenerator<Batch<New>, void> {
+async function* batchesOf<New>(
+  records: Records<New>,
+  lineOf: (record: New) => string,
+): AsyncGenerator<Batch<New>, void> {
   const encoder = new TextEncoder();
   let batch: New[] = [];
   let body = '';
   let bytes = 0;
   for await (const record of 'getReader' in records ? chunksOf(records) : records) {
-    const line = `${toJson(record)}\n`;
+    const line = `${lineOf(record)}\n`;
     const size = encoder.encode(line).length;
     const isFull = batch.length === MAX_RECORDS || bytes + size > MAX_BYTES;
     if (isFull && batch.length > 0) {

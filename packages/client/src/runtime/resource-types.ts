@@ -63,3 +63,25 @@ type ItemOf<List> = List extends readonly (infer Item extends object)[] ? Item :
 type QueryOf<Found> = Found extends { parameters: { query?: infer Query } }
   ? NonNullable<Query>
   : never;
+
+/** What the client needs of a schema: where it has 64-bit integers and UUIDs. */
+export interface ExactSchema {
+  /** The name of a schema in `SCHEMAS`. */
+  readonly ref?: string;
+  /** A `bigint` is a `number` here. */
+  readonly type?: readonly string[];
+  readonly format?: string;
+  readonly properties?: Readonly<Record<string, ExactSchema>>;
+  /** Of all properties that `properties` does not have. */
+  readonly others?: ExactSchema;
+  readonly items?: ExactSchema;
+  readonly allOf?: readonly ExactSchema[];
+  readonly anyOf?: readonly ExactSchema[];
+}
+
+/** Where an operation takes 64-bit integers and UUIDs. */
+export interface ExactOperation {
+  readonly path?: Readonly<Record<string, ExactSchema>>;
+  readonly query?: Readonly<Record<string, ExactSchema>>;
+  readonly body?: ExactSchema;
+}

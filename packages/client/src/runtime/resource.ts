@@ -1,6 +1,7 @@
 import { Connection } from './connection.js';
 import type { Answer, ClientOptions } from './connection.js';
-import { parseJson } from './exact-json.js';
+import { parseJson, toJson } from './exact-json.js';
+import { checkExact } from './exact-values.js';
 import { IDEMPOTENT_CREATES } from './idempotent-creates.js';
 import { IncompleteExportError } from './incomplete-export-error.js';
 import { Pages, split } from './pages.js';
@@ -30,7 +31,8 @@ export type Tagged<Stored> = Stored & {
 
 /**
  * The operations of a resource, whatever its members are. Each failure that the service answers with is a
- * {@link ServiceError}; if there is no answer, the error is from `fetch`.
+ * {@link ServiceError}; if there is no answer, the error is from `fetch`. A 64-bit integer that is neither a `bigint` nor a safe
+ * integer, and an id that is no UUID where ids are UUIDs, are a `TypeError`, and nothing is sent.
  */
 export class Resource<Types extends ResourceTypes> {
   readonly #path: string;
@@ -58,11 +60,7 @@ export class Resource<Types extends ResourceTypes> {
     const isKeyed = IDEMPOTENT_CREATES.includes(this.#path.slice(1));
     const params = { header: isKeyed ? { 'Idempotency-Key': idempotencyKey } : {} };
     return this.#connection.send(
-      {
-        signal,
-        send: (client, sending) =>
-          client.POST(this.#path, { params, body, parseAs: 'text', ...sending }),
-      },
+      { method: 'post', path: this.#path, params, body, signal },
       (answer) => this.#parse(answer) as Types['created'],
     );
   }
@@ -72,12 +70,8 @@ export class Resource<Types extends ResourceTypes> {
     { signal = null }: RequestOptions = {},
   ): Promise<Tagged<Types['stored']>> {
     const params = { path: { id } };
-    return this.#connection.send(
-      {
-        signal,
-        send: (client, sending) => client.GET(this.#one, { params, parseAs: 'text', ...sending }),
-      },
-      (answer) => this.#tagged(answer),
+    return this.#connection.send({ method: 'get', path: this.#one, params, signal }, (answer) =>
+      this.#tagged(answer),
     );
   }
 
@@ -97,13 +91,8 @@ export class Resource<Types extends ResourceTypes> {
     body: Types['replacement'],
     options: ChangeOptions = {},
   ): Promise<Types['stored']> {
-    const { params, ...change } = changeOf(id, options);
     return this.#connection.send(
-      {
-        ...change,
-        send: (client, sending) =>
-          client.PUT(this.#one, { params, body, parseAs: 'text', ...sending }),
-      },
+      { method: 'put', path: this.#one, body, ...changeOf(id, options) },
       (answer) => this.#parse(answer) as Types['stored'],
     );
   }
@@ -114,13 +103,8 @@ export class Resource<Types extends ResourceTypes> {
     body: Types['patch'],
     options: ChangeOptions = {},
   ): Promise<Tagged<Types['stored']>> {
-    const { params, ...change } = changeOf(id, options);
     return this.#connection.send(
-      {
-        ...change,
-        send: (client, sending) =>
-          client.PATCH(this.#one, { params, body, parseAs: 'text', ...sending }),
-      },
+      { method: 'patch', path: this.#one, body, ...changeOf(id, options) },
       (answer) => this.#tagged(answer),
     );
   }
@@ -129,11 +113,7 @@ export class Resource<Types extends ResourceTypes> {
   async remove(id: Types['stored']['id'], options: ChangeOptions = {}): Promise<void> {
     const { params, signal } = changeOf(id, options);
     await this.#connection.send(
-      {
-        signal,
-        isRemoval: true,
-        send: (client, sending) => client.DELETE(this.#one, { params, ...sending }),
-      },
+      { method: 'delete', path: this.#one, params, signal, isRemoval: true },
       () => undefined,
     );
   }
@@ -143,19 +123,14 @@ export class Resource<Types extends ResourceTypes> {
     records: Records<Types['new']>,
     { signal = null }: RequestOptions = {},
   ): ResourceImport<Types['new']> {
-    return new ResourceImport(records, (body, read) =>
-      this.#connection.send(
-        {
-          signal,
-          send: (client, sending) =>
-            client.POST(`${this.#path}/import`, {
-              body,
-              bodySerializer: () => body,
-              headers: { 'Content-Type': 'application/x-ndjson' },
-              parseAs: 'stream',
-              ...sending,
-            }),
-        },
+    const headers = { 'Content-Type': 'application/x-ndjson' };
+    const lineOf = (record: Types['new']) => {
+      checkExact(`POST ${this.#path}`, { body: record });
+      return toJson(record);
+    };
+    return new ResourceImport(records, lineOf, (text, read) =>
+      this.#connection.stream(
+        { method: 'post', path: `${this.#path}/import`, headers, text, signal },
         ({ data, response }) => read(this.#connection.lines(data, signal), response),
       ),
     );
@@ -170,12 +145,8 @@ export class Resource<Types extends ResourceTypes> {
   ): AsyncGenerator<Types['stored'], void> {
     const { signal, parameters } = split(query);
     const params = { query: parameters };
-    const body = await this.#connection.send(
-      {
-        signal,
-        send: (client, sending) =>
-          client.GET(`${this.#path}/export`, { params, parseAs: 'stream', ...sending }),
-      },
+    const body = await this.#connection.stream(
+      { method: 'get', path: `${this.#path}/export`, params, signal },
       ({ data }) => data,
     );
     let last: Id | undefined = query?.after;

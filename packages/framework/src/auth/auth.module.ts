@@ -10,6 +10,7 @@ import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { AuthGuard } from './auth.guard.js';
 import { Authenticator } from './authenticator.js';
+import { DefaultScopesCheck } from './default-scopes-check.js';
 import { IssuedTokenVerifier } from './issued-tokens/issued-token.verifier.js';
 import { LastUses } from './issued-tokens/last-uses.js';
 import { ISSUED_TOKENS_SCHEMA } from './issued-tokens/schema.js';
@@ -34,6 +35,7 @@ const NO_DEFAULT_SCOPES =
   providers: [
     Authenticator,
     ScopeCheck,
+    DefaultScopesCheck,
     RateLimits,
     { provide: IssuerKeys, inject: [CONFIG, LOGGER, Metrics], useFactory: issuerKeys },
     { provide: StaticTokens, inject: [CONFIG, LOGGER], useFactory: staticTokens },

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
+import { isScope } from '../config/variable-parsers.js';
 import type { Scope } from './principal.js';
 
 /** The scope of a route. */
@@ -10,7 +11,15 @@ export const REQUIRED_SCOPE = Reflector.createDecorator<Scope>();
  * Declares which scope a request needs for a route. The guard refuses other requests, and the OpenAPI document has the
  * scope in the member `x-required-scope` of the operation. OpenAPI 3.1 would allow it in `security`, but linters expect
  * scopes there only for OAuth. The service does not start if a route has neither this decorator nor `@Public()`.
+ *
+ * @throws TypeError if the text cannot be a scope of a token
  */
 export function RequireScope(scope: Scope): MethodDecorator {
+  if (!isScope(scope)) {
+    throw new TypeError(
+      `@RequireScope(${JSON.stringify(scope)}): a scope consists of printable ASCII characters without spaces, commas, quotation ` +
+        'marks and backslashes, such as tools:lend (RFC 6749, section 3.3)',
+    );
+  }
   return applyDecorators(REQUIRED_SCOPE(scope), ApiExtension('x-required-scope', scope));
 }

@@ -47,7 +47,7 @@ An exception of NestJS, which code of a service can throw instead, has the numbe
 ${TAKEN_STATUSES.join(', ')} it is status × 100 + ${OWN_ENDING}, such as ${kindOfStatus(404).number}: status × 100 means something more
 precise there.
 
-A 429 or 503 carries a \`Retry-After\` header field with the number of seconds to wait. A retry is safe: an identical create
-changes nothing.
+A 429 or 503 carries a \`Retry-After\` header field with the number of seconds to wait. Which requests can be repeated
+safely is in the OpenAPI document, under “Retries”.
 `;
 }

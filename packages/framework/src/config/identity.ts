@@ -13,6 +13,12 @@ export interface Identity {
   readonly tokenPrefix: string;
   /** `buildOf(import.meta.url)` in the service's own code. */
   readonly build: Build;
+  /** What the OpenAPI document says of the interface, if it is not what the `package.json` of the service says. */
+  readonly document?: {
+    readonly version: string;
+    /** An expression of SPDX, such as `MIT`. */
+    readonly license?: string;
+  };
   /** A create that succeeds in an empty service, which the start shows at the terminal. */
   readonly firstRequest: {
     /** Such as `Create a tool`. */
@@ -48,6 +54,8 @@ export interface Build {
   readonly version: string;
   /** The commit, or `unknown`. */
   readonly revision: string;
+  /** An expression of SPDX, such as `MIT`, if its package has one. */
+  readonly license?: string | undefined;
   /** The address of the project's documents, if its package has one. */
   readonly homepage: string | undefined;
   /** Where the packed client is that was built with it, if there is one. */
@@ -59,7 +67,11 @@ interface PackageFile {
   /** The commit, in npm's name for it. The build of an image sets it. */
   readonly gitHead?: string;
   readonly homepage?: string;
+  readonly license?: string;
 }
+
+/** What npm allows instead of an expression of SPDX. */
+const NO_SPDX = /^(UNLICENSED$|SEE LICENSE IN )/;
 
 /**
  * Version and commit of a service, from the nearest `package.json` above one of its modules, and where `writeClient` writes the
@@ -74,7 +86,15 @@ export function buildOf(url: string): Build {
     if (above.href === file.href) throw new Error(`no package.json above ${fileURLToPath(url)}`);
     file = above;
   }
-  const { version, gitHead, homepage } = JSON.parse(readFileSync(file, 'utf8')) as PackageFile;
+  const { version, gitHead, homepage, license } = JSON.parse(
+    readFileSync(file, 'utf8'),
+  ) as PackageFile;
   const clientTarball = fileURLToPath(new URL('dist-client/client.tgz', file));
-  return { version, revision: gitHead ?? 'unknown', homepage, clientTarball };
+  return {
+    version,
+    revision: gitHead ?? 'unknown',
+    license: license === undefined || NO_SPDX.test(license) ? undefined : license,
+    homepage,
+    clientTarball,
+  };
 }

@@ -70,13 +70,19 @@ export function clientId(raw: string): string | undefined {
   return /^[!-~]+$/.test(raw) ? raw : undefined;
 }
 
-/** Scopes separated by spaces (RFC 6749, section 3.3). No scope can have the name `none`. */
+/**
+ * Whether a text can be a scope that a service requires: the syntax of RFC 6749, section 3.3, with a colon, as all scopes of services
+ * have, and without commas, because lists that are separated by commas are a usual mistake.
+ */
+export function isScope(text: string): boolean {
+  return /^[!#-+\--[\]-~]+$/.test(text) && /.:./.test(text);
+}
+
+/** Scopes separated by spaces. No scope can have the name `none`. */
 export function scopes(raw: string): readonly string[] | undefined {
   const list = raw.split(/\s+/).filter((scope) => scope !== '');
   if (list.length === 1 && list[0] === 'none') return [];
-  return list.length > 0 && list.every((scope) => /^[a-z-]+:(read|write)$/.test(scope))
-    ? list
-    : undefined;
+  return list.length > 0 && list.every(isScope) ? list : undefined;
 }
 
 /** Returns text, because issuers are compared character by character (OpenID Connect Discovery, section 4.3). */
@@ -100,7 +106,22 @@ export function publicUrl(raw: string): URL | undefined {
 
 export function origins(raw: string): readonly string[] | undefined {
   const list = listOf(raw);
-  return list.every((origin) => parseUrl(origin)?.origin === origin) ? list : undefined;
+  return list.every((origin) => isOrigin(origin)) ? list : undefined;
+}
+
+/** Schemes whose pages have no origin that a browser sends: it sends `null` (HTML, "Origin"; URL, section 4.7). */
+const OPAQUE = new Set(['about:', 'blob:', 'data:', 'file:', 'javascript:']);
+
+/**
+ * Whether a text is an origin as browsers send it: scheme, host and, if it is not the usual one, port (RFC 6454, section 6.2). Apps and
+ * extensions have schemes of their own, such as `capacitor://localhost`, whose origins `URL` does not know.
+ */
+function isOrigin(text: string): boolean {
+  const url = parseUrl(text);
+  if (url === undefined || text !== text.toLowerCase() || OPAQUE.has(url.protocol)) return false;
+  if (url.origin !== 'null') return url.origin === text;
+  // No wildcards: nothing would match them.
+  return /^[\w.~[\]:-]+$/.test(url.host) && `${url.protocol}//${url.host}` === text;
 }
 
 /** A number of proxies or a list of trusted proxies, for Express's setting `trust proxy`. */

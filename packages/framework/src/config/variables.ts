@@ -73,7 +73,7 @@ export const VARIABLES = {
   },
   AUTH_JWT_DEFAULT_SCOPES: {
     parse: scopes,
-    rule: 'scopes of the form resource:read or resource:write, separated by spaces, or none',
+    rule: 'scopes such as tools:read tools:lend, separated by spaces, or none',
   },
   RATE_LIMIT: {
     parse: integerWithin(0, 1_000_000),
@@ -99,7 +99,7 @@ export const VARIABLES = {
   },
   CORS_ORIGINS: {
     parse: origins,
-    rule: 'origins such as https://app.example.com, separated by commas',
+    rule: 'origins such as https://app.example.com or capacitor://localhost, separated by commas',
     fallback: '',
   },
   DOCS_ENABLED: { parse: boolean, rule: 'true or false', fallback: 'true' },

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { ERRORS } from '../errors/common-errors.js';
 import { membersOf } from '../http/body/dto.pipe.js';
+import { ApiRepeatable } from '../http/answers/repeatable.js';
 import { ApiErrors } from '../http/errors/api-errors.js';
 import { apiExport, apiImport } from './api-transfers.js';
 import { idempotencyErrors } from './idempotency/idempotency-errors.js';
@@ -28,6 +29,7 @@ export function apiOperations(docs: ResourceDocs) {
   const [first] = Object.values(docs.examples);
   return {
     create: applyDecorators(
+      ApiRepeatable(),
       operation(
         docs,
         `create${single}`,

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOkResponse } from '@nestjs/swagger';
 import { ERRORS } from '../errors/common-errors.js';
 import { NDJSON } from '../http/body/ndjson.js';
+import { ApiRepeatable } from '../http/answers/repeatable.js';
 import { ApiErrors } from '../http/errors/api-errors.js';
 import { INT64_KEY, UUID_KEY } from './key-docs.js';
 import { capital, operation, schemaName, unsupported } from './resource-docs.js';
@@ -12,6 +13,7 @@ export function apiImport(docs: ResourceDocs) {
   const { one, plural, stored } = docs;
   const [, many] = docs.operationIds;
   return applyDecorators(
+    ApiRepeatable(),
     operation(
       docs,
       `import${many}`,

@@ -1,4 +1,5 @@
 import { rowWait } from '../database/row-wait.js';
+import { prepared } from '../database/statements.js';
 import type { Statement } from '../database/statements.js';
 import type { EntityColumn, EntityColumns } from './entity-columns.js';
 import type { RecordStatements } from './history/record-statements.js';
@@ -24,6 +25,7 @@ export class CreateStatements {
   private readonly unlessStored: string;
   private readonly one: string;
   private readonly oneSoon: string;
+  private readonly names = new Map<string, ReturnType<typeof prepared>>();
 
   /** @param records `undefined`: creates are not recorded */
   constructor(
@@ -67,12 +69,8 @@ export class CreateStatements {
    */
   insertOne(row: RowParameters, milliseconds?: number): Statement {
     return milliseconds === undefined
-      ? { ...this.named('insert-one'), text: this.one, values: [...row] }
-      : {
-          ...this.named('insert-one-soon'),
-          text: this.oneSoon,
-          values: [...row, String(milliseconds)],
-        };
+      ? { ...this.prepared(this.one), values: [...row] }
+      : { ...this.prepared(this.oneSoon), values: [...row, String(milliseconds)] };
   }
 
   /** @param milliseconds how long it waits for the lock of a row; by default as long as for other locks */
@@ -89,8 +87,7 @@ export class CreateStatements {
       from: `stored JOIN t USING (${key.name})`,
     });
     return {
-      ...(isPreparable && this.named(isSoon ? 'insert-soon' : 'insert')),
-      text: recorded,
+      ...(isPreparable ? this.prepared(recorded) : { text: recorded }),
       values: isSoon ? [...values, String(milliseconds)] : values,
     };
   }
@@ -148,9 +145,11 @@ export class CreateStatements {
       SELECT ${this.columns.key.name} AS id, created FROM stored`;
   }
 
-  /** A statement with a name is prepared. */
-  private named(kind: string): { readonly name?: string } {
-    return preparedAs(`${kind}-${this.columns.tableName}`);
+  /** The texts are few: they do not depend on the rows. */
+  private prepared(text: string): ReturnType<typeof prepared> {
+    const known = this.names.get(text) ?? prepared(text);
+    this.names.set(text, known);
+    return known;
   }
 }
 
@@ -176,9 +175,4 @@ function rowsOf(
 
 function namesOf(columns: readonly SentColumn[], table?: string): string {
   return columns.map(({ name }) => (table === undefined ? name : `${table}.${name}`)).join(', ');
-}
-
-/** PostgreSQL cuts names off, and two statements must not have one name (`NAMEDATALEN`). */
-export function preparedAs(name: string): { readonly name?: string } {
-  return Buffer.byteLength(name) < 64 ? { name } : {};
 }

@@ -4,6 +4,7 @@ import { ValidateIf } from 'class-validator';
 import { getMetadataArgsStorage } from 'typeorm';
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js';
 import { membersOf } from '../http/body/dto.pipe.js';
+import type { FilledNames, LastingNames } from './filled.js';
 import type { Keyed } from './key-type.js';
 import { IfPresent } from './member.js';
 
@@ -31,14 +32,20 @@ export function DtoOf<Entity extends object, Name extends keyof Entity = keyof E
 }
 
 /** A class with the members of an entity that the client sends in a create, without the members that the database fills. */
-export function NewOf<Entity extends Keyed>(entity: Type<Entity>): Type<Content<Entity>> {
+export function NewOf<Entity extends Keyed>(
+  entity: Type<Entity>,
+): Type<Omit<Content<Entity>, FilledNames<Entity>>> {
   return DtoOf(entity, namesOf(entity, isGiven));
 }
 
 /** A class with the members of an entity that can change, and the id, which can be absent: the body of a PUT. */
 export function ReplacementOf<Entity extends Keyed>(
   entity: Type<Entity>,
-): Type<Omit<Content<Entity>, 'id'> & { readonly id?: Entity['id'] }> {
+): Type<
+  Omit<Content<Entity>, 'id' | FilledNames<Entity> | LastingNames<Entity>> & {
+    readonly id?: Entity['id'];
+  }
+> {
   const Replacement = DtoOf(entity, namesOf(entity, isChangeable));
   makeOptional(Replacement, 'id', ID_OF_PATH);
   return Replacement;
@@ -48,7 +55,13 @@ export function ReplacementOf<Entity extends Keyed>(
  * A class with the members of an entity that can change, all of them optional: a JSON Merge Patch (RFC 7396). Null removes a
  * member whose column is nullable.
  */
-export function PatchOf<Entity extends Keyed>(entity: Type<Entity>): Type<Partial<Entity>> {
+export function PatchOf<Entity extends Keyed>(
+  entity: Type<Entity>,
+): Type<
+  Partial<Omit<Entity, 'id' | FilledNames<Entity> | LastingNames<Entity>>> & {
+    readonly id?: Entity['id'];
+  }
+> {
   const Patch = PickType(entity, namesOf(entity, isChangeable));
   for (const { propertyName, options } of memberColumnsOf(entity).filter(isChangeable)) {
     makeOptional(Patch, propertyName, {

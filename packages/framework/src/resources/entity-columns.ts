@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { DataSource, EntityMetadata } from 'typeorm';
+import type { DataSource, EntityMetadata, TableColumn } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { tableOf } from '../database/data-source.js';
 import type { ServiceException } from '../errors/service.exception.js';
@@ -10,6 +10,7 @@ import { INT64_COLUMN } from './int64.js';
 import { KEY_TYPES } from './key-type.js';
 import type { Key, Keyed, KeyType } from './key-type.js';
 import { parameterLength } from './parameter-length.js';
+import { TIMESTAMP_COLUMN } from './timestamp.js';
 
 /** An entity whose clients choose its key. */
 export interface Identified extends Keyed {
@@ -29,6 +30,10 @@ export interface EntityColumn {
   readonly name: string;
   /** The type in SQL, such as `bigint`. */
   readonly type: string;
+  /** The same with its length or precision, such as `numeric(10,2)`. */
+  readonly exactType: string;
+  /** Whether a value is read as it was written. PostgreSQL pads, rounds or rewrites values of other types. */
+  readonly isVerbatim: boolean;
   readonly isNullable: boolean;
   /** An expression of the number of bytes that a value has; `undefined` if all values are short. */
   readonly bytes: string | undefined;
@@ -57,6 +62,10 @@ const TEXT_TYPES = new Set(['text', 'bytea']);
 /** Types whose values are short. Of all others, the length of the text counts. */
 const SHORT_TYPES =
   /^((big|small)?int(eger|\d)?|bool(ean)?|real|float\d|double precision|uuid|date|interval|time(stamp)? with(out)? time zone)$/;
+
+/** Types whose values are read as they were written, if nothing converts them. */
+const VERBATIM_TYPES =
+  /^(text|character varying|varchar|(small)?int(eger|[24])?|bool(ean)?|double precision|float8)$/;
 
 /** The columns of an entity. */
 export class EntityColumns {
@@ -181,10 +190,10 @@ export class EntityColumns {
     return length;
   }
 
-  /** The entity of a row that the driver has read, with all columns. */
-  entityOf(row: readonly unknown[]): object {
+  /** The entity of a row that the driver has read, by default with all columns. */
+  entityOf(row: readonly unknown[], columns = this.all): object {
     const entity: Record<string, unknown> = {};
-    for (const [at, { property, fromDriver }] of this.all.entries()) {
+    for (const [at, { property, fromDriver }] of columns.entries()) {
       entity[property] = fromDriver(row[at]);
     }
     return entity;
@@ -216,9 +225,9 @@ export function rowToJson(columns: readonly EntityColumn[], row: readonly unknow
 
 function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityColumn {
   const { driver } = dataSource;
-  const type = typeOf(driver.normalizeType(column), column);
+  const normalType = driver.normalizeType(column);
+  const type = typeOf(normalType, column);
   const name = driver.escape(column.databaseName);
-  const isInt64 = type === 'bigint';
   // TypeORM's conversion takes 1 µs for each value. These two types do not need it.
   const isText = type === 'text' && column.transformer === undefined;
   const isBigint = column.transformer === INT64_COLUMN.transformer;
@@ -233,6 +242,13 @@ function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityCol
     jsonName: `${JSON.stringify(column.propertyName)}:`,
     name,
     type,
+    exactType: driver.createFullType(
+      Object.create(column, { type: { value: normalType } }) as TableColumn,
+    ),
+    isVerbatim:
+      isBigint ||
+      column.transformer === TIMESTAMP_COLUMN.transformer ||
+      (column.transformer === undefined && !column.isArray && VERBATIM_TYPES.test(normalType)),
     isNullable: column.isNullable,
     bytes: bytesOf(name, type, column),
     toParameter:
@@ -241,7 +257,7 @@ function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityCol
         : (value) => driver.preparePersistentValue(value, column) as unknown,
     fromDriver,
     // The driver reads int8 as text, which is its JSON.
-    toJson: isInt64
+    toJson: isBigint
       ? String
       : isText
         ? JSON.stringify

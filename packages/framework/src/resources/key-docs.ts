@@ -30,6 +30,6 @@ export const UUID_KEY: KeyDocs = {
   ruleOf: uuidRule,
   parse: parseUuid,
   missing: '01920000-0000-7000-8000-000000000404',
-  describe: (noun) => `The id of the ${noun}, in lower case, with hyphens.`,
-  describeInFull: (noun) => `The id of the ${noun}, in lower case, with hyphens.`,
+  describe: (noun) => `The id of the ${noun}, with hyphens, in any case.`,
+  describeInFull: (noun) => `The id of the ${noun}, with hyphens, in any case.`,
 };

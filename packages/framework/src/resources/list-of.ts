@@ -22,7 +22,7 @@ const MAX_IDS = 100;
 /** Most bytes of the filters in the order of a column: the `Link` has its value as well, of which 100 characters take up to 1,200 bytes. */
 const MAX_FILTERS_BESIDE_VALUE = 1_400;
 
-/** `ids=1,2,3`, as OpenAPI says it. */
+/** `ids=1,2,3`, as OpenAPI says it. It cannot say that `ids=1&ids=2,3` is accepted, too. */
 const IN_ONE = { type: 'array', style: 'form', explode: false } as const;
 
 /** What an export lacks: it has all rows, in ascending order of their ids. */
@@ -145,6 +145,11 @@ function AfterValue(): PropertyDecorator {
   );
 }
 
+/** The parser of the query makes a list of a parameter that is given several times. */
+function textOf(value: unknown): string {
+  return Array.isArray(value) ? value.join() : String(value);
+}
+
 function Ids(key: KeyDocs): PropertyDecorator {
   const parse = (text: string): readonly Key[] | null => {
     const ids = text.split(',', MAX_IDS + 1).map((id) => key.parse(id));
@@ -157,10 +162,10 @@ function Ids(key: KeyDocs): PropertyDecorator {
       minItems: 1,
       maxItems: MAX_IDS,
       description:
-        'Only items with one of these ids, separated by commas. Ids of which there is no item are left out.',
+        'Only items with one of these ids, separated by commas, or in a parameter for each of them. Ids of which there is no item are left out.',
     }),
     Transform(({ value }: { value: unknown }) =>
-      value === undefined ? value : typeof value === 'string' ? parse(value) : null,
+      value === undefined ? value : parse(textOf(value)),
     ),
     IfPresent(),
     ValidateBy({

@@ -3,6 +3,7 @@ import { getMetadataStorage } from 'class-validator';
 import type { DataSource } from 'typeorm';
 import { isExcluded, membersOf } from '../http/body/dto.pipe.js';
 import type { EntityColumns } from './entity-columns.js';
+import { MAX_INT64 } from './int64.js';
 import { sortableOf, sortKeyOf } from './sort.js';
 
 /** @throws TypeError if the database makes the key and must not, or the other way round */
@@ -49,6 +50,21 @@ export function requireMembers({ all }: EntityColumns, entity: Type, dtoClass: T
     if (shown.has(property)) continue;
     throw new TypeError(
       `${entity.name}.${property} has @Sortable(), but ${dtoClass.name} lacks it: each Link would have its values`,
+    );
+  }
+}
+
+/**
+ * The driver reads a bigint as text. Only with the conversion of `INT64_COLUMN` is it an integer with all digits, in each response and
+ * for all code of the service.
+ *
+ * @throws TypeError that names the class and the property
+ */
+export function requireExactIntegers(columns: EntityColumns, entity: Type, dtoClass: Type): void {
+  for (const { property, type, fromDriver } of columns.of(dtoClass)) {
+    if (type !== 'bigint' || fromDriver(String(MAX_INT64)) === MAX_INT64) continue;
+    throw new TypeError(
+      `${entity.name}.${property}: the options of a column of type bigint must be those of INT64_COLUMN, such as @Column(INT64_COLUMN)`,
     );
   }
 }

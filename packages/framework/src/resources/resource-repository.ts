@@ -5,6 +5,7 @@ import type { Line } from '../http/body/body-lines.js';
 import { BaseRepository } from './base-repository.js';
 import type { Content } from './dto-of.js';
 import type { Identified } from './entity-columns.js';
+import type { FilledNames } from './filled.js';
 import type { Origin } from './history/origin.js';
 import type { Resource, ResourceOptions } from './resource.js';
 import { Resources } from './resources.js';
@@ -24,12 +25,17 @@ export abstract class ChosenIdRepository<
    * Resolves when the row is committed, or in a transaction when it is stored. Creating the same row again succeeds and
    * changes nothing.
    *
-   * @returns the members that were given
+   * @returns the members that were given, as a look-up returns them
    * @throws ServiceException `idTaken` when the id belongs to a row with other content
    */
-  async create(content: Dto, { origin, manager }: ChangeContext = {}): Promise<Dto> {
-    await this.resource.creates.create(content, origin, manager);
-    return this.resource.represent(content);
+  async create(
+    content: Omit<Dto, FilledNames<Entity>>,
+    { origin, manager }: ChangeContext = {},
+  ): Promise<Dto> {
+    const { creates, readBack } = this.resource;
+    // Columns that the database fills are not stored, so none is missing.
+    await creates.create(content as Dto, origin, manager);
+    return this.resource.represent(await readBack.read(content as Dto, manager));
   }
 
   /** Creates a row for each line, and returns the lines of the answer. */

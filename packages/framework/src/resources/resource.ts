@@ -3,6 +3,7 @@ import type { PageParameters } from '../http/answers/page.js';
 import type { ConstraintErrors } from './constraints.js';
 import type { Identified, IdFailure } from './entity-columns.js';
 import type { Exports } from './exports.js';
+import type { FilledNames } from './filled.js';
 import type { GeneratedCreate } from './generated-ids/generated-create.js';
 import type { GroupCreate } from './group-create.js';
 import type { GroupLookup } from './group-lookup.js';
@@ -11,6 +12,7 @@ import type { Feed } from './history/feed.js';
 import type { Imports } from './imports.js';
 import type { Keyed } from './key-type.js';
 import type { Filters, Pages } from './pages.js';
+import type { ReadBack } from './read-back.js';
 import type { Search } from './search-index.js';
 import type { Updates } from './updates.js';
 
@@ -45,7 +47,7 @@ export interface ResourceOptions<
   Query,
 > extends GeneratedResourceOptions<Entity, Dto, Query> {
   /** The class of a line of an import, by default `dto`. It must lack the members that the database fills. */
-  readonly imported?: Type<Dto>;
+  readonly imported?: Type<Omit<Dto, FilledNames<Entity>>>;
   /** When the id of a create belongs to a row with other content. */
   readonly idTaken: IdFailure<bigint>;
 }
@@ -73,6 +75,8 @@ export interface Resource<
   Query extends PageParameters<Entity['id']>,
 > extends BaseResource<Entity, Dto, Query> {
   readonly creates: GroupCreate<Dto>;
+  /** Says how the values of a create are read. */
+  readonly readBack: ReadBack;
   readonly imports: Imports<Dto>;
 }
 

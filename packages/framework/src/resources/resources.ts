@@ -37,8 +37,10 @@ import { ResourceMetrics } from './resource-metrics.js';
 import { Imports } from './imports.js';
 import { Pages } from './pages.js';
 import { prune } from './prune.js';
+import { ReadBack } from './read-back.js';
 import {
   missingSortIndexes,
+  requireExactIntegers,
   requireKeyOf,
   requireMembers,
   requireSameOptions,
@@ -208,8 +210,14 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       lockedSlots: bulkheads.locked,
     });
     metrics.observeQueue(name, creates);
-    const imports = new Imports({ dto: imported, creates, tracer, logger, slots: importSlots });
-    return { ...resource, creates, imports };
+    const imports = new Imports({
+      dto: imported as typeof dto,
+      creates,
+      tracer,
+      logger,
+      slots: importSlots,
+    });
+    return { ...resource, creates, readBack: new ReadBack(parts), imports };
   }
 
   /** A resource whose ids the database makes. To be called in the constructor of its repository. */
@@ -220,8 +228,15 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   ): GeneratedResource<Entity, Content<Entity> & Keyed, Query> {
     const { dto } = options;
     const { resource, parts, onCreated } = this.base(entity, options, true);
-    const { rowSlots } = this;
-    const creates = new GeneratedCreate({ ...parts, dto, rowSlots, idempotency, onCreated });
+    const { rowSlots, logger } = this;
+    const creates = new GeneratedCreate({
+      ...parts,
+      dto,
+      rowSlots,
+      idempotency,
+      logger,
+      onCreated,
+    });
     return { ...resource, creates };
   }
 
@@ -238,6 +253,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       requireMembers(columns(), entity, dto);
       requireSameOptions(columns(), dto);
       requireKeyOf(columns(), isGenerated);
+      requireExactIntegers(columns(), entity, dto);
     });
     this.indexChecks.push(() => missingSortIndexes(dataSource, columns(), entity));
     const history = changes && this.historyOf(entity, changes, dto);

@@ -98,7 +98,7 @@ export function storedOperations(docs: StoredDocs, texts: StoredTexts) {
         docs,
         `list${many}`,
         `List ${plural}`,
-        `Returns ${plural}, by default in ascending order of their ids, in pages (pagination by key): if there are more, the \`Link\` header field leads to the next page. A parameter that is unknown or given twice is refused.`,
+        `Returns ${plural}, by default in ascending order of their ids, in pages (pagination by key): if there are more, the \`Link\` header field leads to the next page. A parameter that is unknown is refused, and so is one that is given twice, unless it is a list.`,
       ),
       ApiOkResponse({
         type: stored,

@@ -1,6 +1,7 @@
 import { applyDecorators, Injectable } from '@nestjs/common';
 import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
 import { Matches } from 'class-validator';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
@@ -9,10 +10,10 @@ import type { Member } from './member.js';
 
 /* UUIDs (RFC 9562): `string` in TypeScript, `string` of format `uuid` in JSON, `uuid` in PostgreSQL. */
 
-/** As PostgreSQL writes them, so that each has a single form. */
-const CANONICAL = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+/** In any case (RFC 9562, section 4): Apple's systems write upper case. */
+const HYPHENATED = /^[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}$/;
 
-export const UUID_SCHEMA = { type: 'string', format: 'uuid', pattern: CANONICAL.source } as const;
+export const UUID_SCHEMA = { type: 'string', format: 'uuid', pattern: HYPHENATED.source } as const;
 
 /**
  * The options of a primary key that the database makes: `@PrimaryColumn(UUID_COLUMN)`. Its UUIDs are of version 7, so the
@@ -20,17 +21,25 @@ export const UUID_SCHEMA = { type: 'string', format: 'uuid', pattern: CANONICAL.
  */
 export const UUID_COLUMN = { type: 'uuid', default: () => 'uuid_v7()' } as const;
 
-/** Parses a UUID in its canonical form; `undefined` for any other text. */
+/** Parses a UUID with hyphens into lower case, as PostgreSQL writes it, so that each has one form; `undefined` for any other text. */
 export function parseUuid(text: string): string | undefined {
-  return CANONICAL.test(text) ? text : undefined;
+  return HYPHENATED.test(text) ? text.toLowerCase() : undefined;
 }
 
 /** The message for a member or a parameter with any other value. */
 export function uuidRule(name: string): string {
-  return `${name} must be a UUID in lower case, with hyphens`;
+  return `${name} must be a UUID with hyphens`;
 }
 
-const IsUuid = () => Matches(CANONICAL, { message: uuidRule('$property') });
+function IsUuid(): PropertyDecorator {
+  return applyDecorators(
+    Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => {
+      const value = obj[key];
+      return typeof value === 'string' ? (parseUuid(value) ?? value) : value;
+    }),
+    Matches(HYPHENATED, { message: uuidRule('$property') }),
+  );
+}
 
 /** A member of a body: its type, its rule and its schema. The property is a `string`. */
 export function UuidField({ isOptional = false, ...schema }: Member<string>): PropertyDecorator {
@@ -50,7 +59,7 @@ export function UuidParameter(description: string): PropertyDecorator {
   );
 }
 
-/** Parses a parameter of a path. Only the canonical form is valid, so that everything has a single path. */
+/** Parses a parameter of a path, in any case. */
 @Injectable()
 export class UuidPipe implements PipeTransform<string, string> {
   /** @throws ServiceException `parameter-not-valid` */

@@ -206,8 +206,8 @@ describe('the configuration', () => {
     ],
     [
       'AUTH_JWT_DEFAULT_SCOPES',
-      'tools:read |  tools:read  gardens:write  | none',
-      'tools | tools:delete | tools:read,tools:write | none tools:read | Tools:read',
+      'tools:read |  tools:read  gardens:write  | none | tools:lend | Tools:Lend a.b/c:d_e:* https://id.example/x',
+      'tools | tools: | :read | tools:read,tools:write | none tools:read | tools:"read" | tools:re\\ad | tools:réad | tools:\x7f',
     ],
     [
       'PUBLIC_BASE_URL',
@@ -217,8 +217,8 @@ describe('the configuration', () => {
     ['BODY_LIMIT', '1kb | 100MB | 2048b', '1 | 0kb | 512b | 101mb | 1gb | -1kb | 1.5mb'],
     [
       'CORS_ORIGINS',
-      'https://a.example | https://a.example, http://localhost:8080',
-      '* | a.example | https://a.example/ | https://a.example/x',
+      'https://a.example | https://a.example, http://localhost:8080 | http://[::1]:8080 | capacitor://localhost | ionic://localhost | tauri://localhost | chrome-extension://abcdefghijklmnopabcdefghijklmnop | moz-extension://01920000-0000-7000-8000-000000000001 | app://obsidian.md | app://. | vscode-webview://x | com.example.app+x://localhost:8080, https://a.example',
+      '* | null | a.example | https://a.example/ | https://a.example/x | https://A.example | HTTPS://a.example | https://a.example:443 | http://a.example:80 | https://u@a.example | https://a.example?x | https://a.example#x | https://é.example | capacitor:localhost | capacitor:// | capacitor:///x | capacitor://localhost/ | capacitor://localhost?x | capacitor://localhost#x | capacitor://u:p@localhost | capacitor://@localhost | Capacitor://localhost | capacitor://Localhost | capacitor://localhost:99999 | capacitor://localhost:080 | capacitor://* | file:// | file://host | data:text/html | blob:https://a.example | 1app://x',
     ],
     ['DOCS_ENABLED', 'false', 'off'],
     ['DOCS_OAUTH_CLIENT_ID', 'tool-library-docs | 0oa1b2/c~d:{e}', 'tool library | gerätchen'],

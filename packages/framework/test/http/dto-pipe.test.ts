@@ -1,4 +1,4 @@
-import { OmitType, PartialType, PickType } from '@nestjs/swagger';
+import { ApiPropertyOptional, OmitType, PartialType, PickType } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { Expose, Transform, Type } from 'class-transformer';
 import {
@@ -17,7 +17,7 @@ import type { Request } from 'express';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
-import { DtoPipe } from '../../src/http/body/dto.pipe.js';
+import { DtoPipe, NoOtherParameters } from '../../src/http/body/dto.pipe.js';
 import { toInteger } from '../../src/json/exact-json.js';
 import { jsonBody } from '../../src/http/body/json-body.js';
 import { ToolDto } from '../support/tool.js';
@@ -304,5 +304,43 @@ describe('passed unchanged', () => {
   ])('is %s', (_, metadata) => {
     const value = { name: 7 };
     expect(pipe.transform(value, metadata)).toBe(value);
+  });
+});
+
+describe('the query of a class with @NoOtherParameters()', () => {
+  class SearchDto {
+    @IsOptional()
+    @IsString()
+    @ApiPropertyOptional()
+    name?: string;
+
+    @IsOptional()
+    @IsString({ each: true })
+    @ApiPropertyOptional({ type: [String] })
+    toys?: string[];
+
+    @IsOptional()
+    @IsString({ each: true })
+    @ApiPropertyOptional({ type: 'array', items: { type: 'string' } })
+    friends?: string[];
+
+    @IsOptional()
+    @IsString({ each: true })
+    @ApiPropertyOptional({ enum: ['a', 'b'], isArray: true })
+    kinds?: string[];
+  }
+  @NoOtherParameters()
+  class StrictSearchDto extends OmitType(SearchDto, []) {}
+
+  const query = (value: object): unknown =>
+    new DtoPipe().transform(value, { type: 'query', metatype: StrictSearchDto });
+
+  it.each(['toys', 'friends', 'kinds'])('may have %s several times, which is a list', (name) => {
+    expect(query({ [name]: ['a', 'b'] })).toMatchObject({ [name]: ['a', 'b'] });
+  });
+
+  it('has each other parameter once', () => {
+    expect(() => query({ name: ['a', 'b'] })).toThrow('name must not be given twice');
+    expect(() => query({ other: ['a', 'b'] })).toThrow('there is no parameter "other"');
   });
 });

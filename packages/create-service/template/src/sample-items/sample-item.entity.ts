@@ -1,5 +1,6 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import { INT64_COLUMN, Int64Field, TextField } from '@resource-service/framework';
+import type { Filled } from '@resource-service/framework';
 
 const ID_COLUMN = { ...INT64_COLUMN, primaryKeyConstraintName: 'sample_items_pkey' } as const;
 
@@ -8,7 +9,7 @@ const ID_COLUMN = { ...INT64_COLUMN, primaryKeyConstraintName: 'sample_items_pke
 export class SampleItem {
   @PrimaryGeneratedColumn('identity', ID_COLUMN)
   @Int64Field({ description: 'The number of the sample item.', example: 7 })
-  readonly id!: bigint;
+  readonly id!: Filled<bigint>;
 
   @Column('text')
   @TextField({

@@ -23,8 +23,8 @@ export function BodyTypes(...types: MediaTypes): ClassDecorator {
 }
 
 /**
- * For the class of a `@Query()`: refuses parameters without a rule, and parameters that occur twice. Otherwise a
- * typing error would look like a missing filter.
+ * For the class of a `@Query()`: refuses parameters without a rule, and parameters that occur twice, unless their schema is a list.
+ * Otherwise a typing error would look like a missing filter.
  */
 export function NoOtherParameters(): ClassDecorator {
   return (target) => Reflect.defineMetadata(NO_OTHERS, true, target);
@@ -106,10 +106,23 @@ function refuseOthers(dtoClass: DtoClass, parameters: object): void {
     if (!names.has(name)) {
       throw new ServiceException(ERRORS.parameterNotValid, `there is no parameter ${quote(name)}`);
     }
-    if (Array.isArray(value)) {
+    if (Array.isArray(value) && !isList(dtoClass, name)) {
       throw new ServiceException(ERRORS.parameterNotValid, `${name} must not be given twice`);
     }
   }
+}
+
+/** Where `@ApiProperty()` keeps its options. The package does not export it. */
+const SCHEMA = 'swagger/apiModelProperties';
+
+/**
+ * Whether the schema of a parameter is a list. OpenAPI has two forms of it, `ids=1&ids=2` and `ids=1,2`, and can declare only one; many
+ * generated clients send the first, which is the default, whatever the document says.
+ */
+function isList({ prototype }: DtoClass, name: string): boolean {
+  const schema = Reflect.getMetadata(SCHEMA, prototype as object, name) as
+    { readonly type?: unknown; readonly isArray?: boolean } | undefined;
+  return schema?.isArray === true || schema?.type === 'array';
 }
 
 /* Only exposed members are read. For an object without a class, class-transformer takes quadratic time, and it would

@@ -1,9 +1,10 @@
 import type { Type } from '@nestjs/common';
+import type { Logger } from 'pino';
 import type { Semaphore } from '../../database/semaphore.js';
+import { prepared } from '../../database/statements.js';
 import type { Statement, Statements } from '../../database/statements.js';
 import { withConstraintErrors } from '../constraints.js';
 import type { ConstraintErrors } from '../constraints.js';
-import { preparedAs } from '../create-statements.js';
 import { contentOf } from '../entity-columns.js';
 import type { EntityColumns } from '../entity-columns.js';
 import { findLocked } from '../find-locked.js';
@@ -16,6 +17,7 @@ import type { Idempotency } from '../idempotency/idempotency.js';
 import { neededKeys } from '../locked-rows.js';
 import type { RowSlots } from '../row-slots.js';
 import type { ChangeContext } from '../updates.js';
+import { TakenIds } from './taken-ids.js';
 
 /** What a create belongs to. */
 export interface CreateContext extends ChangeContext {
@@ -35,6 +37,7 @@ export interface GeneratedCreateOptions<Dto> {
   readonly statements: Statements;
   readonly rowSlots: RowSlots;
   readonly idempotency: Idempotency;
+  readonly logger: Logger;
   /** Where creates are recorded, if they are. */
   readonly history?: History | undefined;
   /** Called after a commit. */
@@ -46,9 +49,13 @@ const KEY_IN_TRANSACTION =
 
 /** Creates rows of an entity whose ids the database makes, each in a transaction of its own. */
 export class GeneratedCreate<Dto extends object> {
-  private sql: string | undefined;
+  private sql: ReturnType<typeof prepared> | undefined;
 
-  constructor(private readonly options: GeneratedCreateOptions<Dto>) {}
+  private readonly takenIds: TakenIds;
+
+  constructor(private readonly options: GeneratedCreateOptions<Dto>) {
+    this.takenIds = new TakenIds(options);
+  }
 
   /**
    * Resolves when the row is committed, or in the transaction of a manager when it is stored.
@@ -62,8 +69,8 @@ export class GeneratedCreate<Dto extends object> {
     const columns = this.options.columns();
     const statement = this.statementOf(columns, content, origin);
     const insert = async (session: Pick<Statements, 'run'>) => {
-      const [row] = (await session.run(statement)).rows;
-      const values = columns.all.map(({ databaseName }): unknown => row![databaseName]);
+      const row = await this.takenIds.skip(async () => (await session.run(statement)).rows[0]);
+      const values = columns.all.map(({ databaseName }): unknown => row[databaseName]);
       return contentOf(columns.of(dto), columns.entityOf(values)) as Dto;
     };
     if (outer !== undefined) {
@@ -114,10 +121,9 @@ export class GeneratedCreate<Dto extends object> {
   ): Statement {
     const records = this.options.history?.records;
     const parameters = columns.parametersOf(content);
-    this.sql ??= textOf(columns, records);
+    this.sql ??= prepared(textOf(columns, records));
     return {
-      ...preparedAs(`insert-generated-${columns.tableName}`),
-      text: this.sql,
+      ...this.sql,
       values:
         records === undefined
           ? [...parameters]
@@ -126,15 +132,15 @@ export class GeneratedCreate<Dto extends object> {
   }
 }
 
-/** Stores a row, records it, and returns it with all columns. */
-function textOf({ table, given, all }: EntityColumns, records?: RecordStatements): string {
+/** Stores a row, records it, and returns it with all columns. Returns nothing if the id that the database has made is taken. */
+function textOf({ table, key, given, all }: EntityColumns, records?: RecordStatements): string {
   const names = all.map(({ name }) => name).join(', ');
   const parameters = given.map((_, at) => `$${at + 1}`);
   const values =
     given.length === 0
       ? 'DEFAULT VALUES'
       : `(${given.map(({ name }) => name).join(', ')}) VALUES (${parameters.join(', ')})`;
-  const insert = `INSERT INTO ${table} ${values} RETURNING ${names}`;
+  const insert = `INSERT INTO ${table} ${values} ON CONFLICT (${key.name}) DO NOTHING RETURNING ${names}`;
   if (records === undefined) return insert;
   const origin = [1, 2].map((offset) => `$${given.length + offset}::text`);
   const record = records.insert('created', 'stored', origin, 'stored');

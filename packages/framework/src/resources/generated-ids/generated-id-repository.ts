@@ -3,6 +3,7 @@ import type { Type } from '@nestjs/common';
 import type { PageParameters } from '../../http/answers/page.js';
 import { BaseRepository } from '../base-repository.js';
 import type { Content } from '../dto-of.js';
+import type { FilledNames } from '../filled.js';
 import { Idempotency } from '../idempotency/idempotency.js';
 import type { Keyed } from '../key-type.js';
 import type { GeneratedResource, GeneratedResourceOptions } from '../resource.js';
@@ -26,7 +27,10 @@ export abstract class GeneratedRepository<
    * @returns the members of the stored row; with an idempotency key that was used before, what was returned then
    * @throws ServiceException `idempotency-key-reused`
    */
-  create(content: Omit<Dto, 'id'>, context: CreateContext = {}): Promise<Dto> {
+  create(
+    content: Omit<Dto, 'id' | FilledNames<Entity>>,
+    context: CreateContext = {},
+  ): Promise<Dto> {
     return this.resource.creates.create(content, context);
   }
 }

@@ -79,8 +79,7 @@ Changes are kept for as long as the operator has decided, 90 days by default. A 
         operationId: latest,
         tags: [path],
         summary: 'Get the position of the newest change',
-        description:
-          'To copy the store, get this position, then the export, then the changes after the position.',
+        description: `To copy the ${plural}, get this position, then all ${plural}, then the changes after the position.`,
       }),
       ApiOkResponse({
         type: LatestPositionDto,

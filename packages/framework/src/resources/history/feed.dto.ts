@@ -70,7 +70,7 @@ export function changeDto({ one, noun, member, schema, stored, example }: FeedDo
     kind: { enum: KINDS, description: `What has happened to the ${noun}.` },
     id: {
       ...(typeof example.id === 'string' ? UUID_SCHEMA : INT64_SCHEMA),
-      description: `Identification number of the ${noun}.`,
+      description: `${typeof example.id === 'string' ? 'The id' : 'Identification number'} of the ${noun}.`,
       example: example.id,
     },
     [member]: {

@@ -3,6 +3,7 @@ import { escapeIdentifier } from 'pg';
 import type { Logger } from 'pino';
 import { isOutage } from '../../database/database-failure.js';
 import type { Semaphore } from '../../database/semaphore.js';
+import { prepared } from '../../database/statements.js';
 import type { Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
@@ -245,8 +246,7 @@ export class History {
     const { statements, changes } = this.options;
     const name = escapeIdentifier(`${changes().tableName}_horizon`);
     const [row] = await statements.rows<[string, string, string, string, boolean]>({
-      name: `state-${changes().tableName}`,
-      text: `SELECT horizon, newest, pruned_to, jumped_to, is_held FROM ${name}()`,
+      ...prepared(`SELECT horizon, newest, pruned_to, jumped_to, is_held FROM ${name}()`),
       values: [],
     });
     const [lowWatermark, newest, prunedTo, jumpedTo, isHeld] = row!;

@@ -1,0 +1,115 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { REPEATABLE } from '../http/answers/repeatable.js';
+import { methodsOf, scopesOf } from './operations.js';
+import type { Method } from './operations.js';
+
+const PRECISION =
+  "JSON parsers that read numbers as doubles, such as JavaScript's `JSON.parse`, round";
+
+/** The introduction of a document. Whatever it says of the operations is true of these operations. */
+export function descriptionOf(document: OpenAPIObject, summary: string): string {
+  const methods = methodsOf(document);
+  const isPublic = methods.some(({ operation }) => operation['x-required-scope'] === undefined);
+  const scopes = scopesOf(document).map((scope) => `\`${scope}\``);
+  const ids = idsOf(document, methods);
+  return `${summary}
+
+## Authentication
+
+Every request needs a bearer token in its \`Authorization\` header${isPublic ? ', unless its operation says otherwise' : ''}. The token must have the scope of the operation: ${scopes.join(', ')}. Otherwise the request is refused with 403.
+
+## Errors
+
+A failed request is answered with an Error. Its \`error\` number identifies the failure and never changes its meaning; the first three digits are the HTTP status.
+
+## Retries
+
+After a 429 or 503, wait for the seconds in \`Retry-After\`, then send the request again${retriesOf(methods)}${ids}`;
+}
+
+/** Clients that obey this must not create anything twice. */
+function retriesOf(methods: readonly Method[]): string {
+  const posts = methods.filter(({ method }) => method === 'post');
+  const keyed = posts.filter(({ operation }) => hasHeader(operation, 'Idempotency-Key'));
+  const others = posts.filter((post) => !post.operation[REPEATABLE] && !keyed.includes(post));
+  const isConditional = methods.some(({ operation }) => hasHeader(operation, 'If-Match'));
+  const reasons = [
+    ...(posts.length > keyed.length + others.length
+      ? ['a create with the same content changes nothing']
+      : []),
+    ...(isConditional ? ['a change with `If-Match` is made at most once'] : []),
+  ].join(', and ');
+  const why = reasons === '' ? '' : `: ${reasons}`;
+  if (keyed.length + others.length === 0) return `. Every operation can be repeated${why}.`;
+  const sentences = [
+    ...(keyed.length > 0
+      ? [
+          `${namesOf(keyed)}: only with an \`Idempotency-Key\`, which is the same in each attempt. Without one, each request is performed, also if an earlier one was performed and its answer was lost.`,
+        ]
+      : []),
+    ...(others.length > 0
+      ? [
+          `${namesOf(others)}: only if the description of the operation says that it can be repeated.`,
+        ]
+      : []),
+    `All other operations can be repeated${why}.`,
+  ];
+  return `, if the operation can be repeated:\n\n${sentences.map((each) => `- ${each}`).join('\n')}`;
+}
+
+function idsOf(document: OpenAPIObject, methods: readonly Method[]): string {
+  const tags = (format: string) => {
+    const found = methods.filter(({ operation }) =>
+      operation.parameters?.some(
+        (each) =>
+          'name' in each &&
+          each.name === 'id' &&
+          each.in === 'path' &&
+          (each.schema as { readonly format?: string } | undefined)?.format === format,
+      ),
+    );
+    return [...new Set(found.flatMap(({ operation: { tags: names = [] } }) => names))];
+  };
+  const [numbers, uuids] = [tags('int64'), tags('uuid')];
+  const hasIntegers = JSON.stringify(
+    [document.paths, document.components],
+    withoutBigInts,
+  ).includes('"format":"int64"');
+  if (uuids.length === 0) {
+    if (numbers.length > 0) {
+      return section('Exact ids', `Ids are 64-bit integers. ${PRECISION} ids beyond 2^53.`);
+    }
+    return hasIntegers
+      ? section('Exact integers', `${PRECISION} 64-bit integers beyond 2^53.`)
+      : '';
+  }
+  const kinds =
+    numbers.length === 0
+      ? 'Ids are UUIDs'
+      : `The ids of ${numbers.join(', ')} are 64-bit integers, the ids of ${uuids.join(', ')} are UUIDs`;
+  const integers = hasIntegers ? ` ${PRECISION} 64-bit integers beyond 2^53.` : '';
+  return section(
+    'Exact ids',
+    `${kinds} (RFC 9562), in any case. Answers have them in lower case.${integers}`,
+  );
+}
+
+function section(title: string, text: string): string {
+  return `\n\n## ${title}\n\n${text}`;
+}
+
+function withoutBigInts(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
+function hasHeader({ parameters = [] }: Method['operation'], name: string): boolean {
+  return parameters.some((each) => 'name' in each && each.in === 'header' && each.name === name);
+}
+
+function namesOf(methods: readonly Method[]): string {
+  return methods
+    .map(({ method, path, operation: { operationId } }) =>
+      operationId === undefined ? `\`${method.toUpperCase()} ${path}\`` : `\`${operationId}\``,
+    )
+    .join(', ');
+}

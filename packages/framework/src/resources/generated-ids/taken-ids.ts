@@ -1,0 +1,76 @@
+import type { Logger } from 'pino';
+import type { Statements } from '../../database/statements.js';
+import { ERRORS } from '../../errors/common-errors.js';
+import { ServiceException } from '../../errors/service.exception.js';
+import { describeFailure } from '../../observability/describe-failure.js';
+import type { EntityColumns } from '../entity-columns.js';
+
+/** How often a create meets ids that are taken, at most. Each time, the sequence has advanced by one at least. */
+const MAX_ATTEMPTS = 100;
+
+/** By how many numbers a sequence advances in a statement, at most. */
+const MAX_STEP = 1_000_000;
+
+/**
+ * Advances the sequence of a table behind the ids that follow its last number without a gap. `nextval` never gives a number again that it has
+ * given, as `setval` could beside other creates. Not behind the greatest id of all, which may be the last one that there is.
+ */
+function advancing({ table, key }: EntityColumns): string {
+  return `WITH sequence AS (SELECT pg_get_serial_sequence($1, $2)::regclass AS name),
+      free AS (SELECT name, pg_sequence_last_value(name) AS last FROM sequence),
+      run AS (SELECT name, last, (SELECT taken.${key.name} FROM ${table} AS taken
+        WHERE taken.${key.name} >= last
+          AND NOT EXISTS (SELECT FROM ${table} AS next WHERE next.${key.name} = taken.${key.name} + 1)
+        ORDER BY taken.${key.name} LIMIT 1) AS until FROM free)
+    SELECT count(nextval(name)) FROM run, generate_series(1, least(until - last, ${MAX_STEP}))`;
+}
+
+export interface TakenIdsOptions {
+  /** Known when the database is connected. */
+  readonly columns: () => EntityColumns;
+  readonly statements: Statements;
+  readonly logger: Logger;
+}
+
+/**
+ * What becomes of a create whose made id is taken: somebody has inserted rows with ids of their own, which a sequence does not
+ * know. That is never the fault of the client, so the create makes another id.
+ */
+export class TakenIds {
+  private advance: Promise<unknown> | undefined;
+
+  constructor(private readonly options: TakenIdsOptions) {}
+
+  /**
+   * @param insert returns nothing if the id that the database has made is taken
+   * @throws ServiceException `transaction-conflict` if too many ids are taken
+   */
+  async skip<Row>(insert: () => Promise<Row | undefined>): Promise<Row> {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      const row = await insert();
+      if (row !== undefined) return row;
+      // All creates that meet such an id wait for the same statement.
+      this.advance ??= this.advanceSequence().finally(() => {
+        this.advance = undefined;
+      });
+      await this.advance;
+    }
+    throw new ServiceException(ERRORS.transactionConflict);
+  }
+
+  private async advanceSequence(): Promise<void> {
+    const { statements, logger } = this.options;
+    const columns = this.options.columns();
+    const { table, key } = columns;
+    const hint = `rows of ${table} were inserted with ids that its sequence does not know: docs/framework/generated-ids.md`;
+    if (columns.key.type !== 'bigint') return;
+    try {
+      const values = [table, key.databaseName];
+      await statements.rows({ text: advancing(columns), values });
+      logger.warn({ table }, hint);
+    } catch (error) {
+      // For example, the role may not use the sequence. Each further insert advances it by one.
+      logger.warn({ table, reason: describeFailure(error) }, hint);
+    }
+  }
+}
