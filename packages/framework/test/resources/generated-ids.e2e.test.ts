@@ -37,6 +37,7 @@ import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
 import { schemaOf } from '../../src/detached-app.js';
 import {
+  addIncarnations,
   apiGeneratedOperations,
   BodyTypes,
   ChangeOf,
@@ -165,6 +166,7 @@ class CreateTools1795700000000 implements MigrationInterface {
     await createHistory(queryRunner, 'loan_changes', 'tool_library');
     const tables = { table: 'loans', changes: 'loan_changes', namespace: 'tool_library' };
     await upgradeHistory(queryRunner, tables);
+    await addIncarnations(queryRunner, tables);
   }
 
   down(): Promise<void> {
