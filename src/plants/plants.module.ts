@@ -8,6 +8,7 @@ import { CleanNames1795482000000 } from './migrations/1795482000000-clean-names.
 import { CreatePlantChanges1795564800000 } from './migrations/1795564800000-create-plant-changes.js';
 import { UpgradePlantChanges1795636800000 } from './migrations/1795636800000-upgrade-plant-changes.js';
 import { SortPlants1795809600000 } from './migrations/1795809600000-sort-plants.js';
+import { AddIncarnations1795813200000 } from './migrations/1795813200000-add-incarnations.js';
 import { PlantChange } from './plant-change.entity.js';
 import { Plant } from './plant.entity.js';
 import { PlantsController } from './plants.controller.js';
@@ -26,6 +27,7 @@ import { PlantsService } from './plants.service.js';
         CreatePlantChanges1795564800000,
         UpgradePlantChanges1795636800000,
         SortPlants1795809600000,
+        AddIncarnations1795813200000,
       ],
       functions: ['clean_plants_name_search_idx()', ...historyFunctions('plant_changes')],
       // The records can only be added to. A function removes the old ones.

@@ -124,6 +124,58 @@ describe('a reader that has seen what asynchronous replication loses', () => {
     await expectNoGap(primary.url, 150);
   });
 
+  it('misses nothing after two failovers from one base, of standbys that had not followed one another', async ({
+    cluster,
+  }) => {
+    const { primary, standby, spare } = cluster;
+    const [link, other] = [
+      await followThroughLink(standby, primary),
+      await followThroughLink(spare, primary),
+    ];
+    await primary.restart();
+    await create(replica, 50);
+    await standby.catchUpWith(primary);
+    await spare.catchUpWith(primary);
+    for (const one of [link, other]) one.poison({ kind: 'down' });
+    await untilAllIsRead(primary.url);
+    primary.signal('SIGKILL');
+    await promote(standby);
+    await createReadAndLose(standby, 100);
+    await promote(spare);
+    await create(replica, 150);
+    await expectNoGap(spare.url, 200);
+  });
+
+  it('misses nothing after a failback to a server that was started a moment ago', async ({
+    cluster,
+  }) => {
+    const { primary, standby } = cluster;
+    const link = await followThroughLink(standby, primary);
+    await primary.restart();
+    await create(replica, 50);
+    await standby.catchUpWith(primary);
+    link.poison({ kind: 'down' });
+    await create(replica, 20);
+    await untilAllIsRead(primary.url);
+    primary.signal('SIGKILL');
+    await promote(standby);
+    await createReadAndLose(standby, 100);
+    await primary.start();
+    address.leadTo(primary.url);
+    await create(replica, 150);
+    await expectNoGap(primary.url, 220);
+  });
+
+  it('misses nothing, and goes on, after many clean restarts in a row', async ({ cluster }) => {
+    const { primary } = cluster;
+    for (let turn = 1; turn <= 5; turn += 1) {
+      await primary.restart();
+      await create(replica, 10);
+    }
+    await expectNoGap(primary.url, 50);
+    for (const { refusals } of readers) expect(refusals).toEqual([]);
+  });
+
   it('misses nothing of a session that has outlived the promotion of its server', async ({
     cluster,
   }) => {
@@ -149,6 +201,45 @@ describe('a reader that has seen what asynchronous replication loses', () => {
 });
 
 describe.skipIf(!HAS_DEBIAN_POSTGRES)('a reader that has seen more than a dump has', () => {
+  itWithServers(
+    'misses nothing after a second restore of the dump, into another server',
+    async ({ workspace, readers: all }) => {
+      readers = all;
+      const servers: DebianPostgres[] = [];
+      try {
+        for (let n = 0; n < 3; n += 1) servers.push(await DebianPostgres.start());
+        const [origin, first, second] = servers as [DebianPostgres, DebianPostgres, DebianPostgres];
+        const file = workspace.path('plants.dump');
+        const serve = ({ url }: DebianPostgres) => Replica.start(workspace, { DATABASE_URL: url });
+        const before = await serve(origin);
+        await create(before, 10);
+        // The server is another one for readers from now on.
+        await origin.dump(file);
+        await origin.restore(file, '--clean', '--if-exists');
+        await create(before, 10);
+        await origin.dump(file);
+        for (const server of [first, second]) await server.restore(file);
+        const [one, other] = [await serve(first), await serve(second)];
+        const reader = new Pager({ urls: [one.url] });
+        readers.push(reader);
+        await create(one, 100);
+        await untilAllIsRead(first.url);
+        await reader.stop();
+        readers.splice(0, 1);
+        for (const Reader of [Follower, Pager]) {
+          readers.push(new Reader({ urls: [other.url], after: reader.position }));
+        }
+        await create(other, 150);
+        await untilAllIsRead(second.url);
+        expect(await recordsIn(second.url)).toHaveLength(170);
+        for (const { seen, isGone } of readers) expect(isGone || seen.length === 150).toBe(true);
+      } finally {
+        await Promise.all(readers.map((one) => one.stop()));
+        for (const server of servers) await server.stop();
+      }
+    },
+  );
+
   itWithServers(
     'misses nothing after the dump is restored in a twin of the server, with equal object ids',
     async ({ workspace, readers: all }) => {

@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect } from 'vitest';
 import { TOKEN } from '../support/crowd.js';
 import { it, itBehindPgBouncer, readersOf } from '../support/deployment.js';
-import { expectFeedReckoning } from '../support/feed.js';
+import { expectFeedReckoning, Follower, Pager, recordsIn, untilRead } from '../support/feed.js';
 import { OpenWriters, RECORDED_CREATE } from '../support/open-writers.js';
+import type { OwnPostgres } from '../support/own-postgres.js';
+import type { Replica } from '../support/replica.js';
 import { Rivals } from '../support/rivals.js';
 
 describe('readers of two replicas, while transactions are held open', () => {
@@ -82,6 +84,39 @@ describe('a crash of PostgreSQL', () => {
     },
   );
 
+  itWithSlowWal(
+    'that ends no server but loses what readers have seen, hides no change from them',
+    async ({ postgres, replica, readers }) => {
+      const client = await postgres.connect();
+      client.on('error', () => {});
+      const [backend] = (await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid'))
+        .rows;
+      await client.query('SET synchronous_commit = off');
+      for (let id = 1; id <= 40; id += 1) await client.query(RECORDED_CREATE, [id]);
+      const urls = [replica.url];
+      readers.push(new Follower({ urls }), new Pager({ urls }));
+      await untilRead(readers, (await recordsIn(postgres.url)).at(-1)!.position);
+      const [started, ids] = [
+        await postgres.query('SELECT pg_postmaster_start_time()'),
+        await postgres.plants(),
+      ];
+      expect(ids).toHaveLength(40);
+      process.kill(backend!.pid, 'SIGKILL');
+      await expect(client.query('SELECT 1')).rejects.toThrow();
+      await postgres.accepting();
+      expect(await postgres.query('SELECT pg_postmaster_start_time()')).toEqual(started);
+      expect(await postgres.plants()).toEqual([]);
+      for (let id = 101; id <= 160; id += 1) await replica.create(id);
+      const stored = await recordsIn(postgres.url);
+      expect(stored).toHaveLength(60);
+      await untilRead(readers, stored.at(-1)!.position);
+      for (const { seen, isGone } of readers) {
+        const lines = new Set(seen.map(({ line }) => line));
+        expect(isGone || stored.every(({ line }) => lines.has(line))).toBe(true);
+      }
+    },
+  );
+
   it('lets a transaction that is held open hold back no writer afterwards', async ({
     postgres,
     replica,
@@ -99,6 +134,70 @@ describe('a crash of PostgreSQL', () => {
     await client.query('COMMIT');
     await client.end();
     expect(await replica.read('/changes')).toMatchObject([{ id: 1 }, { id: 2 }, { id: 3 }]);
+  });
+});
+
+const itWithPrepared = it.extend({ settings: { max_prepared_transactions: '5' } });
+
+describe.each(['restart', 'crash'])('a prepared transaction that outlives a %s', (kind) => {
+  /** Prepares a change, and replaces the server by one that was started later. */
+  async function outlive(postgres: OwnPostgres, [text, ...values]: readonly string[]) {
+    const client = await postgres.connect();
+    await client.query('BEGIN');
+    await client.query(text!, values);
+    await client.query("PREPARE TRANSACTION 'change'");
+    await client.end();
+    if (kind === 'restart') {
+      await postgres.restart();
+    } else {
+      postgres.signal('SIGKILL');
+      await postgres.startAgain();
+    }
+  }
+
+  const latest = async (replica: Replica) =>
+    ((await replica.read('/changes/latest')) as { position: number }).position;
+
+  itWithPrepared(
+    'is waited for by readers, also by those who come later',
+    async ({ postgres, replica }) => {
+      await replica.create(1);
+      const before = await latest(replica);
+      await outlive(postgres, [RECORDED_CREATE, '2']);
+      for (const id of [3, 4]) await replica.create(id);
+      const copied = await latest(replica);
+      expect(copied).toBe(before);
+      expect(await replica.read(`/changes?after=${copied}`)).toEqual([]);
+      expect(await replica.read('/changes')).toMatchObject([{ id: 1 }]);
+      await postgres.query("COMMIT PREPARED 'change'");
+      expect(await replica.read(`/changes?after=${copied}`)).toMatchObject([
+        { id: 2 },
+        { id: 3 },
+        { id: 4 },
+      ]);
+    },
+  );
+
+  itWithPrepared(
+    'is told to readers who have copied before its commit, if it has no record',
+    async ({ postgres, replica }) => {
+      await replica.create(1);
+      await outlive(postgres, ["UPDATE plants SET name = 'changed'"]);
+      await replica.create(3);
+      const copied = await latest(replica);
+      await replica.create(4);
+      await postgres.query("COMMIT PREPARED 'change'");
+      expect(await replica.read(`/changes?after=${copied}`)).toMatchObject({ error: 41000 });
+      expect(await replica.read(`/changes?after=${await latest(replica)}`)).toEqual([]);
+    },
+  );
+
+  itWithPrepared('holds nobody back when it is rolled back', async ({ postgres, replica }) => {
+    await replica.create(1);
+    await outlive(postgres, [RECORDED_CREATE, '2']);
+    await replica.create(3);
+    await postgres.query("ROLLBACK PREPARED 'change'");
+    expect(await replica.read('/changes')).toMatchObject([{ id: 1 }, { id: 3 }]);
   });
 });
 

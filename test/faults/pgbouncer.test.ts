@@ -44,6 +44,29 @@ describe('behind PgBouncer in transaction mode', () => {
     );
   });
 
+  itBehindPgBouncer(
+    'a replica leaves the tables of another instance alone, in a schema behind its own',
+    async ({ postgres, start }) => {
+      const direct = { DATABASE_URL: postgres.url };
+      const other = await start(direct);
+      await other.create(1);
+      await other.terminate();
+      await postgres.query(
+        'CREATE SCHEMA own; ALTER ROLE CURRENT_USER SET search_path = own, public',
+      );
+      // Migrations that build indexes cannot set the search path of a session that others share.
+      await (await start(direct)).terminate();
+      const replica = await start();
+      expect(await replica.read('/plants/1')).toMatchObject({ error: 40401 });
+      for (const id of [1, 2]) await replica.create(id);
+      expect(await replica.read('/changes')).toMatchObject([{ id: 1 }, { id: 2 }]);
+      const count = (table: string) => postgres.query(`SELECT count(*)::int FROM ${table}`);
+      expect(await count('public.plants')).toEqual([{ count: 1 }]);
+      expect(await count('public.plant_changes')).toEqual([{ count: 1 }]);
+      expect(await count('own.plants')).toEqual([{ count: 2 }]);
+    },
+  );
+
   it('they go on while two new replicas migrate the database', async ({
     postgres,
     replicas,

@@ -24,6 +24,7 @@ column plant_changes_state.only boolean not null default true
 column plant_changes_state.pruned_to bigint not null default 0
 column plant_changes_state.relation oid
 column plant_changes_state.started_at timestamp with time zone
+column plant_changes_uncrashed.is_uncrashed boolean not null
 column plant_store_migrations.id integer not null default nextval('plant_store_migrations_id_seq'::regclass)
 column plant_store_migrations.name character varying not null
 column plant_store_migrations.timestamp bigint not null
@@ -69,6 +70,7 @@ AS $function$ DECLARE
        END IF;
        PERFORM set_config('history.plant_changes_recorded', statement_timestamp()::text, true);
        bound := coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0);
+       PERFORM pg_advisory_xact_lock_shared('public."plant_changes"'::regclass::oid::bigint << 32 | ((bound >> 32) + 2));
        PERFORM pg_advisory_xact_lock_shared('public."plant_changes"'::regclass::oid::integer, bound::bit(32)::integer);
        RETURN bound;
      END $function$
@@ -80,14 +82,32 @@ CREATE OR REPLACE FUNCTION public.clean_plants_name_search_idx()
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$ SELECT pg_catalog.gin_clean_pending_list('public.plants_name_search_idx'::pg_catalog.regclass) $function$
 
+CREATE OR REPLACE FUNCTION public.open_plant_changes()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$ BEGIN
+       RETURN (
+         SELECT min(coalesce(upper, 0) << 32 | lower) FROM (
+           SELECT min(objid::bigint) FILTER (WHERE objsubid = 2) AS lower,
+             min(objid::bigint - 2) FILTER (WHERE objsubid = 1 AND objid::bigint >= 2) AS upper
+           FROM pg_locks
+           WHERE locktype = 'advisory' AND classid = 'public."plant_changes"'::regclass::oid AND granted
+             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+           GROUP BY virtualtransaction, pid
+         ) AS bounds
+         WHERE lower IS NOT NULL
+       );
+     END $function$
+
 CREATE OR REPLACE FUNCTION public.plant_changes_horizon(OUT horizon bigint, OUT newest bigint, OUT pruned_to bigint, OUT jumped_to bigint, OUT is_held boolean)
  RETURNS record
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$ DECLARE
-       bounds bigint[];
-       latest bigint;
+       bound bigint;
        gap bigint;
        is_writable boolean := current_setting('transaction_read_only') = 'off';
      BEGIN
@@ -95,15 +115,9 @@ AS $function$ DECLARE
          PERFORM public."resume_plant_changes"();
        END IF;
        newest := coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0);
-       bounds := ARRAY (
-         SELECT objid::bigint FROM pg_locks
-         WHERE locktype = 'advisory' AND objsubid = 2 AND classid = 'public."plant_changes"'::regclass::oid AND granted
-           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-       );
-       latest := coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0);
-       horizon := (SELECT min(latest - ((latest - bound) & 4294967295)) FROM unnest(bounds) AS bound);
-       is_held := coalesce(horizon < newest, false);
-       horizon := least(horizon, newest);
+       bound := public."open_plant_changes"();
+       is_held := coalesce(bound < newest, false);
+       horizon := least(bound, newest);
        gap := least(horizon, coalesce(pg_sequence_last_value('public."plant_changes_gap_seq"'::regclass), 0));
        IF gap > (SELECT state.pruned_to FROM public."plant_changes_state" AS state) THEN
          IF is_writable THEN
@@ -114,9 +128,9 @@ AS $function$ DECLARE
        END IF;
        SELECT state.pruned_to INTO pruned_to FROM public."plant_changes_state" AS state;
        jumped_to := coalesce(pg_sequence_last_value('public."plant_changes_jump_seq"'::regclass), 0);
-       horizon := least(
-         horizon,
-         greatest((SELECT max(position) FROM public."plant_changes" WHERE position <= horizon), pruned_to)
+       horizon := greatest(
+         (SELECT max(position) FROM (SELECT position FROM public."plant_changes") AS records WHERE position <= horizon),
+         pruned_to
        );
      END $function$
 
@@ -153,6 +167,7 @@ CREATE OR REPLACE FUNCTION public.prune_plant_changes(before timestamp with time
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$ DECLARE
+       bound bigint := coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0);
        last bigint;
        pruned integer;
      BEGIN
@@ -161,8 +176,9 @@ AS $function$ DECLARE
            MESSAGE = 'records must be older than 24 hours, and at most 10000';
        END IF;
        IF NOT pg_try_advisory_xact_lock('public."plant_changes"'::regclass::oid::bigint << 32) THEN RETURN 0; END IF;
+       bound := least(bound, public."open_plant_changes"());
        SELECT max(position) FILTER (WHERE is_old) INTO last FROM (
-         SELECT position, bool_and(time < before) OVER (ORDER BY position) AS is_old
+         SELECT position, bool_and(time < before AND position <= bound) OVER (ORDER BY position) AS is_old
          FROM (SELECT position, time FROM public."plant_changes" ORDER BY position LIMIT most) AS oldest
        ) AS oldest;
        IF last IS NULL THEN RETURN 0; END IF;
@@ -190,29 +206,33 @@ AS $function$ DECLARE
     (SELECT oid FROM pg_database WHERE datname = current_database()),
     'public."plant_changes"'::regclass::oid
   ), 0);
-       jump bigint;
+       known bigint;
+       random bigint;
+       begun bigint;
      BEGIN
-       IF pg_sequence_last_value('public."plant_changes_incarnation_seq"'::regclass) IS DISTINCT FROM incarnation THEN
+       IF (pg_sequence_last_value('public."plant_changes_incarnation_seq"'::regclass) IS DISTINCT FROM incarnation OR pg_relation_size('public."plant_changes_uncrashed"'::regclass) = 0) THEN
          PERFORM pg_advisory_lock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
-     BEGIN
-       IF pg_sequence_last_value('public."plant_changes_incarnation_seq"'::regclass) IS DISTINCT FROM incarnation THEN
-           jump := greatest(
-             extract(epoch FROM clock_timestamp()) * 1000000,
-             1000000000 + greatest(
+         BEGIN
+           IF (pg_sequence_last_value('public."plant_changes_incarnation_seq"'::regclass) IS DISTINCT FROM incarnation OR pg_relation_size('public."plant_changes_uncrashed"'::regclass) = 0) THEN
+             known := greatest(
                coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0),
                (SELECT pruned_to FROM public."plant_changes_state"),
                (SELECT max(position) FROM public."plant_changes")
-             )
-           );
-           PERFORM setval('public."plant_changes_position_seq"'::regclass, jump);
-           PERFORM setval('public."plant_changes_jump_seq"'::regclass, jump);
-           PERFORM setval('public."plant_changes_incarnation_seq"'::regclass, incarnation);
-         END IF;
-     EXCEPTION WHEN QUERY_CANCELED OR OTHERS THEN
-       PERFORM pg_advisory_unlock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
-       RAISE;
-     END;
-     PERFORM pg_advisory_unlock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
+             ) >> 16;
+             random := ('x' || left(translate(gen_random_uuid()::text, '-', ''), 12))::bit(48)::bigint;
+             begun := (known + 1 + random % greatest(((1::bigint << 37) - known) >> 10, 1)) << 16;
+             PERFORM setval('public."plant_changes_position_seq"'::regclass, begun);
+             PERFORM setval('public."plant_changes_jump_seq"'::regclass, begun);
+             PERFORM setval('public."plant_changes_incarnation_seq"'::regclass, incarnation);
+             IF pg_relation_size('public."plant_changes_uncrashed"'::regclass) = 0 THEN
+               INSERT INTO public."plant_changes_uncrashed" VALUES (true);
+             END IF;
+           END IF;
+         EXCEPTION WHEN QUERY_CANCELED OR OTHERS THEN
+           PERFORM pg_advisory_unlock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
+           RAISE;
+         END;
+         PERFORM pg_advisory_unlock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
        END IF;
      END $function$
 

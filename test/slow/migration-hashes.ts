@@ -12,4 +12,5 @@ export const MIGRATION_HASHES = {
   UpgradePlantChanges1795636800000:
     'bc7e333defd9f1ad4d9a6a2bf2a53552c4958bfb6d9c8d254ffd1ab677c1c6b8',
   SortPlants1795809600000: 'def22fcef3e210a839c6083d6032cc7cbb1557fa442072b0a6076d8983eab4e2',
+  AddIncarnations1795813200000: 'a0aeb9ca3eb44039600962fb355f6244c86e8078ff97a8c8710b979b9fcda42a',
 };

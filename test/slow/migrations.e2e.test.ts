@@ -215,6 +215,45 @@ describe('a database', () => {
     expect(service.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
   });
 
+  it('with another instance in a schema behind its own leaves that instance as it is', async () => {
+    const first = await startTestService({ database });
+    expect((await first.post({ id: 1, name: 'theirs' })).status).toBe(200);
+    await first.stop();
+    const objectsIn = async (schema: string) => {
+      const rows = await database.query(
+        `SELECT relname AS name, oid FROM pg_class WHERE relnamespace = '${schema}'::regnamespace
+         UNION ALL SELECT proname, oid FROM pg_proc WHERE pronamespace = '${schema}'::regnamespace
+           AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_proc.oid AND deptype = 'e')
+         ORDER BY name, oid`,
+      );
+      return rows.map(({ name, oid }) => ({ name: String(name), oid }));
+    };
+    const rowsOf = (table: string) => database.query(`SELECT * FROM ${table} ORDER BY 1`);
+    const [theirs, changes] = [await objectsIn('public'), await rowsOf('public.plant_changes')];
+    await database.query(
+      `CREATE SCHEMA own; ALTER DATABASE ${name()} SET search_path = own, public`,
+    );
+    const second = await startTestService({ database });
+    expect((await second.request('GET', '/plants/1')).status).toBe(404);
+    expect((await second.post({ id: 1, name: 'ours' })).status).toBe(200);
+    expect((await second.request('GET', '/changes')).json).toMatchObject([
+      { plant: { name: 'ours' } },
+    ]);
+    expect((await second.request('GET', '/plants?name=our')).json).toMatchObject([{ id: 1 }]);
+    await second.stop();
+    const names = (objects: readonly { readonly name: string }[]) =>
+      objects.map(({ name }) => name);
+    expect(names(await objectsIn('own'))).toEqual(names(theirs));
+    const ours = createDataSource(database.url);
+    await connect(ours, { log, signal });
+    for (const _ of ours.migrations) await revertMigration(ours, { log, signal });
+    await ours.destroy();
+    expect(names(await objectsIn('own'))).not.toContain('plants');
+    expect(await objectsIn('public')).toEqual(theirs);
+    expect(await rowsOf('public.plants')).toMatchObject([{ name: 'theirs' }]);
+    expect(await rowsOf('public.plant_changes')).toEqual(changes);
+  });
+
   it.each(["''", 'missing'])('with the search path %s ends the start in one line', async (path) => {
     await database.query(`ALTER DATABASE ${name()} SET search_path = ${path}`);
     await expect(startTestService({ database })).rejects.toThrow(/^DATABASE_URL: .*search_path.*$/);

@@ -233,6 +233,20 @@ describe('a start that cannot record changes', () => {
     await expect(start()).rejects.toThrow(reason);
   });
 
+  it('says that functions of an earlier release cannot tell servers apart', async () => {
+    await database.query('ALTER FUNCTION open_plant_changes() RENAME TO open_nothing');
+    const log = await during(({ log: lines }) => Promise.resolve(lines));
+    expect(log).toContainEqual(
+      expect.objectContaining({
+        level: 40,
+        reason: 'call `addIncarnations` in a migration',
+        msg: 'readers may miss changes of plants after two failovers',
+      }),
+    );
+    const { log: current } = await serviceForTest({ database: await databaseForTest() });
+    expect(current.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+  });
+
   it('goes on to refuse writes, if positions can be given out of order', async () => {
     const running = await serviceForTest({ database });
     expect(await create(running, 1)).toBe(200);

@@ -83,6 +83,12 @@ export class ReplicatedServer extends PostgresServer {
     await ended;
   }
 
+  /** In good order, as a primary. */
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
   private get data(): string {
     return join(this.folder, 'postgres', 'data');
   }

@@ -47,6 +47,7 @@ export type { FeedOptions } from './resources/history/feed.controller.js';
 export { FeedModule } from './resources/history/feed.module.js';
 export { createHistory, dropHistory } from './resources/history/frozen/history-1.js';
 export { downgradeHistory, upgradeHistory } from './resources/history/frozen/history-2.js';
+export { addIncarnations, removeIncarnations } from './resources/history/frozen/history-3.js';
 export { historyFunctions } from './resources/history/history-schema.js';
 export { RequestOrigin } from './resources/history/origin.js';
 export type { Origin } from './resources/history/origin.js';

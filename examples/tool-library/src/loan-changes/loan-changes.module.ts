@@ -5,12 +5,13 @@ import { LoansModule } from '../loans/loans.module.js';
 import { LoansRepository } from '../loans/loans.repository.js';
 import { LoanChange } from './loan-change.entity.js';
 import { CreateLoanChanges1795722720405 } from './migrations/1795722720405-create-loan-changes.js';
+import { AddIncarnationsToLoanChanges1795813200001 } from './migrations/1795813200001-add-incarnations-to-loan-changes.js';
 
 /** Who had which tool when. */
 @Module({
   imports: [
     ResourceModule.forFeature([LoanChange], {
-      migrations: [CreateLoanChanges1795722720405],
+      migrations: [CreateLoanChanges1795722720405, AddIncarnationsToLoanChanges1795813200001],
       functions: historyFunctions('loan_changes'),
       privileges: new Map([[LoanChange, ['SELECT', 'INSERT']]]),
     }),

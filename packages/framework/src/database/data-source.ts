@@ -1,5 +1,11 @@
 import pg from 'pg';
-import { AbstractLogger, DataSource, QueryFailedError } from 'typeorm';
+import {
+  AbstractLogger,
+  DataSource,
+  DefaultNamingStrategy,
+  getMetadataArgsStorage,
+  QueryFailedError,
+} from 'typeorm';
 import type { DataSourceOptions, EntityMetadata, MigrationInterface, QueryRunner } from 'typeorm';
 import { snakeCase } from '../config/identity.js';
 import type { Identity } from '../config/identity.js';
@@ -38,12 +44,13 @@ export function dataSourceOptions(
   { entities, migrations }: DatabaseSchema,
   observability: Observability,
 ) {
+  const migrationsTableName = `${snakeCase(identity)}_migrations`;
   return {
     type: 'postgres',
     url: url.value,
     entities: [...entities],
     migrations: [...migrations],
-    migrationsTableName: `${snakeCase(identity)}_migrations`,
+    migrationsTableName,
     synchronize: false,
     logger: new SilentLogger(),
     installExtensions: false,
@@ -54,12 +61,28 @@ export function dataSourceOptions(
     extra: {
       observability,
       url,
+      tables: [migrationsTableName, ...tableNames(entities)],
       idleTimeoutMillis: DATABASE_LIMITS.idle,
       maxLifetimeSeconds: DATABASE_LIMITS.lifetime / 1_000,
       keepAlive: true,
       replyTimeout: DATABASE_LIMITS.reply,
     },
   } as const satisfies DataSourceOptions;
+}
+
+/** The names of the tables that are in the first schema of the search path. */
+function tableNames(entities: readonly Function[]): readonly string[] {
+  const naming = new DefaultNamingStrategy();
+  return getMetadataArgsStorage()
+    .tables.filter(
+      ({ target, schema }) => schema === undefined && entities.includes(target as Function),
+    )
+    .map(({ target, name }) => naming.tableName((target as Function).name, name));
+}
+
+/** The tables that a DataSource of {@link dataSourceOptions} has in the first schema of the search path. */
+export function tablesOf({ options }: DataSource): readonly string[] {
+  return (options as { readonly extra: { readonly tables: readonly string[] } }).extra.tables;
 }
 
 /**

@@ -38,6 +38,7 @@ import { TOKEN } from '../support/tokens.js';
 import { schemaOf } from '../../src/detached-app.js';
 import { forgetAnswers } from '../../src/resources/idempotency/idempotency.js';
 import {
+  addIncarnations,
   apiGeneratedOperations,
   BodyTypes,
   ChangeOf,
@@ -195,6 +196,7 @@ class CreateTools1795700000000 implements MigrationInterface {
     await createHistory(queryRunner, 'loan_changes', 'tool_library');
     const tables = { table: 'loans', changes: 'loan_changes', namespace: 'tool_library' };
     await upgradeHistory(queryRunner, tables);
+    await addIncarnations(queryRunner, tables);
   }
 
   down(): Promise<void> {

@@ -2,6 +2,7 @@ import { Client, DatabaseError } from 'pg';
 import type { ClientConfig, QueryArrayConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { ReadOnlyError, RolledBackError, StandbyError } from '../database-failure.js';
 import { DATABASE_LIMITS } from '../limits.js';
+import { narrowedPath } from './search-path.js';
 import { ADD_TO_BEGIN, BEGIN_FIRST, BEGIN_SHARED, SET_UP_SESSION } from './session-settings.js';
 import { VALUE_TYPES } from './value-types.js';
 
@@ -30,6 +31,8 @@ const CallbackClient = Client as unknown as new (config?: ClientConfig) => Omit<
 export interface PoolClientConfig extends ClientConfig {
   /** Milliseconds until a statement without a result fails and closes the connection. */
   readonly replyTimeout: number;
+  /** The tables that must be in the first schema of the search path. */
+  readonly tables?: readonly string[];
   /** Told of each new client, before it connects. */
   readonly onCreate?: (client: PoolClient) => void;
 }
@@ -63,6 +66,7 @@ export class PoolClient extends CallbackClient {
 
   private readonly createdAt = performance.now();
   private readonly replyTimeout: number;
+  private readonly path: string;
   private runner: StatementRunner | undefined;
   private isPooled = true;
   private beginShared = BEGIN_SHARED;
@@ -74,6 +78,7 @@ export class PoolClient extends CallbackClient {
     // The parts of a transaction for a pooler are sent at once.
     super({ ...config, pipeline: true, types: VALUE_TYPES });
     this.replyTimeout = config.replyTimeout;
+    this.path = narrowedPath(config.tables ?? []);
     this.on('error', () => {});
     config.onCreate?.(this);
   }
@@ -95,8 +100,10 @@ export class PoolClient extends CallbackClient {
     const { processID } = this as unknown as { readonly processID: number | null };
     const text = `SELECT pid = $1 AS own, current_setting('transaction_read_only') = 'off' AS writable,
         to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS citus,
-        ${ADD_TO_BEGIN} AS added, CASE WHEN pid = $1 THEN ${SET_UP_SESSION} END
-      FROM pg_backend_pid() AS pid`;
+        concat(${ADD_TO_BEGIN}, '; SET LOCAL search_path = ' || path) AS added,
+        CASE WHEN pid = $1 THEN ${SET_UP_SESSION} END,
+        CASE WHEN pid = $1 AND path IS NOT NULL THEN set_config('search_path', path, false) END
+      FROM pg_backend_pid() AS pid, (SELECT ${this.path} AS path OFFSET 0) AS narrowed`;
     type Session = Record<'own' | 'writable' | 'citus', boolean> & { readonly added: string };
     const { rows } = await this.transact<Session>(BEGIN_FIRST, { text, values: [processID] });
     const [session] = rows;

@@ -5,8 +5,9 @@ import { MigrationExecutor } from 'typeorm';
 import type { DataSource, DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
 import { poolOf } from '../connections/bounded-pool.js';
+import { narrowedPath } from '../connections/search-path.js';
 import { VALUE_TYPES } from '../connections/value-types.js';
-import { dataSourceOf } from '../data-source.js';
+import { dataSourceOf, tablesOf } from '../data-source.js';
 import { requireSchemaToCreateIn, serverOf, STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
 import { isOutage, isReadOnly } from '../database-failure.js';
@@ -107,13 +108,18 @@ async function migrate<T>(
   waiting: StartWait,
   change: (executor: MigrationExecutor, perform: Perform, session: QueryRunner) => Promise<T>,
 ): Promise<T> {
+  const path = narrowedPath(tablesOf(dataSource));
   // Separate connections for the lock and the migrations, because the connections of the pool have statement timeouts.
   const separate = dataSourceOf({
     ...dataSource.options,
     url: poolOf(dataSource)?.url,
     driver: pg,
     poolSize: 2,
-    extra: { keepAlive: true, types: VALUE_TYPES, onConnect: setUp },
+    extra: {
+      keepAlive: true,
+      types: VALUE_TYPES,
+      onConnect: (client: Client) => setUp(client, path),
+    },
   } as DataSourceOptions);
   try {
     await separate.initialize();
@@ -130,7 +136,9 @@ async function migrate<T>(
           throw new Error(`${LOST}: ${describeFailure(error)}`, { cause: error });
         });
         await whenFree(waiting, () =>
-          migration?.transaction === false ? step() : inTransaction(session, waiting, step),
+          migration?.transaction === false
+            ? outsideOfTransaction(session, path, step)
+            : inTransaction(session, path, waiting, step),
         );
       };
       return await change(executor, perform, session);
@@ -151,9 +159,11 @@ async function migrate<T>(
  * Also for what cannot run in a transaction. A session of a pooler has other users, so it stays as it is: PostgreSQL sends
  * its process id at the start of a session, a pooler sends a different number.
  */
-async function setUp(client: Client): Promise<void> {
+async function setUp(client: Client, path: string): Promise<void> {
   const { processID } = client as unknown as { readonly processID: number | null };
-  await client.query(`BEGIN; ${settings('session')} AND pg_backend_pid() = ${processID}; COMMIT`);
+  await client.query(
+    `BEGIN; ${settings('session', path)} AND pg_backend_pid() = ${processID}; COMMIT`,
+  );
 }
 
 /**
@@ -162,14 +172,32 @@ async function setUp(client: Client): Promise<void> {
  */
 async function inTransaction(
   session: QueryRunner,
+  path: string,
   { limits = STARTUP_LIMITS }: StartWait,
   step: () => Promise<unknown>,
 ): Promise<void> {
   await session.manager.transaction('READ COMMITTED', async () => {
-    await session.query(settings('transaction'));
+    await session.query(settings('transaction', path));
     await session.query(`SET LOCAL lock_timeout = ${limits.tableLock}`);
     await step();
   });
+}
+
+/** @throws StartupError if the session of a pooler, which stays as it is, would find tables of another instance */
+async function outsideOfTransaction(
+  session: QueryRunner,
+  path: string,
+  step: () => Promise<unknown>,
+): Promise<void> {
+  const [found] = (await session.query(`SELECT ${path} AS path`)) as readonly {
+    readonly path: string | null;
+  }[];
+  if (found?.path !== null) {
+    throw new StartupError(
+      `DATABASE_URL: the search_path names a schema with tables of another instance: set it to ${found?.path}, or migrate without the pooler`,
+    );
+  }
+  await step();
 }
 
 /** Repeats a migration that was refused a lock, for a limited time and with pauses in which others can work. */

@@ -22,11 +22,14 @@ const SETTINGS = {
 /**
  * Sets what this server has of what a migration relies on, in a transaction. No timeout may end a migration or the lock, nor
  * this statement, which takes a millisecond.
+ *
+ * @param path an expression for the search path
  */
-export function settings(scope: 'transaction' | 'session'): string {
+export function settings(scope: 'transaction' | 'session', path = 'NULL'): string {
   const values = Object.entries(SETTINGS).map(([name, value]) => `('${name}', '${value}')`);
+  values.push(`('search_path', ${path})`);
   return `SET LOCAL statement_timeout = 0; SELECT set_config(name, value, ${scope === 'transaction'}) FROM (VALUES ${values.join()}) AS wanted (name, value)
-    WHERE name IN (SELECT name FROM pg_settings)`;
+    WHERE name IN (SELECT name FROM pg_settings) AND value IS NOT NULL`;
 }
 
 /**

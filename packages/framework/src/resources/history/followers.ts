@@ -97,7 +97,7 @@ export class Followers {
     const leave = this.tail.attend(start);
     this.count += 1;
     let { after: position, isFirst } = start;
-    // The last jump when the position was checked.
+    // The incarnation when the position was checked.
     let verified = start.jumpedTo;
     let told = position;
     let toldAt = performance.now();

@@ -19,11 +19,9 @@ import type { Filter, UsedFilter } from '../page-statement.js';
 import { BY_ID } from '../sort.js';
 import { ChangeWriter } from './change-writer.js';
 import type { WrittenChange } from './change-writer.js';
-import { findObstacles } from './obstacles.js';
+import { findObstacles, hasIncarnations } from './obstacles.js';
+import { incarnationOf, MAX_POSITION } from './position.js';
 import { RecordStatements } from './record-statements.js';
-
-/** Another server has given a position that is this far above the nearest record below it. Half of the smallest jump. */
-const FOREIGN = 500_000_000n;
 
 /** Most bytes of a page, unless its first item has more. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
@@ -52,7 +50,7 @@ export interface FeedState {
   readonly newest: bigint;
   /** Records up to this position were removed because of their age. */
   readonly prunedTo: bigint;
-  /** Changes when the database is another one, which may lack records that were read before. */
+  /** Where the incarnation of the server begins: a server that may lack records that were read before has another one. */
   readonly jumpedTo: bigint;
   /** Whether an open transaction holds readers back. */
   readonly isHeld: boolean;
@@ -147,6 +145,10 @@ export class History {
         reasons.map((reason) => `changes of ${table} cannot be recorded: ${reason}`).join('\n'),
       );
     }
+    if (!(await hasIncarnations(statements, changes()))) {
+      const reason = 'call `addIncarnations` in a migration';
+      logger.warn({ reason }, `readers may miss changes of ${table} after two failovers`);
+    }
     return new RecordStatements(columns(), changes());
   }
 
@@ -184,6 +186,8 @@ export class History {
     if (after === undefined) return { ...state, after: state.prunedTo, isFirst: true };
     // A read-only server that has just taken over may lack positions that the former one has given.
     if (after > state.newest) await this.requireKnownServer();
+    const isOther = incarnationOf(after) !== incarnationOf(state.newest);
+    if (after > state.newest && after <= MAX_POSITION && isOther) throw foreign(after);
     if (after < 0n || after > state.newest) {
       throw new ServiceException(
         ERRORS.positionUnknown,
@@ -199,10 +203,10 @@ export class History {
   }
 
   /**
-   * Refuses a position that another server has given. After a failback, this server has changes with lower positions that the
-   * other server lacked, so the reader has never got them. Without any lower one, the reader gets all.
+   * Rejects a position of an incarnation that this server does not have: it may have changes with lower positions that the
+   * server of the incarnation lacked, so the reader has never got them. Without any lower one, the reader gets all.
    *
-   * @param after a position before the last jump
+   * @param after a position before the incarnation of this server
    * @throws ServiceException `changes-pruned`
    */
   private async requireOwn(after: bigint): Promise<void> {
@@ -216,11 +220,7 @@ export class History {
       values: [String(after)],
     });
     const nearest = BigInt(last ?? 0);
-    if (nearest === 0n || after - nearest < FOREIGN) return;
-    throw new ServiceException(
-      ERRORS.changesPruned,
-      `position ${after} is of another server, which may have lacked changes of this one`,
-    );
+    if (nearest !== 0n && incarnationOf(nearest) !== incarnationOf(after)) throw foreign(after);
   }
 
   /** @throws ServiceException `database-unavailable` if the server is another one, and could not note it yet */
@@ -321,5 +321,12 @@ function pruned({ prunedTo }: FeedState): ServiceException {
   return new ServiceException(
     ERRORS.changesPruned,
     `changes up to position ${prunedTo} are no longer kept`,
+  );
+}
+
+function foreign(position: bigint): ServiceException {
+  return new ServiceException(
+    ERRORS.changesPruned,
+    `position ${position} is of another server, which may have lacked changes of this one`,
   );
 }

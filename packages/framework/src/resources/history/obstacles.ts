@@ -55,3 +55,18 @@ export async function findObstacles(
     throw error;
   }
 }
+
+/** Whether the functions of the history are those of `addIncarnations`. */
+export async function hasIncarnations(
+  statements: Statements,
+  { tableName: changes }: EntityColumns,
+): Promise<boolean> {
+  const [[has] = [false]] = await statements.rows<[boolean]>({
+    text: `SELECT EXISTS (
+      SELECT FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace
+      WHERE nspname = current_schema() AND proname = $1::text
+    )`,
+    values: [`open_${changes}`],
+  });
+  return has;
+}

@@ -3,6 +3,20 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { int64ParameterRule, parseInt64 } from '../int64.js';
 
+/** A position has the bits of an incarnation, and so many that count (docs/decisions/order-of-changes.md). */
+const COUNTING = 16n;
+
+/** JavaScript has all integers up to here. */
+export const MAX_POSITION = BigInt(Number.MAX_SAFE_INTEGER);
+
+/**
+ * What the positions have in common that a server has given between two starts: another server gives others, unless both
+ * choose one of a hundred million numbers. After 65,536 changes, a server goes on with the next one.
+ */
+export function incarnationOf(position: bigint): bigint {
+  return position >> COUNTING;
+}
+
 /**
  * The position that a client of server-sent events has reached. It sends the field when it comes back by itself (WHATWG
  * HTML, section 9.2.4). A browser sends no empty field, but other clients send one for the empty string that is the id before

@@ -55,7 +55,7 @@ export class Tail {
   /** When there was nothing to wait for, or readers could go further, as of `performance.now()`. */
   private movedAt = 0;
   private lowWatermark = 0n;
-  private lastJump = 0n;
+  private incarnation = 0n;
   private running: Promise<void> | undefined;
   private readonly waiting = new Set<() => void>();
 
@@ -69,9 +69,9 @@ export class Tail {
     return this.end;
   }
 
-  /** The last jump of the positions. */
+  /** Where the incarnation of the server begins. */
   get jumpedTo(): bigint {
-    return this.lastJump;
+    return this.incarnation;
   }
 
   /**
@@ -82,7 +82,7 @@ export class Tail {
   attend({ lowWatermark, jumpedTo }: Start): () => void {
     this.followers += 1;
     if (this.running === undefined) {
-      this.lastJump = jumpedTo;
+      this.incarnation = jumpedTo;
       this.startAt(lowWatermark);
       this.movedAt = performance.now();
       this.lastLag = 0;
@@ -179,7 +179,7 @@ export class Tail {
         maxBytes: READ.bytes,
       });
       // Meanwhile, a follower may have seen that the database is another one.
-      if (this.lastJump !== jumpedTo) return;
+      if (this.incarnation !== jumpedTo) return;
       this.add(changes, isWhole ? lowWatermark : changes.at(-1)!.position);
     }
   }
@@ -207,8 +207,8 @@ export class Tail {
 
   /** Begins anew if the database is another one than before: it may lack what was read. */
   private forgetLost(lowWatermark: bigint, jumpedTo: bigint): void {
-    if (jumpedTo <= this.lastJump) return;
-    this.lastJump = jumpedTo;
+    if (jumpedTo === this.incarnation) return;
+    this.incarnation = jumpedTo;
     this.startAt(lowWatermark);
   }
 

@@ -1,5 +1,18 @@
-import { createHistory, dropHistory, upgradeHistory } from '@resource-service/framework';
+import {
+  addIncarnations,
+  createHistory,
+  downgradeHistory,
+  dropHistory,
+  removeIncarnations,
+  upgradeHistory,
+} from '@resource-service/framework';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+const TABLES = {
+  table: 'sample_items',
+  changes: 'sample_item_changes',
+  namespace: 'sample_service',
+};
 
 export class CreateSampleItemChanges1795395600001 implements MigrationInterface {
   readonly name = 'CreateSampleItemChanges1795395600001';
@@ -20,14 +33,13 @@ export class CreateSampleItemChanges1795395600001 implements MigrationInterface 
       `CREATE INDEX "sample_item_changes_id_position_idx" ON "sample_item_changes" ("id", "position")`,
     );
     await createHistory(queryRunner, 'sample_item_changes', 'sample_service');
-    await upgradeHistory(queryRunner, {
-      table: 'sample_items',
-      changes: 'sample_item_changes',
-      namespace: 'sample_service',
-    });
+    await upgradeHistory(queryRunner, TABLES);
+    await addIncarnations(queryRunner, TABLES);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
+    await removeIncarnations(queryRunner, TABLES);
+    await downgradeHistory(queryRunner, TABLES);
     await dropHistory(queryRunner, 'sample_item_changes');
     await queryRunner.query(`DROP TABLE "sample_item_changes"`);
   }
