@@ -79,7 +79,7 @@ async function open(document: string): Promise<Page> {
     version: '1.0.0',
     errors: Object.values(ERRORS),
     homepage: 'https://example.com',
-    client: { package: '@a/client', className: 'Api', variable: 'api', tarball: 'docs/client.tgz' },
+    client: { package: '@tool-library/client', tarball: 'docs/client.tgz' },
     issuer,
   });
   const signIn = signInPage(document, { issuer, audience: 'audience', clientId: 'docs' });
