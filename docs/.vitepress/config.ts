@@ -22,12 +22,17 @@ const onSite = (page: string): string => page.replace(/README\.md$/, 'index.md')
 
 const addressOf = (page: string): string => `/${onSite(page).replace(/index\.md$/, '')}`;
 
+interface Group {
+  readonly text: string;
+  readonly items: DefaultTheme.NavItemWithLink[];
+}
+
 /** The menu has what the index links to. */
-function sidebar(): DefaultTheme.SidebarItem[] {
-  const groups: { text: string; collapsed: boolean; items: DefaultTheme.SidebarItem[] }[] = [];
+function menu(): Group[] {
+  const groups: Group[] = [];
   void walkTokens(lexer(readFileSync(resolve(ROOT, INDEX), 'utf8')), (token) => {
     if (token.type === 'heading' && token['depth'] === 2) {
-      groups.push({ text: String(token['text']), collapsed: true, items: [] });
+      groups.push({ text: String(token['text']), items: [] });
     }
     if (token.type !== 'link') return;
     const page = posix.join('docs', String(token['href']));
@@ -66,6 +71,8 @@ const links: NonNullable<MarkdownOptions['config']> = (md) => {
   });
 };
 
+const groups = menu();
+
 // VitePress, which reads this file, wants a default export.
 // oxlint-disable-next-line import/no-default-export
 export default defineConfig({
@@ -91,7 +98,9 @@ export default defineConfig({
   },
   vite: { server: { watch: { ignored: ['**/{.data,build,coverage,dist*}/**'] } } },
   themeConfig: {
-    sidebar: sidebar(),
+    // On a phone: the menu at the side has a button of its own there, and the one at the top would open an empty page.
+    nav: [{ text: 'Documentation', link: addressOf(INDEX) }, ...groups],
+    sidebar: groups.map(({ text, items }) => ({ text, items, collapsed: true })),
     search: { provider: 'local' },
     outline: [2, 3],
     ...(repository !== undefined && {

@@ -10,7 +10,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { EXAMPLE } from '../support/application.js';
 import { RESOURCES } from '../support/resources.js';
-import { authorize, enterToken, forgetToken, launchBrowser, openDocs } from '../support/browser.js';
+import {
+  authorize,
+  enterToken,
+  forgetToken,
+  launchBrowser,
+  openDocs,
+  UNUSABLE_STORAGE,
+} from '../support/browser.js';
 import type { WatchedPage } from '../support/browser.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
@@ -1391,6 +1398,46 @@ describe('on paper', () => {
   });
 });
 
+describe.each(Object.entries(UNUSABLE_STORAGE))(
+  'where the storage of a browser %s',
+  (_name, script) => {
+    it('the docs page works, and keeps the token until it is left', async () => {
+      const { page, faults } = await openDocs(browser, service.url, {}, script);
+      await enterToken(page, TOKEN);
+      await page.getByText('This page keeps it until you leave it').waitFor();
+      expect(await page.getByText('This browser keeps it').isVisible()).toBe(false);
+      await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+      expect((await send(page, await operation(page, 'createPlant'))).status).toBe('200');
+      await choose(page, 'Go');
+      expect(await partOf(page, 'getPlant').locator('[data-sample="Go"]').isVisible()).toBe(true);
+      await page.getByRole('searchbox').fill('remove a plant');
+      await page.keyboard.press('Enter');
+      await expect.poll(() => page.url()).toBe(`${service.url}/docs#deletePlant`);
+      expect(faults).toEqual([]);
+      await forgetToken(page);
+      expect((await send(page, await operation(page, 'createPlant'))).status).toBe('401');
+    });
+
+    it('Swagger UI works', async () => {
+      const { page, faults } = await openDocs(browser, service.url, {}, script);
+      await page.goto(`${service.url}/docs/swagger-ui`);
+      await page.locator('.authorize.unlocked').click();
+      await page.getByLabel('auth-bearer-value').fill(TOKEN);
+      await page.getByRole('button', { name: 'Apply credentials' }).click();
+      await page.locator('.authorize.locked').waitFor();
+      await page.getByRole('button', { name: 'Close' }).click();
+      await page.locator('[id$="-listPlants"] .opblock-summary-control').click();
+      await page.getByRole('button', { name: 'Try it out' }).click();
+      const [response] = await Promise.all([
+        page.waitForResponse((candidate) => candidate.url().includes('/plants')),
+        page.getByRole('button', { name: 'Execute' }).click(),
+      ]);
+      expect(response.status()).toBe(200);
+      expect(faults).toEqual([]);
+    });
+  },
+);
+
 describe('without JavaScript', () => {
   it('the page says so, legibly', async () => {
     const { page } = await openDocs(browser, service.url, { javaScriptEnabled: false });
@@ -1402,28 +1449,6 @@ describe('without JavaScript', () => {
     expect(await page.locator('[data-sample="Python"]').last().isVisible()).toBe(true);
     expect(await page.getByText('Try it').first().isVisible()).toBe(false);
     await expectLegible(page);
-  });
-});
-
-// They show the service without an example.
-describe.skipIf(EXAMPLE !== undefined)('the pictures in the README', () => {
-  it('show the page at the address of a local start, light and dark', async () => {
-    const shown = 'http://localhost:3000';
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-    await context.route(`${shown}/**`, async (route) => {
-      const url = route.request().url().replace(shown, service.url);
-      await route.fulfill({ response: await route.fetch({ url }) });
-    });
-    const page = await context.newPage();
-    await page.goto(`${shown}/docs`);
-    await page.locator('.copy').first().waitFor();
-    for (const [colorScheme, name] of [
-      ['light', 'docs-page'],
-      ['dark', 'docs-page-dark'],
-    ] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: `screenshots/${name}.png` });
-    }
   });
 });
 

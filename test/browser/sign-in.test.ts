@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { authorize, launchBrowser } from '../support/browser.js';
+import { authorize, launchBrowser, UNUSABLE_STORAGE } from '../support/browser.js';
 import { OPERATIONS } from '../support/operations.js';
 import { AUDIENCE, CLIENT_ID, READER, SignInProvider } from '../support/sign-in-provider.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
@@ -256,6 +256,28 @@ describe('signing in', () => {
     await signIn(page);
   });
 });
+
+describe.each(Object.entries(UNUSABLE_STORAGE))(
+  'where the storage of a browser %s',
+  (_name, script) => {
+    afterEach(closeAll);
+
+    it('says why nobody can sign in, and how to go on', async () => {
+      const page = await open();
+      await page.addInitScript(script);
+      await page.reload();
+      const { form } = await create(page);
+      await form.getByRole('button', { name: 'Sign in' }).click();
+      expect(await problemOf(page)).toContain('This browser keeps no data of this site');
+      const asked = provider.requests.filter((request) => request.startsWith('GET /auth?'));
+      expect(asked).toEqual([]);
+      await page.getByRole('link', { name: 'Back' }).click();
+      await page.waitForURL(`${service.url}/docs#createPlant`);
+      await authorize(page, TOKEN);
+      expect((await create(page)).status).toBe('200');
+    });
+  },
+);
 
 describe('a sign-in that fails', () => {
   /** The provider knows the person, so it leads back at once. */

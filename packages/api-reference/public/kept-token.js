@@ -1,31 +1,25 @@
 /* The token that this browser keeps, for all pages of this service. */
 
+import { inBrowser } from './storage.js';
+
 /** Swagger UI has its token there, too. */
 const KEY = 'authorized';
 
 /** The token that this browser keeps, if any. What cannot be one, another program of this origin has put there. */
 export function currentToken() {
-  const value = read(localStorage, KEY)?.bearerAuth?.value;
+  const value = inBrowser.read(KEY)?.bearerAuth?.value;
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The value of this key, or `undefined` if it is no JSON. */
-export function read(storage, key) {
-  try {
-    return JSON.parse(storage.getItem(key) ?? 'null');
-  } catch {
-    return undefined;
-  }
-}
-
+/** Whether the browser keeps it. Otherwise only this page does. */
 export function keepToken(value) {
   const schema = { type: 'http', scheme: 'bearer' };
   const bearerAuth = { name: 'bearerAuth', schema, value };
-  localStorage.setItem(KEY, JSON.stringify({ bearerAuth }));
+  return inBrowser.write(KEY, { bearerAuth });
 }
 
 export function forgetToken() {
-  localStorage.removeItem(KEY);
+  inBrowser.remove(KEY);
 }
 
 /** Calls back when a page in another tab changes the token. */

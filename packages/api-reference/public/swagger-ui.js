@@ -1,6 +1,7 @@
 /* global SwaggerUIBundle */
 
 import { currentToken, forgetToken } from './kept-token.js';
+import { keepsData } from './storage.js';
 
 // Swagger UI would stop at what is no token.
 if (currentToken() === undefined) forgetToken();
@@ -16,8 +17,8 @@ SwaggerUIBundle({
   // Absolute, because the addresses of the servers are resolved against it.
   url: new URL('../openapi.json', document.baseURI).href,
   deepLinking: true,
-  // The token is shared with the docs page.
-  persistAuthorization: true,
+  // The token is shared with the docs page. Swagger UI would stop where the browser keeps nothing.
+  persistAuthorization: keepsData(),
   // By default a service on the internet is asked whether the document is valid.
   validatorUrl: 'none',
   plugins: [fieldsOfIds],

@@ -91,7 +91,9 @@ async function keep() {
     refuse(problem);
     return;
   }
-  keepToken(value);
+  const isKept = keepToken(value);
+  dialog.querySelector('.kept').hidden = !isKept;
+  dialog.querySelector('.not-kept').hidden = isKept;
   showState();
   dialog.querySelector('.with-token .primary:not([hidden])').focus();
 }

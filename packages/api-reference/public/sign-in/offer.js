@@ -1,6 +1,6 @@
 /* What the docs page needs to sign in: the way to the page that does so, and back to what the reader was doing. */
 
-import { read } from '../kept-token.js';
+import { inTab } from '../storage.js';
 
 const KEY = 'typed';
 
@@ -20,17 +20,14 @@ function keepTyped() {
     form.dataset.name,
     [...new FormData(form)].filter(([, value]) => typeof value === 'string'),
   ]);
-  if (forms.length === 0) return;
-  try {
-    sessionStorage.setItem(KEY, JSON.stringify(forms));
-  } catch {
-    // It is larger than what browsers keep, and matters less than the sign-in.
-  }
+  // It may be larger than what browsers keep, and matters less than the sign-in.
+  if (forms.length > 0) inTab.write(KEY, forms);
 }
 
 function restoreTyped() {
-  const forms = read(sessionStorage, KEY) ?? [];
-  sessionStorage.removeItem(KEY);
+  const kept = inTab.read(KEY);
+  const forms = Array.isArray(kept) ? kept : [];
+  inTab.remove(KEY);
   for (const [operation, fields] of forms) {
     const form = document.querySelector(`.try form[data-name="${operation}"]`);
     if (!form) continue;

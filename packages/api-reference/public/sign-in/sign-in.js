@@ -1,10 +1,15 @@
 /* The page of the redirect URI: it leads to the issuer, and takes what the issuer answers. */
 
-import { keepToken, problemOf, read } from '../kept-token.js';
+import { keepToken, problemOf } from '../kept-token.js';
+import { inTab } from '../storage.js';
 import * as oauth from './oauth4webapi.js';
 
 /** What has to be known when the issuer answers, in this tab only. */
 const KEY = 'sign-in';
+
+/** The issuer leads to a page that is loaded anew. */
+const NOTHING_KEPT =
+  'This browser keeps no data of this site, and without it nobody can sign in. Permit it, or enter a token in the docs page.';
 
 /** For the answer of the token endpoint, in milliseconds. */
 const TIMEOUT = 10_000;
@@ -43,7 +48,7 @@ async function begin() {
   const state = oauth.generateRandomState();
   const nonce = oauth.generateRandomNonce();
   const kept = { verifier, state, nonce, place: location.hash };
-  sessionStorage.setItem(KEY, JSON.stringify(kept));
+  if (!inTab.write(KEY, kept)) throw new Problem(NOTHING_KEPT);
   const target = new URL(provider.authorization_endpoint);
   const parameters = {
     response_type: 'code',
@@ -63,8 +68,8 @@ async function begin() {
 }
 
 async function finish() {
-  const kept = read(sessionStorage, KEY) ?? null;
-  sessionStorage.removeItem(KEY);
+  const kept = inTab.read(KEY) ?? null;
+  inTab.remove(KEY);
   // The code is of no use to anybody else, but need not be in the history.
   history.replaceState(null, '', `${redirectUri}${kept?.place ?? ''}`);
   const parameters = answerOf(kept);
@@ -73,7 +78,7 @@ async function finish() {
   if (problem) {
     throw new Problem(`${host} has signed you in, but its token does not work here. ${problem}`);
   }
-  keepToken(token);
+  if (!keepToken(token)) throw new Problem(NOTHING_KEPT);
   location.replace(`../docs${kept.place}`);
 }
 

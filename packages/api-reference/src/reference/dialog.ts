@@ -36,7 +36,10 @@ export function tokenDialog(
       </div>
       <div class="with-token" hidden>
         <h2>Token entered</h2>
-        <p>This browser keeps it until you forget it.</p>
+        <p class="kept">This browser keeps it until you forget it.</p>
+        <p class="not-kept" hidden>
+          This page keeps it until you leave it, because this browser keeps no data of this site.
+        </p>
         <p>Code samples show dots in its place; what you copy has the token.</p>
         <label><input type="checkbox" name="shown" /> Show it in the code samples</label>
         <div class="dialog-buttons">

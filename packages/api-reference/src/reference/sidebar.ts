@@ -29,7 +29,7 @@ export function referenceSidebar({
 }: Contents): Html {
   return html`<aside class="sidebar" aria-label="Search and contents">
     <div class="sidebar-bar">
-      <label class="menu"><input type="checkbox" /> Contents</label>
+      <label class="menu"><input type="checkbox" /> <span>Contents</span></label>
       ${canSignIn && html`<button type="button" class="primary" data-signs-in>Sign in</button> `}
       <button type="button" class="token-button" data-opens="token">Enter a token</button>
     </div>

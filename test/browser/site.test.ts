@@ -1,0 +1,134 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { launchBrowser, UNUSABLE_STORAGE } from '../support/browser.js';
+
+/* The documentation as a site, as `npm run docs:build` writes it. */
+
+const FOLDER = 'dist-docs';
+
+const ORIGIN = 'http://site.test';
+
+const PHONE = { width: 390, height: 844 };
+
+let browser: Browser;
+
+beforeAll(async () => {
+  // CI has built it.
+  if (!existsSync(FOLDER)) await promisify(execFile)('npm', ['run', 'docs:build']);
+  browser = await launchBrowser();
+});
+
+afterEach(() => Promise.all(browser.contexts().map((context) => context.close())));
+
+afterAll(() => browser.close());
+
+/** Opens a page of the site, with what must not happen on it. */
+async function open(path: string, viewport = PHONE, script?: () => void) {
+  const context = await browser.newContext({ viewport, hasTouch: viewport === PHONE });
+  if (script) await context.addInitScript(script);
+  await context.route(`${ORIGIN}/**`, async (route) => {
+    const { pathname } = new URL(route.request().url());
+    const name = pathname.endsWith('/') ? `${pathname}index.html` : pathname;
+    const file = join(FOLDER, /\.\w+$/.test(name) ? name : `${name}.html`);
+    if (existsSync(file)) await route.fulfill({ path: file });
+    else await route.fulfill({ status: 404 });
+  });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(String(error)));
+  // The scripts are there as soon as the address of the page has been read.
+  await page.goto(ORIGIN + path, { waitUntil: 'networkidle' });
+  return { page, faults };
+}
+
+/** Taps an entry, and waits for the page that it leads to. */
+async function follow(page: Page, entry: Locator, path: string): Promise<void> {
+  await entry.click();
+  await expect.poll(() => new URL(page.url()).pathname.replace(/\.html$/, '')).toBe(path);
+  await page.locator('main h1').waitFor();
+}
+
+describe('on a phone', () => {
+  it.each(['light', 'dark'] as const)(
+    'the menu at the top has entries, which lead to their pages, with a %s scheme',
+    async (colorScheme) => {
+      const { page, faults } = await open('/docs/');
+      await page.emulateMedia({ colorScheme });
+      const menu = page.locator('.VPNavScreen');
+      const button = page.getByRole('button', { name: 'mobile navigation' });
+      await button.click();
+      expect(await menu.getByRole('link', { name: 'Documentation' }).isVisible()).toBe(true);
+      const groups = menu.locator('.VPNavScreenMenuGroup > button');
+      expect(await groups.allInnerTexts()).toContain('Run it');
+      await menu.getByRole('button', { name: 'Run it' }).click();
+      await follow(page, menu.getByRole('link', { name: 'Security' }), '/docs/security');
+      await menu.waitFor({ state: 'detached' });
+      await button.click();
+      await follow(page, menu.getByRole('link', { name: 'Documentation' }), '/docs/');
+      expect(faults).toEqual([]);
+    },
+  );
+
+  it('the menu at the side has the same groups', async () => {
+    const { page } = await open('/docs/errors');
+    await page.getByRole('button', { name: 'Menu', exact: true }).click();
+    const side = page.locator('.VPSidebar');
+    await side.getByRole('heading', { name: 'Run it' }).click();
+    await follow(page, side.getByRole('link', { name: 'Security' }), '/docs/security');
+  });
+
+  it('the menu of the page leads to its parts', async () => {
+    const { page } = await open('/docs/security');
+    await page.getByRole('button', { name: 'On this page' }).click();
+    const entry = page.locator('.VPLocalNavOutlineDropdown .outline-link').first();
+    const text = await entry.innerText();
+    await entry.click();
+    await expect.poll(() => new URL(page.url()).hash).not.toBe('');
+    const heading = page.locator(new URL(page.url()).hash);
+    expect(await heading.innerText()).toContain(text);
+    await expect.poll(async () => (await heading.boundingBox())?.y).toBeLessThan(PHONE.height);
+  });
+
+  it.each([['can be used', undefined], ...Object.entries(UNUSABLE_STORAGE)])(
+    'the search finds a page where the storage of the browser %s',
+    async (_name, script) => {
+      const { page, faults } = await open('/docs/', PHONE, script);
+      await page.getByRole('button', { name: 'Search' }).click();
+      await page.getByRole('searchbox').fill('Kubernetes');
+      await page.locator('.VPLocalSearchBox .result').first().click();
+      await page.locator('.VPLocalSearchBox').waitFor({ state: 'detached' });
+      expect(new URL(page.url()).pathname).not.toBe('/docs/');
+      expect(faults).toEqual([]);
+    },
+  );
+
+  it('no page is wider than the screen', async () => {
+    const { page } = await open('/docs/');
+    const pages = await page
+      .locator('main a[href^="/"]')
+      .evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).pathname));
+    // They are rendered without it.
+    await page.route('**/*.js', (route) => route.abort());
+    const wide: string[] = [];
+    for (const path of ['/', ...new Set(pages)]) {
+      await page.goto(ORIGIN + path);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (width > PHONE.width) wide.push(`${path}: ${width}`);
+    }
+    expect(wide).toEqual([]);
+  });
+});
+
+it.each([768, 1000, 1280, 1920])('has no menu without entries on %i pixels', async (width) => {
+  const { page } = await open('/docs/errors', { width, height: 900 });
+  for (const button of await page.locator('header button[aria-haspopup]:visible').all()) {
+    await button.hover();
+    await button.locator('xpath=..').locator('a:visible').first().waitFor();
+  }
+  // The menu at the side is enough.
+  expect(await page.locator('.VPNavBarMenu').isVisible()).toBe(false);
+});
