@@ -79,14 +79,18 @@ function unread(all: readonly Client[]): number {
 describe('answers that clients do not read', () => {
   const text = 'x'.repeat(60_000);
 
-  it.each<readonly [string, Handle, count?: number]>([
-    ['texts', (_, response) => void response.end(text)],
-    ['texts that end a stream', (_, response) => void response.writeHead(200).end(text, 'utf8')],
-    ['bytes', (_, response) => void response.end(Buffer.from(text))],
-    ['short texts', (_, response) => void response.end('é'.repeat(7_000)), 6_000],
-    ['streams', (_, response) => void response.write(text, () => response.end())],
-    ['streams of bytes', (_, response) => void response.write(Buffer.from(text), 'utf8')],
-  ])('take 64 MiB: %s', async (_, handle, count = 1_500) => {
+  it.each<{ readonly how: string; readonly handle: Handle; readonly count?: number }>([
+    { how: 'texts', handle: (_, response) => void response.end(text) },
+    { how: 'texts after a head', handle: (_, response) => void response.writeHead(200).end(text) },
+    { how: 'bytes', handle: (_, response) => void response.end(Buffer.from(text)) },
+    {
+      how: 'short texts',
+      handle: (_, response) => void response.end('é'.repeat(7_000)),
+      count: 6_000,
+    },
+    { how: 'streams', handle: (_, response) => void response.write(text) },
+    { how: 'streams of bytes', handle: (_, response) => void response.write(Buffer.from(text)) },
+  ])('take 64 MiB: $how', async ({ handle, count = 1_500 }) => {
     const all = await connect(serve(handle), count);
     expect(unread(all)).toBeLessThan(MAX + count * HEADER);
     expect(unread(all)).toBeGreaterThan(MAX / 2);

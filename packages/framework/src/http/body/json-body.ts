@@ -20,8 +20,8 @@ import { declaresBody } from './unread-body.js';
  */
 const MAX_UNANSWERED = 32 * 1024 * 1024;
 
-/** Bodies up to this size do not count, so that long bodies cannot block short ones. */
-const FREE = 16 * 1024;
+/** Bodies up to this size have as much again, so that long bodies cannot block them. */
+const SHORT = 16 * 1024;
 
 /** After a body that has taken longer, the token is verified once more, in milliseconds. */
 const SLOW = 1_000;
@@ -46,8 +46,8 @@ class BodyMemory {
     };
     const take = (bytes: number): boolean => {
       const others = this.taken.value - own.value;
-      const room =
-        own.value + bytes <= FREE || others === 0 || this.taken.value + bytes <= MAX_UNANSWERED;
+      const most = own.value + bytes <= SHORT ? 2 * MAX_UNANSWERED : MAX_UNANSWERED;
+      const room = others === 0 || this.taken.value + bytes <= most;
       if (room) {
         this.taken.add(bytes);
         own.add(bytes);
