@@ -3,7 +3,7 @@ import { Batcher } from '../database/batcher.js';
 import type { Bulkheads } from '../database/bulkheads.js';
 import type { Semaphore } from '../database/semaphore.js';
 import type { Statements } from '../database/statements.js';
-import { isCausedByRow } from '../database/database-failure.js';
+import { stateOf } from '../database/database-failure.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { Page } from '../http/answers/page.js';
@@ -211,7 +211,8 @@ export class Pages<Query extends PageParameters> {
       .rows<Row>(this.statements.short(query))
       .catch((error: unknown) => {
         const { by, after } = query.sort;
-        if (by === undefined || after === undefined || !isCausedByRow(error)) throw error;
+        const isData = stateOf(error)?.startsWith('22') ?? false;
+        if (by === undefined || after === undefined || !isData) throw error;
         throw new ServiceException(
           ERRORS.parameterNotValid,
           `afterValue must be a value of ${by.column.property}`,

@@ -14,7 +14,7 @@ import type { Transactions } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
-import { withConstraintErrors } from './constraints.js';
+import { withRowErrors } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
 import { contentOf } from './entity-columns.js';
 import type { EntityColumns, IdFailure } from './entity-columns.js';
@@ -88,7 +88,7 @@ export class Updates<Entity extends Keyed> {
     precondition?: Precondition,
     context: ChangeContext = {},
   ): Promise<Entity> {
-    return this.change(id, precondition, context, (rows) => {
+    return this.change(id, precondition, context, {}, (rows) => {
       const query = rows.createQueryBuilder().delete().where({ id }).returning('*');
       return this.recorded(context, query, (records, origin) =>
         records.removing(statementOf(query), origin),
@@ -117,7 +117,7 @@ export class Updates<Entity extends Keyed> {
     // Without a change, the statement still writes, so that its commit waits for standbys.
     const { property, name } = changeable[0] ?? key;
     const set = values.length === 0 ? [[property, () => name] as const] : values;
-    const changed = await this.change(id, precondition, context, (rows) => {
+    const changed = await this.change(id, precondition, context, body, (rows) => {
       const query = rows
         .createQueryBuilder()
         .update()
@@ -142,14 +142,18 @@ export class Updates<Entity extends Keyed> {
     return records === undefined ? statementOf(query) : record(records, requireOrigin(origin));
   }
 
-  /** @param statementFor returns the row that it has changed, with all columns */
+  /**
+   * @param body the values to store
+   * @param statementFor returns the row that it has changed, with all columns
+   */
   private async change(
     id: Entity['id'],
     precondition: Precondition | undefined,
     { manager: outer }: ChangeContext,
+    body: object,
     statementFor: (rows: Repository<Entity>) => Statement,
   ): Promise<Entity> {
-    const { entity, dto, constraints, notFound, dataSource } = this.options;
+    const { entity, dto, notFound, dataSource } = this.options;
     const { rowSlots, transactions, statements } = this.options;
     const columns = this.options.columns();
     const rows = dataSource.getRepository(entity);
@@ -180,7 +184,7 @@ export class Updates<Entity extends Keyed> {
             return statements.run(statement);
           });
     const work = precondition === undefined ? change : changeIfSame;
-    const result = await withConstraintErrors(constraints, () =>
+    const result = await withRowErrors(this.options, body, () =>
       outer === undefined ? rowSlots.run(keys, work) : work(),
     );
     const [row] = result.rows as readonly Readonly<Record<string, unknown>>[];

@@ -108,6 +108,16 @@ describe('a failure of the database', () => {
     expect(isOutage(failure('index_form_tuple'))).toBe(false);
   });
 
+  it('of a row that a policy or a trigger refuses is no outage, unless the trigger says that it is for now', () => {
+    const failure = (routine: string, code: string) =>
+      Object.assign(databaseError(code), { routine });
+    expect(isOutage(failure('ExecWithCheckOptions', '42501'))).toBe(false);
+    expect(isOutage(failure('exec_stmt_raise', '42501'))).toBe(false);
+    expect(isOutage(failure('exec_stmt_raise', '08006'))).toBe(false);
+    expect(isOutage(failure('exec_stmt_raise', '40001'))).toBe(true);
+    expect(isOutage(failure('exec_stmt_raise', '55000'))).toBe(true);
+  });
+
   it('without a SQLSTATE is a failed connection, unless it is a bug', () => {
     expect(isOutage(new Error('timeout exceeded when trying to connect'))).toBe(true);
     expect(isOutage(new AggregateError([new Error('connect ECONNREFUSED')]))).toBe(true);

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { Statement, Statements } from '../../database/statements.js';
-import { withConstraintErrors } from '../constraints.js';
+import { withRowErrors } from '../constraints.js';
 import type { ConstraintErrors } from '../constraints.js';
 import { preparedAs } from '../create-statements.js';
 import { contentOf } from '../entity-columns.js';
@@ -58,7 +58,7 @@ export class GeneratedCreate<Dto extends object> {
    *   the row may have been stored then
    */
   async create(content: object, { manager: outer, origin, idempotencyKey: key }: CreateContext) {
-    const { dto, constraints, statements, rowSlots, idempotency, onCreated } = this.options;
+    const { dto, statements, rowSlots, idempotency, onCreated } = this.options;
     const columns = this.options.columns();
     const statement = this.statementOf(columns, content, origin);
     const insert = async (session: Pick<Statements, 'run'>) => {
@@ -68,7 +68,7 @@ export class GeneratedCreate<Dto extends object> {
     };
     if (outer !== undefined) {
       if (key !== undefined) throw new TypeError(KEY_IN_TRANSACTION);
-      return withConstraintErrors(constraints, () => insert(statements.in(outer)));
+      return withRowErrors(this.options, content, () => insert(statements.in(outer)));
     }
     const parameters = columns.parametersOf(content);
     const needed = {
@@ -81,7 +81,7 @@ export class GeneratedCreate<Dto extends object> {
           rowSlots.requireFree(needed.keys, slots);
           return insert(statements);
         });
-      const created = await withConstraintErrors(constraints, () =>
+      const created = await withRowErrors(this.options, content, () =>
         rowSlots.run(needed.keys, perform, needed.findLocked),
       );
       onCreated([created]);
@@ -94,7 +94,7 @@ export class GeneratedCreate<Dto extends object> {
       content,
     };
     let created: Dto | undefined;
-    const result = await withConstraintErrors(constraints, () =>
+    const result = await withRowErrors(this.options, content, () =>
       idempotency.once(
         request,
         dto,
