@@ -162,7 +162,7 @@ export class EntityColumns {
         ? name
         : `CASE WHEN ${this.bytes} <= ${maxBytes} THEN ${name} END AS ${name}`,
     );
-    return [`${isLong} AS is_long`, ...names].join(', ');
+    return [`${isLong} AS rs__is_long`, ...names].join(', ');
   }
 
   /** The parameters of a create, one for each of {@link given}. What is absent is null. */

@@ -137,6 +137,6 @@ function textOf({ table, given, all }: EntityColumns, records?: RecordStatements
   const insert = `INSERT INTO ${table} ${values} RETURNING ${names}`;
   if (records === undefined) return insert;
   const origin = [1, 2].map((offset) => `$${given.length + offset}::text`);
-  const record = records.insert('created', 'stored', origin, 'stored');
-  return `WITH stored AS (${insert}), recorded AS (${record}) SELECT ${names} FROM stored`;
+  const record = records.insert('created', 'rs__stored', origin, 'rs__stored');
+  return `WITH rs__stored AS (${insert}), rs__recorded AS (${record}) SELECT ${names} FROM rs__stored`;
 }

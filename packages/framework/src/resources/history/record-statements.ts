@@ -66,7 +66,7 @@ export class RecordStatements {
   /** The condition of a statement for {@link replacing}: the row is locked, and what it was before is known. */
   get isLocked(): string {
     const { name } = this.columns.key;
-    return `${name} IN (SELECT ${name} FROM before)`;
+    return `${name} IN (SELECT ${name} FROM rs__before)`;
   }
 
   /** Wraps a statement that replaces a row, and returns it. A row whose content stays as it was is not recorded. */
@@ -74,20 +74,20 @@ export class RecordStatements {
     const { table, key } = this.columns;
     const names = this.content.map(({ name }) => name);
     const [n, principal, requestId] = [1, 2, 3].map((offset) => `$${values.length + offset}`);
-    const differs = names.map((name) => `changed.${name} IS DISTINCT FROM before.${name}`);
+    const differs = names.map((name) => `rs__changed.${name} IS DISTINCT FROM rs__before.${name}`);
     const record = this.insert(
       'replaced',
-      'changed',
+      'rs__changed',
       [`${principal}::text`, `${requestId}::text`],
-      'changed, before',
+      'rs__changed, rs__before',
       `(${differs.join(' OR ') || 'false'})`,
     );
     return {
       // The lock waits for concurrent changes, and returns what they have left.
-      text: `WITH before AS MATERIALIZED (SELECT * FROM ${table} WHERE ${key.name} = ${n} FOR UPDATE),
-        changed AS (${text}),
-        recorded AS (${record})
-        SELECT * FROM changed`,
+      text: `WITH rs__before AS MATERIALIZED (SELECT * FROM ${table} WHERE ${key.name} = ${n} FOR UPDATE),
+        rs__changed AS (${text}),
+        rs__recorded AS (${record})
+        SELECT * FROM rs__changed`,
       values: [...values, String(id), ...originParameters(origin)],
     };
   }
@@ -97,12 +97,12 @@ export class RecordStatements {
     const [principal, requestId] = [1, 2].map((offset) => `$${values.length + offset}`);
     const record = this.insert(
       'removed',
-      'changed',
+      'rs__changed',
       [`${principal}::text`, `${requestId}::text`],
-      'changed',
+      'rs__changed',
     );
     return {
-      text: `WITH changed AS (${text}), recorded AS (${record}) SELECT * FROM changed`,
+      text: `WITH rs__changed AS (${text}), rs__recorded AS (${record}) SELECT * FROM rs__changed`,
       values: [...values, ...originParameters(origin)],
     };
   }
