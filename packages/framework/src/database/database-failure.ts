@@ -43,21 +43,13 @@ const ROW_CHECK = 'ExecWithCheckOptions';
 /** The function of PostgreSQL that performs `RAISE`: a trigger refuses a row, with any SQLSTATE that its author likes. */
 const RAISE = 'exec_stmt_raise';
 
-/** Classes of SQLSTATEs with which a trigger says that the row may be stored later. */
-const LATER = /^(40|53|55|57)/;
-
-/** Whether the statement, or a row of it, is at fault, although the SQLSTATE is also that of a database that cannot serve. */
-function isOfStatement({ routine, code }: DatabaseError): boolean {
-  return routine === ROW_CHECK || (routine === RAISE && !LATER.test(String(code)));
-}
-
 /**
  * Whether the database cannot serve now, as opposed to a wrong statement. Pool and protocol errors have neither class
  * nor code, so every error that is not known to be a bug counts as an outage.
  */
 export function isOutage(error: unknown): error is Error {
   if (error instanceof DatabaseError) {
-    if (isOfStatement(error)) return false;
+    if (error.routine === ROW_CHECK) return false;
     const isRefused = OUTAGE_STATES.some((state) => String(error.code).startsWith(state));
     return isRefused || WRAPAROUND.has(String(error.routine));
   }
@@ -129,7 +121,7 @@ export function isCausedByRow(failure: unknown): failure is DatabaseError {
 }
 
 /** Whether a value is too large for PostgreSQL (program limit exceeded), such as a text for an index. */
-export function isTooLarge(failure: unknown): failure is DatabaseError {
+export function isTooLarge(failure: unknown): boolean {
   return isCausedByRow(failure) && failure.code === '54000';
 }
 

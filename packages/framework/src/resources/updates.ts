@@ -8,6 +8,7 @@ import type {
   UpdateQueryBuilder,
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
+import { beforeRowWait, rowWait } from '../database/row-wait.js';
 import type { Semaphore } from '../database/semaphore.js';
 import type { Statement, Statements } from '../database/statements.js';
 import type { Transactions } from '../database/transactions.js';
@@ -88,8 +89,9 @@ export class Updates<Entity extends Keyed> {
     precondition?: Precondition,
     context: ChangeContext = {},
   ): Promise<Entity> {
-    return this.change(id, precondition, context, {}, (rows) => {
+    return this.change(id, precondition, context, {}, (rows, lockWait) => {
       const query = rows.createQueryBuilder().delete().where({ id }).returning('*');
+      if (lockWait !== undefined) query.andWhere(...soon(lockWait));
       return this.recorded(context, query, (records, origin) =>
         records.removing(statementOf(query), origin),
       );
@@ -117,15 +119,16 @@ export class Updates<Entity extends Keyed> {
     // Without a change, the statement still writes, so that its commit waits for standbys.
     const { property, name } = changeable[0] ?? key;
     const set = values.length === 0 ? [[property, () => name] as const] : values;
-    const changed = await this.change(id, precondition, context, body, (rows) => {
+    const changed = await this.change(id, precondition, context, body, (rows, lockWait) => {
       const query = rows
         .createQueryBuilder()
         .update()
         .set(Object.fromEntries(set) as QueryDeepPartialEntity<Entity>)
         .where({ id })
         .returning('*');
+      if (lockWait !== undefined) query.andWhere(...soon(lockWait));
       return this.recorded(context, query, (records, origin) =>
-        records.replacing(statementOf(query.andWhere(records.isLocked)), id, origin),
+        records.replacing(statementOf(query.andWhere(records.isLocked)), id, origin, lockWait),
       );
     });
     this.options.onChanged?.(changed);
@@ -144,44 +147,46 @@ export class Updates<Entity extends Keyed> {
 
   /**
    * @param body the values to store
-   * @param statementFor returns the row that it has changed, with all columns
+   * @param statementFor returns the row that it has changed, with all columns. It waits for the lock of the row for so many
+   *   milliseconds; by default as long as for other locks
    */
   private async change(
     id: Entity['id'],
     precondition: Precondition | undefined,
     { manager: outer }: ChangeContext,
     body: object,
-    statementFor: (rows: Repository<Entity>) => Statement,
+    statementFor: (rows: Repository<Entity>, lockWait?: number) => Statement,
   ): Promise<Entity> {
     const { entity, dto, notFound, dataSource } = this.options;
     const { rowSlots, transactions, statements } = this.options;
     const columns = this.options.columns();
     const rows = dataSource.getRepository(entity);
-    const statement = statementFor(rows);
     const keys = [rowKey({ table: columns.table, key: columns.key.name }, id)];
-    const changeIfSame = (slots?: Semaphore) =>
-      transactions.run(
-        async (manager) => {
-          rowSlots.requireFree(keys, slots);
-          const where = { id } as FindOptionsWhere<Entity>;
-          const row = await manager
-            .withRepository(rows)
-            .findOne({ where, lock: { mode: 'pessimistic_write' } });
-          if (row === null) throw notFound(id);
-          if (precondition?.(contentOf(columns.of(dto), row)) === false) {
-            throw new ServiceException(ERRORS.preconditionFailed);
-          }
-          return statements.in(manager).run(statement);
-        },
-        outer,
-        slots,
-      );
+    const changeIfSame = (slots?: Semaphore) => {
+      const changeLocked = async (manager: EntityManager) => {
+        rowSlots.requireFree(keys, slots);
+        const where = { id } as FindOptionsWhere<Entity>;
+        const row = await manager
+          .withRepository(rows)
+          .findOne({ where, lock: { mode: 'pessimistic_write' } });
+        if (row === null) throw notFound(id);
+        if (precondition?.(contentOf(columns.of(dto), row)) === false) {
+          throw new ServiceException(ERRORS.preconditionFailed);
+        }
+        return statements.in(manager).run(statementFor(rows));
+      };
+      return slots === undefined
+        ? transactions.run(changeLocked, outer)
+        : transactions.runIn(slots, changeLocked, rowSlots.lockWaitIn(slots));
+    };
     const change = (slots?: Semaphore) =>
       slots === undefined
-        ? statements.in(outer!).run(statement)
+        ? statements.in(outer!).run(statementFor(rows))
         : slots.run(async () => {
             rowSlots.requireFree(keys, slots);
-            return statements.run(statement);
+            const lockWait = rowSlots.lockWaitIn(slots);
+            const run = () => statements.run(statementFor(rows, lockWait));
+            return lockWait === undefined ? run() : beforeRowWait(run);
           });
     const work = precondition === undefined ? change : changeIfSame;
     const result = await withRowErrors(this.options, body, () =>
@@ -191,6 +196,11 @@ export class Updates<Entity extends Keyed> {
     if (row === undefined) throw notFound(id);
     return columns.entityOf(columns.all.map(({ databaseName }) => row[databaseName])) as Entity;
   }
+}
+
+/** The condition, with its parameter, of a statement that does not wait for long. */
+function soon(lockWait: number) {
+  return [rowWait(':rsLockWait'), { rsLockWait: String(lockWait) }] as const;
 }
 
 function statementOf<Entity extends object>(query: UpdateQuery<Entity>): Statement {

@@ -1,4 +1,5 @@
 import type { Type } from '@nestjs/common';
+import { beforeRowWait, rowWait } from '../../database/row-wait.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { Statement, Statements } from '../../database/statements.js';
 import { withRowErrors } from '../constraints.js';
@@ -46,7 +47,7 @@ const KEY_IN_TRANSACTION =
 
 /** Creates rows of an entity whose ids the database makes, each in a transaction of its own. */
 export class GeneratedCreate<Dto extends object> {
-  private sql: string | undefined;
+  private sql: { readonly late: string; readonly soon: string } | undefined;
 
   constructor(private readonly options: GeneratedCreateOptions<Dto>) {}
 
@@ -60,8 +61,8 @@ export class GeneratedCreate<Dto extends object> {
   async create(content: object, { manager: outer, origin, idempotencyKey: key }: CreateContext) {
     const { dto, statements, rowSlots, idempotency, onCreated } = this.options;
     const columns = this.options.columns();
-    const statement = this.statementOf(columns, content, origin);
-    const insert = async (session: Pick<Statements, 'run'>) => {
+    const insert = async (session: Pick<Statements, 'run'>, lockWait?: number) => {
+      const statement = this.statementOf(columns, content, origin, lockWait);
       const [row] = (await session.run(statement)).rows;
       const values = columns.all.map(({ databaseName }): unknown => row![databaseName]);
       return contentOf(columns.of(dto), columns.entityOf(values)) as Dto;
@@ -79,7 +80,10 @@ export class GeneratedCreate<Dto extends object> {
       const perform = (slots: Semaphore) =>
         slots.run(async () => {
           rowSlots.requireFree(needed.keys, slots);
-          return insert(statements);
+          // Without a value, it has no parameter, and refers to no row.
+          const lockWait = parameters.length === 0 ? undefined : rowSlots.lockWaitIn(slots);
+          const create = () => insert(statements, lockWait);
+          return lockWait === undefined ? create() : beforeRowWait(create);
         });
       const created = await withRowErrors(this.options, content, () =>
         rowSlots.run(needed.keys, perform, needed.findLocked),
@@ -111,29 +115,44 @@ export class GeneratedCreate<Dto extends object> {
     columns: EntityColumns,
     content: object,
     origin: Origin | undefined,
+    lockWait?: number,
   ): Statement {
     const records = this.options.history?.records;
     const parameters = columns.parametersOf(content);
-    this.sql ??= textOf(columns, records);
+    const isSoon = lockWait !== undefined;
+    const kind = isSoon ? 'insert-generated-soon' : 'insert-generated';
+    this.sql ??= { late: textOf(columns, records, false), soon: textOf(columns, records, true) };
     return {
-      ...preparedAs(`insert-generated-${columns.tableName}`),
-      text: this.sql,
-      values:
-        records === undefined
-          ? [...parameters]
-          : [...parameters, ...originParameters(requireOrigin(origin))],
+      ...preparedAs(`${kind}-${columns.tableName}`),
+      text: isSoon ? this.sql.soon : this.sql.late,
+      values: [
+        ...parameters,
+        ...(records === undefined ? [] : originParameters(requireOrigin(origin))),
+        ...(isSoon ? [String(lockWait)] : []),
+      ],
     };
   }
 }
 
-/** Stores a row, records it, and returns it with all columns. */
-function textOf({ table, given, all }: EntityColumns, records?: RecordStatements): string {
+/**
+ * Stores a row, records it, and returns it with all columns.
+ *
+ * @param isSoon whether the last parameter says how long it waits for the locks of rows
+ */
+function textOf(
+  { table, given, all }: EntityColumns,
+  records: RecordStatements | undefined,
+  isSoon: boolean,
+): string {
   const names = all.map(({ name }) => name).join(', ');
-  const parameters = given.map((_, at) => `$${at + 1}`);
-  const values =
-    given.length === 0
+  const own = given.map(({ name }) => name).join(', ');
+  const parameters = given.map(({ type }, at) => (isSoon ? `$${at + 1}::${type}` : `$${at + 1}`));
+  const lockWait = `$${given.length + (records === undefined ? 1 : 3)}`;
+  const values = isSoon
+    ? `(${own}) SELECT ${parameters.join(', ')} WHERE ${rowWait(lockWait)}`
+    : given.length === 0
       ? 'DEFAULT VALUES'
-      : `(${given.map(({ name }) => name).join(', ')}) VALUES (${parameters.join(', ')})`;
+      : `(${own}) VALUES (${parameters.join(', ')})`;
   const insert = `INSERT INTO ${table} ${values} RETURNING ${names}`;
   if (records === undefined) return insert;
   const origin = [1, 2].map((offset) => `$${given.length + offset}::text`);

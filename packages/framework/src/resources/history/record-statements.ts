@@ -1,4 +1,5 @@
 import { escapeIdentifier } from 'pg';
+import { rowWait } from '../../database/row-wait.js';
 import type { Statement } from '../../database/statements.js';
 import type { EntityColumn, EntityColumns } from '../entity-columns.js';
 import type { Key } from '../key-type.js';
@@ -69,11 +70,22 @@ export class RecordStatements {
     return `${name} IN (SELECT ${name} FROM rs__before)`;
   }
 
-  /** Wraps a statement that replaces a row, and returns it. A row whose content stays as it was is not recorded. */
-  replacing({ text, values = [] }: Statement, id: Key, origin: Origin): Statement {
+  /**
+   * Wraps a statement that replaces a row, and returns it. A row whose content stays as it was is not recorded.
+   *
+   * @param lockWait how long it waits for the lock of the row, in milliseconds; by default as long as for other locks
+   */
+  replacing(
+    { text, values = [] }: Statement,
+    id: Key,
+    origin: Origin,
+    lockWait?: number,
+  ): Statement {
     const { table, key } = this.columns;
     const names = this.content.map(({ name }) => name);
-    const [n, principal, requestId] = [1, 2, 3].map((offset) => `$${values.length + offset}`);
+    const [n, principal, requestId, wait] = [1, 2, 3, 4].map(
+      (offset) => `$${values.length + offset}`,
+    );
     const differs = names.map((name) => `rs__changed.${name} IS DISTINCT FROM rs__before.${name}`);
     const record = this.insert(
       'replaced',
@@ -82,13 +94,19 @@ export class RecordStatements {
       'rs__changed, rs__before',
       `(${differs.join(' OR ') || 'false'})`,
     );
+    const isSoon = lockWait === undefined ? '' : ` AND ${rowWait(`${wait}`)}`;
     return {
       // The lock waits for concurrent changes, and returns what they have left.
-      text: `WITH rs__before AS MATERIALIZED (SELECT * FROM ${table} WHERE ${key.name} = ${n} FOR UPDATE),
+      text: `WITH rs__before AS MATERIALIZED (SELECT * FROM ${table} WHERE ${key.name} = ${n}${isSoon} FOR UPDATE),
         rs__changed AS (${text}),
         rs__recorded AS (${record})
         SELECT * FROM rs__changed`,
-      values: [...values, String(id), ...originParameters(origin)],
+      values: [
+        ...values,
+        String(id),
+        ...originParameters(origin),
+        ...(lockWait === undefined ? [] : [String(lockWait)]),
+      ],
     };
   }
 
