@@ -4,36 +4,11 @@ import type { Statement } from '../database/statements.js';
 import type { EntityColumn, EntityColumns } from './entity-columns.js';
 import type { Key } from './key-type.js';
 import { MAX_LIMIT } from './page-parameters.js';
+import type { Filter, GroupedPage, PageQuery, Parameter, UsedFilter } from './page-query.js';
 import type { Sort, SortKey } from './sort.js';
 
 /** So many rows are counted. Whether there are more is known, but how many is an estimate. */
 export const MAX_COUNTED = 10_000;
-
-/**
- * Writes a value into a condition.
- *
- * @param column whose type the value has, as it is written in the condition; by default the value is text
- */
-export type Parameter = (value: unknown, column?: string) => string;
-
-/** How a filter selects rows. */
-export interface Filter<Value> {
-  /**
-   * The condition of a row, with `parameter` for each value.
-   *
-   * @param start the least id that the page may have, as text
-   * @param end the greatest
-   */
-  where(value: Value, parameter: Parameter, start: string, end: string): string;
-  /** A condition that selects about as many rows, if the planner cannot estimate how many `where` selects. */
-  estimate?(value: Value, parameter: Parameter): string;
-  /** What an index has before the id, and pages are sorted by. All rows that it selects are equal in it. */
-  readonly indexPrefix?: string;
-  /** The column in which all rows that it selects have the same value: to sort them by it, their ids suffice. */
-  readonly equals?: string;
-  /** Whether it may read many rows that it does not select. Few such lists run at once, and a slow one is refused. */
-  readonly isSearch?: boolean;
-}
 
 /**
  * Selects the rows whose column equals the value. The table needs an index on the column and the id.
@@ -43,31 +18,6 @@ export interface Filter<Value> {
 export function isEqual(column: string): Filter<unknown> {
   const name = column.startsWith('"') ? column : escapeIdentifier(column);
   return { where: (value, parameter) => `${name} = ${parameter(value, column)}`, equals: column };
-}
-
-/** A filter, and the value of its parameter in the request. */
-export type UsedFilter = readonly [filter: Filter<unknown>, value: unknown];
-
-export interface PageQuery {
-  /** The least id that the page may have, and the greatest. */
-  readonly start: Key;
-  readonly end: Key;
-  readonly sort: Sort;
-  readonly limit: number;
-  /** If there are any, only rows with one of these ids. */
-  readonly ids?: readonly Key[] | undefined;
-  readonly filters: readonly UsedFilter[];
-  /** Most bytes of the rows, as far as they can be long, unless the first row has more. */
-  readonly maxBytes: number;
-}
-
-/** A page as one of a group that share a statement. */
-export interface GroupedPage extends PageQuery {
-  /** The conditions and the order, with `rs__wanted.p1`, `rs__wanted.p2` and so on for the values: the statement of the group. */
-  readonly clauses: string;
-  readonly values: readonly unknown[];
-  /** The types of the values in SQL. */
-  readonly types: readonly string[];
 }
 
 /** The statements that read pages of an entity: a column of their own, then columns of the entity. */
@@ -171,6 +121,19 @@ export class PageStatements {
     return {
       text: `SELECT rs__rows_found, ${names} FROM (${summed}) AS rs__page
         WHERE rs__bytes_before < ${query.maxBytes} ORDER BY ${order} LIMIT ${query.limit}`,
+      values,
+    };
+  }
+
+  /** The sign of a comparison of the value that all rows have in the column of an order with another one. No row: there are none. */
+  compare(query: PageQuery, { expression, cast }: SortKey, other: string): Statement {
+    const values: unknown[] = [];
+    const parameter: Parameter = (value) => `$${values.push(value)}`;
+    const { conditions, order } = this.clauses(query, parameter);
+    const value = cast(parameter(other));
+    return {
+      text: `SELECT CASE WHEN ${expression} = ${value} THEN 0 WHEN ${expression} > ${value} THEN 1 ELSE -1 END
+        FROM ${this.table.table} WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT 1`,
       values,
     };
   }

@@ -12,10 +12,10 @@ import type { Tracer } from '../observability/tracer.js';
 import { rowToJson } from './entity-columns.js';
 import type { EntityColumns } from './entity-columns.js';
 import type { Key, KeyType } from './key-type.js';
+import type { Filter, GroupedPage, PageQuery, UsedFilter } from './page-query.js';
 import { PageStatements, valuesOf } from './page-statement.js';
-import type { Filter, GroupedPage, PageQuery, UsedFilter } from './page-statement.js';
 import { BY_ID, sortOf, withoutNeedlessSort } from './sort.js';
-import type { Sort } from './sort.js';
+import type { Sort, SortKey } from './sort.js';
 import { totalOf } from './totals.js';
 
 /** Limits of pages that share a statement. Most are small: then PostgreSQL takes less time for a row than for a statement. */
@@ -95,22 +95,32 @@ export class Pages<Query extends PageParameters> {
     const maxBytes = reader?.maxBytes ?? MAX_PAGE_BYTES;
     const columns = this.options.columns();
     const filters = this.usedFilters(wanted);
-    const parameters = withoutNeedlessSort(
-      columns,
-      wanted,
-      filters.flatMap(([{ equals }]) => equals ?? []),
-    );
+    const { parameters, isEmpty } = await this.withoutNeedlessSort(wanted, filters);
     const { limit, after, ids } = parameters;
     const sort = sortOf(columns, parameters);
     const range = rangeOf(columns.keyType, sort, after);
     const query = { ...range, sort, limit, ids, filters, maxBytes };
-    const found = range.isEmpty ? NOTHING : await this.found(query, reader?.slots);
+    const isNothing = isEmpty || range.isEmpty;
+    const found = isNothing ? NOTHING : await this.found(query, reader?.slots);
     const page = this.pageOf(found, parameters, query);
     if (parameters.count !== true) return page;
     // What is whole says how much it is. Another statement would count at another moment.
     const isWhole = after === undefined && page.next === undefined;
     const total = isWhole ? { items: page.items.length, isExact: true } : await this.total(query);
     return new Page(page.items, page.next, parameters, { ...page.details, total });
+  }
+
+  private withoutNeedlessSort(wanted: Query, filters: readonly UsedFilter[]) {
+    const equal = filters.filter(([{ equals }]) => equals !== undefined);
+    const columns = this.options.columns();
+    const names = equal.flatMap(([{ equals }]) => equals ?? []);
+    return withoutNeedlessSort(columns, wanted, names, async (by, value) => {
+      const filter = equal.filter(([{ equals }]) => columns.named(equals!) === by.column);
+      const statement = this.statements.compare({ ...this.all, filters: filter }, by, value);
+      const compare = () => this.options.statements.rows<[number]>(statement);
+      const [row] = await this.options.bulkheads.lists.run(() => valueRead(by, compare));
+      return row?.[0];
+    });
   }
 
   private found(query: PageQuery, slots?: Semaphore): Promise<FoundRows> {
@@ -207,17 +217,9 @@ export class Pages<Query extends PageParameters> {
 
   /** Returns the first rows that match: at most `limit`, and at least one if there is any. */
   private async find(query: PageQuery): Promise<FoundRows> {
-    const rows = await this.options.statements
-      .rows<Row>(this.statements.short(query))
-      .catch((error: unknown) => {
-        const { by, after } = query.sort;
-        const isData = stateOf(error)?.startsWith('22') ?? false;
-        if (by === undefined || after === undefined || !isData) throw error;
-        throw new ServiceException(
-          ERRORS.parameterNotValid,
-          `afterValue must be a value of ${by.column.property}`,
-        );
-      });
+    const { by, after } = query.sort;
+    const read = () => this.options.statements.rows<Row>(this.statements.short(query));
+    const rows = await (by === undefined || after === undefined ? read() : valueRead(by, read));
     return rows.some(([isLong]) => isLong) ? this.findBounded(query) : shortPage(rows, query.limit);
   }
 
@@ -241,16 +243,14 @@ export class Pages<Query extends PageParameters> {
 
   private async isResponsive(): Promise<boolean> {
     const begin = performance.now();
-    const { least: start, greatest: end } = this.options.columns().keyType;
-    await this.find({
-      start,
-      end,
-      sort: BY_ID,
-      limit: 1,
-      filters: [],
-      maxBytes: 1,
-    });
+    await this.find(this.all);
     return performance.now() - begin < RESPONSIVE;
+  }
+
+  /** The first of all rows. */
+  private get all(): PageQuery {
+    const { least: start, greatest: end } = this.options.columns().keyType;
+    return { start, end, sort: BY_ID, limit: 1, filters: [], maxBytes: 1 };
   }
 
   /** Known when the database is connected. */
@@ -270,6 +270,17 @@ function rangeOf(keyType: KeyType, { by, isDescending }: Sort, after: Key | unde
   return isDescending
     ? { start: least, end: keyType.before(after), isEmpty }
     : { start: keyType.after(after), end: greatest, isEmpty };
+}
+
+/** Performs a statement with the value of a request, which need not be a value of the column. */
+async function valueRead<Result>(by: SortKey, read: () => Promise<Result>): Promise<Result> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!stateOf(error)?.startsWith('22')) throw error;
+    const message = `afterValue must be a value of ${by.column.property}`;
+    throw new ServiceException(ERRORS.parameterNotValid, message);
+  }
 }
 
 /** Whether a page may read many rows that it does not have: those that another filter leaves are in no index in the order of a column. */

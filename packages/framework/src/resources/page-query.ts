@@ -1,0 +1,53 @@
+import type { Key } from './key-type.js';
+import type { Sort } from './sort.js';
+
+/**
+ * Writes a value into a condition.
+ *
+ * @param column whose type the value has, as it is written in the condition; by default the value is text
+ */
+export type Parameter = (value: unknown, column?: string) => string;
+
+/** How a filter selects rows. */
+export interface Filter<Value> {
+  /**
+   * The condition of a row, with `parameter` for each value.
+   *
+   * @param start the least id that the page may have, as text
+   * @param end the greatest
+   */
+  where(value: Value, parameter: Parameter, start: string, end: string): string;
+  /** A condition that selects about as many rows, if the planner cannot estimate how many `where` selects. */
+  estimate?(value: Value, parameter: Parameter): string;
+  /** What an index has before the id, and pages are sorted by. All rows that it selects are equal in it. */
+  readonly indexPrefix?: string;
+  /** The column in which all rows that it selects have the same value: to sort them by it, their ids suffice. */
+  readonly equals?: string;
+  /** Whether it may read many rows that it does not select. Few such lists run at once, and a slow one is refused. */
+  readonly isSearch?: boolean;
+}
+
+/** A filter, and the value of its parameter in the request. */
+export type UsedFilter = readonly [filter: Filter<unknown>, value: unknown];
+
+export interface PageQuery {
+  /** The least id that the page may have, and the greatest. */
+  readonly start: Key;
+  readonly end: Key;
+  readonly sort: Sort;
+  readonly limit: number;
+  /** If there are any, only rows with one of these ids. */
+  readonly ids?: readonly Key[] | undefined;
+  readonly filters: readonly UsedFilter[];
+  /** Most bytes of the rows, as far as they can be long, unless the first row has more. */
+  readonly maxBytes: number;
+}
+
+/** A page as one of a group that share a statement. */
+export interface GroupedPage extends PageQuery {
+  /** The conditions and the order, with `rs__wanted.p1`, `rs__wanted.p2` and so on for the values: the statement of the group. */
+  readonly clauses: string;
+  readonly values: readonly unknown[];
+  /** The types of the values in SQL. */
+  readonly types: readonly string[];
+}
