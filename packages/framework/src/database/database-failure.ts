@@ -144,7 +144,7 @@ export class RefusedStatementError extends ServiceException {
   /** @param isRaised whether a trigger has refused a row */
   constructor(
     readonly state: string | undefined,
-    private readonly isRaised = false,
+    readonly isRaised = false,
   ) {
     super(ENDED_STATES.get(state) ?? ERRORS.databaseUnavailable);
   }

@@ -1,6 +1,7 @@
 import { rowWait } from '../database/row-wait.js';
 import type { Statement } from '../database/statements.js';
-import type { EntityColumn, EntityColumns } from './entity-columns.js';
+import type { EntityColumn } from './entity-column.js';
+import type { EntityColumns } from './entity-columns.js';
 import type { RecordStatements } from './history/record-statements.js';
 
 /** The parameters of a row, one for each given column. */

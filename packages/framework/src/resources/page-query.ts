@@ -1,5 +1,9 @@
+import { ERRORS } from '../errors/common-errors.js';
+import { ServiceException } from '../errors/service.exception.js';
+import type { PageParameters } from '../http/answers/page.js';
 import type { Key } from './key-type.js';
 import type { Sort } from './sort.js';
+import { isStorableText, NO_TEXT } from './storable.js';
 
 /**
  * Writes a value into a condition.
@@ -50,4 +54,30 @@ export interface GroupedPage extends PageQuery {
   readonly values: readonly unknown[];
   /** The types of the values in SQL. */
   readonly types: readonly string[];
+}
+
+/** A filter for each parameter of a query besides those of every page. */
+export type Filters<Query> = {
+  readonly [Name in Exclude<keyof Query, keyof PageParameters>]-?: Filter<NonNullable<Query[Name]>>;
+};
+
+/**
+ * The filters of a request.
+ *
+ * @throws ServiceException `parameter-not-valid` for text that no column has
+ */
+export function usedFilters<Query extends PageParameters>(
+  filters: Filters<Query>,
+  parameters: Query,
+): readonly UsedFilter[] {
+  const used: UsedFilter[] = [];
+  for (const [name, filter] of Object.entries<Filter<unknown>>(filters)) {
+    const value: unknown = parameters[name as keyof Query];
+    if (value === undefined) continue;
+    if (typeof value === 'string' && !isStorableText(value)) {
+      throw new ServiceException(ERRORS.parameterNotValid, `${name} ${NO_TEXT}`);
+    }
+    used.push([filter, value]);
+  }
+  return used;
 }

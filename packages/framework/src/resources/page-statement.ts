@@ -1,7 +1,9 @@
 import { escapeIdentifier } from 'pg';
+import { STORED_TYPES } from '../database/connections/stored-types.js';
 import { prepared, uncounted } from '../database/statements.js';
 import type { Statement } from '../database/statements.js';
-import type { EntityColumn, EntityColumns } from './entity-columns.js';
+import type { EntityColumn } from './entity-column.js';
+import type { EntityColumns } from './entity-columns.js';
 import type { Key } from './key-type.js';
 import { MAX_LIMIT } from './page-parameters.js';
 import type { Filter, GroupedPage, PageQuery, Parameter, UsedFilter } from './page-query.js';
@@ -122,6 +124,7 @@ export class PageStatements {
       text: `SELECT rs__rows_found, ${names} FROM (${summed}) AS rs__page
         WHERE rs__bytes_before < ${query.maxBytes} ORDER BY ${order} LIMIT ${query.limit}`,
       values,
+      types: STORED_TYPES,
     };
   }
 
@@ -183,11 +186,12 @@ export class PageStatements {
       ({ conditions, order }) =>
         `SELECT ${list}${own} FROM ${this.table.table} WHERE ${conditions.join(' AND ')} ORDER BY ${order} ${atMost}`,
     );
-    if (others.length === 0) return { text, values };
+    if (others.length === 0) return { text, values, types: STORED_TYPES };
     const all = [text, ...others].map((part) => `(${part})`).join(' UNION ALL ');
     return {
       text: `SELECT * FROM (${all}) AS rs__page ORDER BY ${this.orderOfRows(query.sort)} ${atMost}`,
       values,
+      types: STORED_TYPES,
     };
   }
 

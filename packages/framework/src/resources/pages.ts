@@ -3,6 +3,7 @@ import { Batcher } from '../database/batcher.js';
 import type { Bulkheads } from '../database/bulkheads.js';
 import type { Semaphore } from '../database/semaphore.js';
 import type { Statements } from '../database/statements.js';
+import { STORED_TYPES } from '../database/connections/stored-types.js';
 import { stateOf } from '../database/database-failure.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
@@ -12,7 +13,8 @@ import type { Tracer } from '../observability/tracer.js';
 import { rowToJson } from './entity-columns.js';
 import type { EntityColumns } from './entity-columns.js';
 import type { Key, KeyType } from './key-type.js';
-import type { Filter, GroupedPage, PageQuery, UsedFilter } from './page-query.js';
+import { usedFilters } from './page-query.js';
+import type { Filters, GroupedPage, PageQuery, UsedFilter } from './page-query.js';
 import { PageStatements, valuesOf } from './page-statement.js';
 import { BY_ID, sortOf, withoutNeedlessSort } from './sort.js';
 import type { Sort, SortKey } from './sort.js';
@@ -37,11 +39,6 @@ const SEARCH_TOO_SLOW =
   'the search takes too long: search for a longer or rarer text, or use another filter as well';
 
 const SORT_TOO_SLOW = 'the list takes too long: sort it by id, or use another filter as well';
-
-/** A filter for each parameter of a query besides those of every page. */
-export type Filters<Query> = {
-  readonly [Name in Exclude<keyof Query, keyof PageParameters>]-?: Filter<NonNullable<Query[Name]>>;
-};
 
 /** Who asks for a page. */
 export interface Reader {
@@ -94,7 +91,7 @@ export class Pages<Query extends PageParameters> {
   async list(wanted: Query, reader?: Reader): Promise<Page<Query>> {
     const maxBytes = reader?.maxBytes ?? MAX_PAGE_BYTES;
     const columns = this.options.columns();
-    const filters = this.usedFilters(wanted);
+    const filters = usedFilters<Query>(this.options.filters, wanted);
     const { parameters, isEmpty } = await this.withoutNeedlessSort(wanted, filters);
     const { limit, after, ids } = parameters;
     const sort = sortOf(columns, parameters);
@@ -133,13 +130,6 @@ export class Pages<Query extends PageParameters> {
     const count = () => totalOf(statements, this.statements, query);
     if (!query.filters.some(([filter]) => filter.isSearch)) return bulkheads.lists.run(count);
     return bulkheads.searches.run(() => this.search(query, count));
-  }
-
-  private usedFilters(parameters: Query): readonly UsedFilter[] {
-    const filters = Object.entries(this.options.filters) as [keyof Query, Filter<unknown>][];
-    return filters
-      .map(([name, filter]) => [filter, parameters[name]] as const)
-      .filter(([, value]) => value !== undefined);
   }
 
   private pageOf(
@@ -206,7 +196,11 @@ export class Pages<Query extends PageParameters> {
   ): Promise<readonly (FoundRows | undefined)[]> {
     const found: Row[][] = pages.map(() => []);
     const long = new Set<number>();
-    const rows = await this.options.statements.rows<Row>({ ...statement, values: valuesOf(pages) });
+    const rows = await this.options.statements.rows<Row>({
+      ...statement,
+      values: valuesOf(pages),
+      types: STORED_TYPES,
+    });
     for (const row of rows) {
       const page = Number(row[0]);
       found[Math.abs(page) - 1]!.push(row);

@@ -10,7 +10,8 @@ import type { Change } from './history/change-of.js';
 import type { Feed } from './history/feed.js';
 import type { Imports } from './imports.js';
 import type { Keyed } from './key-type.js';
-import type { Filters, Pages } from './pages.js';
+import type { Filters } from './page-query.js';
+import type { Pages } from './pages.js';
 import type { Search } from './search-index.js';
 import type { Updates } from './updates.js';
 

@@ -3,11 +3,11 @@ import type {
   DataSource,
   DeleteQueryBuilder,
   EntityManager,
-  FindOptionsWhere,
   Repository,
   UpdateQueryBuilder,
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
+import { STORED_TYPES } from '../database/connections/stored-types.js';
 import { beforeRowWait, rowWait } from '../database/row-wait.js';
 import type { Semaphore } from '../database/semaphore.js';
 import type { Statement, Statements } from '../database/statements.js';
@@ -90,11 +90,12 @@ export class Updates<Entity extends Keyed> {
     context: ChangeContext = {},
   ): Promise<Entity> {
     return this.change(id, precondition, context, {}, (rows, lockWait) => {
-      const query = rows.createQueryBuilder().delete().where({ id }).returning('*');
-      if (lockWait !== undefined) query.andWhere(...soon(lockWait));
-      return this.recorded(context, query, (records, origin) =>
-        records.removing(statementOf(query), origin),
-      );
+      const query = rows.createQueryBuilder().delete().where({ id });
+      const recording = this.recording(context);
+      const statement = statementOf(query, lockWait);
+      return recording === undefined
+        ? statement
+        : recording.records.removing(statement, recording.origin);
     });
   }
 
@@ -114,35 +115,51 @@ export class Updates<Entity extends Keyed> {
     // Columns that are not members of the DTO are hidden from clients.
     const values = changeable
       .filter((column) => columns.of(this.options.dto).includes(column))
-      .map(({ property }) => [property, valueOf(members[property])] as const)
+      .map((column) => [column, valueOf(members[column.property])] as const)
       .filter(([, value]) => value !== undefined);
+    const documents: Record<string, unknown> = {};
+    const set = values.map(([column, value], at): readonly [string, unknown] => {
+      const parameter = column.toParameter(value);
+      if (!column.isDocument) return [column.property, value];
+      // TypeORM would write the JSON itself, and round its numbers.
+      documents[`rsDocument${at}`] = parameter;
+      return [column.property, () => `:rsDocument${at}`];
+    });
     // Without a change, the statement still writes, so that its commit waits for standbys.
     const { property, name } = changeable[0] ?? key;
-    const set = values.length === 0 ? [[property, () => name] as const] : values;
+    if (set.length === 0) set.push([property, () => name]);
     const changed = await this.change(id, precondition, context, body, (rows, lockWait) => {
       const query = rows
         .createQueryBuilder()
         .update()
         .set(Object.fromEntries(set) as QueryDeepPartialEntity<Entity>)
         .where({ id })
-        .returning('*');
-      if (lockWait !== undefined) query.andWhere(...soon(lockWait));
-      return this.recorded(context, query, (records, origin) =>
-        records.replacing(statementOf(query.andWhere(records.isLocked)), id, origin, lockWait),
-      );
+        .setParameters(documents);
+      const recording = this.recording(context);
+      if (recording === undefined) return statementOf(query, lockWait);
+      const { records, origin } = recording;
+      const statement = statementOf(query, lockWait, records.isLocked);
+      return records.replacing(statement, id, origin, lockWait);
     });
     this.options.onChanged?.(changed);
     return changed;
   }
 
-  /** The statement of a query, which also records the change if changes are recorded. */
-  private recorded(
-    { origin }: ChangeContext,
-    query: UpdateQuery<Entity>,
-    record: (records: RecordStatements, origin: Origin) => Statement,
-  ): Statement {
+  /** `undefined`: changes are not recorded. */
+  private recording({ origin }: ChangeContext) {
     const records = this.options.history?.records;
-    return records === undefined ? statementOf(query) : record(records, requireOrigin(origin));
+    return records && { records, origin: requireOrigin(origin) };
+  }
+
+  /** Locks a row, and reads all of its columns. */
+  private locking(id: Entity['id']): Statement {
+    const { table, key, all } = this.options.columns();
+    const names = all.map(({ name }) => name).join(', ');
+    return {
+      text: `SELECT ${names} FROM ${table} WHERE ${key.name} = $1 FOR UPDATE`,
+      values: [String(id)],
+      types: STORED_TYPES,
+    };
   }
 
   /**
@@ -165,15 +182,13 @@ export class Updates<Entity extends Keyed> {
     const changeIfSame = (slots?: Semaphore) => {
       const changeLocked = async (manager: EntityManager) => {
         rowSlots.requireFree(keys, slots);
-        const where = { id } as FindOptionsWhere<Entity>;
-        const row = await manager
-          .withRepository(rows)
-          .findOne({ where, lock: { mode: 'pessimistic_write' } });
-        if (row === null) throw notFound(id);
-        if (precondition?.(contentOf(columns.of(dto), row)) === false) {
+        const session = statements.in(manager);
+        const [row] = await session.rows<readonly unknown[]>(this.locking(id));
+        if (row === undefined) throw notFound(id);
+        if (precondition?.(contentOf(columns.of(dto), columns.entityOf(row))) === false) {
           throw new ServiceException(ERRORS.preconditionFailed);
         }
-        return statements.in(manager).run(statementFor(rows));
+        return session.run(statementFor(rows));
       };
       return slots === undefined
         ? transactions.run(changeLocked, outer)
@@ -198,12 +213,21 @@ export class Updates<Entity extends Keyed> {
   }
 }
 
-/** The condition, with its parameter, of a statement that does not wait for long. */
-function soon(lockWait: number) {
-  return [rowWait(':rsLockWait'), { rsLockWait: String(lockWait) }] as const;
-}
-
-function statementOf<Entity extends object>(query: UpdateQuery<Entity>): Statement {
+/**
+ * The conditions are added to the text: TypeORM would take words in them for properties of that name.
+ *
+ * @param lockWait how long it waits for the lock of the row, in milliseconds; by default as long as for other locks
+ */
+function statementOf<Entity extends object>(
+  query: UpdateQuery<Entity>,
+  lockWait?: number,
+  condition?: string,
+): Statement {
   const [text, values] = query.getQueryAndParameters();
-  return { text, values };
+  const isSoon = lockWait === undefined ? '' : ` AND ${rowWait(`$${values.length + 1}`)}`;
+  return {
+    text: `${text}${isSoon}${condition === undefined ? '' : ` AND ${condition}`} RETURNING *`,
+    values: lockWait === undefined ? values : [...values, String(lockWait)],
+    types: STORED_TYPES,
+  };
 }

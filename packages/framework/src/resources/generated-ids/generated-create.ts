@@ -1,4 +1,5 @@
 import type { Type } from '@nestjs/common';
+import { STORED_TYPES } from '../../database/connections/stored-types.js';
 import { beforeRowWait, rowWait } from '../../database/row-wait.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { Statement, Statements } from '../../database/statements.js';
@@ -125,6 +126,7 @@ export class GeneratedCreate<Dto extends object> {
     return {
       ...preparedAs(`${kind}-${columns.tableName}`),
       text: isSoon ? this.sql.soon : this.sql.late,
+      types: STORED_TYPES,
       values: [
         ...parameters,
         ...(records === undefined ? [] : originParameters(requireOrigin(origin))),

@@ -1,7 +1,8 @@
 import { escapeIdentifier } from 'pg';
 import { rowWait } from '../../database/row-wait.js';
 import type { Statement } from '../../database/statements.js';
-import type { EntityColumn, EntityColumns } from '../entity-columns.js';
+import type { EntityColumn } from '../entity-column.js';
+import type { EntityColumns } from '../entity-columns.js';
 import type { Key } from '../key-type.js';
 import type { ChangeKind } from './change-of.js';
 import type { Origin } from './origin.js';
@@ -76,7 +77,7 @@ export class RecordStatements {
    * @param lockWait how long it waits for the lock of the row, in milliseconds; by default as long as for other locks
    */
   replacing(
-    { text, values = [] }: Statement,
+    { text, values = [], types }: Statement,
     id: Key,
     origin: Origin,
     lockWait?: number,
@@ -107,11 +108,12 @@ export class RecordStatements {
         ...originParameters(origin),
         ...(lockWait === undefined ? [] : [String(lockWait)]),
       ],
+      types,
     };
   }
 
   /** Wraps a statement that removes rows, and returns them. */
-  removing({ text, values = [] }: Statement, origin: Origin): Statement {
+  removing({ text, values = [], types }: Statement, origin: Origin): Statement {
     const [principal, requestId] = [1, 2].map((offset) => `$${values.length + offset}`);
     const record = this.insert(
       'removed',
@@ -122,6 +124,7 @@ export class RecordStatements {
     return {
       text: `WITH rs__changed AS (${text}), rs__recorded AS (${record}) SELECT * FROM rs__changed`,
       values: [...values, ...originParameters(origin)],
+      types,
     };
   }
 }

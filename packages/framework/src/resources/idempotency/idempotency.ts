@@ -11,7 +11,7 @@ import { Statements } from '../../database/statements.js';
 import { Transactions } from '../../database/transactions.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { requireDto, restoreDto } from '../../http/body/dto.pipe.js';
-import { parseExactJson, stringifyExactJson } from '../../json/exact-json.js';
+import { parseAllDigits, stringifyExactJson } from '../../json/exact-json.js';
 import { LOGGER } from '../../observability/logger.js';
 import type { Origin } from '../history/origin.js';
 import { rowKey } from '../locked-rows.js';
@@ -158,7 +158,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     const [{ is_new: isNew, fingerprint: kept, answer }] = claim.rows as [Claim];
     if (!isNew) {
       if (kept !== fingerprint) throw new ServiceException(this.errors.idempotencyKeyReused);
-      return restoreDto(dto, parseExactJson(answer) as object);
+      return restoreDto(dto, parseAllDigits(answer) as object);
     }
     const result = await work(manager);
     await statements.run({
