@@ -16,8 +16,8 @@ import {
   forgetToken,
   launchBrowser,
   openDocs,
-  UNUSABLE_STORAGE,
 } from '../support/browser.js';
+import { UNUSABLE_STORAGE } from './unusable-storage.js';
 import type { WatchedPage } from '../support/browser.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';

@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { authorize, launchBrowser, UNUSABLE_STORAGE } from '../support/browser.js';
+import { authorize, launchBrowser } from '../support/browser.js';
+import { UNUSABLE_STORAGE } from './unusable-storage.js';
 import { OPERATIONS } from '../support/operations.js';
 import { AUDIENCE, CLIENT_ID, READER, SignInProvider } from '../support/sign-in-provider.js';
 import { startTestService, TOKEN } from '../support/test-service.js';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { launchBrowser, UNUSABLE_STORAGE } from '../support/browser.js';
+import { launchBrowser } from '../support/browser.js';
+import { UNUSABLE_STORAGE } from './unusable-storage.js';
 
 /* The documentation as a site, as `npm run docs:build` writes it. */
 

@@ -1,11 +1,18 @@
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Config } from '../../packages/framework/src/config/config.js';
+import { Bulkheads } from '../../packages/framework/src/database/bulkheads.js';
+import { Statements } from '../../packages/framework/src/database/statements.js';
+import type { Statement } from '../../packages/framework/src/database/statements.js';
+import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { EntityColumns } from '../../packages/framework/src/resources/entity-columns.js';
 import { MAX_INT64, MIN_INT64 } from '../../packages/framework/src/resources/int64.js';
+import { Pages } from '../../packages/framework/src/resources/pages.js';
 import { PageStatements, valuesOf } from '../../packages/framework/src/resources/page-statement.js';
-import type { PageQuery } from '../../packages/framework/src/resources/page-statement.js';
+import type { PageQuery } from '../../packages/framework/src/resources/page-query.js';
 import { sortOf } from '../../packages/framework/src/resources/sort.js';
+import type { ListPlantsDto } from '../../src/plants/dto/list-plants.dto.js';
 import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { PLANT_FILTERS } from '../../src/plants/plants.filters.js';
@@ -35,6 +42,32 @@ afterAll(async () => {
   await dataSource.destroy();
   await database.drop();
 });
+
+/** The blocks that a page reads, in all of its statements, and the ids of its plants. */
+async function pageOf(parameters: Omit<ListPlantsDto, 'limit'>) {
+  let blocks = 0;
+  const rows = async (statement: Statement): Promise<readonly unknown[]> => {
+    const { text, values } = statement;
+    const [row] = await dataSource.query<{ 'QUERY PLAN': readonly Plan[] }[]>(
+      `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
+      values,
+    );
+    const { Plan: plan } = row!['QUERY PLAN'][0]!;
+    blocks += plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+    return statements.rows(statement);
+  };
+  const statements = new Statements(dataSource);
+  const pages = new Pages<ListPlantsDto>({
+    columns: () => columns,
+    dto: StoredPlantDto,
+    filters: PLANT_FILTERS,
+    statements: { isDistributed: false, rows } as Statements,
+    bulkheads: new Bulkheads({ database: { poolMax: 10 } } as Config),
+    tracer: NO_TRACER,
+  });
+  const { items } = await pages.list({ limit: 50, ...parameters });
+  return { blocks, ids: items.map((item) => /"id":(\d+)/.exec(item)![1]) };
+}
 
 interface Plan {
   readonly Plan: { readonly 'Shared Hit Blocks': number; readonly 'Shared Read Blocks': number };
@@ -101,3 +134,23 @@ it.each([
 ] as const)('a page by %s with the tag %s after %j reads little more', async (sort, tag, after) => {
   expect(await blocksOf(sort, after, tag)).toBeLessThan(130);
 });
+
+it.each(['tag', '-tag'])(
+  'a page by %s with one tag begins anywhere, and reads little more than its plants',
+  async (sort) => {
+    for (const tag of ['half', 'tag 500', 'tag 501', 'absent']) {
+      for (const value of ['', 'a', 'half', 'tag', 'tag 500', 'tag 501', 'zzz', null]) {
+        const page = await pageOf({ tag, sort, after: 50_000n, afterValue: JSON.stringify(value) });
+        expect(page.blocks).toBeLessThan(150);
+        const [isBeyond, direction] = sort === 'tag' ? ['>', 'ASC'] : ['<', 'DESC'];
+        const wanted = await database.query(
+          `SELECT id::text FROM plants
+           WHERE tag = $1 AND $2::text IS NOT NULL AND (tag COLLATE "C", id) ${isBeyond} ($2, 50000)
+           ORDER BY plants.id ${direction} LIMIT 50`,
+          [tag, value],
+        );
+        expect([tag, value, page.ids]).toEqual([tag, value, wanted.map(({ id }) => id)]);
+      }
+    }
+  },
+);

@@ -71,8 +71,7 @@ export {
   UuidListParameters,
 } from './resources/page-parameters.js';
 export { isEqual } from './resources/page-statement.js';
-export type { Filter, Parameter } from './resources/page-statement.js';
-export type { Filters } from './resources/pages.js';
+export type { Filter, Filters, Parameter } from './resources/page-query.js';
 export { ResourceModule } from './resources/resource.module.js';
 export type { BaseRepository, UpdateContext } from './resources/base-repository.js';
 export type { CreateContext } from './resources/generated-ids/generated-create.js';

@@ -5,8 +5,8 @@ import { ServiceException } from '../errors/service.exception.js';
 import type { Tracer } from '../observability/tracer.js';
 import {
   GroupLockedError,
-  isCausedByRow,
   isConflict,
+  isOutage,
   RefusedStatementError,
   RowLockedError,
 } from './database-failure.js';
@@ -228,8 +228,10 @@ export class Batcher<Item, Result> {
       halving.failuresInARow = 0;
       return undefined;
     } catch (failure) {
-      const mayBeOfRow = isCausedByRow(failure) || canBePartial(failure, halving);
-      const canHalve = group.length > 1 && (isCausedByRow(failure) || this.keysOf(group).size > 1);
+      // The driver can fail to write a value, or to read it: then, too, the database serves others.
+      const isOfRow = !isOutage(failure);
+      const mayBeOfRow = isOfRow || canBePartial(failure, halving);
+      const canHalve = group.length > 1 && (isOfRow || this.keysOf(group).size > 1);
       if (!mayBeOfRow || !canHalve) {
         refuseAll(group, canHalve ? failureOfGroup(failure) : failure);
         return mayBeOfRow ? undefined : failure;

@@ -18,8 +18,11 @@ export class Bulkheads {
   readonly exports: Semaphore;
   /** Followers of changes that are far behind, of whom there can be thousands, and those that miss a few. */
   readonly followers: Readonly<Record<'far' | 'near', Semaphore>>;
+  /** Changes of single rows, and creates whose ids the database makes. */
   readonly updates: Semaphore;
-  /** Creates and changes that wait for rows which other transactions hold. */
+  /** Transactions of the service itself. */
+  readonly transactions: Semaphore;
+  /** Creates, changes and transactions that wait for rows which other transactions hold. */
   readonly locked: Semaphore;
 
   constructor(@Inject(CONFIG) { database }: Config) {
@@ -34,6 +37,7 @@ export class Bulkheads {
       near: new Semaphore(share(0.2), ERRORS.poolExhausted, all),
     };
     this.updates = new Semaphore(share(0.3), ERRORS.tooManyChanges, all);
+    this.transactions = new Semaphore(share(0.3), ERRORS.tooManyChanges, all);
     this.locked = new Semaphore(share(0.2), ERRORS.rowLocked, all);
   }
 }

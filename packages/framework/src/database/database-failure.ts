@@ -35,11 +35,21 @@ const OUTAGE_STATES = [
 const WRAPAROUND: ReadonlySet<string> = new Set(['GetNewTransactionId', 'GetNewMultiXactId']);
 
 /**
+ * The function of PostgreSQL that checks row security and the options of views: it refuses a row, with the SQLSTATE of a
+ * missing privilege (42501).
+ */
+const ROW_CHECK = 'ExecWithCheckOptions';
+
+/** The function of PostgreSQL that performs `RAISE`: a trigger refuses a row, with any SQLSTATE that its author likes. */
+const RAISE = 'exec_stmt_raise';
+
+/**
  * Whether the database cannot serve now, as opposed to a wrong statement. Pool and protocol errors have neither class
  * nor code, so every error that is not known to be a bug counts as an outage.
  */
 export function isOutage(error: unknown): error is Error {
   if (error instanceof DatabaseError) {
+    if (error.routine === ROW_CHECK) return false;
     const isRefused = OUTAGE_STATES.some((state) => String(error.code).startsWith(state));
     return isRefused || WRAPAROUND.has(String(error.routine));
   }
@@ -102,9 +112,17 @@ export class RolledBackError extends Error {
 
 const BUGS = [RolledBackError, TypeORMError, TypeError, RangeError, ReferenceError, SyntaxError];
 
-/** Whether a single row can have caused the failure: data exception, integrity constraint violation. */
-export function isCausedByRow(failure: unknown): boolean {
-  return failure instanceof DatabaseError && /^2[23]/.test(String(failure.code));
+/**
+ * Whether a single row can have caused the failure. A list of SQLSTATEs would not be complete: a text can be too long for an
+ * index, a trigger can fail in any way, and only for some rows.
+ */
+export function isCausedByRow(failure: unknown): failure is DatabaseError {
+  return failure instanceof DatabaseError && !isOutage(failure);
+}
+
+/** Whether a value is too large for PostgreSQL (program limit exceeded), such as a text for an index. */
+export function isTooLarge(failure: unknown): boolean {
+  return isCausedByRow(failure) && failure.code === '54000';
 }
 
 /** SQLSTATEs of a statement that took too long, or was in the way of other transactions. Others may succeed. */
@@ -123,13 +141,21 @@ const PARTIAL_STATES = /^(08|57P0[123]|58|XX)/;
 
 /** The server refused the statement: `database-unavailable`, or a code of {@link ENDED_STATES}. */
 export class RefusedStatementError extends ServiceException {
-  constructor(readonly state: string | undefined) {
+  /** @param isRaised whether a trigger has refused a row */
+  constructor(
+    readonly state: string | undefined,
+    readonly isRaised = false,
+  ) {
     super(ENDED_STATES.get(state) ?? ERRORS.databaseUnavailable);
+  }
+
+  static of({ code, routine }: DatabaseError): RefusedStatementError {
+    return new RefusedStatementError(code, routine === RAISE);
   }
 
   /** Whether the statement can succeed for other rows. */
   get canBePartial(): boolean {
-    return PARTIAL_STATES.test(String(this.state));
+    return this.isRaised || PARTIAL_STATES.test(String(this.state));
   }
 }
 

@@ -1,5 +1,5 @@
 import { ERRORS } from '../errors/common-errors.js';
-import { RefusedStatementError } from './database-failure.js';
+import { RefusedStatementError, RowLockedError } from './database-failure.js';
 import { DATABASE_LIMITS } from './limits.js';
 
 /**
@@ -18,4 +18,18 @@ export function rowWait(parameter: string): string {
 export function isRowLocked(error: unknown, took: number): boolean {
   const isLocked = error instanceof RefusedStatementError && error.kind === ERRORS.rowLocked;
   return isLocked && took < DATABASE_LIMITS.lock;
+}
+
+/**
+ * Runs a statement with {@link rowWait}.
+ *
+ * @throws RowLockedError if another transaction holds a row for longer
+ */
+export async function beforeRowWait<Result>(run: () => Promise<Result>): Promise<Result> {
+  const start = performance.now();
+  try {
+    return await run();
+  } catch (error) {
+    throw isRowLocked(error, performance.now() - start) ? new RowLockedError() : error;
+  }
 }

@@ -2,9 +2,19 @@ import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { EntityManager } from 'typeorm';
+import { ERRORS } from '../errors/common-errors.js';
 import { Bulkheads } from './bulkheads.js';
+import type { PoolClient } from './connections/pool-client.js';
+import { RefusedStatementError, RowLockedError } from './database-failure.js';
 import { repeatAfterConflict } from './repeat-after-conflict.js';
+import type { Semaphore } from './semaphore.js';
 import { requireTransaction } from './statements.js';
+
+/**
+ * How long a statement of a transaction waits for a lock at first, in milliseconds: for a few commits. If it is held for longer,
+ * the transaction is rolled back, and waits where nobody waits who does not need the lock.
+ */
+export const SOON = 100;
 
 /** Runs several statements as one transaction (docs/framework/transactions.md). */
 @Injectable()
@@ -21,19 +31,55 @@ export class Transactions {
    *
    * @param work uses only this manager: `manager.withRepository(…)`, `statements.in(manager)`
    * @param outer of a transaction that has begun: `work` becomes part of it
-   * @param slots of which a transaction of its own takes one
-   * @throws ServiceException `too-many-changes`, `transaction-conflict`, or as after any failure of the database
+   * @throws ServiceException `too-many-changes`, `row-locked`, `transaction-conflict`, or as after any failure of the database
    * @throws Error if `outer` has no transaction
    */
   async run<Result>(
     work: (manager: EntityManager) => Promise<Result>,
     outer?: EntityManager,
-    slots = this.bulkheads.updates,
   ): Promise<Result> {
     if (outer !== undefined) {
       requireTransaction(outer);
       return work(outer);
     }
-    return slots.run(() => repeatAfterConflict(() => this.dataSource.transaction(work)));
+    const { transactions, locked } = this.bulkheads;
+    try {
+      return await this.runIn(transactions, work, SOON);
+    } catch (error) {
+      if (!(error instanceof RowLockedError)) throw error;
+    }
+    return this.runIn(locked, work);
   }
+
+  /**
+   * Like {@link run}, in one of these slots.
+   *
+   * @param lockWait how long a statement waits for a lock, in milliseconds; by default as long as others do
+   * @throws RowLockedError if it has waited for longer
+   */
+  async runIn<Result>(
+    slots: Semaphore,
+    work: (manager: EntityManager) => Promise<Result>,
+    lockWait?: number,
+  ): Promise<Result> {
+    try {
+      return await slots.run(() =>
+        repeatAfterConflict(() =>
+          this.dataSource.transaction(async (manager) => {
+            if (lockWait !== undefined) await setLockWait(manager, lockWait);
+            return work(manager);
+          }),
+        ),
+      );
+    } catch (error) {
+      const isLocked = error instanceof RefusedStatementError && error.kind === ERRORS.rowLocked;
+      throw isLocked && lockWait !== undefined ? new RowLockedError() : error;
+    }
+  }
+}
+
+/** It is sent together with the first statement of the work. If it fails, that fails as well. */
+async function setLockWait(manager: EntityManager, milliseconds: number): Promise<void> {
+  const client = (await requireTransaction(manager).connect()) as PoolClient;
+  client.query(`SET LOCAL lock_timeout = ${milliseconds}`).catch(() => {});
 }

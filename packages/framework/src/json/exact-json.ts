@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { stringify } from 'lossless-json';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
+import { decimalOf } from './decimal.js';
+import { JsonText } from './json-text.js';
 import { quote } from './quote.js';
 
 /** Deeper nesting is refused: no resource needs it, and parsers recurse. */
@@ -13,8 +14,11 @@ const MAX_DIGITS = 19;
 /** Decimal numbers with at most this many digits survive the conversion to a double and back (`DBL_DIG` in C). */
 const SAFE_DIGITS = 15;
 
+/** Digits of the longest number that is written without an exponent. A double has up to 309. */
+const MAX_PLAIN = 400;
+
 /** Smaller doubles have less precision. */
-const SMALLEST = 1e-307;
+export const SMALLEST = 1e-307;
 
 /** A number that a double cannot represent. Two equal numbers are deeply equal, in any notation. */
 export class ExactNumber {
@@ -24,6 +28,31 @@ export class ExactNumber {
   /** Rounds the number for code that does not need its digits. */
   toJSON(): number {
     return Number(this.decimal);
+  }
+
+  /** All digits, without an exponent unless they are too many. */
+  toString(): string {
+    const [, sign = '', digits = '', exponent] = /^(-?)(\d+)e(-?\d+)$/.exec(this.decimal) ?? [];
+    const power = Number(exponent);
+    if (exponent === undefined || Math.abs(power) + digits.length > MAX_PLAIN) return this.decimal;
+    if (power >= 0) return `${sign}${digits}${'0'.repeat(power)}`;
+    const padded = digits.padStart(1 - power, '0');
+    return `${sign}${padded.slice(0, power)}.${padded.slice(power)}`;
+  }
+
+  /** Called by pg. */
+  toPostgres(): string {
+    return this.toString();
+  }
+
+  /** Whether it has so many digits that it would be much longer in a response than in its request. */
+  get isLong(): boolean {
+    return !/^-?[\d.]+$/.test(this.toString());
+  }
+
+  /** Whether it is no integer. */
+  get isFraction(): boolean {
+    return this.decimal.includes('e-');
   }
 }
 
@@ -39,7 +68,19 @@ export type JsonSource = 'body' | 'line';
  * different values
  */
 export function parseExactJson(text: string, source: JsonSource = 'body'): unknown {
-  return new Parser(text, source).parse();
+  return new Parser(text, source, false, MAX_DEPTH).parse();
+}
+
+/**
+ * Like {@link parseExactJson}, without losing digits of fractions, which become an {@link ExactNumber} as well where a double has
+ * other digits.
+ */
+export function parseAllDigits(
+  text: string,
+  source: JsonSource = 'body',
+  maxDepth = MAX_DEPTH,
+): unknown {
+  return new Parser(text, source, true, maxDepth).parse();
 }
 
 /**
@@ -60,17 +101,31 @@ export function toInteger(value: unknown): bigint | undefined {
   return BigInt(`${sign}${digits}${'0'.repeat(Number(power))}`);
 }
 
-/** Like `JSON.stringify`, with all digits of each `bigint`. */
+/** Like `JSON.stringify`, with all digits of each `bigint` and {@link ExactNumber}. */
 export function stringifyExactJson(value: unknown): string {
-  const text = holdsBigInt(value) ? stringify(value) : JSON.stringify(value);
+  const text = isForUs(value) ? write(value) : JSON.stringify(value);
   if (text === undefined) throw new TypeError('the value cannot be written as JSON');
   return text;
 }
 
-/** `JSON.stringify` throws for a `bigint`. */
-function holdsBigInt(value: unknown): boolean {
+/** `JSON.stringify` throws for a `bigint`, and would round an {@link ExactNumber}. */
+function isForUs(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return typeof value === 'bigint';
-  return Object.values(value).some(holdsBigInt);
+  if (value instanceof ExactNumber || value instanceof JsonText) return true;
+  return Object.values(value).some(isForUs);
+}
+
+function write(value: unknown): string | undefined {
+  if (typeof value === 'bigint' || value instanceof ExactNumber) return String(value);
+  if (value instanceof JsonText) return value.text;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if ('toJSON' in value && typeof value.toJSON === 'function') return write(value.toJSON());
+  if (Array.isArray(value)) return `[${value.map((item) => write(item) ?? 'null').join(',')}]`;
+  const members = Object.entries(value).flatMap(([name, member]) => {
+    const text = write(member);
+    return text === undefined ? [] : `${JSON.stringify(name)}:${text}`;
+  });
+  return `{${members.join(',')}}`;
 }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -83,6 +138,8 @@ class Parser {
   constructor(
     private readonly text: string,
     private readonly source: JsonSource,
+    private readonly keepsFractions: boolean,
+    private readonly maxDepth: number,
   ) {}
 
   parse(): unknown {
@@ -101,7 +158,9 @@ class Parser {
   private bareValue(first: string | undefined, depth: number): unknown {
     if (first === '"') return this.string();
     if (first === '{' || first === '[') {
-      if (depth > MAX_DEPTH) throw this.malformed(`it is nested deeper than ${MAX_DEPTH} levels`);
+      if (depth > this.maxDepth) {
+        throw this.malformed(`it is nested deeper than ${this.maxDepth} levels`);
+      }
       this.at++;
       return first === '{' ? this.object(depth) : this.array(depth);
     }
@@ -109,7 +168,7 @@ class Parser {
       const word = this.match(WORD);
       return word === 'null' ? null : word === 'true';
     }
-    return numberOf(this.match(NUMBER));
+    return numberOf(this.match(NUMBER), this.keepsFractions);
   }
 
   private object(depth: number): object {
@@ -216,13 +275,13 @@ function nameOf(code: number): string {
   return code === 0xfeff ? `byte order mark (${character})` : character;
 }
 
-function addMember(object: Record<string, unknown>, name: string, value: unknown): void {
+/** An assignment to `__proto__` would set the prototype. */
+export function addMember(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value;
-  // An assignment to `__proto__` would set the prototype.
   else Object.defineProperty(object, name, { value, enumerable: true });
 }
 
-function numberOf(literal: string): number | ExactNumber {
+function numberOf(literal: string, keepsFractions: boolean): number | ExactNumber {
   const number = Number(literal);
   const size = Math.abs(number);
   if (size >= SMALLEST && size < Infinity) {
@@ -230,26 +289,9 @@ function numberOf(literal: string): number | ExactNumber {
     const shortest = String(number);
     if (shortest === literal || decimalOf(shortest) === decimalOf(literal)) return number;
     // Fractions are rounded, as by JSON.parse, unless the result would be an integer.
-    if (!Number.isInteger(number)) return number;
+    if (!keepsFractions && !Number.isInteger(number)) return number;
   }
   // Zero in any notation, -0 included.
   else if (size === 0 && !/^[-.0]*[1-9]/.test(literal)) return 0;
   return new ExactNumber(decimalOf(literal));
-}
-
-/** The normal form of a non-zero number: digits without leading and trailing zeros, `e`, and the power of ten. */
-function decimalOf(literal: string): string {
-  const e = literal.search(/[eE]/);
-  const mantissa = e === -1 ? literal : literal.slice(0, e);
-  const point = mantissa.indexOf('.');
-  const digits = point === -1 ? mantissa : mantissa.slice(0, point) + mantissa.slice(point + 1);
-  const sign = digits[0] === '-' ? '-' : '';
-  // Loops, because a pattern such as /0+$/ takes quadratic time on a megabyte of zeros.
-  let start = sign.length;
-  while (digits[start] === '0') start++;
-  let end = digits.length;
-  while (digits[end - 1] === '0') end--;
-  const fraction = point === -1 ? 0 : mantissa.length - point - 1;
-  const power = (e === -1 ? 0 : Number(literal.slice(e + 1))) - fraction + (digits.length - end);
-  return Number.isSafeInteger(power) ? `${sign}${digits.slice(start, end)}e${power}` : literal;
 }

@@ -1,6 +1,11 @@
 import { DatabaseError } from 'pg';
+import { isTooLarge } from '../database/database-failure.js';
+import type { Statements } from '../database/statements.js';
+import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
 import { ServiceException } from '../errors/service.exception.js';
+import { stringifyExactJson } from '../json/exact-json.js';
+import type { EntityColumns } from './entity-columns.js';
 
 /** What a violation of a constraint of the database means to a client, by the name of the constraint. */
 export type ConstraintErrors = Readonly<Record<string, ErrorKind>>;
@@ -16,8 +21,64 @@ export async function withConstraintErrors<Result>(
   try {
     return await work();
   } catch (error) {
-    const constraint = error instanceof DatabaseError ? error.constraint : undefined;
+    // A text that is too long for the index of a unique key names the key, too, but is no violation.
+    const isViolation = error instanceof DatabaseError && !isTooLarge(error);
+    const constraint = isViolation ? error.constraint : undefined;
     const kind = constraint === undefined ? undefined : errors[constraint];
     throw kind === undefined ? error : new ServiceException(kind);
   }
+}
+
+/** A B-tree takes entries of up to 2,704 bytes (`BTMaxItemSize`), of which some are no value. */
+const INDEXABLE = 2_690;
+
+/** The columns in an index of a table, also in its expressions. */
+const INDEXED = `SELECT DISTINCT attname FROM pg_index
+    JOIN pg_attribute ON attrelid = indrelid AND attnum > 0
+  WHERE indrelid = $1::regclass AND (attnum = ANY (indkey) OR EXISTS (
+    SELECT FROM pg_depend
+    WHERE classid = 'pg_class'::regclass AND objid = indexrelid AND refobjid = indrelid AND refobjsubid = attnum
+  ))`;
+
+/** Where a row is stored. */
+export interface RowErrors {
+  readonly constraints: ConstraintErrors;
+  /** Known when the database is connected. */
+  readonly columns: () => EntityColumns;
+  readonly statements: Statements;
+}
+
+/**
+ * Stores a row. Like {@link withConstraintErrors}; a value that is too large for the database becomes `body-not-valid`.
+ *
+ * @param row the values by their properties
+ */
+export async function withRowErrors<Result>(
+  { constraints, columns, statements }: RowErrors,
+  row: object,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await withConstraintErrors(constraints, work);
+  } catch (error) {
+    if (!isTooLarge(error)) throw error;
+    const { table, all } = columns();
+    // PostgreSQL does not always name the index.
+    const found = await statements.rows<[string]>({ text: INDEXED, values: [table] });
+    const indexed = new Set(found.map(([name]) => name));
+    const names = all
+      .filter(({ databaseName }) => indexed.has(databaseName))
+      .map(({ property }) => property)
+      .filter((property) => bytesOf((row as Record<string, unknown>)[property]) > INDEXABLE);
+    const message =
+      names.length === 0
+        ? 'a member is too large for the database'
+        : `${names.join(' or ')} is too long for an index of the database`;
+    throw new ServiceException(ERRORS.bodyNotValid, message, { cause: error });
+  }
+}
+
+function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  return typeof value === 'object' && value !== null ? stringifyExactJson(value).length : 0;
 }

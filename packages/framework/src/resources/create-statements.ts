@@ -1,7 +1,8 @@
 import { rowWait } from '../database/row-wait.js';
 import { prepared } from '../database/statements.js';
 import type { Statement } from '../database/statements.js';
-import type { EntityColumn, EntityColumns } from './entity-columns.js';
+import type { EntityColumn } from './entity-column.js';
+import type { EntityColumns } from './entity-columns.js';
 import type { RecordStatements } from './history/record-statements.js';
 
 /** The parameters of a row, one for each given column. */
@@ -9,8 +10,8 @@ export type RowParameters = readonly unknown[];
 
 /** The columns of the origin of a row. They follow the given columns if creates are recorded. */
 const ORIGIN_COLUMNS = [
-  { name: 'by_principal', type: 'text' },
-  { name: 'by_request_id', type: 'text' },
+  { name: 'rs__principal', type: 'text' },
+  { name: 'rs__request_id', type: 'text' },
 ] as const;
 
 type SentColumn = Pick<EntityColumn, 'name' | 'type'>;
@@ -38,22 +39,22 @@ export class CreateStatements {
     const [first = key] = others;
     const isSame = others.map(({ name, isNullable }) =>
       isNullable
-        ? `${table}.${name} IS NOT DISTINCT FROM EXCLUDED.${name}`
-        : `${table}.${name} = EXCLUDED.${name}`,
+        ? `rs__row.${name} IS NOT DISTINCT FROM EXCLUDED.${name}`
+        : `rs__row.${name} = EXCLUDED.${name}`,
     );
-    this.into = `INSERT INTO ${table} (${namesOf(given)})`;
+    this.into = `INSERT INTO ${table} AS rs__row (${namesOf(given)})`;
     // If the id exists with the same content, the row is updated without a change. The update makes the COMMIT write WAL
     // and wait for the flush and for synchronous standbys, like the commit of the first create (manual, chapter 26.2.8).
     // If the content differs, no row is returned. Only an updated row has an xmax: its lock in ON CONFLICT sets it.
-    this.unlessStored = `ON CONFLICT (${key.name}) DO UPDATE SET ${first.name} = ${table}.${first.name}
-      WHERE ${isSame.join(' AND ') || 'true'} RETURNING ${records?.copied ?? `${key.name} AS id`}, xmax = 0 AS created`;
+    this.unlessStored = `ON CONFLICT (${key.name}) DO UPDATE SET ${first.name} = rs__row.${first.name}
+      WHERE ${isSame.join(' AND ') || 'true'} RETURNING ${records?.copied ?? `${key.name} AS id`}, xmax = 0 AS ${records === undefined ? 'created' : 'rs__created'}`;
     const [one, origin] = [given, ORIGIN_COLUMNS].map((part) =>
       part.map((column) => `$${this.sent.indexOf(column) + 1}`),
     );
     const insertOne = (source: string) =>
       this.recorded(`${this.into} ${source} ${this.unlessStored}`, {
         origin: origin!.map((number) => `${number}::text`),
-        from: 'stored',
+        from: 'rs__stored',
       });
     this.one = insertOne(`VALUES (${one!.join(', ')})`);
     const typed = one!.map((number, at) => `${number}::${given[at]!.type}`);
@@ -77,14 +78,14 @@ export class CreateStatements {
   insertMany(rows: readonly RowParameters[], milliseconds?: number): Statement {
     const { text, values, isPreparable } = rowsOf(this.sent, rows, this.columns.hasArrays);
     const { key, given } = this.columns;
-    const source = this.records === undefined ? text : 't';
+    const source = this.records === undefined ? text : 'rs__t';
     const isSoon = milliseconds !== undefined;
     const condition = isSoon ? `WHERE ${rowWait(`$${values.length + 1}`)}` : '';
-    const insert = `${this.into} SELECT ${namesOf(given, 't')} FROM ${source} ${condition} ${this.unlessStored}`;
+    const insert = `${this.into} SELECT ${namesOf(given, 'rs__t')} FROM ${source} ${condition} ${this.unlessStored}`;
     const recorded = this.recorded(insert, {
       rows: text,
-      origin: namesOf(ORIGIN_COLUMNS, 't').split(', '),
-      from: `stored JOIN t USING (${key.name})`,
+      origin: namesOf(ORIGIN_COLUMNS, 'rs__t').split(', '),
+      from: `rs__stored JOIN rs__t USING (${key.name})`,
     });
     return {
       ...(isPreparable ? this.prepared(recorded) : { text: recorded }),
@@ -105,7 +106,7 @@ export class CreateStatements {
   }
 
   /**
-   * Returns the numbers `n`, from 1, of the rows whose ids are stored with other content.
+   * Returns the numbers, from 1, of the rows whose ids are stored with other content.
    *
    * @param rows without their origins
    */
@@ -115,11 +116,11 @@ export class CreateStatements {
     const ids = rows.map((row) => row[given.indexOf(key)]);
     const differences = given
       .filter((column) => column !== key)
-      .map(({ name }) => `stored.${name} IS DISTINCT FROM t.${name}`);
+      .map(({ name }) => `rs__stored.${name} IS DISTINCT FROM rs__t.${name}`);
     return {
       // Without the condition on the id, Citus would read the whole table.
-      text: `SELECT n FROM ${text}
-        JOIN (SELECT * FROM ${table} WHERE ${key.name} = ANY ($${values.length + 1}::bigint[])) AS stored USING (${key.name})
+      text: `SELECT rs__t.rs__n FROM ${text}
+        JOIN (SELECT * FROM ${table} WHERE ${key.name} = ANY ($${values.length + 1}::bigint[])) AS rs__stored USING (${key.name})
         WHERE ${differences.join(' OR ') || 'false'}`,
       values: [...values, ids],
     };
@@ -139,10 +140,16 @@ export class CreateStatements {
     }: { readonly rows?: string; readonly origin: readonly string[]; readonly from: string },
   ): string {
     if (this.records === undefined) return insert;
-    const record = this.records.insert('created', 'stored', origin, from, 'created');
-    const source = rows === undefined ? '' : `t AS (SELECT * FROM ${rows}), `;
-    return `WITH ${source}stored AS (${insert}), recorded AS (${record})
-      SELECT ${this.columns.key.name} AS id, created FROM stored`;
+    const record = this.records.insert(
+      'created',
+      'rs__stored',
+      origin,
+      from,
+      'rs__stored.rs__created',
+    );
+    const source = rows === undefined ? '' : `rs__t AS (SELECT * FROM ${rows}), `;
+    return `WITH ${source}rs__stored AS (${insert}), rs__recorded AS (${record})
+      SELECT ${this.columns.key.name} AS id, rs__created AS created FROM rs__stored`;
   }
 
   /** The texts are few: they do not depend on the rows. */
@@ -153,13 +160,13 @@ export class CreateStatements {
   }
 }
 
-/** The rows as a table `t` with their numbers. */
+/** The rows as a table `rs__t` with their numbers, `rs__n`. */
 function rowsOf(
   columns: readonly SentColumn[],
   rows: readonly RowParameters[],
   hasArrays: boolean,
 ) {
-  const alias = `AS t (${namesOf(columns)}, n)`;
+  const alias = `AS rs__t (${namesOf(columns)}, rs__n)`;
   if (!hasArrays) {
     const arrays = columns.map(({ type }, at) => `$${at + 1}::${type}[]`);
     const values: unknown[] = columns.map((_, at) => rows.map((row) => row[at]));

@@ -19,12 +19,19 @@ export function requireKey(
 }
 
 /**
+ * How all names begin that the statements of resources give to what they select. Tables and columns have no such name, so that
+ * none can be meant instead of another.
+ */
+const RESERVED = 'rs__';
+
+/**
  * TypeORM's own statements would heed these, those of a resource would not.
  *
  * @throws TypeError that names what is not supported
  */
 export function requireSupported({
   name,
+  tableName,
   columns,
   deleteDateColumn,
   embeddeds,
@@ -34,6 +41,15 @@ export function requireSupported({
   const refuse = (property: string, why: string) => {
     throw new TypeError(`${name}${property === '' ? '' : `.${property}`}: ${why}`);
   };
+  if (tableName.startsWith(RESERVED)) refuse('', `no table can have a name with ${RESERVED}`);
+  for (const { propertyName, databaseName } of columns) {
+    if (databaseName.startsWith(RESERVED)) {
+      refuse(
+        propertyName,
+        `no column can have a name with ${RESERVED}: statements have such names`,
+      );
+    }
+  }
   if (inheritancePattern !== undefined) refuse('', 'a resource cannot have @TableInheritance()');
   if (deleteDateColumn !== undefined) {
     refuse(

@@ -5,7 +5,7 @@ import { DATABASE_LIMITS } from '../database/limits.js';
 import type { Semaphore } from '../database/semaphore.js';
 import type { Statements } from '../database/statements.js';
 import type { Tracer } from '../observability/tracer.js';
-import { withConstraintErrors } from './constraints.js';
+import { withRowErrors } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
 import type { RowParameters } from './create-statements.js';
 import type { Identified, IdFailure } from './entity-columns.js';
@@ -113,13 +113,13 @@ export class GroupCreate<Content extends Identified> {
     content: Content,
     origin: Origin | undefined,
   ): Promise<Stored> {
-    const { constraints, idTaken, history } = this.options;
+    const { idTaken, history } = this.options;
     const row = {
       content,
       parameters: this.parametersOf(content),
       origin: history?.records === undefined ? [] : originParameters(requireOrigin(origin)),
     };
-    const outcome = await withConstraintErrors(constraints, () => store(row));
+    const outcome = await withRowErrors(this.options, content, () => store(row));
     if (outcome === 'taken') throw idTaken(content.id);
     if (outcome === 'locked') throw new RowLockedError();
     return outcome;

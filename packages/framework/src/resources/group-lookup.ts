@@ -1,4 +1,5 @@
 import { Batcher } from '../database/batcher.js';
+import { STORED_TYPES } from '../database/connections/stored-types.js';
 import type { Semaphore } from '../database/semaphore.js';
 import { prepared, uncounted } from '../database/statements.js';
 import type { Statements } from '../database/statements.js';
@@ -63,7 +64,11 @@ export class GroupLookup<Entity extends Keyed> {
   }
 
   private read(statement: ReturnType<typeof prepared>, ids: readonly Key[]) {
-    return this.options.statements.rows<Found>({ ...statement, values: [ids.map(String)] });
+    return this.options.statements.rows<Found>({
+      ...statement,
+      values: [ids.map(String)],
+      types: STORED_TYPES,
+    });
   }
 
   private lookup(maxBytes?: number) {

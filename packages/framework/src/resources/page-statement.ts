@@ -1,67 +1,25 @@
+import { escapeIdentifier } from 'pg';
+import { STORED_TYPES } from '../database/connections/stored-types.js';
 import { prepared, uncounted } from '../database/statements.js';
 import type { Statement } from '../database/statements.js';
-import type { EntityColumn, EntityColumns } from './entity-columns.js';
+import type { EntityColumn } from './entity-column.js';
+import type { EntityColumns } from './entity-columns.js';
 import type { Key } from './key-type.js';
 import { MAX_LIMIT } from './page-parameters.js';
+import type { Filter, GroupedPage, PageQuery, Parameter, UsedFilter } from './page-query.js';
 import type { Sort, SortKey } from './sort.js';
 
 /** So many rows are counted. Whether there are more is known, but how many is an estimate. */
 export const MAX_COUNTED = 10_000;
 
 /**
- * Writes a value into a condition.
+ * Selects the rows whose column equals the value. The table needs an index on the column and the id.
  *
- * @param column whose type the value has, as it is written in the condition; by default the value is text
+ * @param column its name, with or without quotation marks: `user` is the column, not the function of SQL
  */
-export type Parameter = (value: unknown, column?: string) => string;
-
-/** How a filter selects rows. */
-export interface Filter<Value> {
-  /**
-   * The condition of a row, with `parameter` for each value.
-   *
-   * @param start the least id that the page may have, as text
-   * @param end the greatest
-   */
-  where(value: Value, parameter: Parameter, start: string, end: string): string;
-  /** A condition that selects about as many rows, if the planner cannot estimate how many `where` selects. */
-  estimate?(value: Value, parameter: Parameter): string;
-  /** What an index has before the id, and pages are sorted by. All rows that it selects are equal in it. */
-  readonly indexPrefix?: string;
-  /** The column in which all rows that it selects have the same value: to sort them by it, their ids suffice. */
-  readonly equals?: string;
-  /** Whether it may read many rows that it does not select. Few such lists run at once, and a slow one is refused. */
-  readonly isSearch?: boolean;
-}
-
-/** Selects the rows whose column equals the value. The table needs an index on the column and the id. */
 export function isEqual(column: string): Filter<unknown> {
-  return { where: (value, parameter) => `${column} = ${parameter(value, column)}`, equals: column };
-}
-
-/** A filter, and the value of its parameter in the request. */
-export type UsedFilter = readonly [filter: Filter<unknown>, value: unknown];
-
-export interface PageQuery {
-  /** The least id that the page may have, and the greatest. */
-  readonly start: Key;
-  readonly end: Key;
-  readonly sort: Sort;
-  readonly limit: number;
-  /** If there are any, only rows with one of these ids. */
-  readonly ids?: readonly Key[] | undefined;
-  readonly filters: readonly UsedFilter[];
-  /** Most bytes of the rows, as far as they can be long, unless the first row has more. */
-  readonly maxBytes: number;
-}
-
-/** A page as one of a group that share a statement. */
-export interface GroupedPage extends PageQuery {
-  /** The conditions and the order, with `_wanted.p1`, `_wanted.p2` and so on for the values: the statement of the group. */
-  readonly clauses: string;
-  readonly values: readonly unknown[];
-  /** The types of the values in SQL. */
-  readonly types: readonly string[];
+  const name = column.startsWith('"') ? column : escapeIdentifier(column);
+  return { where: (value, parameter) => `${name} = ${parameter(value, column)}`, equals: column };
 }
 
 /** The statements that read pages of an entity: a column of their own, then columns of the entity. */
@@ -110,7 +68,7 @@ export class PageStatements {
         throw new TypeError(`${this.table.table} has no column ${name}`);
       }
       types.push(column?.type ?? 'text');
-      return `_wanted.p${values.push(value)}`;
+      return `rs__wanted.p${values.push(value)}`;
     };
     const { conditions, order } = this.clauses(query, parameter);
     return {
@@ -139,14 +97,14 @@ export class PageStatements {
     // LIMIT that is not a constant counts as a tenth of the table (docs/decisions/pages-in-groups.md): the inner one bounds the estimate.
     const list = this.columns.map((column) =>
       column.bytes === undefined
-        ? `page.${column.name}`
-        : `CASE WHEN NOT _is_long THEN page.${column.name} END`,
+        ? `rs__page.${column.name}`
+        : `CASE WHEN NOT rs__is_long THEN rs__page.${column.name} END`,
     );
-    return prepared(`SELECT CASE WHEN _is_long THEN -_number ELSE _number END, ${list.join(', ')}
-      FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS _wanted (${['_size', ...names, '_number'].join(', ')}),
-      LATERAL (SELECT * FROM (SELECT ${found.join(', ')}, ${bytes} > $1::int AS _is_long FROM ${table} ${clauses}
-        LIMIT ${MAX_LIMIT + 1}) AS found LIMIT _size) AS page
-      ORDER BY _number, page.${key.name}${directionOf(sort)}`);
+    return prepared(`SELECT CASE WHEN rs__is_long THEN -rs__number ELSE rs__number END, ${list.join(', ')}
+      FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS rs__wanted (${['rs__size', ...names, 'rs__number'].join(', ')}),
+      LATERAL (SELECT * FROM (SELECT ${found.join(', ')}, ${bytes} > $1::int AS rs__is_long FROM ${table} ${clauses}
+        LIMIT ${MAX_LIMIT + 1}) AS rs__found LIMIT rs__size) AS rs__page
+      ORDER BY rs__number, rs__page.${key.name}${directionOf(sort)}`);
   }
 
   /**
@@ -155,13 +113,30 @@ export class PageStatements {
    */
   bounded(query: PageQuery): Statement {
     const columns = this.columns.map(({ name }) => name).join(', ');
-    const { text, values } = this.matching(query, `${columns}, ${this.table.bytes} AS row_bytes`);
+    const { text, values } = this.matching(
+      query,
+      `${columns}, ${this.table.bytes} AS rs__row_bytes`,
+    );
     const order = this.orderOfRows(query.sort);
-    const names = query.sort.by === undefined ? columns : `${columns}, _value, _json`;
-    const summed = `SELECT *, sum(row_bytes) OVER (ORDER BY ${order}) - row_bytes AS bytes_before, count(*) OVER () AS rows_found FROM (${text}) AS page`;
+    const names = query.sort.by === undefined ? columns : `${columns}, rs__value, rs__json`;
+    const summed = `SELECT *, sum(rs__row_bytes) OVER (ORDER BY ${order}) - rs__row_bytes AS rs__bytes_before, count(*) OVER () AS rs__rows_found FROM (${text}) AS rs__page`;
     return {
-      text: `SELECT rows_found, ${names} FROM (${summed}) AS page
-        WHERE bytes_before < ${query.maxBytes} ORDER BY ${order} LIMIT ${query.limit}`,
+      text: `SELECT rs__rows_found, ${names} FROM (${summed}) AS rs__page
+        WHERE rs__bytes_before < ${query.maxBytes} ORDER BY ${order} LIMIT ${query.limit}`,
+      values,
+      types: STORED_TYPES,
+    };
+  }
+
+  /** The sign of a comparison of the value that all rows have in the column of an order with another one. No row: there are none. */
+  compare(query: PageQuery, { expression, cast }: SortKey, other: string): Statement {
+    const values: unknown[] = [];
+    const parameter: Parameter = (value) => `$${values.push(value)}`;
+    const { conditions, order } = this.clauses(query, parameter);
+    const value = cast(parameter(other));
+    return {
+      text: `SELECT CASE WHEN ${expression} = ${value} THEN 0 WHEN ${expression} > ${value} THEN 1 ELSE -1 END
+        FROM ${this.table.table} WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT 1`,
       values,
     };
   }
@@ -170,7 +145,7 @@ export class PageStatements {
   count(query: PageQuery): Statement {
     const { text, values } = this.all(query);
     return {
-      text: `SELECT count(*) FROM (SELECT FROM ${text} LIMIT ${MAX_COUNTED + 1}) AS counted`,
+      text: `SELECT count(*) FROM (SELECT FROM ${text} LIMIT ${MAX_COUNTED + 1}) AS rs__counted`,
       values,
     };
   }
@@ -205,17 +180,18 @@ export class PageStatements {
     const own =
       by === undefined
         ? ''
-        : `, ${by.expression} AS _value, coalesce(to_json(${by.expression})::text, 'null') AS _json`;
+        : `, ${by.expression} AS rs__value, coalesce(to_json(${by.expression})::text, 'null') AS rs__json`;
     const atMost = `LIMIT ${query.limit + 1}`;
     const [text = '', ...others] = parts.map(
       ({ conditions, order }) =>
         `SELECT ${list}${own} FROM ${this.table.table} WHERE ${conditions.join(' AND ')} ORDER BY ${order} ${atMost}`,
     );
-    if (others.length === 0) return { text, values };
+    if (others.length === 0) return { text, values, types: STORED_TYPES };
     const all = [text, ...others].map((part) => `(${part})`).join(' UNION ALL ');
     return {
-      text: `SELECT * FROM (${all}) AS page ORDER BY ${this.orderOfRows(query.sort)} ${atMost}`,
+      text: `SELECT * FROM (${all}) AS rs__page ORDER BY ${this.orderOfRows(query.sort)} ${atMost}`,
       values,
+      types: STORED_TYPES,
     };
   }
 
@@ -223,7 +199,7 @@ export class PageStatements {
   private orderOfRows(sort: Sort): string {
     const direction = directionOf(sort);
     const id = `${this.table.key.name}${direction}`;
-    return sort.by === undefined ? id : `_value${direction} NULLS LAST, ${id}`;
+    return sort.by === undefined ? id : `rs__value${direction} NULLS LAST, ${id}`;
   }
 
   private clauses(query: PageQuery, parameter: Parameter) {
@@ -252,7 +228,7 @@ export class PageStatements {
     const { expression } = by;
     const isBeyond = sort.isDescending ? '<' : '>';
     // ORDER BY would take the name of a column for the expression in the SELECT list, which leaves long values out.
-    const order = `_value${directionOf(sort)}, ${key}${directionOf(sort)}`;
+    const order = `rs__value${directionOf(sort)}, ${key}${directionOf(sort)}`;
     const part = (...own: readonly string[]) => ({
       conditions: [...own, ...this.conditions(query, parameter)],
       order,

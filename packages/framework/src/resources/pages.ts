@@ -3,7 +3,8 @@ import { Batcher } from '../database/batcher.js';
 import type { Bulkheads } from '../database/bulkheads.js';
 import type { Semaphore } from '../database/semaphore.js';
 import type { Statements } from '../database/statements.js';
-import { isCausedByRow } from '../database/database-failure.js';
+import { STORED_TYPES } from '../database/connections/stored-types.js';
+import { stateOf } from '../database/database-failure.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { Page } from '../http/answers/page.js';
@@ -12,10 +13,11 @@ import type { Tracer } from '../observability/tracer.js';
 import { rowToJson } from './entity-columns.js';
 import type { EntityColumns } from './entity-columns.js';
 import type { Key, KeyType } from './key-type.js';
+import { usedFilters } from './page-query.js';
+import type { Filters, GroupedPage, PageQuery, UsedFilter } from './page-query.js';
 import { PageStatements, valuesOf } from './page-statement.js';
-import type { Filter, GroupedPage, PageQuery, UsedFilter } from './page-statement.js';
 import { BY_ID, sortOf, withoutNeedlessSort } from './sort.js';
-import type { Sort } from './sort.js';
+import type { Sort, SortKey } from './sort.js';
 import { totalOf } from './totals.js';
 
 /** Limits of pages that share a statement. Most are small: then PostgreSQL takes less time for a row than for a statement. */
@@ -37,11 +39,6 @@ const SEARCH_TOO_SLOW =
   'the search takes too long: search for a longer or rarer text, or use another filter as well';
 
 const SORT_TOO_SLOW = 'the list takes too long: sort it by id, or use another filter as well';
-
-/** A filter for each parameter of a query besides those of every page. */
-export type Filters<Query> = {
-  readonly [Name in Exclude<keyof Query, keyof PageParameters>]-?: Filter<NonNullable<Query[Name]>>;
-};
 
 /** Who asks for a page. */
 export interface Reader {
@@ -94,23 +91,33 @@ export class Pages<Query extends PageParameters> {
   async list(wanted: Query, reader?: Reader): Promise<Page<Query>> {
     const maxBytes = reader?.maxBytes ?? MAX_PAGE_BYTES;
     const columns = this.options.columns();
-    const filters = this.usedFilters(wanted);
-    const parameters = withoutNeedlessSort(
-      columns,
-      wanted,
-      filters.flatMap(([{ equals }]) => equals ?? []),
-    );
+    const filters = usedFilters<Query>(this.options.filters, wanted);
+    const { parameters, isEmpty } = await this.withoutNeedlessSort(wanted, filters);
     const { limit, after, ids } = parameters;
     const sort = sortOf(columns, parameters);
     const range = rangeOf(columns.keyType, sort, after);
     const query = { ...range, sort, limit, ids, filters, maxBytes };
-    const found = range.isEmpty ? NOTHING : await this.found(query, reader?.slots);
+    const isNothing = isEmpty || range.isEmpty;
+    const found = isNothing ? NOTHING : await this.found(query, reader?.slots);
     const page = this.pageOf(found, parameters, query);
     if (parameters.count !== true) return page;
     // What is whole says how much it is. Another statement would count at another moment.
     const isWhole = after === undefined && page.next === undefined;
     const total = isWhole ? { items: page.items.length, isExact: true } : await this.total(query);
     return new Page(page.items, page.next, parameters, { ...page.details, total });
+  }
+
+  private withoutNeedlessSort(wanted: Query, filters: readonly UsedFilter[]) {
+    const equal = filters.filter(([{ equals }]) => equals !== undefined);
+    const columns = this.options.columns();
+    const names = equal.flatMap(([{ equals }]) => equals ?? []);
+    return withoutNeedlessSort(columns, wanted, names, async (by, value) => {
+      const filter = equal.filter(([{ equals }]) => columns.named(equals!) === by.column);
+      const statement = this.statements.compare({ ...this.all, filters: filter }, by, value);
+      const compare = () => this.options.statements.rows<[number]>(statement);
+      const [row] = await this.options.bulkheads.lists.run(() => valueRead(by, compare));
+      return row?.[0];
+    });
   }
 
   private found(query: PageQuery, slots?: Semaphore): Promise<FoundRows> {
@@ -123,13 +130,6 @@ export class Pages<Query extends PageParameters> {
     const count = () => totalOf(statements, this.statements, query);
     if (!query.filters.some(([filter]) => filter.isSearch)) return bulkheads.lists.run(count);
     return bulkheads.searches.run(() => this.search(query, count));
-  }
-
-  private usedFilters(parameters: Query): readonly UsedFilter[] {
-    const filters = Object.entries(this.options.filters) as [keyof Query, Filter<unknown>][];
-    return filters
-      .map(([name, filter]) => [filter, parameters[name]] as const)
-      .filter(([, value]) => value !== undefined);
   }
 
   private pageOf(
@@ -196,7 +196,11 @@ export class Pages<Query extends PageParameters> {
   ): Promise<readonly (FoundRows | undefined)[]> {
     const found: Row[][] = pages.map(() => []);
     const long = new Set<number>();
-    const rows = await this.options.statements.rows<Row>({ ...statement, values: valuesOf(pages) });
+    const rows = await this.options.statements.rows<Row>({
+      ...statement,
+      values: valuesOf(pages),
+      types: STORED_TYPES,
+    });
     for (const row of rows) {
       const page = Number(row[0]);
       found[Math.abs(page) - 1]!.push(row);
@@ -207,16 +211,9 @@ export class Pages<Query extends PageParameters> {
 
   /** Returns the first rows that match: at most `limit`, and at least one if there is any. */
   private async find(query: PageQuery): Promise<FoundRows> {
-    const rows = await this.options.statements
-      .rows<Row>(this.statements.short(query))
-      .catch((error: unknown) => {
-        const { by, after } = query.sort;
-        if (by === undefined || after === undefined || !isCausedByRow(error)) throw error;
-        throw new ServiceException(
-          ERRORS.parameterNotValid,
-          `afterValue must be a value of ${by.column.property}`,
-        );
-      });
+    const { by, after } = query.sort;
+    const read = () => this.options.statements.rows<Row>(this.statements.short(query));
+    const rows = await (by === undefined || after === undefined ? read() : valueRead(by, read));
     return rows.some(([isLong]) => isLong) ? this.findBounded(query) : shortPage(rows, query.limit);
   }
 
@@ -240,16 +237,14 @@ export class Pages<Query extends PageParameters> {
 
   private async isResponsive(): Promise<boolean> {
     const begin = performance.now();
-    const { least: start, greatest: end } = this.options.columns().keyType;
-    await this.find({
-      start,
-      end,
-      sort: BY_ID,
-      limit: 1,
-      filters: [],
-      maxBytes: 1,
-    });
+    await this.find(this.all);
     return performance.now() - begin < RESPONSIVE;
+  }
+
+  /** The first of all rows. */
+  private get all(): PageQuery {
+    const { least: start, greatest: end } = this.options.columns().keyType;
+    return { start, end, sort: BY_ID, limit: 1, filters: [], maxBytes: 1 };
   }
 
   /** Known when the database is connected. */
@@ -269,6 +264,17 @@ function rangeOf(keyType: KeyType, { by, isDescending }: Sort, after: Key | unde
   return isDescending
     ? { start: least, end: keyType.before(after), isEmpty }
     : { start: keyType.after(after), end: greatest, isEmpty };
+}
+
+/** Performs a statement with the value of a request, which need not be a value of the column. */
+async function valueRead<Result>(by: SortKey, read: () => Promise<Result>): Promise<Result> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!stateOf(error)?.startsWith('22')) throw error;
+    const message = `afterValue must be a value of ${by.column.property}`;
+    throw new ServiceException(ERRORS.parameterNotValid, message);
+  }
 }
 
 /** Whether a page may read many rows that it does not have: those that another filter leaves are in no index in the order of a column. */

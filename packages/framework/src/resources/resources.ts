@@ -70,6 +70,9 @@ const MAX_FOLLOWERS = 2_000;
 /** Most long rows that are looked up at once. */
 const LONG_ROWS = 2;
 
+/** Other members of a change, and parameters of a page of changes, where the name of the content is the id of a row. */
+const NOT_CONTENT = new Set('position time kind id principal requestId limit after'.split(' '));
+
 /** Makes the parts of which resources consist. */
 @Injectable()
 export class Resources implements OnModuleInit, OnModuleDestroy {
@@ -158,6 +161,11 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     dto: Type,
   ): History {
     const { dataSource, statements, bulkheads, logger } = this;
+    if (NOT_CONTENT.has(member)) {
+      throw new TypeError(
+        `a change of ${entity.name} has "${member}" already: name its content otherwise`,
+      );
+    }
     let known: { readonly columns: EntityColumns; readonly changes: EntityColumns } | undefined;
     const tables = () =>
       (known ??= {

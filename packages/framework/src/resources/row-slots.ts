@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Bulkheads } from '../database/bulkheads.js';
 import { RowLockedError } from '../database/database-failure.js';
 import type { Semaphore } from '../database/semaphore.js';
+import { SOON } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { LockedRows } from './locked-rows.js';
@@ -18,11 +19,13 @@ export class RowSlots {
   /**
    * @param work takes one of the slots, and then calls {@link requireFree}
    * @param findLocked finds out which of the rows were held when the work failed because of one of them
+   * @param free the slots if no row is known to be held
    */
   async run<Result>(
     keys: readonly RowKey[],
     work: (slots: Semaphore) => Promise<Result>,
     findLocked?: () => Promise<readonly RowKey[]>,
+    free = this.bulkheads.updates,
   ): Promise<Result> {
     const { locked, bulkheads } = this;
     const note = async (error: unknown): Promise<void> => {
@@ -30,13 +33,11 @@ export class RowSlots {
       for (const key of (await findLocked?.()) ?? keys) locked.add(key);
     };
     try {
-      if (!this.areLocked(keys)) return await work(bulkheads.updates);
+      if (!this.areLocked(keys)) return await work(free);
     } catch (error) {
       // While it waited for a slot, other work has waited for a row.
-      if (!(error instanceof RowLockedError)) {
-        await note(error);
-        throw error;
-      }
+      if (!this.areLocked(keys)) await note(error);
+      if (!(error instanceof RowLockedError)) throw error;
     }
     try {
       const result = await work(bulkheads.locked);
@@ -48,9 +49,15 @@ export class RowSlots {
     }
   }
 
+  /** How long a transaction in these slots waits for a lock; `undefined`: as long as others. */
+  lockWaitIn(slots: Semaphore): number | undefined {
+    return slots === this.bulkheads.locked ? undefined : SOON;
+  }
+
   /** @throws RowLockedError */
   requireFree(keys: readonly RowKey[], slots: Semaphore | undefined): void {
-    if (slots === this.bulkheads.updates && this.areLocked(keys)) throw new RowLockedError();
+    const isFree = slots !== undefined && slots !== this.bulkheads.locked;
+    if (isFree && this.areLocked(keys)) throw new RowLockedError();
   }
 
   private areLocked(keys: readonly RowKey[]): boolean {

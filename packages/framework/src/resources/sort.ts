@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { PageParameters } from '../http/answers/page.js';
-import type { EntityColumn, EntityColumns } from './entity-columns.js';
+import type { EntityColumn } from './entity-column.js';
+import type { EntityColumns } from './entity-columns.js';
 import type { Key } from './key-type.js';
 
 const SORTABLE = Symbol('sortable');
@@ -108,20 +109,37 @@ export function sortOf(columns: EntityColumns, { sort, after, afterValue }: Page
   return { isDescending, by: sortKeyOf(columns, property), after: last };
 }
 
+/** A page in the order of ids. */
+interface PageById<Query> {
+  readonly parameters: Query;
+  /** Whether all rows come before it. */
+  readonly isEmpty: boolean;
+}
+
 /**
  * The same page in the order of ids, if all rows have the same value in the column of the order: a filter has an index in that order. So
  * the next pages are in the order of ids, too, and need no `afterValue`. A request that has one, which no link has, can begin anywhere
- * before or after that value, and is left as it is.
+ * before or after that value: in the index of the order, PostgreSQL would read the whole table from there.
  *
  * @param equal the columns in which all rows have the same value
+ * @param compare that value with another one: its sign; `undefined` if there are no rows
  */
-export function withoutNeedlessSort<Query extends PageParameters>(
+export async function withoutNeedlessSort<Query extends PageParameters>(
   columns: EntityColumns,
   query: Query,
   equal: readonly string[],
-): Query {
+  compare: (by: SortKey, value: string) => Promise<number | undefined>,
+): Promise<PageById<Query>> {
   const { property, isDescending } = parseSort(query.sort);
   const isNeedless = equal.some((name) => columns.named(name)?.property === property);
-  if (!isNeedless || query.afterValue !== undefined) return query;
-  return { ...query, sort: isDescending ? '-id' : 'id' };
+  if (!isNeedless) return { parameters: query, isEmpty: false };
+  const parameters = { ...query, sort: isDescending ? '-id' : 'id', afterValue: undefined };
+  const { by, after } = sortOf(columns, query);
+  if (by === undefined || after === undefined) return { parameters, isEmpty: false };
+  // Rows without a value come last.
+  const sign = after.value === null ? undefined : await compare(by, after.value);
+  const place = sign === undefined ? -1 : isDescending ? -sign : sign;
+  // All rows come after the beginning.
+  if (place > 0) return { parameters: { ...parameters, after: undefined }, isEmpty: false };
+  return { parameters, isEmpty: place < 0 };
 }

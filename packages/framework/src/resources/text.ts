@@ -3,6 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { buildMessage, ValidateBy } from 'class-validator';
 import { IfPresent } from './member.js';
 import type { Member } from './member.js';
+import { isStorableText } from './storable.js';
 
 /**
  * Any text without U+0000. The pattern works in ECMAScript, Java, Python and Go, whose RE2 has no `\u0000`. It leaves
@@ -43,8 +44,7 @@ export function IsStorableText(): PropertyDecorator {
   return ValidateBy({
     name: 'isStorableText',
     validator: {
-      validate: (value) =>
-        typeof value === 'string' && value.isWellFormed() && !value.includes('\0'),
+      validate: (value) => typeof value === 'string' && isStorableText(value),
       defaultMessage: buildMessage(
         (each, args) =>
           `${each}$property must ${typeof args?.value === 'string' ? 'not contain U+0000 or unpaired surrogates' : 'be a string'}`,

@@ -1,7 +1,8 @@
 import type { Statements } from '../database/statements.js';
 import type { Total } from '../http/answers/page.js';
+import type { PageQuery } from './page-query.js';
 import { MAX_COUNTED } from './page-statement.js';
-import type { PageQuery, PageStatements } from './page-statement.js';
+import type { PageStatements } from './page-statement.js';
 
 /** What `EXPLAIN (FORMAT JSON)` answers, as far as it is read. */
 type Plans = readonly [{ readonly Plan: { readonly 'Plan Rows': number } }];

@@ -3,18 +3,19 @@ import type {
   DataSource,
   DeleteQueryBuilder,
   EntityManager,
-  FindOptionsWhere,
   Repository,
   UpdateQueryBuilder,
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
+import { STORED_TYPES } from '../database/connections/stored-types.js';
+import { beforeRowWait, rowWait } from '../database/row-wait.js';
 import type { Semaphore } from '../database/semaphore.js';
 import type { Statement, Statements } from '../database/statements.js';
 import type { Transactions } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
-import { withConstraintErrors } from './constraints.js';
+import { withRowErrors } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
 import { contentOf } from './entity-columns.js';
 import type { EntityColumns, IdFailure } from './entity-columns.js';
@@ -88,11 +89,13 @@ export class Updates<Entity extends Keyed> {
     precondition?: Precondition,
     context: ChangeContext = {},
   ): Promise<Entity> {
-    return this.change(id, precondition, context, (rows) => {
-      const query = rows.createQueryBuilder().delete().where({ id }).returning('*');
-      return this.recorded(context, query, (records, origin) =>
-        records.removing(statementOf(query), origin),
-      );
+    return this.change(id, precondition, context, {}, (rows, lockWait) => {
+      const query = rows.createQueryBuilder().delete().where({ id });
+      const recording = this.recording(context);
+      const statement = statementOf(query, lockWait);
+      return recording === undefined
+        ? statement
+        : recording.records.removing(statement, recording.origin);
     });
   }
 
@@ -112,75 +115,96 @@ export class Updates<Entity extends Keyed> {
     // Columns that are not members of the DTO are hidden from clients.
     const values = changeable
       .filter((column) => columns.of(this.options.dto).includes(column))
-      .map(({ property }) => [property, valueOf(members[property])] as const)
+      .map((column) => [column, valueOf(members[column.property])] as const)
       .filter(([, value]) => value !== undefined);
+    const documents: Record<string, unknown> = {};
+    const set = values.map(([column, value], at): readonly [string, unknown] => {
+      const parameter = column.toParameter(value);
+      if (!column.isDocument) return [column.property, value];
+      // TypeORM would write the JSON itself, and round its numbers.
+      documents[`rsDocument${at}`] = parameter;
+      return [column.property, () => `:rsDocument${at}`];
+    });
     // Without a change, the statement still writes, so that its commit waits for standbys.
     const { property, name } = changeable[0] ?? key;
-    const set = values.length === 0 ? [[property, () => name] as const] : values;
-    const changed = await this.change(id, precondition, context, (rows) => {
+    if (set.length === 0) set.push([property, () => name]);
+    const changed = await this.change(id, precondition, context, body, (rows, lockWait) => {
       const query = rows
         .createQueryBuilder()
         .update()
         .set(Object.fromEntries(set) as QueryDeepPartialEntity<Entity>)
         .where({ id })
-        .returning('*');
-      return this.recorded(context, query, (records, origin) =>
-        records.replacing(statementOf(query.andWhere(records.isLocked)), id, origin),
-      );
+        .setParameters(documents);
+      const recording = this.recording(context);
+      if (recording === undefined) return statementOf(query, lockWait);
+      const { records, origin } = recording;
+      const statement = statementOf(query, lockWait, records.isLocked);
+      return records.replacing(statement, id, origin, lockWait);
     });
     this.options.onChanged?.(changed);
     return changed;
   }
 
-  /** The statement of a query, which also records the change if changes are recorded. */
-  private recorded(
-    { origin }: ChangeContext,
-    query: UpdateQuery<Entity>,
-    record: (records: RecordStatements, origin: Origin) => Statement,
-  ): Statement {
+  /** `undefined`: changes are not recorded. */
+  private recording({ origin }: ChangeContext) {
     const records = this.options.history?.records;
-    return records === undefined ? statementOf(query) : record(records, requireOrigin(origin));
+    return records && { records, origin: requireOrigin(origin) };
   }
 
-  /** @param statementFor returns the row that it has changed, with all columns */
+  /** Locks a row, and reads all of its columns. */
+  private locking(id: Entity['id']): Statement {
+    const { table, key, all } = this.options.columns();
+    const names = all.map(({ name }) => name).join(', ');
+    return {
+      text: `SELECT ${names} FROM ${table} WHERE ${key.name} = $1 FOR UPDATE`,
+      values: [String(id)],
+      types: STORED_TYPES,
+    };
+  }
+
+  /**
+   * @param body the values to store
+   * @param statementFor returns the row that it has changed, with all columns. It waits for the lock of the row for so many
+   *   milliseconds; by default as long as for other locks
+   */
   private async change(
     id: Entity['id'],
     precondition: Precondition | undefined,
     { manager: outer }: ChangeContext,
-    statementFor: (rows: Repository<Entity>) => Statement,
+    body: object,
+    statementFor: (rows: Repository<Entity>, lockWait?: number) => Statement,
   ): Promise<Entity> {
-    const { entity, dto, constraints, notFound, dataSource } = this.options;
+    const { entity, dto, notFound, dataSource } = this.options;
     const { rowSlots, transactions, statements } = this.options;
     const columns = this.options.columns();
     const rows = dataSource.getRepository(entity);
-    const statement = statementFor(rows);
     const keys = [rowKey({ table: columns.table, key: columns.key.name }, id)];
-    const changeIfSame = (slots?: Semaphore) =>
-      transactions.run(
-        async (manager) => {
-          rowSlots.requireFree(keys, slots);
-          const where = { id } as FindOptionsWhere<Entity>;
-          const row = await manager
-            .withRepository(rows)
-            .findOne({ where, lock: { mode: 'pessimistic_write' } });
-          if (row === null) throw notFound(id);
-          if (precondition?.(contentOf(columns.of(dto), row)) === false) {
-            throw new ServiceException(ERRORS.preconditionFailed);
-          }
-          return statements.in(manager).run(statement);
-        },
-        outer,
-        slots,
-      );
+    const changeIfSame = (slots?: Semaphore) => {
+      const changeLocked = async (manager: EntityManager) => {
+        rowSlots.requireFree(keys, slots);
+        const session = statements.in(manager);
+        const [row] = await session.rows<readonly unknown[]>(this.locking(id));
+        if (row === undefined) throw notFound(id);
+        if (precondition?.(contentOf(columns.of(dto), columns.entityOf(row))) === false) {
+          throw new ServiceException(ERRORS.preconditionFailed);
+        }
+        return session.run(statementFor(rows));
+      };
+      return slots === undefined
+        ? transactions.run(changeLocked, outer)
+        : transactions.runIn(slots, changeLocked, rowSlots.lockWaitIn(slots));
+    };
     const change = (slots?: Semaphore) =>
       slots === undefined
-        ? statements.in(outer!).run(statement)
+        ? statements.in(outer!).run(statementFor(rows))
         : slots.run(async () => {
             rowSlots.requireFree(keys, slots);
-            return statements.run(statement);
+            const lockWait = rowSlots.lockWaitIn(slots);
+            const run = () => statements.run(statementFor(rows, lockWait));
+            return lockWait === undefined ? run() : beforeRowWait(run);
           });
     const work = precondition === undefined ? change : changeIfSame;
-    const result = await withConstraintErrors(constraints, () =>
+    const result = await withRowErrors(this.options, body, () =>
       outer === undefined ? rowSlots.run(keys, work) : work(),
     );
     const [row] = result.rows as readonly Readonly<Record<string, unknown>>[];
@@ -189,7 +213,21 @@ export class Updates<Entity extends Keyed> {
   }
 }
 
-function statementOf<Entity extends object>(query: UpdateQuery<Entity>): Statement {
+/**
+ * The conditions are added to the text: TypeORM would take words in them for properties of that name.
+ *
+ * @param lockWait how long it waits for the lock of the row, in milliseconds; by default as long as for other locks
+ */
+function statementOf<Entity extends object>(
+  query: UpdateQuery<Entity>,
+  lockWait?: number,
+  condition?: string,
+): Statement {
   const [text, values] = query.getQueryAndParameters();
-  return { text, values };
+  const isSoon = lockWait === undefined ? '' : ` AND ${rowWait(`$${values.length + 1}`)}`;
+  return {
+    text: `${text}${isSoon}${condition === undefined ? '' : ` AND ${condition}`} RETURNING *`,
+    values: lockWait === undefined ? values : [...values, String(lockWait)],
+    types: STORED_TYPES,
+  };
 }

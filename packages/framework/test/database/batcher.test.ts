@@ -127,6 +127,20 @@ describe('a group that fails', () => {
     ]);
   });
 
+  it.each([
+    ['a SQLSTATE of its own', refusal('bad', '54000')],
+    ['a trigger', refusal('bad', 'AB123')],
+    ['a value that the driver cannot write', new TypeError('bad')],
+  ])('because of one item is halved, also for %s', async (_, failure) => {
+    const { addAll, sizes } = createBatcher({
+      perform: (items) =>
+        items.includes('bad') ? Promise.reject(failure) : Promise.resolve(items),
+    });
+    const settled = await addAll(['a', 'bad', 'b', 'c']);
+    expect(outcomes(settled)).toEqual(['a', String(failure), 'b', 'c']);
+    expect(sizes()).toEqual([4, 2, 1, 1, 2]);
+  });
+
   /** Refuses groups with a number that is wanted, like a database that cannot reach the server of some rows. */
   function refusing(isRefused: (item: number) => boolean, state = '08006') {
     return (items: readonly string[]) =>

@@ -243,6 +243,11 @@ describe('a failure of the database', () => {
     expect(isOutage(failure('index_form_tuple'))).toBe(false);
   });
 
+  it('of a row that a policy refuses is no outage, unlike a missing privilege', () => {
+    const failure = Object.assign(databaseError('42501'), { routine: 'ExecWithCheckOptions' });
+    expect(isOutage(failure)).toBe(false);
+  });
+
   it('without a SQLSTATE is a failed connection, unless it is a bug', () => {
     expect(isOutage(new Error('timeout exceeded when trying to connect'))).toBe(true);
     expect(isOutage(new AggregateError([new Error('connect ECONNREFUSED')]))).toBe(true);

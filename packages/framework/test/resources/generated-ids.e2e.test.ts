@@ -31,6 +31,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dataSourceFor } from '../support/data-source.js';
 import { IDENTITY } from '../support/identity.js';
+import { PATIENCE } from '../support/patience.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
@@ -74,6 +75,7 @@ import {
   TextField,
   TIMESTAMP_COLUMN,
   TimestampField,
+  Transactions,
   upgradeHistory,
   UUID_COLUMN,
   UuidField,
@@ -236,8 +238,16 @@ class LendingService {
     private readonly tools: ToolsRepository,
     private readonly loans: LoansRepository,
     private readonly idempotency: Idempotency,
+    private readonly transactions: Transactions,
     @InjectRepository(Tool) private readonly rows: Repository<Tool>,
   ) {}
+
+  takeBack(id: bigint): Promise<ToolDto> {
+    return this.transactions.run(async (manager) => {
+      await manager.withRepository(this.rows).update({ id }, { borrower: null });
+      return this.tools.patch(id, { borrower: null }, { manager });
+    });
+  }
 
   lend(id: bigint, { borrower }: LendToolDto, origin: Origin, key?: string): Promise<LoanDto> {
     const once = { key, operation: 'lend a tool', origin, content: { id, borrower } };
@@ -311,6 +321,13 @@ class ToolsController {
   @TOOLS_API.remove
   remove(@Param('id', Int64Pipe) id: bigint): Promise<void> {
     return this.tools.remove(id);
+  }
+
+  @Post(':id/return')
+  @HttpCode(200)
+  @RequireScope('tools:write')
+  takeBack(@Param('id', Int64Pipe) id: bigint): Promise<ToolDto> {
+    return this.lending.takeBack(id);
   }
 
   @Post(':id/loan')
@@ -759,6 +776,72 @@ describe('creates that refer to a row', () => {
     });
   });
 });
+
+describe.each([
+  ['with Idempotency.once and a key', 'POST', '/loan', { borrower: 'Ada' }, true],
+  ['with Idempotency.once', 'POST', '/loan', { borrower: 'Ada' }, false],
+  ['with Transactions.run', 'POST', '/return', undefined, false],
+  ['with a PUT', 'PUT', '', { name: 'Hammer' }, false],
+  ['with a DELETE', 'DELETE', '', undefined, false],
+] as const)(
+  'a row that another transaction holds, and that requests %s need',
+  (_, method, path, body, hasKey) => {
+    /** Requests that need other rows. */
+    async function others(other: number): Promise<readonly number[]> {
+      const statuses: number[] = [];
+      const sendAll = async (client: number): Promise<void> => {
+        for (let at = 0; at < 25; at += 1) {
+          const name = `Saw ${client} ${at}`;
+          const answers = [
+            await request('POST', '/tools', { name }),
+            await request('PUT', `/tools/${other}`, { name: `Axe ${at}` }),
+            await request('POST', `/tools/${other}/return`),
+          ];
+          statuses.push(...answers.map(({ status }) => status));
+        }
+      };
+      await Promise.all([1, 2].map(sendAll));
+      await database.query(`DELETE FROM tools WHERE name LIKE 'Saw%'`);
+      return statuses;
+    }
+
+    it.each([4, 15])('keeps nobody else waiting: %i clients', async (clients) => {
+      const other = Number((await request('POST', '/tools', { name: 'Axe' })).json['id']);
+      const begin = performance.now();
+      const wanted = await others(other);
+      const usual = performance.now() - begin;
+      expect(new Set(wanted)).toEqual(new Set([200, 201]));
+      const holder = new Client({ connectionString: database.url });
+      await holder.connect();
+      let isOver = false;
+      await holder.query('BEGIN');
+      await holder.query(`SELECT FROM tools WHERE id = ${toolId} FOR UPDATE`);
+      const needing = Array.from({ length: clients }, async () => {
+        while (!isOver) {
+          const headers = hasKey ? withKey(randomUUID()) : {};
+          await request(method, `/tools/${toolId}${path}`, body, headers);
+        }
+      });
+      try {
+        await vi.waitFor(
+          async () =>
+            expect(await database.query('SELECT FROM pg_locks WHERE NOT granted')).not.toHaveLength(
+              0,
+            ),
+          PATIENCE,
+        );
+        const start = performance.now();
+        expect(await others(other)).toEqual(wanted);
+        expect(performance.now() - start).toBeLessThan(10 * usual + 2_000);
+      } finally {
+        isOver = true;
+        await holder.query('ROLLBACK');
+        await holder.end();
+        await Promise.all(needing);
+      }
+    });
+  },
+);
 
 describe('an operation of a service with an Idempotency-Key', () => {
   it('changes two tables once, with a record', async () => {

@@ -25,4 +25,20 @@ describe('an entity with a history', () => {
     }
     expect(() => ChangeOf(Visit)).toThrow('Visit.request has the name of a column of a record');
   });
+
+  it('has no property with the name of a property of the record, whatever its column is called', () => {
+    @Entity('visits')
+    class Visit {
+      @PrimaryColumn(INT64_COLUMN)
+      @Int64Field({ description: 'The id.', example: 7 })
+      readonly id!: bigint;
+
+      @Column('text', { name: 'visit_kind' })
+      @TextField({ description: 'What it is for.', example: 'a' })
+      readonly kind!: string;
+    }
+    expect(() => ChangeOf(Visit)).toThrow(
+      'Visit.kind has the name of a property of a record: rename the property, and keep its column',
+    );
+  });
 });

@@ -267,7 +267,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     if (isReadOnly(error)) client.replace();
     if (!isEndedByServer(error)) this.noteOutage(operation, error);
     return error instanceof DatabaseError
-      ? new RefusedStatementError(error.code)
+      ? RefusedStatementError.of(error)
       : new ServiceException(ERRORS.databaseUnavailable);
   }
 

@@ -14,12 +14,17 @@ export class UnreadableTimeError extends TypeError {
   }
 }
 
-type Parse = (text: string) => unknown;
+export type Parse = (text: string) => unknown;
 
 /** Its declared type is another one. */
 const arrays = types.arrayParser as unknown as {
   create(text: string, element: (text: string | null) => unknown): { parse(): unknown[] };
 };
+
+export function arrayParser(parse: Parse): Parse {
+  const element = (text: string | null) => (text === null ? null : parse(text));
+  return (text) => arrays.create(text, element).parse();
+}
 
 /**
  * The driver returns null for a time that is not written in the style ISO. In many columns, null means never, or not yet, so
@@ -40,9 +45,7 @@ const PARSERS = new Map<number, Parse>(
 // The driver returns the text as well, after it has searched it for other characters than digits.
 PARSERS.set(INT8, (text) => text);
 for (const [array, oid] of Object.entries(ARRAYS)) {
-  const parse = PARSERS.get(oid)!;
-  const element = (text: string | null) => (text === null ? null : parse(text));
-  PARSERS.set(Number(array), (text) => arrays.create(text, element).parse());
+  PARSERS.set(Number(array), arrayParser(PARSERS.get(oid)!));
 }
 
 /** How the driver reads the values of a result. */

@@ -9,6 +9,7 @@ import type { ErrorKind } from '../../errors/error-kind.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import type { JsonSource } from '../../json/exact-json.js';
+import { withRoundedFractions } from '../../json/rounded-fractions.js';
 import type { MediaTypes, UnreadBody } from './json-body.js';
 import { quote } from '../../json/quote.js';
 
@@ -86,7 +87,7 @@ export function toDto<T extends object>(
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ServiceException(ERRORS.bodyNotValid, `the ${source} must be a JSON object`);
   }
-  return make(dtoClass, value, ERRORS.bodyNotValid) as T;
+  return make(dtoClass, roundedFor(dtoClass, value), ERRORS.bodyNotValid) as T;
 }
 
 /** @throws TypeError */
@@ -97,7 +98,52 @@ export function requireDto(type: Function): void {
 /** Builds a DTO from JSON that was made from such a DTO. It is not validated: rules can change. */
 export function restoreDto<T extends object>(dtoClass: new () => T, value: object): T {
   requireDto(dtoClass);
-  return plainToInstance(dtoClass, value, { ...TRANSFORM_OPTIONS, exposeDefaultValues: false });
+  const options = { ...TRANSFORM_OPTIONS, exposeDefaultValues: false };
+  return plainToInstance(dtoClass, roundedFor(dtoClass, value) as object, options);
+}
+
+/**
+ * Rounds fractions like `JSON.parse` where a member is a number, or has a class. What is left to others, such as a column with JSON,
+ * keeps all digits.
+ */
+function roundedFor(dtoClass: DtoClass, value: object): object {
+  let rounded = value as Record<string, unknown>;
+  for (const [name, member] of Object.entries(value)) {
+    if (typeof member !== 'object' || member === null || !hasNumbers(dtoClass, name)) continue;
+    // Not `__proto__`: no member of a class has this name.
+    if (rounded === value) rounded = { ...rounded };
+    rounded[name] = withRoundedFractions(member);
+  }
+  return rounded;
+}
+
+/** Rules of class-validator for numbers. */
+const NUMERIC = new Set([
+  'isNumber',
+  'isInt',
+  'min',
+  'max',
+  'isPositive',
+  'isNegative',
+  'isDivisibleBy',
+]);
+
+const numeric = new Map<DtoClass, ReadonlySet<string>>();
+
+function hasNumbers(dtoClass: DtoClass, member: string): boolean {
+  let names = numeric.get(dtoClass);
+  if (names === undefined) {
+    const rules = getMetadataStorage().getTargetValidationMetadatas(dtoClass, '', true, false);
+    const isNumber = (property: string): boolean =>
+      Reflect.getMetadata('design:type', dtoClass.prototype as object, property) === Number;
+    const ofNumbers = rules.filter(
+      ({ propertyName, name, type }) =>
+        NUMERIC.has(name ?? '') || type === 'nestedValidation' || isNumber(propertyName),
+    );
+    names = new Set(ofNumbers.map(({ propertyName }) => propertyName));
+    numeric.set(dtoClass, names);
+  }
+  return names.has(member);
 }
 
 function refuseOthers(dtoClass: DtoClass, parameters: object): void {

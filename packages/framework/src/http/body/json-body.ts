@@ -9,7 +9,7 @@ import type { BodyLimits } from './body-limits.js';
 import { splitLines } from './body-lines.js';
 import type { Line } from './body-lines.js';
 import { withoutByteOrderMark } from '../../json/byte-order-mark.js';
-import { parseExactJson } from '../../json/exact-json.js';
+import { parseAllDigits } from '../../json/exact-json.js';
 import type { JsonSource } from '../../json/exact-json.js';
 import { quote } from '../../json/quote.js';
 import { declaresBody } from './unread-body.js';
@@ -202,5 +202,5 @@ export function parseJson(bytes: Buffer, source: JsonSource): unknown {
       cause: error,
     });
   }
-  return parseExactJson(text, source);
+  return parseAllDigits(text, source);
 }

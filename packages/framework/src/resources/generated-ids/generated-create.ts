@@ -1,9 +1,11 @@
 import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
+import { STORED_TYPES } from '../../database/connections/stored-types.js';
+import { beforeRowWait, rowWait } from '../../database/row-wait.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { prepared } from '../../database/statements.js';
 import type { Statement, Statements } from '../../database/statements.js';
-import { withConstraintErrors } from '../constraints.js';
+import { withRowErrors } from '../constraints.js';
 import type { ConstraintErrors } from '../constraints.js';
 import { contentOf } from '../entity-columns.js';
 import type { EntityColumns } from '../entity-columns.js';
@@ -49,7 +51,7 @@ const KEY_IN_TRANSACTION =
 
 /** Creates rows of an entity whose ids the database makes, each in a transaction of its own. */
 export class GeneratedCreate<Dto extends object> {
-  private sql: ReturnType<typeof prepared> | undefined;
+  private sql: Readonly<Record<'late' | 'soon', ReturnType<typeof prepared>>> | undefined;
 
   private readonly takenIds: TakenIds;
 
@@ -65,17 +67,17 @@ export class GeneratedCreate<Dto extends object> {
    *   the row may have been stored then
    */
   async create(content: object, { manager: outer, origin, idempotencyKey: key }: CreateContext) {
-    const { dto, constraints, statements, rowSlots, idempotency, onCreated } = this.options;
+    const { dto, statements, rowSlots, idempotency, onCreated } = this.options;
     const columns = this.options.columns();
-    const statement = this.statementOf(columns, content, origin);
-    const insert = async (session: Pick<Statements, 'run'>) => {
+    const insert = async (session: Pick<Statements, 'run'>, lockWait?: number) => {
+      const statement = this.statementOf(columns, content, origin, lockWait);
       const row = await this.takenIds.skip(async () => (await session.run(statement)).rows[0]);
       const values = columns.all.map(({ databaseName }): unknown => row[databaseName]);
       return contentOf(columns.of(dto), columns.entityOf(values)) as Dto;
     };
     if (outer !== undefined) {
       if (key !== undefined) throw new TypeError(KEY_IN_TRANSACTION);
-      return withConstraintErrors(constraints, () => insert(statements.in(outer)));
+      return withRowErrors(this.options, content, () => insert(statements.in(outer)));
     }
     const parameters = columns.parametersOf(content);
     const needed = {
@@ -86,9 +88,12 @@ export class GeneratedCreate<Dto extends object> {
       const perform = (slots: Semaphore) =>
         slots.run(async () => {
           rowSlots.requireFree(needed.keys, slots);
-          return insert(statements);
+          // Without a value, it has no parameter, and refers to no row.
+          const lockWait = parameters.length === 0 ? undefined : rowSlots.lockWaitIn(slots);
+          const create = () => insert(statements, lockWait);
+          return lockWait === undefined ? create() : beforeRowWait(create);
         });
-      const created = await withConstraintErrors(constraints, () =>
+      const created = await withRowErrors(this.options, content, () =>
         rowSlots.run(needed.keys, perform, needed.findLocked),
       );
       onCreated([created]);
@@ -101,7 +106,7 @@ export class GeneratedCreate<Dto extends object> {
       content,
     };
     let created: Dto | undefined;
-    const result = await withConstraintErrors(constraints, () =>
+    const result = await withRowErrors(this.options, content, () =>
       idempotency.once(
         request,
         dto,
@@ -118,31 +123,49 @@ export class GeneratedCreate<Dto extends object> {
     columns: EntityColumns,
     content: object,
     origin: Origin | undefined,
+    lockWait?: number,
   ): Statement {
     const records = this.options.history?.records;
     const parameters = columns.parametersOf(content);
-    this.sql ??= prepared(textOf(columns, records));
+    const isSoon = lockWait !== undefined;
+    this.sql ??= {
+      late: prepared(textOf(columns, records, false)),
+      soon: prepared(textOf(columns, records, true)),
+    };
     return {
-      ...this.sql,
-      values:
-        records === undefined
-          ? [...parameters]
-          : [...parameters, ...originParameters(requireOrigin(origin))],
+      ...(isSoon ? this.sql.soon : this.sql.late),
+      types: STORED_TYPES,
+      values: [
+        ...parameters,
+        ...(records === undefined ? [] : originParameters(requireOrigin(origin))),
+        ...(isSoon ? [String(lockWait)] : []),
+      ],
     };
   }
 }
 
-/** Stores a row, records it, and returns it with all columns. Returns nothing if the id that the database has made is taken. */
-function textOf({ table, key, given, all }: EntityColumns, records?: RecordStatements): string {
+/**
+ * Stores a row, records it, and returns it with all columns. Returns nothing if the id that the database has made is taken.
+ *
+ * @param isSoon whether the last parameter says how long it waits for the locks of rows
+ */
+function textOf(
+  { table, key, given, all }: EntityColumns,
+  records: RecordStatements | undefined,
+  isSoon: boolean,
+): string {
   const names = all.map(({ name }) => name).join(', ');
-  const parameters = given.map((_, at) => `$${at + 1}`);
-  const values =
-    given.length === 0
+  const own = given.map(({ name }) => name).join(', ');
+  const parameters = given.map(({ type }, at) => (isSoon ? `$${at + 1}::${type}` : `$${at + 1}`));
+  const lockWait = `$${given.length + (records === undefined ? 1 : 3)}`;
+  const values = isSoon
+    ? `(${own}) SELECT ${parameters.join(', ')} WHERE ${rowWait(lockWait)}`
+    : given.length === 0
       ? 'DEFAULT VALUES'
-      : `(${given.map(({ name }) => name).join(', ')}) VALUES (${parameters.join(', ')})`;
+      : `(${own}) VALUES (${parameters.join(', ')})`;
   const insert = `INSERT INTO ${table} ${values} ON CONFLICT (${key.name}) DO NOTHING RETURNING ${names}`;
   if (records === undefined) return insert;
   const origin = [1, 2].map((offset) => `$${given.length + offset}::text`);
-  const record = records.insert('created', 'stored', origin, 'stored');
-  return `WITH stored AS (${insert}), recorded AS (${record}) SELECT ${names} FROM stored`;
+  const record = records.insert('created', 'rs__stored', origin, 'rs__stored');
+  return `WITH rs__stored AS (${insert}), rs__recorded AS (${record}) SELECT ${names} FROM rs__stored`;
 }

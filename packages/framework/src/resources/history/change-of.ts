@@ -25,7 +25,7 @@ export interface Change {
  * A class with the columns of a record, and with those of an entity that are members: `class ToolChange extends
  * ChangeOf(Tool) {}`. They have the content after the change, and are null after a removal.
  *
- * @throws TypeError if a column of the entity has the name of a column of the record
+ * @throws TypeError if a property of the entity, or its column, has the name of one of the record
  */
 export function ChangeOf<Entity extends Keyed>(entity: Type<Entity>): Type<Change> {
   abstract class ChangeColumns {
@@ -44,15 +44,19 @@ export function ChangeOf<Entity extends Keyed>(entity: Type<Entity>): Type<Chang
     @Column('text', { name: 'request_id' })
     readonly requestId!: string;
   }
-  const own = new Set(
-    getMetadataArgsStorage()
-      .filterColumns(ChangeColumns)
-      .map(({ options, propertyName }) => options.name ?? propertyName),
-  );
+  const columns = getMetadataArgsStorage().filterColumns(ChangeColumns);
+  const own = new Set(columns.map(({ options, propertyName }) => options.name ?? propertyName));
+  const properties = new Set(columns.map(({ propertyName }) => propertyName));
   for (const { propertyName, options } of memberColumnsOf(entity)) {
     const { primary = false, type, name, array, length, precision, scale, transformer } = options;
     if (own.has(name ?? propertyName)) {
       throw new TypeError(`${entity.name}.${propertyName} has the name of a column of a record`);
+    }
+    // It would take the place of the property of the record, and a generated migration would drop its column.
+    if (properties.has(propertyName)) {
+      throw new TypeError(
+        `${entity.name}.${propertyName} has the name of a property of a record: rename the property, and keep its column`,
+      );
     }
     const copied = { type, name, array, length, precision, scale, transformer } as ColumnOptions;
     Column({ ...copied, nullable: !primary })(ChangeColumns.prototype, propertyName);

@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { rowToJson } from '../entity-columns.js';
-import type { EntityColumn, EntityColumns } from '../entity-columns.js';
+import type { EntityColumn } from '../entity-column.js';
+import type { EntityColumns } from '../entity-columns.js';
 import type { Key } from '../key-type.js';
 
 /** A change as JSON. */

@@ -1,6 +1,8 @@
 import { escapeIdentifier } from 'pg';
+import { rowWait } from '../../database/row-wait.js';
 import type { Statement } from '../../database/statements.js';
-import type { EntityColumn, EntityColumns } from '../entity-columns.js';
+import type { EntityColumn } from '../entity-column.js';
+import type { EntityColumns } from '../entity-columns.js';
 import type { Key } from '../key-type.js';
 import type { ChangeKind } from './change-of.js';
 import type { Origin } from './origin.js';
@@ -66,44 +68,63 @@ export class RecordStatements {
   /** The condition of a statement for {@link replacing}: the row is locked, and what it was before is known. */
   get isLocked(): string {
     const { name } = this.columns.key;
-    return `${name} IN (SELECT ${name} FROM before)`;
+    return `${name} IN (SELECT ${name} FROM rs__before)`;
   }
 
-  /** Wraps a statement that replaces a row, and returns it. A row whose content stays as it was is not recorded. */
-  replacing({ text, values = [] }: Statement, id: Key, origin: Origin): Statement {
+  /**
+   * Wraps a statement that replaces a row, and returns it. A row whose content stays as it was is not recorded.
+   *
+   * @param lockWait how long it waits for the lock of the row, in milliseconds; by default as long as for other locks
+   */
+  replacing(
+    { text, values = [], types }: Statement,
+    id: Key,
+    origin: Origin,
+    lockWait?: number,
+  ): Statement {
     const { table, key } = this.columns;
     const names = this.content.map(({ name }) => name);
-    const [n, principal, requestId] = [1, 2, 3].map((offset) => `$${values.length + offset}`);
-    const differs = names.map((name) => `changed.${name} IS DISTINCT FROM before.${name}`);
+    const [n, principal, requestId, wait] = [1, 2, 3, 4].map(
+      (offset) => `$${values.length + offset}`,
+    );
+    const differs = names.map((name) => `rs__changed.${name} IS DISTINCT FROM rs__before.${name}`);
     const record = this.insert(
       'replaced',
-      'changed',
+      'rs__changed',
       [`${principal}::text`, `${requestId}::text`],
-      'changed, before',
+      'rs__changed, rs__before',
       `(${differs.join(' OR ') || 'false'})`,
     );
+    const isSoon = lockWait === undefined ? '' : ` AND ${rowWait(`${wait}`)}`;
     return {
       // The lock waits for concurrent changes, and returns what they have left.
-      text: `WITH before AS MATERIALIZED (SELECT * FROM ${table} WHERE ${key.name} = ${n} FOR UPDATE),
-        changed AS (${text}),
-        recorded AS (${record})
-        SELECT * FROM changed`,
-      values: [...values, String(id), ...originParameters(origin)],
+      text: `WITH rs__before AS MATERIALIZED (SELECT * FROM ${table} WHERE ${key.name} = ${n}${isSoon} FOR UPDATE),
+        rs__changed AS (${text}),
+        rs__recorded AS (${record})
+        SELECT * FROM rs__changed`,
+      values: [
+        ...values,
+        String(id),
+        ...originParameters(origin),
+        ...(lockWait === undefined ? [] : [String(lockWait)]),
+      ],
+      types,
     };
   }
 
   /** Wraps a statement that removes rows, and returns them. */
-  removing({ text, values = [] }: Statement, origin: Origin): Statement {
+  removing({ text, values = [], types }: Statement, origin: Origin): Statement {
     const [principal, requestId] = [1, 2].map((offset) => `$${values.length + offset}`);
     const record = this.insert(
       'removed',
-      'changed',
+      'rs__changed',
       [`${principal}::text`, `${requestId}::text`],
-      'changed',
+      'rs__changed',
     );
     return {
-      text: `WITH changed AS (${text}), recorded AS (${record}) SELECT * FROM changed`,
+      text: `WITH rs__changed AS (${text}), rs__recorded AS (${record}) SELECT * FROM rs__changed`,
       values: [...values, ...originParameters(origin)],
+      types,
     };
   }
 }

@@ -5,13 +5,14 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import type { EntityManager } from 'typeorm';
+import { Bulkheads } from '../../database/bulkheads.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { Statements } from '../../database/statements.js';
 import type { Statement } from '../../database/statements.js';
 import { Transactions } from '../../database/transactions.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { requireDto, restoreDto } from '../../http/body/dto.pipe.js';
-import { parseExactJson, stringifyExactJson } from '../../json/exact-json.js';
+import { parseAllDigits, stringifyExactJson } from '../../json/exact-json.js';
 import { LOGGER } from '../../observability/logger.js';
 import type { Origin } from '../history/origin.js';
 import { rowKey } from '../locked-rows.js';
@@ -104,6 +105,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     private readonly statements: Statements,
     private readonly transactions: Transactions,
     private readonly rowSlots: RowSlots,
+    private readonly bulkheads: Bulkheads,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -136,25 +138,29 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     request: RepeatableRequest,
     dto: Type<Result>,
     work: (manager: EntityManager) => Promise<Result>,
-    { keys: needed, findLocked }: NeededLocks = NO_LOCKS,
+    locks?: NeededLocks,
   ): Promise<Result> {
     requireDto(dto);
+    const { keys: needed, findLocked } = locks ?? NO_LOCKS;
+    // What a service does by itself can need any row. Meanwhile, creates and changes of resources go on.
+    const free = locks === undefined ? this.bulkheads.transactions : this.bulkheads.updates;
     const { key, operation, origin } = request;
     const own = key === undefined ? [] : [rowKey(KEYS, `${operation} ${ownerOf(origin)} ${key}`)];
     const keys = [...own, ...needed];
     const perform = (slots: Semaphore) =>
-      this.transactions.run(
+      this.transactions.runIn(
+        slots,
         async (manager) => {
           this.rowSlots.requireFree(keys, slots);
           return key === undefined ? work(manager) : this.claimed(key, request, dto, work, manager);
         },
-        undefined,
-        slots,
+        this.rowSlots.lockWaitIn(slots),
       );
-    return this.rowSlots.run(keys, perform, async () => {
+    const findHeld = async () => {
       const found = await findLocked();
       return found.length > 0 ? found : own;
-    });
+    };
+    return this.rowSlots.run(keys, perform, findHeld, free);
   }
 
   private async claimed<Result extends object>(
@@ -180,7 +186,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     if (!isNew) {
       if (kept !== fingerprint) throw new ServiceException(this.errors.idempotencyKeyReused);
       if (answer === null) throw new ServiceException(this.errors.answerNotKept);
-      return restoreDto(dto, parseExactJson(answer) as object);
+      return restoreDto(dto, parseAllDigits(answer) as object);
     }
     const result = await work(manager);
     await statements.run({

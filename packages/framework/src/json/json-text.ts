@@ -1,0 +1,4 @@
+/** JSON that is written as it is. */
+export class JsonText {
+  constructor(readonly text: string) {}
+}

@@ -1,0 +1,35 @@
+import { ERRORS } from '../errors/common-errors.js';
+import { ServiceException } from '../errors/service.exception.js';
+import { ExactNumber } from '../json/exact-json.js';
+
+/**
+ * Whatever the type of a column is, PostgreSQL stores no text with U+0000, and the driver would store an unpaired surrogate as another
+ * character. Nor can it store each number of JSON.
+ *
+ * @throws ServiceException `body-not-valid`
+ */
+export function requireStorable(property: string, value: unknown): void {
+  const why = reasonAgainst(value);
+  if (why !== undefined) throw new ServiceException(ERRORS.bodyNotValid, `${property} ${why}`);
+}
+
+function reasonAgainst(value: unknown): string | undefined {
+  if (typeof value === 'string') return isStorableText(value) ? undefined : NO_TEXT;
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (value instanceof ExactNumber) return value.isLong ? NO_NUMBER : undefined;
+  if (ArrayBuffer.isView(value) || value instanceof Date) return undefined;
+  const parts = Array.isArray(value) ? value : Object.entries(value).flat();
+  for (const part of parts as readonly unknown[]) {
+    const why = reasonAgainst(part);
+    if (why !== undefined) return why;
+  }
+  return undefined;
+}
+
+export const NO_TEXT = 'must not contain U+0000 or unpaired surrogates';
+const NO_NUMBER = 'must not contain numbers of more than 400 digits, written without an exponent';
+
+/** Text that PostgreSQL can hold: no U+0000 (manual, chapter 8.3) and nothing that has no UTF-8 form. */
+export function isStorableText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}

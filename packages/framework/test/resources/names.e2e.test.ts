@@ -1,0 +1,389 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { Injectable, Module } from '@nestjs/common';
+import type { OnModuleInit, Type } from '@nestjs/common';
+import { escapeIdentifier } from 'pg';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Line } from '../../src/http/body/body-lines.js';
+import type { PageParameters } from '../../src/http/answers/page.js';
+import {
+  ChangeOf,
+  createHistory,
+  defineErrors,
+  DtoOf,
+  FrameworkModule,
+  GeneratedIdRepository,
+  historyFunctions,
+  INT64_COLUMN,
+  Int64Field,
+  isEqual,
+  ResourceModule,
+  ResourceRepository,
+  ServiceException,
+  Sortable,
+  TextField,
+  upgradeHistory,
+  UUID_COLUMN,
+  UuidField,
+} from '../../src/index.js';
+import type { Origin } from '../../src/index.js';
+import { EntityColumns } from '../../src/resources/entity-columns.js';
+import type { Service } from '../../src/service.js';
+import { dataSourceFor } from '../support/data-source.js';
+import { IDENTITY } from '../support/identity.js';
+import { start } from '../support/start.js';
+import { createTestDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+
+// The next file in this worker loads the modules again, without the errors that this file defines.
+vi.hoisted(() => vi.resetModules());
+afterAll(() => vi.resetModules());
+
+/** What the sources of the statements give a name to. */
+function namesInSql(): readonly string[] {
+  const folder = new URL('../../src/resources/', import.meta.url);
+  return readdirSync(folder, { recursive: true })
+    .map(String)
+    .filter((path) => path.endsWith('.ts') && !/frozen|migrations/.test(path))
+    .flatMap((path) => [
+      ...readFileSync(new URL(path, folder), 'utf8').matchAll(/\bAS ([a-z_][\w$]*)/g),
+    ])
+    .map(([, name]) => name!);
+}
+
+/** Words of SQL, of the service, and names that must be quoted. */
+const WORDS = `n t i k p1 p2 row rows value values key keys ord ordinality wanted stored recorded excluded new old before changed
+  page found counted free created kind time position principal request_id by_principal by_request_id is_long _is_long _wanted
+  _size _number _value _json row_bytes bytes_before rows_found table user order group limit offset select from where returning
+  end case null true current_user ctid_ now count sum text bigint entity name rs_ samples requestId`;
+const ALL = [
+  ...new Set([
+    ...WORDS.split(/\s+/),
+    ...namesInSql(),
+    'A b',
+    'Ä',
+    'with "quotes"',
+    "it's",
+    '$1',
+    ':id',
+    '?',
+    'a.b',
+  ]),
+].filter((name) => !name.startsWith('rs__') && name !== 'id');
+
+/** Those that lists are sorted by. */
+const SORTED = ['value', '_value', 'page', 'created', 'n', 'A b', 'select'];
+
+/** Records have columns of these names. */
+const OF_RECORDS = ['position', 'time', 'kind', 'principal', 'request_id', 'requestId'];
+
+const ERRORS = defineErrors([80, 89], {
+  taken: { number: 40980, message: 'the id is taken', remedy: 'Choose another one' },
+  missing: { number: 40480, message: 'there is no such row', remedy: 'Check the id' },
+});
+
+const ORIGIN = { principal: { kind: 'jwt', id: 'ada' }, requestId: 'r' } as unknown as Origin;
+
+type Row = Record<string, string> & { readonly id: never };
+interface Query extends PageParameters<bigint> {
+  readonly [name: string]: unknown;
+}
+
+/** Adds a column for each name. */
+function columnsOf(entity: Type, names: readonly string[]): void {
+  for (const name of names) {
+    Column('text', { name, nullable: true })(entity.prototype as object, name);
+    TextField({ description: 'A text.', isOptional: true })(entity.prototype as object, name);
+    if (SORTED.includes(name)) Sortable()(entity.prototype as object, name);
+  }
+}
+
+const sqlOf = (table: string, id: string, names: readonly string[]) => {
+  const quoted = escapeIdentifier(table);
+  return [
+    `CREATE TABLE ${quoted} (id ${id}, ${names.map((name) => `${escapeIdentifier(name)} text`).join(', ')})`,
+    ...SORTED.filter((name) => names.includes(name)).map(
+      (name) => `CREATE INDEX ON ${quoted} (left(${escapeIdentifier(name)}, 100) COLLATE "C", id)`,
+    ),
+  ];
+};
+
+const entities: Type[] = [];
+const migrations: Type<MigrationInterface>[] = [];
+const functions: string[] = [];
+const providers: Type[] = [];
+
+/** Makes a table with these columns, and its records. */
+function declare(table: string, { isGenerated, hasChanges }: Options): void {
+  const names = ALL.filter((name) => !hasChanges || !OF_RECORDS.includes(name));
+  @Entity(table)
+  class Sample {
+    declare readonly id: never;
+  }
+  const prototype = Sample.prototype as object;
+  const key = isGenerated ? UUID_COLUMN : INT64_COLUMN;
+  PrimaryColumn(key)(prototype, 'id');
+  (isGenerated ? UuidField : Int64Field)({ description: 'Its id.' })(prototype, 'id');
+  columnsOf(Sample, names);
+  class SampleDto extends DtoOf(Sample) {}
+
+  const changes = `changes_${providers.length}`;
+  class SampleChange extends (hasChanges ? ChangeOf(Sample) : Object) {}
+  if (hasChanges) Entity(changes)(SampleChange);
+  const sql = sqlOf(
+    table,
+    isGenerated ? 'uuid PRIMARY KEY DEFAULT uuid_v7()' : 'bigint PRIMARY KEY',
+    names,
+  );
+  const stamp = 1_795_700_000_000 + providers.length;
+  const create = {
+    async up(queryRunner: QueryRunner): Promise<void> {
+      for (const statement of sql) await queryRunner.query(statement);
+      if (!hasChanges) return;
+      const copies = names.map((name) => `${escapeIdentifier(name)} text`).join(', ');
+      await queryRunner.query(`CREATE TABLE ${escapeIdentifier(changes)} (position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        time timestamptz(3) NOT NULL DEFAULT now(), kind text NOT NULL, principal text NOT NULL, request_id text NOT NULL,
+        id ${isGenerated ? 'uuid' : 'bigint'} NOT NULL, ${copies})`);
+      await createHistory(queryRunner, changes, 'samples');
+      await upgradeHistory(queryRunner, { table, changes, namespace: 'samples' });
+    },
+    down: () => Promise.resolve(),
+  };
+  const Create = class {
+    readonly name = `Create${stamp}`;
+    readonly up = create.up;
+    readonly down = create.down;
+  };
+  const options = {
+    name: table,
+    dto: SampleDto,
+    filters: Object.fromEntries(names.map((name) => [`with ${name}`, isEqual(name)])),
+    idTaken: () => new ServiceException(ERRORS.taken),
+    notFound: () => new ServiceException(ERRORS.missing),
+    ...(hasChanges && { changes: { record: SampleChange as never, member: 'sample' } }),
+  };
+  const Base = (isGenerated ? GeneratedIdRepository : ResourceRepository) as unknown as (
+    entity: Type,
+    options: object,
+  ) => Type;
+  @Injectable()
+  class Samples extends Base(Sample, options) implements OnModuleInit {
+    onModuleInit(): void {
+      repositories.set(table, this as unknown as Repository);
+    }
+  }
+  entities.push(Sample, ...(hasChanges ? [SampleChange] : []));
+  migrations.push(Create);
+  if (hasChanges) functions.push(...historyFunctions(changes));
+  providers.push(Samples);
+}
+
+type Repository = InstanceType<
+  ReturnType<typeof ResourceRepository<{ id: bigint } & object, Query>>
+> & { create(content: object, context?: object): Promise<Row> };
+
+const repositories = new Map<string, Repository>();
+
+interface Options {
+  readonly isGenerated: boolean;
+  readonly hasChanges: boolean;
+}
+
+const TABLES: readonly (readonly [string, Options])[] = [
+  ['stored', { isGenerated: false, hasChanges: true }],
+  ['excluded', { isGenerated: false, hasChanges: false }],
+  ['changed', { isGenerated: true, hasChanges: true }],
+  ['it"s "A b', { isGenerated: true, hasChanges: false }],
+];
+for (const [table, options] of TABLES) declare(table, options);
+
+@Module({
+  imports: [
+    ResourceModule.forFeature(entities, {
+      migrations: migrations as never,
+      functions,
+    }),
+  ],
+  providers,
+})
+class SamplesModule {}
+
+@Module({ imports: [FrameworkModule.forRoot(IDENTITY), SamplesModule] })
+class AppModule {}
+
+let database: TestDatabase;
+let service: Service;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  service = await start(AppModule, database);
+});
+
+beforeEach(() => database.empty());
+
+afterAll(async () => {
+  await service.stop();
+  await database.drop();
+});
+
+async function* linesOf(rows: readonly object[]): AsyncGenerator<readonly Line[]> {
+  yield rows.map((row, at) => {
+    const bytes = Buffer.from(
+      JSON.stringify(row, (_, value: unknown) =>
+        typeof value === 'bigint' ? Number(value) : value,
+      ),
+    );
+    return { number: at + 1, length: bytes.length, bytes };
+  });
+}
+
+async function textOf(lines: AsyncIterable<string>): Promise<string> {
+  let text = '';
+  for await (const part of lines) text += part;
+  return text;
+}
+
+describe.each(TABLES)(
+  'a table "%s", whose columns have the names of statements',
+  (table, { isGenerated, hasChanges }) => {
+    const rows = () => repositories.get(table)!;
+    const context = { origin: ORIGIN };
+    const names = () => ALL.filter((name) => !hasChanges || !OF_RECORDS.includes(name));
+
+    /** Another text in each column, so that none can be taken for another one. */
+    const contentOf = (n: number): Record<string, string> =>
+      Object.fromEntries(names().map((name, at) => [name, `${name} ${at} ${n}`]));
+
+    async function create(numbers: readonly number[]): Promise<readonly Row[]> {
+      return Promise.all(
+        numbers.map((n) =>
+          rows().create({ ...(!isGenerated && { id: BigInt(n) }), ...contentOf(n) }, context),
+        ),
+      );
+    }
+
+    it('stores and shows its rows', async () => {
+      const numbers = Array.from({ length: 40 }, (_, n) => n);
+      const created = await create(numbers);
+      for (const [n, row] of created.entries()) {
+        expect(row).toMatchObject(contentOf(n));
+        expect(await rows().find(row.id)).toEqual(row);
+      }
+      const { items } = await rows().list({ limit: 50 } as Query);
+      expect(items.map((item) => JSON.parse(item) as unknown)).toHaveLength(40);
+      const exported = await textOf(rows().export({} as never, new AbortController().signal));
+      expect(exported.trim().split('\n')).toEqual(items);
+    });
+
+    it('is found by each column, alone and beside others', async () => {
+      await create([0, 1, 2]);
+      const found = async (name: string): Promise<void> => {
+        const filter = { [`with ${name}`]: contentOf(1)[name], limit: 5 } as unknown as Query;
+        const { items } = await rows().list(filter);
+        expect(items.map((item) => JSON.parse(item) as unknown)).toMatchObject([contentOf(1)]);
+      };
+      for (const name of names()) await Promise.all([found(name), found(name)]);
+    });
+
+    it('is sorted by a column, also if its rows are long', async () => {
+      await create([0, 1, 2]);
+      const quoted = escapeIdentifier(table);
+      for (const isLong of [false, true]) {
+        if (isLong) {
+          await database.query(`UPDATE ${quoted} SET "text" = repeat('a', 1500000)`);
+        }
+        for (const name of SORTED.slice(isLong ? -3 : 0).filter((one) => names().includes(one))) {
+          for (const sort of [name, `-${name}`]) {
+            const found: unknown[] = [];
+            let query = { limit: 2, sort, count: !isLong } as unknown as Query;
+            for (let at = 0; at < 3; at += 1) {
+              const page = await rows().list(query);
+              found.push(...page.items.map((item) => (JSON.parse(item) as Row)[name]));
+              if (page.next === undefined) break;
+              query = { ...query, after: page.next as bigint, afterValue: page.details.nextValue! };
+            }
+            const wanted = [0, 1, 2].map((n) => contentOf(n)[name]);
+            expect(found).toEqual(sort === name ? wanted : wanted.toReversed());
+          }
+        }
+      }
+    });
+
+    it('is replaced, changed and removed, also under a condition', async () => {
+      const [{ id }] = (await create([0])) as [Row];
+      for (const precondition of [undefined, () => true]) {
+        const n = precondition === undefined ? 1 : 2;
+        const conditional = { ...context, precondition };
+        const replaced = await rows().replace(id, contentOf(n), conditional);
+        expect(replaced).toEqual({ id, ...contentOf(n) });
+        for (const name of n === 1 ? names() : SORTED.filter((one) => names().includes(one))) {
+          const patched = await rows().patch(id, { [name]: 'x' }, conditional);
+          expect(patched).toEqual({ id, ...contentOf(n), [name]: 'x' });
+          await rows().patch(id, { [name]: contentOf(n)[name] }, conditional);
+        }
+      }
+      await rows().remove(id, context);
+      await expect(rows().find(id)).rejects.toMatchObject({ kind: ERRORS.missing });
+      if (!hasChanges) return;
+      const { items } = await rows().changes.list({ limit: 1_000 });
+      const changes = items.map((item) => JSON.parse(item) as Record<string, unknown>);
+      expect(changes[0]).toMatchObject({ kind: 'created', sample: contentOf(0) });
+      expect(changes[1]).toMatchObject({ kind: 'replaced', sample: contentOf(1) });
+      expect(changes.at(-1)).toMatchObject({ kind: 'removed' });
+      expect(changes).toHaveLength(4 + 2 * names().length + 2 * SORTED.length);
+    });
+
+    it.runIf(!isGenerated)(
+      'compares what is created again, in a group and in an import',
+      async () => {
+        const numbers = Array.from({ length: 20 }, (_, n) => n);
+        await create(numbers);
+        const other = { ...contentOf(7), n: 'other' };
+        const again = numbers.map((n) =>
+          rows().create({ id: BigInt(n), ...(n === 7 ? other : contentOf(n)) }, context),
+        );
+        const settled = await Promise.allSettled(again);
+        expect(settled.flatMap(({ status }, n) => (status === 'rejected' ? n : []))).toEqual([7]);
+        const lines = linesOf(numbers.map((n) => ({ id: n + 10, ...contentOf(n + 10) })));
+        const answer = await textOf(rows().import(lines, new AbortController().signal, ORIGIN));
+        expect(answer).toBe('{"created":10,"unchanged":10,"refused":0}\n');
+      },
+    );
+
+    it.runIf(isGenerated)('is created once with a key', async () => {
+      const keyed = { ...context, idempotencyKey: 'key' };
+      const row = await rows().create(contentOf(0), keyed);
+      expect(await rows().create(contentOf(0), keyed)).toEqual(row);
+    });
+  },
+);
+
+it('no table and no column has a name of the statements', async () => {
+  @Entity('rs__rows')
+  class Named {
+    declare readonly id: bigint;
+  }
+  @Entity('named')
+  class WithNamed {
+    declare readonly id: bigint;
+    declare readonly value: string;
+  }
+  for (const entity of [Named, WithNamed]) PrimaryColumn(INT64_COLUMN)(entity.prototype, 'id');
+  Column('text', { name: 'rs__value' })(WithNamed.prototype, 'value');
+  const dataSource: DataSource = dataSourceFor(
+    { identity: IDENTITY, schema: { entities: [Named, WithNamed], migrations: [] } },
+    database.url,
+  );
+  await dataSource.initialize();
+  try {
+    expect(() => new EntityColumns(dataSource, Named)).toThrow(
+      'Named: no table can have a name with rs__',
+    );
+    expect(() => new EntityColumns(dataSource, WithNamed)).toThrow(
+      'WithNamed.value: no column can have a name with rs__',
+    );
+  } finally {
+    await dataSource.destroy();
+  }
+});

@@ -1,0 +1,284 @@
+import { randomBytes } from 'node:crypto';
+import { Body, Controller, HttpCode, Injectable, Module, Param, Patch, Post } from '@nestjs/common';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { RequestSignal } from '../../src/http/answers/request-signal.js';
+import type { Line } from '../../src/http/body/body-lines.js';
+import { LinesFile, NdjsonLines } from '../../src/http/body/ndjson.js';
+import {
+  defineErrors,
+  DtoOf,
+  FrameworkModule,
+  INT64_COLUMN,
+  Int64Field,
+  Int64Pipe,
+  ListParameters,
+  PatchOf,
+  RequireScope,
+  ResourceModule,
+  ResourceRepository,
+  ServiceException,
+  TextField,
+} from '../../src/index.js';
+import type { Service } from '../../src/service.js';
+import { IDENTITY } from '../support/identity.js';
+import { start } from '../support/start.js';
+import { createTestDatabase, given } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+import { TOKEN } from '../support/tokens.js';
+
+// The next file in this worker loads the modules again, without the errors that this file defines.
+vi.hoisted(() => vi.resetModules());
+afterAll(() => vi.resetModules());
+
+const ERRORS = defineErrors([80, 89], {
+  codeTaken: { number: 40980, message: 'the code is taken', remedy: 'Choose another one' },
+  badMood: { number: 40981, message: 'the mood is bad', remedy: 'Choose another one' },
+  idTaken: { number: 40982, message: 'the id is taken', remedy: 'Choose another one' },
+  notFound: { number: 40480, message: 'there is no such pet', remedy: 'Check the id' },
+});
+
+@Entity('pets')
+class Pet {
+  @PrimaryColumn(INT64_COLUMN)
+  @Int64Field({ description: 'Its id.' })
+  readonly id!: bigint;
+
+  /** Unique. */
+  @Column('text', { nullable: true })
+  @TextField({ description: 'Its code.', isOptional: true })
+  readonly code!: string | null;
+
+  /** Decides what a trigger does. */
+  @Column('text', { nullable: true })
+  @TextField({ description: 'Its mood.', isOptional: true })
+  readonly mood!: string | null;
+
+  /** In an index with an expression. */
+  @Column('text', { name: 'the note', nullable: true })
+  @TextField({ description: 'A note.', isOptional: true })
+  readonly note!: string | null;
+}
+
+class PetDto extends DtoOf(Pet) {}
+class PetPatchDto extends PatchOf(Pet) {}
+
+class CreatePets1795700000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`CREATE TABLE pets (id bigint PRIMARY KEY,
+      code text CONSTRAINT pets_code_key UNIQUE, mood text, "the note" text)`);
+    await queryRunner.query('CREATE INDEX pets_note_idx ON pets (upper("the note"))');
+    await queryRunner.query(`CREATE FUNCTION check_mood() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.mood LIKE '_____' THEN
+          RAISE EXCEPTION USING ERRCODE = NEW.mood, CONSTRAINT = 'no_code_of_ours', MESSAGE = 'the secret text of a trigger';
+        ELSIF NEW.mood = 'declared' THEN
+          RAISE EXCEPTION USING CONSTRAINT = 'pets_mood';
+        ELSIF NEW.mood = 'broken trigger' THEN
+          PERFORM missing_function();
+        ELSIF NEW.mood = 'divided' THEN
+          PERFORM 1 / 0;
+        END IF;
+        RETURN NEW;
+      END $$`);
+    await queryRunner.query(
+      'CREATE TRIGGER check_mood BEFORE INSERT OR UPDATE ON pets FOR EACH ROW EXECUTE FUNCTION check_mood()',
+    );
+  }
+
+  down(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+@Injectable()
+class PetsRepository extends ResourceRepository<Pet, ListParameters>(Pet, {
+  name: 'pets',
+  dto: PetDto,
+  filters: {},
+  idTaken: () => new ServiceException(ERRORS.idTaken),
+  notFound: () => new ServiceException(ERRORS.notFound),
+  constraints: { pets_code_key: ERRORS.codeTaken, pets_mood: ERRORS.badMood },
+}) {}
+
+@Controller('pets')
+class PetsController {
+  constructor(private readonly pets: PetsRepository) {}
+
+  @Post()
+  @RequireScope('pets:write')
+  create(@Body() pet: PetDto): Promise<PetDto> {
+    return this.pets.create(pet);
+  }
+
+  @Post('import')
+  @HttpCode(200)
+  @RequireScope('pets:write')
+  import(
+    @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
+    @RequestSignal() signal: AbortSignal,
+  ): LinesFile {
+    return new LinesFile(this.pets.import(lines, signal), true);
+  }
+
+  @Patch(':id')
+  @RequireScope('pets:write')
+  patch(@Param('id', Int64Pipe) id: bigint, @Body() pet: PetPatchDto): Promise<PetDto> {
+    return this.pets.patch(id, pet);
+  }
+}
+
+@Module({
+  imports: [ResourceModule.forFeature([Pet], { migrations: [CreatePets1795700000000] })],
+  controllers: [PetsController],
+  providers: [PetsRepository],
+})
+class PetsModule {}
+
+@Module({ imports: [FrameworkModule.forRoot(IDENTITY), PetsModule] })
+class AppModule {}
+
+let database: TestDatabase;
+let service: Service;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  service = await start(AppModule, database);
+});
+
+beforeEach(() => database.empty());
+
+afterAll(async () => {
+  await service.stop();
+  await database.drop();
+});
+
+async function send(method: string, path: string, body: object | string, to = service) {
+  const isLines = typeof body === 'string';
+  const response = await fetch(`http://127.0.0.1:${to.address.port}${path}`, {
+    method,
+    headers: {
+      Authorization: `Bearer ${TOKEN}`,
+      'Content-Type': isLines ? 'application/x-ndjson' : 'application/json',
+    },
+    body: isLines ? body : JSON.stringify(body),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+/** Incompressible: PostgreSQL compresses values before it measures them. */
+const long = (characters: number) =>
+  randomBytes(characters).toString('base64url').slice(0, characters);
+
+const LONG_CODE = {
+  error: 40003,
+  message: 'code is too long for an index of the database',
+};
+const UNAVAILABLE = { error: 50300, message: 'the database is unavailable' };
+const BUG = { error: 50000, message: 'the service failed to handle the request' };
+
+/** A row that PostgreSQL refuses, and the answer. */
+const REFUSED: readonly (readonly [string, object, object])[] = [
+  [
+    'a text that is too long for an index, of which the error has the name',
+    { code: long(6_000) },
+    LONG_CODE,
+  ],
+  ['a text that is too long for any index', { code: long(20_000) }, LONG_CODE],
+  [
+    'a text that is too long for an index with an expression',
+    { note: long(9_000), mood: long(9_000) },
+    { error: 40003, message: 'note is too long for an index of the database' },
+  ],
+  [
+    'a constraint that a trigger names',
+    { mood: 'declared' },
+    { error: 40981, message: 'the mood is bad' },
+  ],
+  ['a trigger that is broken', { mood: 'broken trigger' }, BUG],
+  ['a trigger that divides by zero', { mood: 'divided' }, BUG],
+  // RAISE without a code, of a custom class, of PL/pgSQL, and codes that PostgreSQL itself has for other failures.
+  ...['P0001', 'AB123', 'P0002', 'P0004', '44000', '0A000', '21000', '42703'].map(
+    (code) => [`a trigger with the code ${code}`, { mood: code }, BUG] as const,
+  ),
+  [
+    'a trigger with the code 54000',
+    { mood: '54000' },
+    { error: 40003, message: 'a member is too large for the database' },
+  ],
+  // Codes of a database that cannot serve.
+  ...['42501', '28000', '08006', 'XX000', '58030', '53400', '55000'].map(
+    (code) => [`a trigger with the code ${code}`, { mood: code }, UNAVAILABLE] as const,
+  ),
+  [
+    'a trigger with the code 57014',
+    { mood: '57014' },
+    { error: 50305, message: 'the database takes too long' },
+  ],
+];
+
+describe('a row that PostgreSQL refuses', () => {
+  it.each(REFUSED)('because of %s fails alone, in a group of creates', async (_, row, answer) => {
+    const rows = Array.from({ length: 32 }, (__, id) => ({ id, ...(id === 21 && row) }));
+    const answers = await Promise.all(rows.map((one) => send('POST', '/pets', one)));
+    const failed = answers.filter(({ status }) => status !== 201);
+    expect(failed.map(({ text }) => JSON.parse(text) as unknown)).toEqual([answer]);
+    expect(await database.query('SELECT count(*)::int FROM pets')).toEqual([{ count: 31 }]);
+  });
+
+  it.each(REFUSED)('because of %s is told when it is changed', async (_, row, answer) => {
+    await send('POST', '/pets', { id: 1 });
+    const { text } = await send('PATCH', '/pets/1', row);
+    expect(JSON.parse(text)).toEqual(answer);
+  });
+
+  it('is a line of the answer to an import, which goes on', async () => {
+    const final = REFUSED.filter(
+      ([, , answer]) => 'error' in answer && Number(answer.error) < 50300,
+    );
+    const rows = Array.from({ length: 200 }, (_, id) => ({
+      id,
+      ...(id % 10 === 7 && final[(id - 7) / 10]?.[1]),
+    }));
+    const { text } = await send(
+      'POST',
+      '/pets/import',
+      rows.map((row) => JSON.stringify(row)).join('\n'),
+    );
+    const lines = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+    expect(lines).toEqual([
+      ...final.map(([, , answer], at) => ({ line: at * 10 + 8, ...answer })),
+      { created: 200 - final.length, unchanged: 0, refused: final.length },
+    ]);
+  });
+
+  it('because of row security fails alone', async () => {
+    const role = `pets_${randomBytes(8).toString('hex')}`;
+    const url = new URL(database.url);
+    [url.username, url.password] = [role, 'secret'];
+    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
+    await database.query(`GRANT pg_read_all_data, pg_write_all_data TO ${role}`);
+    await database.query('ALTER TABLE pets ENABLE ROW LEVEL SECURITY');
+    await database.query(`CREATE POLICY good ON pets USING (mood IS DISTINCT FROM 'forbidden')`);
+    const limited = await start(AppModule, given(url.href), { DATABASE_MIGRATE_ON_START: 'false' });
+    try {
+      const rows = Array.from({ length: 32 }, (_, id) => ({
+        id,
+        ...(id === 5 && { mood: 'forbidden' }),
+      }));
+      const answers = await Promise.all(rows.map((row) => send('POST', '/pets', row, limited)));
+      expect(answers.map(({ status }) => status)).toEqual(
+        rows.map(({ id }) => (id === 5 ? 500 : 201)),
+      );
+    } finally {
+      await limited.stop();
+      await database.query(`DROP POLICY good ON pets`);
+      await database.query('ALTER TABLE pets DISABLE ROW LEVEL SECURITY');
+      await database.query(`DROP OWNED BY ${role}`);
+      await database.query(`DROP ROLE ${role}`);
+    }
+  });
+});
