@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -106,6 +106,37 @@ it('is installed from a service, as its docs page says', async () => {
     expect(stdout).toBe("{ name: 'Ficus' }\n");
   } finally {
     await service.stop();
+    await rm(folder, { recursive: true });
+  }
+});
+
+it('works in Jest, with what the documentation says to set', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-client-'));
+  try {
+    const guide = await readFile(join(REPOSITORY, 'docs/typescript-client.md'), 'utf8');
+    const [, config = ''] = /```js\n(\/\/ jest\.config\.js\n.*?)```/s.exec(guide) ?? [];
+    const test = `test('digits', () => {
+        expect(toJson({ id: 9007199254740993n })).toBe('{"id":9007199254740993}');
+        expect(version).toMatch(/^\\d/);
+      });`;
+    const files = {
+      'package.json': '{}',
+      'jest.config.js': config,
+      'tsconfig.json':
+        '{"compilerOptions":{"module":"commonjs","target":"es2022","resolveJsonModule":true,"esModuleInterop":true}}',
+      'a.test.ts': `import { toJson } from '@plant-store/client';
+        import { version } from '@plant-store/client/package.json';\n${test}`,
+      'b.test.js': `const { toJson } = require('@plant-store/client');
+        const { version } = require('@plant-store/client/package.json');\n${test}`,
+    };
+    for (const [name, content] of Object.entries(files))
+      await writeFile(join(folder, name), content);
+    const packages = ['jest@30', 'ts-jest@29', 'typescript@5.9', '@types/jest@30'];
+    const words = ['install', ...packages, join(PACKAGE, 'client.tgz'), '--no-audit', '--no-fund'];
+    await run('npm', [...words, '--ignore-scripts', '--prefer-offline'], { cwd: folder });
+    const { stderr } = await run('npx', ['jest'], { cwd: folder });
+    expect(stderr).toMatch(/^Tests: +2 passed, 2 total$/m);
+  } finally {
     await rm(folder, { recursive: true });
   }
 });

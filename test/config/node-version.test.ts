@@ -49,6 +49,7 @@ describe('an old Node.js', () => {
     ['dist/cli/migration.js', false],
     ['dist/cli/plant-store.js', false],
     ['packages/framework/src/config/node-version.js', true],
+    ['packages/framework/src/cli/start.js', true],
   ])('makes %s print the required version, and nothing else', async (file, isOfNpm) => {
     // npm runs its scripts in the folder of the project.
     const cwd = isOfNpm ? resolve('.') : folder;
@@ -57,13 +58,33 @@ describe('an old Node.js', () => {
     expect(await readdir(folder)).toEqual(['old.cjs']);
   });
 
+  it('makes the command that creates a service print it, too', async () => {
+    const command = resolve('packages/create-service/src/create-service.js');
+    const line = `create-service: Node.js 18.20.8 is not supported, ${engines.node} is required\n`;
+    expect(await run(folder, '--require', old, command, 'shop')).toEqual([1, '', line]);
+    expect(await readdir(folder)).toEqual(['old.cjs']);
+    const other = await import('../../packages/create-service/src/node-version.js');
+    expect(String(other.isWithin)).toBe(String(isWithin));
+  });
+
   it('is refused before the build', () => {
-    expect(scripts).toMatchObject({
-      prestart: 'npm run build --silent',
-      prebuild: 'node packages/framework/src/config/node-version.js',
-    });
+    expect(scripts['build']).toMatch(
+      /^node packages\/framework\/src\/config\/node-version\.js && /,
+    );
   });
 });
+
+// With the setting `ignore-scripts`, npm does not run them, and pnpm never does.
+it.each(['.', 'packages/create-service/template', 'examples/tool-library'])(
+  'no script of %s is run only because of another one',
+  async (project) => {
+    const manifest = JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as {
+      readonly scripts: Readonly<Record<string, string>>;
+    };
+    expect(Object.keys(manifest.scripts)).toContain('start');
+    expect(Object.keys(manifest.scripts).filter((name) => /^(pre|post)/.test(name))).toEqual([]);
+  },
+);
 
 describe('the build', () => {
   let clone: string;

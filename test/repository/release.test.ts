@@ -132,8 +132,11 @@ describe('a release', () => {
     gh: '',
     git: 'echo 0123abc',
     npm: `case $1 in
-      pack) cp ../a-1.0.0.tgz "\${@: -1}" ;;
+      pack) cp "../a-$(node --print 'require("./package.json").version').tgz" "\${@: -1}" ;;
       view) cat ../published 2> /dev/null || { echo 'npm error code E404' >&2 && exit 1; } ;;
+      publish) [[ ! -e ../refused ]] || exit 1
+        # As npm 11 and newer.
+        [[ "$*" != *-rc.* || "$*" == *' --tag '* ]] || exit 1 ;;
     esac`,
   };
   let folder: string;
@@ -142,11 +145,8 @@ describe('a release', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'release-'));
     const files = {
-      'clone/package.json': '{"version":"1.0.0"}',
-      'clone/CHANGELOG.md': '## [1.0.0] - 2026-01-01\n\n- All.\n',
       'clone/dist/sbom.cdx.json': '{}',
       'clone/deploy/kubernetes/service.yaml': '',
-      'package/package.json': '{"name":"@tools/a","version":"1.0.0"}',
     };
     for (const [file, text] of Object.entries(files)) {
       await mkdir(join(folder, file, '..'), { recursive: true });
@@ -158,20 +158,34 @@ describe('a release', () => {
       const text = `#!/usr/bin/env bash\necho "${name} $*" >> ../calls\n${commands}\n`;
       await writeFile(join(folder, 'bin', name), text, { mode: 0o755 });
     }
-    await promisify(execFile)('tar', ['-czf', 'a-1.0.0.tgz', 'package'], { cwd: folder });
-    tarball = await readFile(join(folder, 'a-1.0.0.tgz'));
   });
 
   beforeEach(async () => {
-    for (const name of ['calls', 'published']) await rm(join(folder, name), { force: true });
+    for (const name of ['calls', 'published', 'refused']) {
+      await rm(join(folder, name), { force: true });
+    }
+    await make('1.0.0');
   });
 
   afterAll(() => rm(folder, { recursive: true }));
 
-  async function publish(): Promise<string> {
+  /** A clone of this version, and its packed package. */
+  async function make(version: string): Promise<void> {
+    const files = {
+      'clone/package.json': JSON.stringify({ version }),
+      'clone/CHANGELOG.md': `## [${version}] - 2026-01-01\n\n- All.\n`,
+      'package/package.json': JSON.stringify({ name: '@tools/a', version }),
+    };
+    await mkdir(join(folder, 'package'), { recursive: true });
+    for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
+    await promisify(execFile)('tar', ['-czf', `a-${version}.tgz`, 'package'], { cwd: folder });
+    tarball = await readFile(join(folder, `a-${version}.tgz`));
+  }
+
+  async function publish(version = '1.0.0'): Promise<string> {
     const PATH = `${join(folder, 'bin')}:${process.env['PATH']}`;
     const env = { ...process.env, PATH, IMAGE: 'ghcr.io/Some-Team/Tools' };
-    await promisify(execFile)('clone/.ci/release', ['v1.0.0'], { cwd: folder, env });
+    await promisify(execFile)('clone/.ci/release', [`v${version}`], { cwd: folder, env });
     return read(join(folder, 'calls'));
   }
 
@@ -179,7 +193,29 @@ describe('a release', () => {
     const calls = await publish();
     expect(calls).toContain('docker push ghcr.io/some-team/tools:1.0.0\n');
     expect(calls).toMatch(/^npm publish .*a-1\.0\.0\.tgz$/m);
+    expect(calls).not.toMatch(/--tag next|--prerelease/);
     expect(calls).toContain('gh release create v1.0.0');
+  });
+
+  it.each(['1.3.0-rc.1', '2.0.0-alpha'])(
+    'makes %s the newest version for nobody',
+    async (version) => {
+      await make(version);
+      const calls = await publish(version);
+      expect(calls).toMatch(/^npm publish (?!.*--dry-run).*--tag next .*\.tgz$/m);
+      expect(calls).toMatch(/^gh release create .* --prerelease/m);
+      expect(calls.match(/^docker push .*/gm)).toEqual([
+        `docker push ghcr.io/some-team/tools:${version}`,
+      ]);
+    },
+  );
+
+  it('publishes nothing if npm would refuse a package', async () => {
+    await writeFile(join(folder, 'refused'), '');
+    await expect(publish()).rejects.toMatchObject({ code: 1 });
+    expect(await read(join(folder, 'calls'))).not.toMatch(
+      /^(docker push|gh|npm publish (?!.*--dry-run))/m,
+    );
   });
 
   it('leaves a package alone that is published as it is', async () => {

@@ -139,10 +139,14 @@ describe('the client of a service without a resource of its own class', () => {
       name: '@tool-library/client',
       version: '1.2.3',
       license: 'MIT',
-      exports: { '.': { default: './dist/tool-library.js' } },
+      exports: {
+        '.': { default: './dist/tool-library.js' },
+        './package.json': './package.json',
+      },
     });
     const readme = await readFile(join(folder, 'dist-client/README.md'), 'utf8');
     expect(readme).toContain('- `service.toolBoxes`: a `Resource`\n');
+    expect(readme).toContain(`['/node_modules/(?!.*@tool-library/client/)']`);
   });
 
   it('is packed, with what its users need', async () => {

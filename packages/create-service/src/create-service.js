@@ -1,8 +1,11 @@
 #!/usr/bin/env node
-import { parseArgs } from 'node:util';
-import { Refusal } from './names.js';
-import { addResource } from './resource.js';
-import { createService } from './service.js';
+// First, because the rest may be too new for an old Node.js.
+import './node-version.js';
+
+const { parseArgs } = await import('node:util');
+const { Refusal } = await import('./names.js');
+const { addResource } = await import('./resource.js');
+const { createService, npm } = await import('./service.js');
 
 const USAGE = `usage: create-service tool-library [tool tools] [--changes] [--packages FOLDER]
        create-service resource loan loans [--changes], in the folder of a service`;
@@ -16,10 +19,12 @@ try {
 }
 
 async function run() {
-  const { positionals, packages, changes } = parsed();
+  const { positionals, packages, changes, openapi } = parsed();
   const [first, ...resource] = positionals;
   if (first === 'resource' && resource.length === 2 && packages === undefined) {
-    return addResource(process.cwd(), ...resource, changes);
+    addResource(process.cwd(), ...resource, changes);
+    if (!openapi || npm(process.cwd(), 'run', '--silent', 'openapi')) return;
+    throw new Refusal('openapi.json lacks the resource: run "npm install" and "npm run openapi"');
   }
   if (first === undefined || first === 'resource' || ![0, 2].includes(resource.length)) {
     throw new Refusal(USAGE);
@@ -30,7 +35,12 @@ async function run() {
 
 function parsed() {
   try {
-    const options = { packages: { type: 'string' }, changes: { type: 'boolean', default: false } };
+    const options = {
+      packages: { type: 'string' },
+      changes: { type: 'boolean', default: false },
+      // For `npm run generate`, whose words npm puts at the end of its script.
+      openapi: { type: 'boolean', default: false },
+    };
     const { positionals, values } = parseArgs({ options, allowPositionals: true });
     return { positionals, ...values };
   } catch {

@@ -42,11 +42,13 @@ export function createService(name, one, many, hasChanges, packages) {
     fs.rmSync(draft, { recursive: true, force: true });
   }
   process.stdout.write(`${name}: installing the packages\n`);
-  const isInstalled = npm(folder, 'install', '--no-audit', '--no-fund');
+  // Also where NODE_ENV or a setting of npm leaves them out: the service needs them here.
+  const all = ['--include=dev', '--include=optional'];
+  const isInstalled = npm(folder, 'install', ...all, '--no-audit', '--no-fund');
   if (isInstalled) format(folder, '.');
   if (!isInstalled || !npm(folder, 'run', '--silent', 'openapi')) {
     throw new Refusal(
-      `${folder} is complete but for its packages and openapi.json: run "npm install" and "npm run openapi" there`,
+      `${folder} is complete but for its packages and openapi.json: run "npm install --include=dev" and "npm run openapi" there`,
     );
   }
   process.stdout.write(`
@@ -60,7 +62,7 @@ README.md says what else there is.
 }
 
 /** Whether npm succeeded. */
-function npm(folder, ...words) {
+export function npm(folder, ...words) {
   const { status } = spawnSync('npm', words, {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'inherit'],

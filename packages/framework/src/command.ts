@@ -1,3 +1,6 @@
+// First: an old Node.js cannot load the rest.
+import './config/node-version.js';
+
 /* The public interface for the command of a service: what it needs at its start. Light, because it is loaded each time. */
 
 export { readConfig } from './config/config.js';

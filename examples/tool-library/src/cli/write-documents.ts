@@ -1,4 +1,7 @@
-import { writeDocuments } from '@resource-service/framework';
-import { AppModule } from '../app.module.js';
+// First, because an old Node.js cannot load the rest.
+import '@resource-service/framework/node-version';
+
+const { writeDocuments } = await import('@resource-service/framework');
+const { AppModule } = await import('../app.module.js');
 
 await writeDocuments(AppModule, { openApi: 'openapi.json' });

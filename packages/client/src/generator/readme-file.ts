@@ -33,5 +33,8 @@ ${properties.length === 0 ? '' : `It has a property for each of these:\n\n${prop
 A \`Resource\` has \`create\`, \`get\`, \`list\`, \`all\`, \`replace\`, \`patch\`, \`remove\`, \`import\` and \`export\`; a \`Feed\` has \`all\`,
 \`follow\` and \`latestPosition\`. A failure that the service answers with is a \`ServiceError\`, and \`ERRORS\` has the
 numbers of the failures by name.
+
+The package consists of ES modules, which a CommonJS program can \`require\`. Jest cannot: let it transform them, with
+\`transformIgnorePatterns: ['/node_modules/(?!.*${packageName}/)']\` in its configuration.
 `;
 }

@@ -134,6 +134,8 @@ function packageOf(
         types,
         default: program,
       },
+      // Tools read it, such as those that list licences.
+      './package.json': './package.json',
     },
     files: ['commonjs', 'dist'],
     engines,

@@ -122,7 +122,9 @@ async function perform(
 
 async function generate(task: Task, dataSource: DataSource): Promise<void> {
   const { name, folder, log } = task;
-  const migration = await generateMigration(dataSource, name, Date.now());
+  const migration = await generateMigration(dataSource, name, Date.now(), (sentence) =>
+    log.warn(sentence),
+  );
   if (migration === undefined) {
     log.info('the schema already matches the entities: nothing to migrate');
     return;

@@ -1,4 +1,7 @@
-import { readFileSync } from 'node:fs';
+#!/usr/bin/env node
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /* Exits if the Node.js version is not supported. Written in early ES module syntax, which old versions can run, and in
    JavaScript, so that it also runs before the build. */
@@ -19,15 +22,33 @@ export function isWithin(version, range) {
   });
 }
 
-/* npm runs this file in the folder of the service. The programs of the service, which import it, run in any folder. */
-const isProgram = String(process.argv[1]).endsWith('node-version.js');
-const file = isProgram ? 'package.json' : new URL('../../package.json', import.meta.url);
-/** @type {{ name: string, engines: { node: string } }} */
-const { name, engines } = JSON.parse(readFileSync(file, 'utf8'));
+/**
+ * The package.json of the package in which a folder is.
+ *
+ * @param {string} folder
+ * @returns {{ name: string, engines: { node: string } } | undefined}
+ */
+function manifestOf(folder) {
+  const file = join(folder, 'package.json');
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8'));
+  return dirname(folder) === folder ? undefined : manifestOf(dirname(folder));
+}
+
+/** The package of the program. npm runs these tools of the framework in the folder of the service. */
+function service() {
+  const [, program] = process.argv;
+  if (program === undefined) return manifestOf(process.cwd());
+  const file = existsSync(program) ? realpathSync(program) : program;
+  const isTool = /[\\/](config[\\/]node-version|cli[\\/]start)\.js$/.test(file);
+  return manifestOf(isTool ? process.cwd() : dirname(file));
+}
+
+const own = manifestOf(dirname(fileURLToPath(import.meta.url)));
 const version = process.versions.node;
-if (!isWithin(version, engines.node)) {
+if (own !== undefined && !isWithin(version, own.engines.node)) {
+  const { name } = service() || own;
   process.stderr.write(
-    `${name}: Node.js ${version} is not supported, ${engines.node} is required\n`,
+    `${name}: Node.js ${version} is not supported, ${own.engines.node} is required\n`,
   );
   process.exit(1);
 }

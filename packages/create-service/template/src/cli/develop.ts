@@ -1,4 +1,7 @@
-import { developCommand } from '@resource-service/framework';
-import { IDENTITY } from '../identity.js';
+// First, because an old Node.js cannot load the rest.
+import '@resource-service/framework/node-version';
+
+const { developCommand } = await import('@resource-service/framework');
+const { IDENTITY } = await import('../identity.js');
 
 await developCommand(IDENTITY);

@@ -1,3 +1,5 @@
+// First, because an old Node.js cannot load the rest.
+import '@resource-service/framework/node-version';
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 

@@ -1,12 +1,29 @@
 import type { DataSource } from 'typeorm';
+import { SchemaComparison } from './schema-comparison.js';
 
 /**
  * Generates the migration from the database's schema to the entities', not formatted. `undefined` if they already match.
  *
  * @param name in Pascal case, such as `CreateTools`
+ * @param report is told in sentences what the migration drops, and what it leaves although no entity declares it
  */
-export async function generateMigration(dataSource: DataSource, name: string, timestamp: number) {
-  const { upQueries, downQueries } = await dataSource.driver.createSchemaBuilder().log();
+export async function generateMigration(
+  dataSource: DataSource,
+  name: string,
+  timestamp: number,
+  report: (sentence: string) => void = () => {},
+) {
+  const comparison = await SchemaComparison.of(dataSource);
+  const { upQueries, downQueries } = await comparison.compare();
+  for (const { what, toDrop } of comparison.undeclared) {
+    report(`no entity declares ${what}, so it stays: a migration drops it with ${toDrop}`);
+  }
+  for (const { query } of upQueries) {
+    const [, table, column] = /^ALTER TABLE (.+) DROP COLUMN (.+)$/.exec(query) ?? [];
+    if (column !== undefined) {
+      report(`the migration drops the column ${column} of ${table}, with its values`);
+    }
+  }
   if (upQueries.length === 0) return undefined;
   const className = `${name}${timestamp}`;
   const kebab = name.replaceAll(/(?<!^)[A-Z]/g, '-$&').toLowerCase();

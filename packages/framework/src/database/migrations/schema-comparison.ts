@@ -1,0 +1,219 @@
+import type { DataSource, EntityMetadata, MigrationInterface, QueryRunner, Table } from 'typeorm';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import type { TableColumn } from 'typeorm/schema-builder/table/TableColumn.js';
+import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js';
+import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
+
+/** What a table has and no entity declares. */
+export interface Undeclared {
+  /** Such as `the index "tools_name_idx" of "tools"`. */
+  readonly what: string;
+  /** The statement that drops it. */
+  readonly toDrop: string;
+}
+
+/** What is part of a table and has a name. */
+interface Named {
+  readonly name?: string | undefined;
+}
+
+/** TypeORM gives these names to what an entity declares without a name, with a hash. */
+const GIVEN_BY_TYPEORM = /^(CHK|FK|IDX|REL|UQ|XCL)_[0-9a-f]{26,27}$/;
+
+/**
+ * TypeORM drops whatever no entity declares, as if it had been removed from an entity: an index with an expression, a CHECK, a default.
+ * This comparison leaves it alone, unless TypeORM itself has made it. A plain column is dropped: nothing tells who made it.
+ */
+export class SchemaComparison extends RdbmsSchemaBuilder {
+  readonly undeclared: Undeclared[] = [];
+  private readonly sources: readonly string[];
+
+  static async of(dataSource: DataSource): Promise<SchemaComparison> {
+    const runner = await runnerOf(dataSource);
+    return new SchemaComparison(
+      Object.create(dataSource, { createQueryRunner: { value: () => runner } }) as DataSource,
+    );
+  }
+
+  private constructor(dataSource: DataSource) {
+    super(dataSource);
+    this.sources = dataSource.migrations.map((migration: MigrationInterface) =>
+      String(migration.up),
+    );
+  }
+
+  /** The statements from the tables to the entities, and back. */
+  compare(): Promise<SqlInMemory> {
+    return this.log();
+  }
+
+  /** A table can have several entities, each with some of its columns. */
+  protected override get entityToSyncMetadatas(): EntityMetadata[] {
+    const ofTables = new Map<string, EntityMetadata[]>();
+    for (const metadata of super.entityToSyncMetadatas) {
+      const path = metadata.tablePath;
+      ofTables.set(path, [...(ofTables.get(path) ?? []), metadata]);
+    }
+    return [...ofTables.values()].map(merged);
+  }
+
+  protected override async executeSchemaSyncOperationsInProperOrder(): Promise<void> {
+    for (const metadata of this.entityToSyncMetadatas) {
+      const table = this.tables.find(
+        // Private in TypeORM.
+        (each) => this['getTablePath'](each) === this['getTablePath'](metadata),
+      );
+      if (table !== undefined) this.leaveUndeclared(table, metadata);
+    }
+    await super.executeSchemaSyncOperationsInProperOrder();
+  }
+
+  /** Removes from TypeORM's picture of the table what the entity does not declare. */
+  private leaveUndeclared(table: Table, metadata: EntityMetadata): void {
+    const columns = new Map(metadata.columns.map((column) => [column.databaseName, column]));
+    if (metadata.comment === undefined) delete table.comment;
+    table.indices = this.declared(table, 'index', table.indices, metadata.indices);
+    table.checks = this.declared(table, 'constraint', table.checks, metadata.checks);
+    table.exclusions = this.declared(table, 'constraint', table.exclusions, metadata.exclusions);
+    table.foreignKeys = this.declared(table, 'constraint', table.foreignKeys, metadata.foreignKeys);
+    // TypeORM does not compare the name of a constraint on one column.
+    const isOfUnique = ({ columnNames: [name = '', ...others] }: { columnNames: string[] }) =>
+      others.length === 0 && isUnique(columns.get(name));
+    table.uniques = this.declared(table, 'constraint', table.uniques, [
+      ...metadata.uniques,
+      ...table.uniques.filter(isOfUnique),
+    ]);
+    table.columns = table.columns.filter((column) => {
+      const declared = columns.get(column.name);
+      if (declared !== undefined) this.leaveOpen(table, column, declared);
+      // The entity of a table need not have what the database computes for itself.
+      else if (column.generatedType !== undefined) {
+        this.leave(`the generated column "${column.name}" of ${quoted(table)}`, {
+          of: table,
+          change: `DROP COLUMN "${column.name}"`,
+        });
+        return false;
+      }
+      return true;
+    });
+  }
+
+  /** Those that the entity declares, and those that it has declared once. */
+  private declared<Part extends Named>(
+    table: Table,
+    kind: 'index' | 'constraint',
+    parts: readonly Part[],
+    ofEntity: readonly Named[],
+  ): Part[] {
+    return parts.filter(({ name = '' }) => {
+      if (ofEntity.some((each) => each.name === name)) return true;
+      if (GIVEN_BY_TYPEORM.test(name) || this.isGenerated(name, table)) return true;
+      const what = `the ${kind} "${name}" of ${quoted(table)}`;
+      // An index is in the schema of its table.
+      if (kind === 'index') {
+        this.undeclared.push({ what, toDrop: `DROP INDEX ${quoted(table, name)}` });
+      } else {
+        this.leave(what, { of: table, change: `DROP CONSTRAINT "${name}"` });
+      }
+      return false;
+    });
+  }
+
+  /** Whether a generated migration has made an index: TypeORM writes two spaces, which a person does not. */
+  private isGenerated(index: string, table: Table): boolean {
+    return this.sources.some((source) =>
+      source.includes(`INDEX "${index}" ON ${quoted(table)}  (`),
+    );
+  }
+
+  /** What the entity does not say of a column is as it is in the table. */
+  private leaveOpen(table: Table, column: TableColumn, declared: ColumnMetadata): void {
+    const leave = (what: string, change: string): void =>
+      this.leave(`the ${what} of the column "${column.name}" of ${quoted(table)}`, {
+        of: table,
+        change: `ALTER COLUMN "${column.name}" DROP ${change}`,
+      });
+    if (declared.comment === undefined) delete column.comment;
+    if (declared.collation === undefined) delete column.collation;
+    if (declared.generatedType === undefined) {
+      delete column.generatedType;
+      delete column.asExpression;
+    }
+    if (column.isGenerated && !declared.isGenerated) {
+      const isIdentity = column.generationStrategy === 'identity';
+      leave(isIdentity ? 'identity' : 'default', isIdentity ? 'IDENTITY' : 'DEFAULT');
+      column.isGenerated = false;
+      delete column.generationStrategy;
+      delete column.generatedIdentity;
+      column.default = undefined;
+    } else if (column.default != null && declared.default === undefined && !declared.isGenerated) {
+      leave('default', 'DEFAULT');
+      column.default = undefined;
+    }
+    column.isUnique &&= table.uniques.some(
+      ({ columnNames: [name, ...others] }) => others.length === 0 && name === column.name,
+    );
+  }
+
+  private leave(what: string, { of, change }: { of: Table; change: string }): void {
+    this.undeclared.push({ what, toDrop: `ALTER TABLE ${quoted(of)} ${change}` });
+  }
+}
+
+/** TypeORM looks for the expressions of generated columns in a table that it makes only for entities that declare some. */
+async function runnerOf(dataSource: DataSource): Promise<QueryRunner> {
+  const runner = dataSource.createQueryRunner();
+  const table = dataSource.metadataTableName;
+  const query = runner.query.bind(runner) as (...parts: unknown[]) => Promise<never>;
+  const [row]: readonly { readonly exists: boolean }[] = await query(
+    'SELECT to_regclass(quote_ident($1)) IS NOT NULL AS exists',
+    [table],
+  );
+  if (row?.exists !== true) {
+    const isRead = (text: unknown) =>
+      String(text).startsWith('SELECT') && String(text).includes(`"${table}"`);
+    const none = [] as unknown as never;
+    runner.query = (...parts: unknown[]) =>
+      isRead(parts[0]) ? Promise.resolve(none) : query(...parts);
+  }
+  return runner;
+}
+
+/** One declaration of all entities of a table. */
+function merged(entities: readonly EntityMetadata[]): EntityMetadata {
+  const [first, ...others] = entities as [EntityMetadata, ...EntityMetadata[]];
+  if (others.length === 0) return first;
+  const all = <Part>(
+    parts: (entity: EntityMetadata) => readonly Part[],
+    nameOf: (part: Part) => unknown,
+  ) => ({
+    value: [...new Map(entities.flatMap(parts).map((part) => [nameOf(part), part])).values()],
+  });
+  const nameOf = ({ name }: Named) => name;
+  return Object.create(first, {
+    columns: all(
+      ({ columns }) => columns,
+      ({ databaseName }) => databaseName,
+    ),
+    indices: all(({ indices }) => indices, nameOf),
+    checks: all(({ checks }) => checks, nameOf),
+    uniques: all(({ uniques }) => uniques, nameOf),
+    exclusions: all(({ exclusions }) => exclusions, nameOf),
+    foreignKeys: all(({ foreignKeys }) => foreignKeys, nameOf),
+  }) as EntityMetadata;
+}
+
+function isUnique(column: ColumnMetadata | undefined): boolean {
+  return (
+    column?.entityMetadata.uniques.some(
+      ({ columns }) => columns.length === 1 && columns[0] === column,
+    ) ?? false
+  );
+}
+
+/** The table as an identifier of SQL, with its schema if TypeORM names it; or another name in its schema. */
+function quoted({ name }: Table, other?: string): string {
+  const names = name.split('.');
+  if (other !== undefined) names.splice(-1, 1, other);
+  return names.map((each) => `"${each}"`).join('.');
+}

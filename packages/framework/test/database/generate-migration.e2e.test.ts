@@ -1,0 +1,281 @@
+import { pino } from 'pino';
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { connect } from '../../src/database/connect.js';
+import type { DatabaseSchema } from '../../src/database/data-source.js';
+import { generateMigration } from '../../src/database/migrations/migration-file.js';
+import { dataSourceFor } from '../support/data-source.js';
+import { IDENTITY } from '../support/identity.js';
+import { createTestDatabase } from '../support/test-database.js';
+import type { TestDatabase } from '../support/test-database.js';
+
+const { signal } = new AbortController();
+const log = pino({ level: 'silent' });
+
+@Entity('shelves')
+class Shelf {
+  @PrimaryColumn('bigint', { primaryKeyConstraintName: 'shelves_pkey' })
+  readonly id!: string;
+}
+
+@Entity('samples')
+@Index('samples_size_idx', ['size', 'id'])
+class Sample {
+  @PrimaryColumn('bigint', { primaryKeyConstraintName: 'samples_pkey' })
+  readonly id!: string;
+
+  @Column('text')
+  readonly name!: string;
+
+  @Column('integer', { nullable: true })
+  readonly size!: number | null;
+}
+
+const CREATE = `
+  CREATE TABLE shelves (id bigint NOT NULL, CONSTRAINT shelves_pkey PRIMARY KEY (id));
+  CREATE TABLE samples (id bigint NOT NULL, name text NOT NULL, size integer, CONSTRAINT samples_pkey PRIMARY KEY (id));
+  CREATE INDEX samples_size_idx ON samples (size, id)`;
+
+let database: TestDatabase;
+let dataSource: DataSource | undefined;
+let reported: string[];
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  reported = [];
+});
+
+afterEach(async () => {
+  await dataSource?.destroy();
+  dataSource = undefined;
+  await database.drop();
+});
+
+/** The statements of the migration, and back; `undefined` if there is none. */
+async function generated(
+  entities: DatabaseSchema['entities'] = [Shelf, Sample],
+  migrations: DatabaseSchema['migrations'] = [],
+): Promise<string | undefined> {
+  await dataSource?.destroy();
+  dataSource = dataSourceFor(
+    { identity: IDENTITY, schema: { entities, migrations } },
+    database.url,
+  );
+  await connect(dataSource, { log, signal });
+  const migration = await generateMigration(dataSource, 'AddNothing', 1, (line) => {
+    reported.push(line);
+  });
+  return migration?.source;
+}
+
+describe('a generated migration leaves alone what no entity declares', () => {
+  it.each([
+    [
+      'an index in the order of a list',
+      'CREATE INDEX samples_name_idx ON samples (left(name, 100) COLLATE "C", id)',
+      'DROP INDEX "samples_name_idx"',
+    ],
+    [
+      'an index on some of the rows',
+      'CREATE INDEX samples_big_idx ON samples (size) WHERE size > 7',
+      'DROP INDEX "samples_big_idx"',
+    ],
+    [
+      'an index that is unique',
+      'CREATE UNIQUE INDEX samples_name_key ON samples (lower(name), size)',
+      'DROP INDEX "samples_name_key"',
+    ],
+    [
+      'an index of another kind',
+      'CREATE INDEX samples_size_brin ON samples USING brin (size)',
+      'DROP INDEX "samples_size_brin"',
+    ],
+    [
+      'an index with a name in need of quotes',
+      'CREATE INDEX "Samples by `size`" ON samples (size)',
+      'DROP INDEX "Samples by `size`"',
+    ],
+    [
+      'a CHECK',
+      'ALTER TABLE samples ADD CONSTRAINT samples_size_check CHECK (size > 0)',
+      'ALTER TABLE "samples" DROP CONSTRAINT "samples_size_check"',
+    ],
+    [
+      'a unique column',
+      'ALTER TABLE samples ADD CONSTRAINT samples_name_key UNIQUE (name)',
+      'ALTER TABLE "samples" DROP CONSTRAINT "samples_name_key"',
+    ],
+    [
+      'columns that are unique together',
+      'ALTER TABLE samples ADD CONSTRAINT samples_both_key UNIQUE (name, size)',
+      'ALTER TABLE "samples" DROP CONSTRAINT "samples_both_key"',
+    ],
+    [
+      'a foreign key',
+      'ALTER TABLE samples ADD CONSTRAINT samples_shelf_fkey FOREIGN KEY (size) REFERENCES shelves ON DELETE SET NULL',
+      'ALTER TABLE "samples" DROP CONSTRAINT "samples_shelf_fkey"',
+    ],
+    [
+      'an exclusion',
+      'ALTER TABLE samples ADD CONSTRAINT samples_size_excl EXCLUDE USING btree (size WITH =)',
+      'ALTER TABLE "samples" DROP CONSTRAINT "samples_size_excl"',
+    ],
+    [
+      'a default',
+      'ALTER TABLE samples ALTER COLUMN size SET DEFAULT 7',
+      'ALTER TABLE "samples" ALTER COLUMN "size" DROP DEFAULT',
+    ],
+    [
+      'a sequence',
+      "CREATE SEQUENCE numbers; ALTER TABLE samples ALTER COLUMN size SET DEFAULT nextval('numbers')",
+      'ALTER TABLE "samples" ALTER COLUMN "size" DROP DEFAULT',
+    ],
+    [
+      'a sequence of the column',
+      `CREATE SEQUENCE samples_id_seq OWNED BY samples.id; ALTER TABLE samples ALTER COLUMN id SET DEFAULT nextval('samples_id_seq')`,
+      'ALTER TABLE "samples" ALTER COLUMN "id" DROP DEFAULT',
+    ],
+    [
+      'an identity',
+      'ALTER TABLE samples ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY',
+      'ALTER TABLE "samples" ALTER COLUMN "id" DROP IDENTITY',
+    ],
+    [
+      'a generated column',
+      `ALTER TABLE samples ADD words tsvector NOT NULL GENERATED ALWAYS AS (to_tsvector('simple', name)) STORED`,
+      'ALTER TABLE "samples" DROP COLUMN "words"',
+    ],
+  ])('%s', async (_, statement, toDrop) => {
+    await database.query(`${CREATE}; ${statement}`);
+    expect(await generated()).toBeUndefined();
+    expect(reported).toEqual([expect.stringContaining(toDrop)]);
+    // What it says works.
+    await database.query(toDrop);
+    reported = [];
+    expect(await generated()).toBeUndefined();
+    expect(reported).toEqual([]);
+  });
+
+  it.each([
+    ['a comment of the table', `COMMENT ON TABLE samples IS 'of stones'`],
+    ['a comment of a column', `COMMENT ON COLUMN samples.size IS 'in mm'`],
+    ['a collation', 'ALTER TABLE samples ALTER COLUMN name TYPE text COLLATE "C"'],
+    ['a view', 'CREATE VIEW big_samples AS SELECT * FROM samples WHERE size > 7'],
+    ['a table', 'CREATE TABLE others (id bigint REFERENCES samples)'],
+    [
+      'a trigger',
+      'CREATE TRIGGER same BEFORE UPDATE ON samples FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()',
+    ],
+  ])('%s', async (_, statement) => {
+    await database.query(`${CREATE}; ${statement}`);
+    expect(await generated()).toBeUndefined();
+    expect(reported).toEqual([]);
+  });
+
+  it('a column whose value the database computes, for an entity that only reads it', async () => {
+    @Entity('samples')
+    class Computed extends Sample {
+      @Column('text', { nullable: true, insert: false, update: false })
+      readonly code!: string | null;
+    }
+    await database.query(
+      `${CREATE}; ALTER TABLE samples ADD code text GENERATED ALWAYS AS (upper(name)) STORED`,
+    );
+    expect(await generated([Shelf, Computed])).toBeUndefined();
+  });
+
+  it('what another entity of the same table declares', async () => {
+    @Entity('samples')
+    class NameOfSample {
+      @PrimaryColumn('bigint', { primaryKeyConstraintName: 'samples_pkey' })
+      readonly id!: string;
+
+      @Column('text')
+      readonly name!: string;
+    }
+    await database.query(CREATE);
+    expect(await generated([Shelf, Sample, NameOfSample])).toBeUndefined();
+    expect(await generated([Shelf, NameOfSample, Sample])).toBeUndefined();
+    expect(reported).toEqual([]);
+  });
+
+  it('beside what it changes', async () => {
+    await database.query(
+      `${CREATE}; CREATE INDEX samples_name_idx ON samples (left(name, 100) COLLATE "C", id);
+       ALTER TABLE samples ADD CONSTRAINT samples_size_check CHECK (size > 0);
+       DROP INDEX samples_size_idx; ALTER TABLE samples ALTER COLUMN name DROP NOT NULL`,
+    );
+    const source = await generated();
+    expect(source).toContain('CREATE INDEX "samples_size_idx"');
+    expect(source).toContain('ALTER TABLE "samples" ALTER COLUMN "name" SET NOT NULL');
+    expect(source).not.toMatch(/samples_name_idx|samples_size_check/);
+    expect(reported).toHaveLength(2);
+  });
+});
+
+describe('a generated migration drops what was removed from an entity', () => {
+  /** As it was. */
+  @Entity('samples')
+  @Index('samples_name_idx', ['name', 'id'])
+  @Index(['name', 'size'])
+  @Check('"size" > 0')
+  class Former extends Sample {
+    @Column('text', { unique: true })
+    readonly code!: string;
+
+    @Column('text', { unique: true })
+    readonly label!: string;
+  }
+
+  @Entity('samples')
+  class Now extends Sample {
+    @Column('text')
+    readonly code!: string;
+  }
+
+  it('an index, a constraint, a column; and brings them back', async () => {
+    const source = (await generated([Shelf, Former])) ?? '';
+    const [up = '', down = ''] = source.split('async down');
+    const statements = statementsIn(up);
+    class Generated1 implements MigrationInterface {
+      readonly name = 'Generated1';
+
+      async up(queryRunner: QueryRunner): Promise<void> {
+        for (const statement of statements) await queryRunner.query(statement);
+      }
+
+      async down(): Promise<void> {}
+    }
+    // As in a file: the text of the method has the statements.
+    Generated1.prototype.up.toString = () => up;
+    expect(statementsIn(down).length).toBe(statements.length);
+    for (const statement of statements) await database.query(statement);
+
+    expect(await generated([Shelf, Former], [Generated1])).toBeUndefined();
+    const removal = (await generated([Shelf, Now], [Generated1])) ?? '';
+    for (const dropped of [
+      'DROP INDEX "public"."samples_name_idx"',
+      'DROP INDEX "public"."IDX_',
+      'DROP CONSTRAINT "CHK_',
+      'DROP CONSTRAINT "UQ_',
+      'DROP COLUMN "label"',
+    ]) {
+      expect(removal.split('async down')[0]).toContain(dropped);
+    }
+    expect(removal).not.toContain('samples_size_idx');
+    expect(reported).toEqual([
+      expect.stringMatching(/drops the column "label" of "samples", with its values/),
+    ]);
+    for (const statement of statementsIn(removal.split('async down')[0] ?? '')) {
+      await database.query(statement);
+    }
+    expect(await generated([Shelf, Now], [Generated1])).toBeUndefined();
+  });
+});
+
+function statementsIn(source: string): string[] {
+  return [...source.matchAll(/query\(`(.*)`\)/g)].map(([, statement = '']) =>
+    statement.replaceAll(/\\([\\`$])/g, '$1'),
+  );
+}
