@@ -1,7 +1,12 @@
 import { execSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { Refusal, requireResourceNames } from '../packages/create-service/src/names.js';
+import {
+  SourceError,
+  withAdditions,
+  writeAll,
+} from '../packages/framework/src/cli/sources/sources.js';
 
 /*
  * `npm run generate -- orchard orchards`: copies the resource gardens in this folder under another name. Leaves out what only
@@ -15,21 +20,24 @@ const LISTS = ['docs/sign-in.md', 'docs/tokens.md', 'docs/operations.md'];
 const [one = '', many = ''] = process.argv.slice(2);
 const FOLDER = `src/${many}`;
 
-requireNames();
+await refusing(requireNames);
 
 const timestamp = Math.max(Date.now(), ...migrationTimes().map((time) => time + 1));
 const [firstNumber, lastNumber] = freeRange();
 
-for (const [source, target] of files()) {
-  mkdirSync(dirname(target), { recursive: true });
-  writeFileSync(target, renamed(readFileSync(source, 'utf8')));
-}
-for (const file of [APP, ...LISTS]) {
-  const text = readFileSync(file, 'utf8');
-  writeFileSync(file, file === APP ? withModule(text) : withNames(text));
-}
+const created = files().map(([source, file]) => ({
+  file,
+  text: renamed(readFileSync(source, 'utf8')),
+}));
+await refusing(async () => {
+  const path = `./${many}/${many}.module.js`;
+  const addition = { list: 'imports', name: `${capital(many)}Module`, path };
+  const changed = LISTS.map((file) => ({ file, text: withNames(readFileSync(file, 'utf8')) }));
+  changed.push({ file: APP, text: await withAdditions('.', APP, [addition]) });
+  writeAll('.', { created, changed });
+});
 for (const command of [
-  `npx prettier --write ${FOLDER} test/${many} ${APP} ${LISTS.join(' ')}`,
+  `npx prettier --write ${FOLDER} test/${many} ${LISTS.join(' ')}`,
   'npm run openapi',
   'npm run layers',
 ]) {
@@ -69,7 +77,7 @@ function files() {
 function renamed(text) {
   return (
     text
-      .replaceAll(/^ *\/\/ #region[\s\S]*?\/\/ #endregion\n/gm, '')
+      .replaceAll(/^ *\/\/ #region[\s\S]*?\/\/ #endregion\r?\n/gm, '')
       // The only imports from outside the folder that are left: a test lies one level below `test`.
       .replaceAll('../../test/', '../')
       .replaceAll(/\b(a)(?= garden\b)/gi, (a) => `${a}${/^[aeiou]/.test(one) ? 'n' : ''}`)
@@ -124,21 +132,6 @@ function errorRanges() {
   });
 }
 
-/** The application with the module of the resource. Its imports of other folders of `src` stay sorted by path. */
-function withModule(app) {
-  const name = `${capital(many)}Module`;
-  const line = `import { ${name} } from './${many}/${many}.module.js';\n`;
-  const pathOf = (text) => text.slice(text.indexOf("'"));
-  return app
-    .replace(/(?<=^|\n)(import .* from '\.\/.*';\n)+/, (imports) =>
-      `${imports}${line}`
-        .split(/(?<=\n)/)
-        .toSorted((first, second) => (pathOf(first) < pathOf(second) ? -1 : 1))
-        .join(''),
-    )
-    .replace(/\bimports: \[([^\]]+?),?\s*\]/, (_, modules) => `imports: [${modules}, ${name}]`);
-}
-
 function filesIn(root) {
   return readdirSync(root, { recursive: true }).map((name) => join(root, String(name)));
 }
@@ -147,21 +140,26 @@ function capital(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Ends the program, before it has written anything, if a resource cannot have the names. */
-function requireNames() {
+/** Ends the program, before it has written anything, if the resource cannot be made. */
+async function refusing(task) {
   try {
-    if (![one, many].every((name) => /^[a-z]{2,30}$/.test(name))) {
-      throw new Refusal(
-        'usage: npm run generate -- orchard orchards: one word in lower case, and its plural',
-      );
-    }
-    requireResourceNames(one, many);
-    requireFree();
+    await task();
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    const isExpected = error instanceof Refusal || error instanceof SourceError;
+    if (!isExpected && error.syscall === undefined) throw error;
     process.stderr.write(`${error.message}\n`);
     process.exit(2);
   }
+}
+
+function requireNames() {
+  if (![one, many].every((name) => /^[a-z]{2,30}$/.test(name))) {
+    throw new Refusal(
+      'usage: npm run generate -- orchard orchards: one word in lower case, and its plural',
+    );
+  }
+  requireResourceNames(one, many);
+  requireFree();
 }
 
 /** Also of the template: the example and the new resource are in one program when the example is tested. */

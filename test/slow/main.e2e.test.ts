@@ -188,6 +188,46 @@ describe('the migration command', () => {
     await database.drop();
   });
 
+  it('writes nothing if the module has no list of migrations that it can tell', async () => {
+    const database = await createTestDatabase();
+    vi.stubEnv('DATABASE_URL', database.url);
+    await migration('run');
+    await database.query('ALTER TABLE plants DROP COLUMN tag');
+    await copyModule();
+    const text = (await readFile(MODULE, 'utf8')).replace(
+      /migrations: \[[^\]]*\]/,
+      'migrations: ALL',
+    );
+    await writeFile(MODULE, text);
+    await migration('generate', 'AddTag', 'plants');
+    expect(output).toContain(`${MODULE}:`);
+    expect(output).toContain('has migrations of ResourceModule.forFeature() that are no list');
+    expect(process.exitCode).toBe(1);
+    expect(await readdir(dirname(MODULE))).toEqual(['plants.module.ts']);
+    expect(await readFile(MODULE, 'utf8')).toBe(text);
+    await database.drop();
+  });
+
+  it('lists a migration before the comment at the end of a file with CRLF', async () => {
+    const database = await createTestDatabase();
+    vi.stubEnv('DATABASE_URL', database.url);
+    await migration('run');
+    await database.query('ALTER TABLE plants DROP COLUMN tag');
+    await copyModule();
+    const text = (await readFile(MODULE, 'utf8'))
+      .replace(/(migrations: \[[^\]]*,)(?=\n *\])/, '$1\n        // the newest last')
+      .replaceAll('\n', '\r\n');
+    await writeFile(MODULE, text);
+    await migration('generate', 'AddTag', 'plants');
+    const listing = await readFile(MODULE, 'utf8');
+    expect(listing).toMatch(/,\r\n {8}AddTag\d+,\r\n {8}\/\/ the newest last\r\n {6}\],/);
+    expect(listing).toMatch(
+      /;\r\nimport \{ AddTag\d+ \} from '.\/migrations\/\d+-add-tag.js';\r\n/,
+    );
+    expect(listing.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
+    await database.drop();
+  });
+
   it('uses the database of the local instance without a DATABASE_URL', async () => {
     await migration('run');
     expect(output).toContain('creating the database (first start only)');

@@ -13,7 +13,8 @@ const USAGE = `usage: create-service tool-library [tool tools] [--changes] [--pa
 try {
   await run();
 } catch (error) {
-  if (!(error instanceof Refusal)) throw error;
+  // What the file system refuses says so in one line, too.
+  if (!(error instanceof Refusal) && error.syscall === undefined) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 2;
 }

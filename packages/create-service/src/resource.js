@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Refusal, requireResourceNames, withResourceNames, withServiceName } from './names.js';
 
 const TEMPLATE = join(import.meta.dirname, '..', 'template');
@@ -9,29 +10,31 @@ const TEMPLATE = join(import.meta.dirname, '..', 'template');
 /** In the template: of the table of the resource, and of the table of its changes. */
 const MIGRATION_TIMES = ['1795395600000', '1795395600001'];
 
+const APP = 'src/app.module.ts';
+
 /**
- * Adds a resource to a service: its folder, its test, and its module in `app.module.ts`.
+ * Adds a resource to a service: its folder, its test, and its module in `app.module.ts`. If it cannot, it writes nothing.
  *
  * @param root the folder of the service
  * @param hasChanges whether its changes are recorded, in a folder of their own
  */
-export function addResource(root, one, many, hasChanges) {
+export async function addResource(root, one, many, hasChanges) {
   requireResourceNames(one, many);
-  const app = join(root, 'src/app.module.ts');
-  if (!existsSync(app)) throw new Refusal(`there is no src/app.module.ts: this is no service`);
-  const files = resourceFiles(root, serviceName(root), one, many, hasChanges);
+  if (!existsSync(join(root, APP))) throw new Refusal(`there is no ${APP}: this is no service`);
+  const created = resourceFiles(root, serviceName(root), one, many, hasChanges);
   const folders = hasChanges ? [many, `${one}-changes`] : [many];
   requireFree(root, one, [
     ...folders.map((folder) => `src/${folder}`),
-    ...files.map(({ target }) => target),
+    ...created.map(({ file }) => file),
   ]);
-  const source = folders.reduce(withModule, readFileSync(app, 'utf8'));
-  for (const { target, text } of files) {
-    mkdirSync(dirname(join(root, target)), { recursive: true });
-    writeFileSync(join(root, target), text);
+  const { SourceError, withAdditions, writeAll } = await sourcesOf(root);
+  try {
+    const text = await withAdditions(root, APP, folders.map(additionOf));
+    writeAll(root, { created, changed: [{ file: APP, text }] });
+  } catch (error) {
+    throw error instanceof SourceError ? new Refusal(error.message) : error;
   }
-  writeFileSync(app, source);
-  format(root, ...files.map(({ target }) => target), 'src/app.module.ts');
+  format(root, ...created.map(({ file }) => file));
   process.stdout.write(`src/${many} has a resource, and test/${many}.e2e.test.ts its tests.
 
 Adapt them in this order, then run "npm test":
@@ -52,8 +55,13 @@ function requireFree(root, one, paths) {
 
 /** As the template has it: without the scope of a package. */
 function serviceName(root) {
-  const { name } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  return name.replace(/^.*\//, '');
+  const text = readFileSync(join(root, 'package.json'), 'utf8');
+  try {
+    // Windows PowerShell writes a byte order mark, which npm ignores, too.
+    return JSON.parse(text.replace(/^\uFEFF/, '')).name.replace(/^.*\//, '');
+  } catch (cause) {
+    throw new Refusal('package.json has no name of the service', { cause });
+  }
 }
 
 /**
@@ -75,7 +83,7 @@ export function resourceFiles(root, service, one, many, hasChanges) {
     .filter(isOfResource)
     .filter((name) => hasChanges || !name.includes('sample-item-change'))
     .map((name) => ({
-      target: renamed(name),
+      file: renamed(name),
       text: withErrorNumbers(
         withServiceName(renamed(templateText(name, hasChanges)), service),
         range,
@@ -107,7 +115,8 @@ function migrationTime(name) {
 
 function errorRange(name) {
   if (!name.endsWith('errors.ts')) return [];
-  const [, first, last] = /defineErrors\(\[(\d+), (\d+)\]/.exec(readFileSync(name, 'utf8')) ?? [];
+  const [, first, last] =
+    /defineErrors\(\s*\[\s*(\d+)\s*,\s*(\d+)/.exec(readFileSync(name, 'utf8')) ?? [];
   return first === undefined ? [] : [[Number(first), Number(last)]];
 }
 
@@ -124,23 +133,22 @@ function withErrorNumbers(text, [first, last]) {
     .replaceAll('[20, 29]', `[${first}, ${last}]`);
 }
 
-/** The application with the module of a folder. Its imports of other folders of `src` stay sorted by path. */
-function withModule(app, folder) {
+/** The module of a folder, as the application lists it. */
+function additionOf(folder) {
   const name = withResourceNames('SampleItemsModule', folder, folder);
-  const line = `import { ${name} } from './${folder}/${folder}.module.js';\n`;
-  const pathOf = (text) => text.slice(text.indexOf("'"));
-  const changed = app
-    .replace(/(?<=^|\n)(import .* from '\.\/.*';\n)+/, (imports) =>
-      `${imports}${line}`
-        .split(/(?<=\n)/)
-        .toSorted((first, second) => (pathOf(first) < pathOf(second) ? -1 : 1))
-        .join(''),
-    )
-    .replace(/\bimports: \[([^\]]+?),?\s*\]/, (_, modules) => `imports: [${modules}, ${name}]`);
-  if (!changed.includes(line) || !changed.includes(`, ${name}]`)) {
-    throw new Refusal('src/app.module.ts has no list of imports that this command understands');
+  return { list: 'imports', name, path: `./${folder}/${folder}.module.js` };
+}
+
+/** What edits sources, from the framework of the service. */
+async function sourcesOf(root) {
+  try {
+    const ofService = createRequire(join(root, 'package.json'));
+    const entry = ofService.resolve('@resource-service/framework/sources');
+    return await import(pathToFileURL(entry).href);
+  } catch (cause) {
+    const problem = 'this needs @resource-service/framework in the version of create-service';
+    throw new Refusal(`${problem}: run "npm install"`, { cause });
   }
-  return changed;
 }
 
 /** Formats what the service's own prettier formats, if it is installed. */
@@ -152,7 +160,10 @@ export function format(root, ...paths) {
   } catch {
     return;
   }
-  spawnSync(process.execPath, [prettier, '--write', ...paths], { cwd: root, stdio: 'ignore' });
+  spawnSync(process.execPath, [prettier, '--write', '--ignore-unknown', ...paths], {
+    cwd: root,
+    stdio: 'ignore',
+  });
 }
 
 function filesIn(folder) {

@@ -21,8 +21,12 @@ const { version: VERSION } = JSON.parse(
   fs.readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8'),
 );
 
+/** What a folder has before there is a project in it: of version control, of editors, and a new repository of GitHub. */
+const NO_PROJECT =
+  /^(\.git(|attributes|hub|ignore|keep|lab|lab-ci\.yml)|\.hg(|ignore)|\.svn|\.idea|\.vscode|\.editorconfig|\.ds_store|thumbs\.db|(licen[cs]e|readme)(\.\w+)?)$/i;
+
 /**
- * Makes a service in a new or empty folder, and installs its packages.
+ * Makes a service in a new folder, or in one without a project, and installs its packages. What the folder has stays as it is.
  *
  * @param hasChanges whether the changes of its resource are recorded
  * @param packages a folder with the packages of this project, which the service copies; otherwise they come from the registry
@@ -31,13 +35,15 @@ export function createService(name, one, many, hasChanges, packages) {
   requireServiceName(name);
   requireResourceNames(one, many);
   const folder = resolve(name);
-  if (fs.existsSync(folder) && !isEmpty(folder)) throw new Refusal(`${folder} is not empty`);
+  const existing = fs.existsSync(folder) ? entriesOf(folder) : undefined;
   const tarballs = packages === undefined ? undefined : tarballsIn(resolve(packages));
-  const draft = fs.mkdtempSync(join(dirname(folder), `.${name}-`));
+  const draft = fs.mkdtempSync(join(existing ? folder : dirname(folder), `.${name}-`));
+  let written;
   try {
     write(draft, name, one, many, hasChanges, tarballs);
-    if (fs.existsSync(folder)) fs.rmdirSync(folder);
-    fs.renameSync(draft, folder);
+    written = fs.readdirSync(draft);
+    if (existing === undefined) fs.renameSync(draft, folder);
+    else written = move(draft, folder, existing);
   } finally {
     fs.rmSync(draft, { recursive: true, force: true });
   }
@@ -45,7 +51,7 @@ export function createService(name, one, many, hasChanges, packages) {
   // Also where NODE_ENV or a setting of npm leaves them out: the service needs them here.
   const all = ['--include=dev', '--include=optional'];
   const isInstalled = npm(folder, 'install', ...all, '--no-audit', '--no-fund');
-  if (isInstalled) format(folder, '.');
+  if (isInstalled) format(folder, ...written);
   if (!isInstalled || !npm(folder, 'run', '--silent', 'openapi')) {
     throw new Refusal(
       `${folder} is complete but for its packages and openapi.json: run "npm install --include=dev" and "npm run openapi" there`,
@@ -71,8 +77,51 @@ export function npm(folder, ...words) {
   return status === 0;
 }
 
-function isEmpty(folder) {
-  return fs.statSync(folder).isDirectory() && fs.readdirSync(folder).length === 0;
+/** The names of what a folder without a project has. */
+function entriesOf(folder) {
+  const names = fs.readdirSync(folder);
+  const ofProject = names.find((name) => !NO_PROJECT.test(name));
+  if (ofProject !== undefined) {
+    throw new Refusal(`${folder} is not empty: it has ${JSON.stringify(ofProject)}`);
+  }
+  return names;
+}
+
+/**
+ * Moves the files of a service into a folder: all of them, or none if one cannot be moved.
+ *
+ * @returns the names of what is new in the folder
+ */
+function move(draft, folder, existing) {
+  const isKept = (name) => existing.some((each) => each.toLowerCase() === name.toLowerCase());
+  const names = fs.readdirSync(draft);
+  const added = names.filter((name) => !isKept(name));
+  const moved = [];
+  try {
+    for (const name of added) {
+      fs.renameSync(join(draft, name), join(folder, name));
+      moved.push(name);
+    }
+    if (existing.includes('.gitignore')) ignoreToo(draft, folder);
+  } catch (error) {
+    for (const name of moved) fs.renameSync(join(folder, name), join(draft, name));
+    throw error;
+  }
+  for (const name of names.filter(isKept)) process.stdout.write(`${join(folder, name)} is kept\n`);
+  return added;
+}
+
+/** Adds the lines that a `.gitignore` lacks: one of them keeps the local token out of the repository. */
+function ignoreToo(draft, folder) {
+  const file = join(folder, '.gitignore');
+  const text = fs.readFileSync(file, 'utf8');
+  const known = text.split(/\r?\n/);
+  const lines = fs.readFileSync(join(draft, '.gitignore'), 'utf8').split('\n');
+  const missing = lines
+    .filter((line) => line !== '' && !known.includes(line))
+    .map((line) => `${line}\n`);
+  const end = text === '' || text.endsWith('\n') ? '' : '\n';
+  if (missing.length > 0) fs.appendFileSync(file, `${end}${missing.join('')}`);
 }
 
 /** The packed packages, by name. */
@@ -93,8 +142,8 @@ function write(draft, name, one, many, hasChanges, tarballs) {
     fs.mkdirSync(dirname(join(draft, target)), { recursive: true });
     fs.writeFileSync(join(draft, target), text);
   };
-  for (const { target, text } of resourceFiles(draft, name, one, many, hasChanges)) {
-    put(target, text);
+  for (const { file, text } of resourceFiles(draft, name, one, many, hasChanges)) {
+    put(file, text);
   }
   for (const file of templateFiles().filter((path) => !isOfResource(path))) {
     const text = withServiceName(

@@ -1,8 +1,20 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { check } from 'prettier';
+import { subset } from 'semver';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { execute } from './execute.js';
 import { startService } from './running-service.js';
@@ -16,6 +28,8 @@ const COMMAND = resolve('packages/create-service/src/create-service.js');
 const packages = inject('packed');
 
 let folder: string;
+/** Of services, in a workspace of npm. */
+let services: string;
 /** Of the service. */
 let root: string;
 
@@ -32,6 +46,7 @@ interface Manifest {
   readonly allowScripts: Readonly<Record<string, boolean>>;
   readonly dependencies: Ranges;
   readonly devDependencies: Ranges;
+  readonly peerDependencies?: Ranges;
 }
 
 async function manifest(path: string): Promise<Manifest> {
@@ -40,7 +55,8 @@ async function manifest(path: string): Promise<Manifest> {
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'create-service-'));
-  root = join(folder, 'tool-library');
+  services = join(folder, 'workspace', 'services');
+  root = join(services, 'tool-library');
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -52,6 +68,7 @@ describe('the command refuses', () => {
     place = join(folder, 'refused');
     await mkdir(join(place, 'taken'), { recursive: true });
     await writeFile(join(place, 'taken', 'notes.txt'), 'mine');
+    await writeFile(join(place, 'file'), 'mine');
   });
 
   it.each([
@@ -77,7 +94,8 @@ describe('the command refuses', () => {
     ['the type of a member', ['shop', 'date', 'dates'], 'date cannot be the name'],
     ['a name of the framework', ['shop', 'error', 'errors'], 'error cannot be the name'],
     ['the same plural', ['shop', 'sheep', 'sheep'], 'the plural of sheep must be another name'],
-    ['a folder with files', ['taken'], 'taken is not empty'],
+    ['a folder with files', ['taken'], 'taken is not empty: it has "notes.txt"'],
+    ['a file', ['file'], 'ENOTDIR'],
     ['a folder without packages', ['shop', '--packages', '.'], 'has no resource-service-framework'],
     ['a resource outside a service', ['resource', 'tool', 'tools'], 'this is no service'],
   ])('%s, and leaves nothing behind', async (_, words, message) => {
@@ -88,10 +106,163 @@ describe('the command refuses', () => {
     });
     const { stderr } = (await refused.catch((error: unknown) => error)) as { stderr: string };
     if (!message.startsWith('usage')) expect(stderr.trimEnd()).not.toContain('\n');
-    expect(await readdir(place, { recursive: true })).toEqual([
+    expect((await readdir(place, { recursive: true })).toSorted()).toEqual([
+      'file',
       'taken',
       join('taken', 'notes.txt'),
     ]);
+  });
+});
+
+it('says in one line that a folder cannot be made', async () => {
+  // Nobody can write there, not even root.
+  await expect(run(process.execPath, [COMMAND, 'shop'], { cwd: '/proc' })).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^E[A-Z]+: .*shop.*\n$/) as string,
+  });
+});
+
+describe('a folder of version control', () => {
+  const REPOSITORY = {
+    '.git/HEAD': 'ref: refs/heads/main\n',
+    '.github/dependabot.yml': 'version: 2\n',
+    '.gitignore': 'node_modules/\r\n*.log',
+    LICENSE: 'mine',
+    'README.md': '#   mine',
+  };
+  let environment: Readonly<Record<string, string>>;
+
+  beforeAll(async () => {
+    // Installs nothing.
+    const programs = join(folder, 'programs');
+    await mkdir(programs);
+    await writeFile(join(programs, 'npm'), '#!/bin/sh\n', { mode: 0o755 });
+    environment = { PATH: `${programs}:${process.env['PATH']}` };
+  });
+
+  async function createIn(name: string, files: Readonly<Record<string, string>>) {
+    const place = join(folder, 'version-control', name);
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(join(place, path, '..'), { recursive: true });
+      await writeFile(join(place, path), text);
+    }
+    await execute(process.execPath, [COMMAND, name], join(place, '..'), environment);
+    return place;
+  }
+
+  it.each([
+    ['a new repository', { '.git/HEAD': '' }],
+    ['a work tree', { '.git': 'gitdir: elsewhere' }],
+    ['a desktop', { '.DS_Store': '', '.idea/workspace.xml': '', 'Thumbs.db': '' }],
+  ])('gets a service: %s', async (name, files) => {
+    const place = await createIn(name.replaceAll(' ', '-'), files);
+    expect(await readFile(join(place, 'src/app.module.ts'), 'utf8')).toContain('ItemsModule');
+    for (const [path, text] of Object.entries(files)) {
+      expect(await readFile(join(place, path), 'utf8')).toBe(text);
+    }
+  });
+
+  it('keeps the files of a new repository of GitHub, but ignores what a service does not commit', async () => {
+    const place = await createIn('github', REPOSITORY);
+    for (const [path, text] of Object.entries(REPOSITORY)) {
+      const now = await readFile(join(place, path), 'utf8');
+      expect(now).toBe(
+        path === '.gitignore' ? `${text}\n.data/\n.env\nbuild/\ndist-client/\n` : text,
+      );
+    }
+    const names = await readdir(place);
+    expect(names).toEqual(expect.arrayContaining(['.prettierrc.json', 'package.json', 'src']));
+    expect(names.filter((name) => name.startsWith('.github-'))).toEqual([]);
+  });
+});
+
+describe('in a service', () => {
+  const DECORATOR = '@Module({ imports: [FrameworkModule.forRoot(IDENTITY), A] })';
+  const app = (decorator: string) => `import { Module } from '@nestjs/common';
+import { FrameworkModule } from '@resource-service/framework';
+import { A } from './a.js';
+
+${decorator}
+export class AppModule {}
+`;
+  let count = 0;
+
+  async function serviceWith(text: string): Promise<string> {
+    count += 1;
+    const place = join(folder, `edited-${count}`);
+    await mkdir(join(place, 'src'), { recursive: true });
+    await writeFile(join(place, 'package.json'), '\uFEFF{"name":"@team/shop"}');
+    await writeFile(join(place, 'src/app.module.ts'), text);
+    await symlink(resolve('node_modules'), join(place, 'node_modules'));
+    return place;
+  }
+
+  const generate = (place: string) =>
+    run(process.execPath, [COMMAND, 'resource', 'loan', 'loans', '--changes'], { cwd: place });
+
+  it.each([
+    ['the imports, with line breaks of Windows', app(DECORATOR).replaceAll('\n', '\r\n')],
+    ['the imports of a formatted file', app(DECORATOR).replaceAll("'", '"')],
+    ['the imports, in another style', app(DECORATOR).replaceAll("'", '"').replaceAll(';', '')],
+    [
+      'the imports, behind those of another module and before a comment',
+      app(`@Module({ imports: [FrameworkModule.forRoot(IDENTITY), A, // imports: []
+      MailModule.forRoot({ templates: [process.env['X']] }) /* ] */] })`),
+    ],
+  ])('the command adds a resource and its changes to %s', async (_, text) => {
+    const place = await serviceWith(text);
+    await generate(place);
+    const changed = await readFile(join(place, 'src/app.module.ts'), 'utf8');
+    const eol = text.includes('\r') ? '\r\n' : '\n';
+    const imports = changed
+      .split(eol)
+      .slice(2, 5)
+      .map((line) => line.replaceAll('"', "'"));
+    expect(imports.map((line) => line.replace(/;$/, ''))).toEqual([
+      "import { A } from './a.js'",
+      "import { LoanChangesModule } from './loan-changes/loan-changes.module.js'",
+      "import { LoansModule } from './loans/loans.module.js'",
+    ]);
+    const isFormatted = (source: string) =>
+      check(source, { parser: 'typescript', endOfLine: 'auto' });
+    expect(await isFormatted(changed)).toBe(await isFormatted(text));
+    const code = changed.replaceAll(/\/\*.*\*\/|\s/g, '');
+    expect(code).toMatch(/(,A|\}\)),LoansModule,LoanChangesModule,?\],?\}\)exportclassAppModule/);
+    expect(await readdir(join(place, 'src'))).toEqual(['app.module.ts', 'loan-changes', 'loans']);
+  });
+
+  it.each([
+    [
+      'has options elsewhere',
+      app('@Module(OPTIONS)'),
+      'src/app.module.ts:5 has options of @Module()',
+    ],
+    ['does not compile', app('@Module({ imports: [A })'), 'src/app.module.ts:5 does not compile'],
+    [
+      'has the class',
+      app('@Module({ imports: [LoansModule] })'),
+      ':5 has the name LoansModule already',
+    ],
+  ])('the command refuses an application that %s, and writes nothing', async (_, text, message) => {
+    const place = await serviceWith(text);
+    await expect(generate(place)).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^.+\n$/) as string,
+      message: expect.stringContaining(message) as string,
+    });
+    expect(await readdir(join(place, 'src'))).toEqual(['app.module.ts']);
+    expect(await readFile(join(place, 'src/app.module.ts'), 'utf8')).toBe(text);
+  });
+
+  it('the command leaves nothing behind if a file cannot be written', async () => {
+    const place = await serviceWith(app(DECORATOR));
+    await writeFile(join(place, 'test'), 'no folder');
+    await expect(generate(place)).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^E[A-Z]+: .*test.*\n$/) as string,
+    });
+    expect(await readdir(join(place, 'src'))).toEqual(['app.module.ts']);
+    expect(await readFile(join(place, 'src/app.module.ts'), 'utf8')).toBe(app(DECORATOR));
   });
 });
 
@@ -144,11 +315,26 @@ describe('the template', () => {
       ...template.dependencies,
       ...template.devDependencies,
     })) {
+      if (name === 'typescript') continue;
       const ofProject = name.startsWith('@resource-service/') ? version : known[name];
       expect([name, range.replace('^', '')]).toEqual([name, ofProject?.replace('^', '')]);
     }
     expect(template.engines).toEqual(project.engines);
     expect(template.allowScripts).toEqual(project.allowScripts);
+  });
+
+  it('needs no overrides, which npm reads in the root of a workspace only, and other tools never', async () => {
+    const template = await manifest('packages/create-service/template');
+    expect(template).not.toHaveProperty('overrides');
+    for (const name of ['openapi-typescript', '@nestjs/swagger']) {
+      const { peerDependencies = {} } = await manifest(join('node_modules', name));
+      expect(subset(template.devDependencies['typescript']!, peerDependencies['typescript']!)).toBe(
+        true,
+      );
+    }
+    // Yarn does not install what a package wants beside it.
+    const { peerDependencies = {} } = await manifest('packages/framework');
+    expect(template.dependencies).toMatchObject(peerDependencies);
   });
 
   it('lists the variables that this project lists', async () => {
@@ -166,15 +352,19 @@ describe('a new service', () => {
 
   afterAll(() => service?.stop());
 
-  it('is made in an empty folder', async () => {
+  it('is made in a workspace whose root has other versions', async () => {
+    await mkdir(services, { recursive: true });
+    const devDependencies = { 'openapi-fetch': '0.13.0', typescript: '~6.0' };
+    const manifestOfRoot = { private: true, workspaces: ['services/*'], devDependencies };
+    await writeFile(join(services, '..', 'package.json'), JSON.stringify(manifestOfRoot));
     begin = performance.now();
     const tarball = (await readdir(packages)).find((name) => name.includes('create-service'))!;
     const command = ['--yes', '--package', join(packages, tarball), 'create-service'];
     const words = ['tool-library', 'tool', 'tools', '--packages', packages];
     // With what npm leaves out for a production, the service could not be built.
     const environment = { ...HARDENED, NODE_ENV: 'production', npm_config_omit: 'dev optional' };
-    await execute('npx', [...command, ...words], folder, environment);
-    expect(await readdir(folder)).not.toContainEqual(expect.stringMatching(/^\./));
+    await execute('npx', [...command, ...words], services, environment);
+    expect(await readdir(services)).toEqual(['tool-library']);
   });
 
   it('starts, and answers', async () => {

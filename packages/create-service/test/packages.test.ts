@@ -42,13 +42,9 @@ describe.each(['api-reference', 'framework', 'client', 'command'])('%s', (name) 
     const ofThisProject = (await closureOf(name)).map((each) =>
       join(inject('packed'), `resource-service-${each}-${version}.tgz`),
     );
-    const manifest = {
-      private: true,
-      type: 'module',
-      overrides: { 'openapi-typescript': { typescript: '~6.0' } },
-    };
+    const manifest = { private: true, type: 'module' };
     await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
-    const others = ['typescript@~6.0', '@types/node@^20.19.43', ...(BESIDE[name] ?? [])];
+    const others = ['typescript@~5.9', '@types/node@^20.19.43', ...(BESIDE[name] ?? [])];
     const words = ['install', '--no-audit', '--no-fund', '--ignore-scripts'];
     await execute('npm', [...words, ...ofThisProject, ...others], folder);
     const entries = Object.keys(exports).filter((entry) => entry !== './package.json');

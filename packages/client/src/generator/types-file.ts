@@ -1,8 +1,8 @@
-import openapiTypes, { astToString, COMMENT_HEADER } from 'openapi-typescript';
+import { createRequire } from 'node:module';
 import type { OpenAPI3 } from 'openapi-typescript';
-import ts from 'typescript';
 import { int64MembersOf } from './document.js';
 import type { OpenApiDocument } from './document.js';
+import { installedPackage } from './installed-package.js';
 import { camelCase } from './names.js';
 
 /** The text of a file with the types of a document. */
@@ -11,6 +11,7 @@ export async function typesFile(document: OpenApiDocument): Promise<string> {
   const closed = JSON.parse(JSON.stringify(document), (key, value: unknown) =>
     key === 'additionalProperties' ? undefined : value,
   ) as OpenAPI3;
+  const { default: openapiTypes, astToString, COMMENT_HEADER, ts } = generator();
   const bigint = ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword);
   const nodes = await openapiTypes(closed, {
     transform: ({ format }) => (format === 'int64' ? bigint : undefined),
@@ -19,6 +20,16 @@ export async function typesFile(document: OpenApiDocument): Promise<string> {
 /** The members of type \`bigint\` of each resource, and of changes. */
 export const INT64_MEMBERS = ${JSON.stringify(int64MembersOf(document))} as const;
 `;
+}
+
+/** The package that writes the types, and the compiler that it uses, whose nodes it takes. */
+function generator() {
+  const file = installedPackage('openapi-typescript');
+  const require = createRequire(file);
+  return {
+    ...(require(file) as typeof import('openapi-typescript')),
+    ts: require('typescript') as typeof import('typescript'),
+  };
 }
 
 /** A failure that the service can answer with. */

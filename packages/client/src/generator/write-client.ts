@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { OpenApiDocument } from './document.js';
 import { exactFile } from './exact-file.js';
+import { installedPackage } from './installed-package.js';
 import { mainFile } from './main-file.js';
 import { planOf } from './names.js';
 import type { ClientIdentity, Plan } from './names.js';
@@ -158,7 +159,7 @@ async function pack(folder: string): Promise<void> {
 }
 
 async function compile(folder: string): Promise<void> {
-  const tsc = fileURLToPath(import.meta.resolve('typescript/bin/tsc'));
+  const tsc = installedPackage('typescript/bin/tsc');
   try {
     await promisify(execFile)(process.execPath, [tsc, '--project', folder]);
   } catch (error) {

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { readConfig } from '../config/config.js';
 import type { Identity } from '../config/identity.js';
+import { installedPackage } from '../config/installed-package.js';
 import { startLocalInstance } from '../local/local-instance.js';
 import { createLogger } from '../observability/logger.js';
 import { runProgram } from '../run-program.js';
@@ -49,7 +49,7 @@ async function develop(identity: Identity, signal: AbortSignal): Promise<number>
  * @throws AbortError when `signal` ends both
  */
 async function watch(signal: AbortSignal): Promise<number> {
-  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+  const tsc = installedPackage('typescript/bin/tsc');
   const flags = '--build tsconfig.build.json --watch --preserveWatchOutput --pretty'.split(' ');
   const compiler = spawn(process.execPath, [tsc, ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
@@ -11,7 +10,7 @@ import { VARIABLES } from '../config/variables.js';
 import { connect } from '../database/connect.js';
 import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
 import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
-import { generateMigration, withMigration } from '../database/migrations/migration-file.js';
+import { generateMigration } from '../database/migrations/migration-file.js';
 import { applyMigrations, revertMigration } from '../database/migrations/migrate.js';
 import type { ServiceRole } from '../database/migrations/service-role.js';
 import { LOCAL_FOLDER } from '../local/local-instance.js';
@@ -22,7 +21,8 @@ import { StartupError } from '../errors/startup.error.js';
 import { schemaOf } from '../detached-app.js';
 import { identityOf } from '../framework.module.js';
 import { runProgram } from '../run-program.js';
-import { writeFormatted } from './write-formatted.js';
+import { SourceError, withAdditions, writeAll } from './sources/sources.js';
+import { formatted } from './write-formatted.js';
 
 interface Task {
   /** Imports `FrameworkModule.forRoot(…)`. */
@@ -132,10 +132,18 @@ async function generate(task: Task, dataSource: DataSource): Promise<void> {
   const { fileName, className, source } = migration;
   const file = join('src', folder, 'migrations', fileName);
   const module = moduleFile(task);
-  const listed = withMigration(await readFile(module, 'utf8'), fileName, className);
-  await mkdir(dirname(file), { recursive: true });
-  await writeFormatted(file, source);
-  await writeFormatted(module, listed);
+  const path = `./migrations/${fileName.replace(/ts$/, 'js')}`;
+  try {
+    const addition = { list: 'migrations', name: className, path } as const;
+    writeAll('.', {
+      created: [{ file, text: await formatted(file, source) }],
+      changed: [{ file: module, text: await withAdditions('.', module, [addition]) }],
+    });
+  } catch (error) {
+    const isFileError = (error as NodeJS.ErrnoException).syscall !== undefined;
+    if (!(error instanceof SourceError) && !isFileError) throw error;
+    throw new StartupError((error as Error).message, { cause: error });
+  }
   log.info(`wrote ${file}, and added it to ${module}`);
 }
 

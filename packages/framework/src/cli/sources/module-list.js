@@ -1,0 +1,213 @@
+// @ts-check
+import { SourceError } from './source-error.js';
+import { Syntax } from './syntax.js';
+
+/* Adds a class to a list of a Nest module. The syntax tree says where, so neither comments nor other lists are taken for the list.
+   What is inserted has the style of the file, and all other text stays as it is. */
+
+/**
+ * @import ts from 'typescript'
+ * @typedef {object} Addition
+ * @property {'imports' | 'migrations'} list of `@Module()`, or of `ResourceModule.forFeature()`
+ * @property {string} name of the class
+ * @property {string} path of its file, as the module imports it
+ * @typedef {object} Place where the list is, or the object or the arguments that lack it
+ * @property {ts.NodeArray<ts.Node>} items
+ * @property {number} start behind the bracket that opens it
+ * @property {(item: string) => string} wrap
+ * @property {readonly string[]} listed
+ * @typedef {readonly [at: number, text: string]} Insertion
+ */
+
+/**
+ * The source of a module with a further class in a list, and its import.
+ *
+ * @param {import('./syntax.js').Compiler} compiler
+ * @param {string} file as errors name it
+ * @param {string} text
+ * @param {Addition} addition
+ * @throws {SourceError} if the list cannot be told for sure, or the file has the name already
+ */
+export function withListed(compiler, file, text, { list, name, path }) {
+  const syntax = new Syntax(compiler, file, text);
+  const taken = syntax.identifier(name);
+  if (taken !== undefined) throw syntax.errorAt(taken, `has the name ${name} already`);
+  const place = PLACES[list](syntax);
+  const insertions = [
+    ...insertionsInto(syntax, place, place.wrap(name)),
+    importOf(syntax, name, path),
+  ];
+  const changed = insertions
+    .toSorted(([first], [second]) => second - first)
+    .reduce((result, [at, inserted]) => result.slice(0, at) + inserted + result.slice(at), text);
+  const { listed } = PLACES[list](new Syntax(compiler, file, changed));
+  if (JSON.stringify(listed) !== JSON.stringify([...place.listed, name])) {
+    throw new SourceError(`${file}: add ${name} to the ${list} by hand, and its import`);
+  }
+  return changed;
+}
+
+const PLACES = { imports: placeOfImports, migrations: placeOfMigrations };
+
+/**
+ * The imports of the application: of the class that is exported, and imports `FrameworkModule.forRoot()` if there are several.
+ *
+ * @param {Syntax} syntax
+ */
+function placeOfImports(syntax) {
+  const [only, other] = narrowed(syntax.modules, [
+    ({ node }) => syntax.isExportedClass(node),
+    ({ call }) => syntax.callsOf('FrameworkModule', 'forRoot', call).length > 0,
+    ({ node }) => node.name?.text === 'AppModule',
+  ]);
+  if (only === undefined) throw new SourceError(`${syntax.file} has no class with @Module()`);
+  if (other !== undefined) {
+    throw syntax.errorAt(other.call, 'has a further module: which one is the application?');
+  }
+  return placeIn(syntax, only.call, { position: 0, list: 'imports', what: '@Module()' });
+}
+
+/**
+ * The migrations of the resource of a module. If one class has several lists, it makes no difference which.
+ *
+ * @param {Syntax} syntax
+ */
+function placeOfMigrations(syntax) {
+  /** @param {ts.Node} node @returns {ts.Node} */
+  const statementOf = (node) => (node.parent === syntax.source ? node : statementOf(node.parent));
+  const found = narrowed(syntax.callsOf('ResourceModule', 'forFeature'), [
+    (call) => syntax.isExportedClass(statementOf(call)),
+    ({ arguments: [, last] }) => {
+      const options = last && syntax.valueOf(last);
+      return (
+        options !== undefined &&
+        syntax.ts.isObjectLiteralExpression(options) &&
+        syntax.propertyOf(options, 'migrations') !== undefined
+      );
+    },
+  ]);
+  const [first] = found;
+  if (first === undefined) {
+    throw new SourceError(`${syntax.file} has no ResourceModule.forFeature()`);
+  }
+  const other = found.find((call) => statementOf(call) !== statementOf(first));
+  if (other !== undefined) {
+    throw syntax.errorAt(other, 'has further migrations: which ones are those of the resource?');
+  }
+  const what = 'ResourceModule.forFeature()';
+  return placeIn(syntax, first, { position: 1, list: 'migrations', what });
+}
+
+/**
+ * The list in the options that a call gets.
+ *
+ * @param {Syntax} syntax
+ * @param {ts.CallExpression} call
+ * @param {{ readonly position: number, readonly list: string, readonly what: string }} options
+ * @returns {Place}
+ */
+function placeIn(syntax, call, { position, list, what }) {
+  const { ts } = syntax;
+  const given = call.arguments;
+  const last = given[position];
+  if (given.length < position || given.some(ts.isSpreadElement)) {
+    throw syntax.errorAt(call, `has a ${what} whose options this command does not understand`);
+  }
+  if (last === undefined) {
+    const isOnly = given.length === 0;
+    const start = isOnly ? call.end - 1 : given.pos;
+    return { items: given, start, wrap: (item) => `{ ${list}: [${item}] }`, listed: [] };
+  }
+  const options = syntax.valueOf(last);
+  if (!ts.isObjectLiteralExpression(options)) {
+    throw syntax.errorAt(last, `has options of ${what} that are no object in braces`);
+  }
+  const property = syntax.propertyOf(options, list);
+  if (property === undefined) {
+    const { properties } = options;
+    const spread = properties.find(ts.isSpreadAssignment);
+    if (spread !== undefined) throw syntax.errorAt(spread, `may have the ${list} of ${what}`);
+    const space = properties.length === 0 ? ' ' : '';
+    return {
+      items: properties,
+      start: options.getStart() + 1,
+      wrap: (item) => `${space}${list}: [${item}]${space}`,
+      listed: [],
+    };
+  }
+  const value = ts.isPropertyAssignment(property) && syntax.valueOf(property.initializer);
+  if (!value || !ts.isArrayLiteralExpression(value)) {
+    throw syntax.errorAt(property, `has ${list} of ${what} that are no list in brackets`);
+  }
+  return {
+    items: value.elements,
+    start: value.getStart() + 1,
+    wrap: (item) => item,
+    listed: value.elements.map((element) => element.getText()),
+  };
+}
+
+/**
+ * What adds an item at the end of a list: on a line of its own, if the last item begins one.
+ *
+ * @param {Syntax} syntax
+ * @param {Place} place
+ * @param {string} item
+ * @returns {readonly Insertion[]}
+ */
+function insertionsInto(syntax, { items, start }, item) {
+  const { text, eol } = syntax;
+  const last = items.at(-1);
+  if (last === undefined) return [[start, item]];
+  const line = text.lastIndexOf('\n', last.getStart() - 1) + 1;
+  const indent = text.slice(line, last.getStart());
+  if (line < start || /[^ \t]/.test(indent)) {
+    return [[items.end, items.hasTrailingComma ? ` ${item},` : `, ${item}`]];
+  }
+  const comma = items.hasTrailingComma ? ',' : '';
+  /** @type {Insertion} */
+  const added = [syntax.endOfLine(items.end), `${eol}${indent}${item}${comma}`];
+  // At the same position, the comma comes first: it is inserted last.
+  return comma === '' ? [added, [items.end, ',']] : [added];
+}
+
+/**
+ * What imports the class: sorted by path among the imports of other files of the folder.
+ *
+ * @param {Syntax} syntax
+ * @param {string} name
+ * @param {string} path
+ * @returns {Insertion}
+ */
+function importOf(syntax, name, path) {
+  const { text, eol, imports } = syntax;
+  /** @param {ts.ImportDeclaration} declaration */
+  const pathOf = ({ moduleSpecifier }) => moduleSpecifier.getText().slice(1, -1);
+  // One without names is there for what it does, so the order matters.
+  const ofFolder = imports.filter((each) => each.importClause && pathOf(each).startsWith('./'));
+  const [first] = ofFolder;
+  const before = first === undefined ? imports.at(-1) : imports[imports.indexOf(first) - 1];
+  const previous = ofFolder.findLast((each) => pathOf(each) < path) ?? before;
+  const example = /** @type {ts.ImportDeclaration} */ (previous ?? first);
+  const quote = example.moduleSpecifier.getText().charAt(0);
+  const semicolon = example.getText().endsWith(';') ? ';' : '';
+  const line = `import { ${name} } from ${quote}${path}${quote}${semicolon}`;
+  if (previous === undefined) return [example.getStart(), `${line}${eol}`];
+  const at = syntax.endOfLine(previous.end);
+  const isLast = /^[ \t]*(\r?\n|$)/.test(text.slice(at));
+  return [at, `${eol}${line}${isLast ? '' : eol}`];
+}
+
+/**
+ * Those that a condition leaves, condition by condition. A condition that leaves none says nothing.
+ *
+ * @template T
+ * @param {readonly T[]} candidates
+ * @param {readonly ((candidate: T) => boolean)[]} conditions
+ */
+function narrowed(candidates, conditions) {
+  return conditions.reduce((left, condition) => {
+    const next = left.filter(condition);
+    return next.length === 0 ? left : next;
+  }, candidates);
+}

@@ -1,0 +1,4 @@
+// @ts-check
+
+/** Why a source is not changed, in one line. */
+export class SourceError extends Error {}

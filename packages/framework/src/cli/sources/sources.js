@@ -1,0 +1,164 @@
+// @ts-check
+import * as fs from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { installedPackage } from '../../config/installed-package.js';
+import { withListed } from './module-list.js';
+import { SourceError } from './source-error.js';
+
+/*
+ * `@resource-service/framework/sources`: what commands need that write sources of a service. In JavaScript, so that
+ * `npm run generate` of this project needs no build.
+ */
+
+export { SourceError } from './source-error.js';
+
+/**
+ * @typedef {import('./module-list.js').Addition} Addition
+ * @typedef {object} SourceFile
+ * @property {string} file its path in the folder of the service
+ * @property {string} text
+ */
+
+/**
+ * The source of a module with further classes in its lists, and their imports. Nothing is written. The text is formatted if prettier is
+ * installed and the file was formatted before; otherwise, all but the additions stays as it is.
+ *
+ * @example
+ * const text = await withAdditions('.', 'src/app.module.ts', [
+ *   { list: 'imports', name: 'LoansModule', path: './loans/loans.module.js' },
+ * ]);
+ *
+ * @param {string} root the folder of the service
+ * @param {string} file its path in this folder
+ * @param {readonly Addition[]} additions
+ * @returns {Promise<string>}
+ * @throws {SourceError} if a class cannot be added without doubt, or the file does not compile
+ */
+export async function withAdditions(root, file, additions) {
+  const text = textOf(join(root, file), file);
+  const compiler = compilerOf(root);
+  const changed = additions.reduce(
+    (result, addition) => withListed(compiler, file, result, addition),
+    text,
+  );
+  return formattedLike(root, join(root, file), { text, changed });
+}
+
+/**
+ * Writes files: all of them, or none if one cannot be written.
+ *
+ * @param {string} root the folder that the paths begin in
+ * @param {{ readonly created: readonly SourceFile[], readonly changed: readonly SourceFile[] }} files to create, which must not
+ *   exist, and to change
+ */
+export function writeAll(root, { created, changed }) {
+  /** @type {(() => void)[]} */
+  const undo = [];
+  try {
+    for (const { file, text } of created) {
+      const path = join(root, file);
+      makeFolder(dirname(path), undo);
+      create(path, text, undo);
+    }
+    const drafts = changed.map(({ file, text }) => {
+      // A link stays a link.
+      const path = fs.realpathSync(join(root, file));
+      const draft = `${path}.${process.pid}.tmp`;
+      create(draft, text, undo);
+      fs.chmodSync(draft, fs.statSync(path).mode);
+      return { path, draft, before: fs.readFileSync(path) };
+    });
+    for (const { path, draft, before } of drafts) {
+      fs.renameSync(draft, path);
+      undo.push(() => fs.writeFileSync(path, before));
+    }
+  } catch (error) {
+    for (const step of undo.toReversed()) {
+      try {
+        step();
+      } catch {
+        // The first failure says more.
+      }
+    }
+    throw error;
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {(() => void)[]} undo
+ */
+function makeFolder(folder, undo) {
+  if (fs.existsSync(folder)) return;
+  makeFolder(dirname(folder), undo);
+  fs.mkdirSync(folder);
+  undo.push(() => fs.rmdirSync(folder));
+}
+
+/**
+ * @param {string} path of a file that does not exist
+ * @param {string} text
+ * @param {(() => void)[]} undo
+ */
+function create(path, text, undo) {
+  const file = fs.openSync(path, 'wx');
+  undo.push(() => fs.rmSync(path, { force: true }));
+  try {
+    fs.writeFileSync(file, text);
+  } finally {
+    fs.closeSync(file);
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {string} file as errors name it
+ */
+function textOf(path, file) {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(fs.readFileSync(path));
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new SourceError(`${file} is not encoded in UTF-8`, { cause: error });
+  }
+}
+
+const INSTALL = 'npm install --save-dev typescript@~5.9';
+
+/**
+ * The compiler that the service has installed: 5 or 6, since later ones have no such interface.
+ *
+ * @param {string} root
+ * @returns {import('./syntax.js').Compiler}
+ */
+function compilerOf(root) {
+  let compiler;
+  try {
+    compiler = createRequire(import.meta.url)(installedPackage('typescript', root));
+  } catch (cause) {
+    throw new SourceError(`typescript is not installed: run "${INSTALL}"`, { cause });
+  }
+  if (typeof compiler.createSourceFile === 'function') return compiler;
+  throw new SourceError(`typescript ${compiler.version} cannot be used here: run "${INSTALL}"`);
+}
+
+/**
+ * @param {string} root
+ * @param {string} path
+ * @param {{ readonly text: string, readonly changed: string }} texts
+ */
+async function formattedLike(root, path, { text, changed }) {
+  try {
+    /** @type {typeof import('prettier')} */
+    const { check, format, resolveConfig } = createRequire(import.meta.url)(
+      installedPackage('prettier', root),
+    );
+    const config = await resolveConfig(path, { editorconfig: true });
+    const options = /** @type {const} */ ({ ...config, filepath: path, endOfLine: 'auto' });
+    return (await check(text, options)) ? await format(changed, options) : changed;
+  } catch {
+    // It is not installed, or one of its plugins is not.
+    return changed;
+  }
+}

@@ -1,0 +1,196 @@
+// @ts-check
+import { SourceError } from './source-error.js';
+
+/**
+ * @import ts from 'typescript'
+ * @typedef {typeof ts} Compiler
+ */
+
+/** The syntax tree of a file that compiles. */
+export class Syntax {
+  /**
+   * @param {Compiler} ts
+   * @param {string} file as errors name it
+   * @param {string} text
+   * @throws {SourceError} if the compiler finds a mistake in the syntax
+   */
+  constructor(ts, file, text) {
+    this.ts = ts;
+    this.file = file;
+    this.text = text;
+    this.source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+    const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
+    const options = { fileName: file, reportDiagnostics: true, compilerOptions };
+    const [mistake] = ts.transpileModule(text, options).diagnostics ?? [];
+    if (mistake !== undefined) {
+      const message = ts.flattenDiagnosticMessageText(mistake.messageText, ' ');
+      throw new SourceError(`${this.#line(mistake.start ?? 0)} does not compile: ${message}`);
+    }
+  }
+
+  /** @param {number} position */
+  #line(position) {
+    return `${this.file}:${this.source.getLineAndCharacterOfPosition(position).line + 1}`;
+  }
+
+  /**
+   * @param {ts.Node} node
+   * @param {string} problem
+   */
+  errorAt(node, problem) {
+    return new SourceError(`${this.#line(node.getStart())} ${problem}`);
+  }
+
+  get imports() {
+    return this.source.statements.filter(this.ts.isImportDeclaration);
+  }
+
+  /**
+   * All nodes in a node, but for comments.
+   *
+   * @param {ts.Node} node
+   * @returns {Generator<ts.Node>}
+   */
+  *within(node = this.source) {
+    yield node;
+    /** @type {ts.Node[]} */
+    const children = [];
+    this.ts.forEachChild(node, (child) => void children.push(child));
+    for (const child of children) yield* this.within(child);
+  }
+
+  /** @param {string} name */
+  identifier(name) {
+    return [...this.within()].find((node) => this.ts.isIdentifier(node) && node.text === name);
+  }
+
+  /**
+   * Whether an expression is what a package exports under this name, whatever the file calls it.
+   *
+   * @param {ts.Expression} expression
+   * @param {string} exported
+   */
+  isImported(expression, exported) {
+    const { ts } = this;
+    const inModule = ts.isPropertyAccessExpression(expression) && expression.name.text === exported;
+    const named = inModule ? expression.expression : expression;
+    if (!ts.isIdentifier(named)) return false;
+    return this.imports.some(({ importClause }) => {
+      const bindings = importClause?.namedBindings;
+      if (inModule) {
+        const namespace = bindings && ts.isNamespaceImport(bindings) ? bindings.name : undefined;
+        return [namespace?.text, importClause?.name?.text].includes(named.text);
+      }
+      return (
+        bindings !== undefined &&
+        ts.isNamedImports(bindings) &&
+        bindings.elements.some(
+          ({ name, propertyName }) =>
+            name.text === named.text && (propertyName ?? name).text === exported,
+        )
+      );
+    });
+  }
+
+  /**
+   * The calls of a method of an imported class, such as `FrameworkModule.forRoot()`.
+   *
+   * @param {string} exported
+   * @param {string} method
+   * @param {ts.Node} [node] where they are
+   */
+  callsOf(exported, method, node) {
+    const { ts } = this;
+    return [...this.within(node)]
+      .filter(ts.isCallExpression)
+      .filter(
+        ({ expression }) =>
+          ts.isPropertyAccessExpression(expression) &&
+          expression.name.text === method &&
+          this.isImported(expression.expression, exported),
+      );
+  }
+
+  /** The classes with `@Module()`, and this call. */
+  get modules() {
+    const { ts } = this;
+    return this.source.statements
+      .filter(ts.isClassDeclaration)
+      .flatMap((node) =>
+        (ts.getDecorators(node) ?? []).flatMap(({ expression: call }) =>
+          ts.isCallExpression(call) && this.isImported(call.expression, 'Module')
+            ? [{ node, call }]
+            : [],
+        ),
+      );
+  }
+
+  /**
+   * Whether a statement of the file is a class that it exports.
+   *
+   * @param {ts.Node} node
+   */
+  isExportedClass(node) {
+    const { ts } = this;
+    if (!ts.isClassDeclaration(node)) return false;
+    if (node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return true;
+    return this.source.statements.some((statement) => {
+      if (ts.isExportAssignment(statement))
+        return statement.expression.getText() === node.name?.text;
+      const clause = ts.isExportDeclaration(statement) && statement.exportClause;
+      return (
+        clause &&
+        ts.isNamedExports(clause) &&
+        clause.elements.some(
+          ({ name, propertyName }) => (propertyName ?? name).text === node.name?.text,
+        )
+      );
+    });
+  }
+
+  /**
+   * The value, without what only the compiler needs: `(…)`, `as`, `satisfies`, `!`.
+   *
+   * @param {ts.Expression} expression
+   * @returns {ts.Expression}
+   */
+  valueOf(expression) {
+    const { ts } = this;
+    return ts.isParenthesizedExpression(expression) ||
+      ts.isAsExpression(expression) ||
+      ts.isSatisfiesExpression(expression) ||
+      ts.isTypeAssertionExpression(expression) ||
+      ts.isNonNullExpression(expression)
+      ? this.valueOf(expression.expression)
+      : expression;
+  }
+
+  /**
+   * @param {ts.ObjectLiteralExpression} object
+   * @param {string} wanted
+   */
+  propertyOf(object, wanted) {
+    const { ts } = this;
+    return object.properties.findLast(({ name }) => {
+      if (name === undefined) return false;
+      const key = ts.isComputedPropertyName(name) ? name.expression : name;
+      return (
+        ((ts.isIdentifier(key) && key === name) || ts.isStringLiteralLike(key)) &&
+        key.text === wanted
+      );
+    });
+  }
+
+  /**
+   * Behind the comments that follow on the same line.
+   *
+   * @param {number} position
+   */
+  endOfLine(position) {
+    return this.ts.getTrailingCommentRanges(this.text, position)?.at(-1)?.end ?? position;
+  }
+
+  get eol() {
+    return /\r?\n/.exec(this.text)?.[0] ?? '\n';
+  }
+}
