@@ -222,8 +222,8 @@ const INTEGERS: Readonly<Record<string, readonly [at: string, send: (value: unkn
   };
 
 const WRONG: readonly (readonly [shown: string, value: unknown])[] = [
-  ['9007199254740992', 9007199254740993],
-  ['-9007199254740992', -9007199254740993],
+  ['9007199254740992', Number('9007199254740993')],
+  ['-9007199254740992', Number('-9007199254740993')],
   ['1.5', 1.5],
   ['-0', -0],
   ['NaN', NaN],

@@ -69,7 +69,7 @@ class ExactSchemas {
       ...(allOf.length > 0 && { allOf: allOf.map((each) => this.reduced(each)) }),
       // Also of the alternatives without such values: a value may be meant by one of them.
       ...(alternatives.length > 0 && {
-        anyOf: alternatives.map((each) => ({ ...typed(each), ...this.reduced(each) })),
+        anyOf: alternatives.map((each) => Object.assign(typed(each), this.reduced(each))),
       }),
     };
   }

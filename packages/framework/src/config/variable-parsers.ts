@@ -74,8 +74,8 @@ export function clientId(raw: string): string | undefined {
  * Whether a text can be a scope that a service requires: the syntax of RFC 6749, section 3.3, with a colon, as all scopes of services
  * have, and without commas, because lists that are separated by commas are a usual mistake.
  */
-export function isScope(text: string): boolean {
-  return /^[!#-+\--[\]-~]+$/.test(text) && /.:./.test(text);
+export function isScope(raw: string): boolean {
+  return /^[!#-+\--[\]-~]+$/.test(raw) && /.:./.test(raw);
 }
 
 /** Scopes separated by spaces. No scope can have the name `none`. */
@@ -116,12 +116,12 @@ const OPAQUE = new Set(['about:', 'blob:', 'data:', 'file:', 'javascript:']);
  * Whether a text is an origin as browsers send it: scheme, host and, if it is not the usual one, port (RFC 6454, section 6.2). Apps and
  * extensions have schemes of their own, such as `capacitor://localhost`, whose origins `URL` does not know.
  */
-function isOrigin(text: string): boolean {
-  const url = parseUrl(text);
-  if (url === undefined || text !== text.toLowerCase() || OPAQUE.has(url.protocol)) return false;
-  if (url.origin !== 'null') return url.origin === text;
+function isOrigin(raw: string): boolean {
+  const url = parseUrl(raw);
+  if (url === undefined || raw !== raw.toLowerCase() || OPAQUE.has(url.protocol)) return false;
+  if (url.origin !== 'null') return url.origin === raw;
   // No wildcards: nothing would match them.
-  return /^[\w.~[\]:-]+$/.test(url.host) && `${url.protocol}//${url.host}` === text;
+  return /^[\w.~[\]:-]+$/.test(url.host) && `${url.protocol}//${url.host}` === raw;
 }
 
 /** A number of proxies or a list of trusted proxies, for Express's setting `trust proxy`. */

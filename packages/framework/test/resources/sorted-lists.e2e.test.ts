@@ -362,7 +362,8 @@ describe('a list', () => {
     const all = [GREATEST, '01920000-0000-7000-8000-000000000404', ids[1], LEAST].join();
     expect(await idsFrom(`/parcels?limit=1&ids=${all}`)).toEqual(ids);
     expect(await idsFrom(`/parcels?limit=2&sort=-id&ids=${all}`)).toEqual(ids.toReversed());
-    const refused = await get('/parcels?ids=01920000-0000-7000-8000-00000000000A');
+    expect(await idsFrom(`/parcels?ids=${all.toUpperCase()}`)).toEqual(ids);
+    const refused = await get('/parcels?ids=01920000-0000-7000-8000-00000000000g');
     expect(refused).toMatchObject({ status: 400, body: { error: 40004 } });
   });
 
