@@ -24,13 +24,13 @@ column plant_changes_state.only boolean not null default true
 column plant_changes_state.pruned_to bigint not null default 0
 column plant_changes_state.relation oid
 column plant_changes_state.started_at timestamp with time zone
-column plant_changes_uncrashed.is_uncrashed boolean not null
 column plant_store_migrations.id integer not null default nextval('plant_store_migrations_id_seq'::regclass)
 column plant_store_migrations.name character varying not null
 column plant_store_migrations.timestamp bigint not null
 column plants.id bigint not null
 column plants.name text not null
 column plants.tag text
+column uncrashed_plant_changes_state.is_uncrashed boolean not null
 sequence plant_changes_gap_seq increment 1 cache 1
 sequence plant_changes_incarnation_seq increment 1 cache 1
 sequence plant_changes_jump_seq increment 1 cache 1
@@ -210,10 +210,10 @@ AS $function$ DECLARE
        random bigint;
        begun bigint;
      BEGIN
-       IF (pg_sequence_last_value('public."plant_changes_incarnation_seq"'::regclass) IS DISTINCT FROM incarnation OR pg_relation_size('public."plant_changes_uncrashed"'::regclass) = 0) THEN
+       IF (pg_sequence_last_value('public."plant_changes_incarnation_seq"'::regclass) IS DISTINCT FROM incarnation OR pg_relation_size('public."uncrashed_plant_changes_state"'::regclass) = 0) THEN
          PERFORM pg_advisory_lock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
          BEGIN
-           IF (pg_sequence_last_value('public."plant_changes_incarnation_seq"'::regclass) IS DISTINCT FROM incarnation OR pg_relation_size('public."plant_changes_uncrashed"'::regclass) = 0) THEN
+           IF (pg_sequence_last_value('public."plant_changes_incarnation_seq"'::regclass) IS DISTINCT FROM incarnation OR pg_relation_size('public."uncrashed_plant_changes_state"'::regclass) = 0) THEN
              known := greatest(
                coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0),
                (SELECT pruned_to FROM public."plant_changes_state"),
@@ -224,8 +224,8 @@ AS $function$ DECLARE
              PERFORM setval('public."plant_changes_position_seq"'::regclass, begun);
              PERFORM setval('public."plant_changes_jump_seq"'::regclass, begun);
              PERFORM setval('public."plant_changes_incarnation_seq"'::regclass, incarnation);
-             IF pg_relation_size('public."plant_changes_uncrashed"'::regclass) = 0 THEN
-               INSERT INTO public."plant_changes_uncrashed" VALUES (true);
+             IF pg_relation_size('public."uncrashed_plant_changes_state"'::regclass) = 0 THEN
+               INSERT INTO public."uncrashed_plant_changes_state" VALUES (true);
              END IF;
            END IF;
          EXCEPTION WHEN QUERY_CANCELED OR OTHERS THEN

@@ -221,12 +221,12 @@ describe('a database', () => {
     await first.stop();
     const objectsIn = async (schema: string) => {
       const rows = await database.query(
-        `SELECT relname AS name, oid FROM pg_class WHERE relnamespace = '${schema}'::regnamespace
+        `SELECT relname AS object, oid FROM pg_class WHERE relnamespace = '${schema}'::regnamespace
          UNION ALL SELECT proname, oid FROM pg_proc WHERE pronamespace = '${schema}'::regnamespace
            AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_proc.oid AND deptype = 'e')
-         ORDER BY name, oid`,
+         ORDER BY object, oid`,
       );
-      return rows.map(({ name, oid }) => ({ name: String(name), oid }));
+      return rows.map(({ object, oid }) => ({ object: String(object), oid }));
     };
     const rowsOf = (table: string) => database.query(`SELECT * FROM ${table} ORDER BY 1`);
     const [theirs, changes] = [await objectsIn('public'), await rowsOf('public.plant_changes')];
@@ -241,8 +241,8 @@ describe('a database', () => {
     ]);
     expect((await second.request('GET', '/plants?name=our')).json).toMatchObject([{ id: 1 }]);
     await second.stop();
-    const names = (objects: readonly { readonly name: string }[]) =>
-      objects.map(({ name }) => name);
+    const names = (objects: readonly { readonly object: string }[]) =>
+      objects.map(({ object }) => object);
     expect(names(await objectsIn('own'))).toEqual(names(theirs));
     const ours = createDataSource(database.url);
     await connect(ours, { log, signal });

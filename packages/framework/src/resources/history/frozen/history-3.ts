@@ -42,7 +42,7 @@ export async function addIncarnations(
   // (`restart_after_crash`), and may lose commits that a reader has seen (`synchronous_commit`). The size of its file belongs to
   // no transaction: all see at once that somebody has inserted. (An unlogged sequence would be simpler, but if a standby
   // is promoted before it has written the sequence to disk, each use of it fails: "bad magic number".)
-  const uncrashed = named(`${name}_uncrashed`);
+  const uncrashed = named(`uncrashed_${name}_state`);
   await queryRunner.query(`CREATE UNLOGGED TABLE ${uncrashed} (is_uncrashed boolean NOT NULL)`);
 
   // As in the second version, `incarnation` has what tells this server, database and table from all others, and a session
@@ -217,7 +217,7 @@ export async function removeIncarnations(
   }
   // The functions are replaced, and keep their privileges. What the second version creates must not be there.
   for (const name of sequences) await queryRunner.query(`DROP SEQUENCE ${name}`);
-  await queryRunner.query(`DROP TABLE ${escapeIdentifier(`${changes}_uncrashed`)}`);
+  await queryRunner.query(`DROP TABLE ${escapeIdentifier(`uncrashed_${changes}_state`)}`);
   await queryRunner.query(`DROP TRIGGER ${unrecorded} ON ${escapeIdentifier(table)}`);
   await upgradeHistory(queryRunner, tables);
   for (const [n, name] of sequences.entries()) {
