@@ -38,7 +38,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
   private constructor(dataSource: DataSource) {
     super(dataSource);
     this.sources = dataSource.migrations.map((migration: MigrationInterface) =>
-      String(migration.up),
+      String(Reflect.get(migration, 'up')),
     );
   }
 
