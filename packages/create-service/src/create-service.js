@@ -23,7 +23,7 @@ async function run() {
   const { positionals, packages, changes, openapi } = parsed();
   const [first, ...resource] = positionals;
   if (first === 'resource' && resource.length === 2 && packages === undefined) {
-    addResource(process.cwd(), ...resource, changes);
+    await addResource(process.cwd(), ...resource, changes);
     if (!openapi || npm(process.cwd(), 'run', '--silent', 'openapi')) return;
     throw new Refusal('openapi.json lacks the resource: run "npm install" and "npm run openapi"');
   }

@@ -176,7 +176,7 @@ describe('a generated migration leaves alone what no entity declares', () => {
   it('a column whose value the database computes, for an entity that only reads it', async () => {
     @Entity('samples')
     class Computed extends Sample {
-      @Column('text', { nullable: true, insert: false, update: false })
+      @Column({ type: 'text', nullable: true, insert: false, update: false })
       readonly code!: string | null;
     }
     await database.query(
