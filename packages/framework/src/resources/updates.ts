@@ -22,7 +22,6 @@ import type { EntityColumns, IdFailure } from './entity-columns.js';
 import type { History } from './history/history.js';
 import { requireOrigin } from './history/origin.js';
 import type { Origin } from './history/origin.js';
-import type { RecordStatements } from './history/record-statements.js';
 import type { Keyed } from './key-type.js';
 import { rowKey } from './locked-rows.js';
 import type { RowSlots } from './row-slots.js';

@@ -46,10 +46,10 @@ function namesInSql(): readonly string[] {
   return readdirSync(folder, { recursive: true })
     .map(String)
     .filter((path) => path.endsWith('.ts') && !/frozen|migrations/.test(path))
-    .flatMap((path) => [
-      ...readFileSync(new URL(path, folder), 'utf8').matchAll(/\bAS ([a-z_][\w$]*)/g),
-    ])
-    .map(([, name]) => name!);
+    .flatMap((path) => {
+      const text = readFileSync(new URL(path, folder), 'utf8');
+      return Array.from(text.matchAll(/\bAS ([a-z_][\w$]*)/g), ([, name]) => name!);
+    });
 }
 
 /** Words of SQL, of the service, and names that must be quoted. */
@@ -76,7 +76,7 @@ const ALL = [
 const SORTED = ['value', '_value', 'page', 'created', 'n', 'A b', 'select'];
 
 /** Records have columns of these names. */
-const OF_RECORDS = ['position', 'time', 'kind', 'principal', 'request_id', 'requestId'];
+const OF_RECORDS = new Set(['position', 'time', 'kind', 'principal', 'request_id', 'requestId']);
 
 const ERRORS = defineErrors([80, 89], {
   taken: { number: 40980, message: 'the id is taken', remedy: 'Choose another one' },
@@ -116,7 +116,7 @@ const providers: Type[] = [];
 
 /** Makes a table with these columns, and its records. */
 function declare(table: string, { isGenerated, hasChanges }: Options): void {
-  const names = ALL.filter((name) => !hasChanges || !OF_RECORDS.includes(name));
+  const names = ALL.filter((name) => !hasChanges || !OF_RECORDS.has(name));
   @Entity(table)
   class Sample {
     declare readonly id: never;
@@ -249,7 +249,7 @@ describe.each(TABLES)(
   (table, { isGenerated, hasChanges }) => {
     const rows = () => repositories.get(table)!;
     const context = { origin: ORIGIN };
-    const names = () => ALL.filter((name) => !hasChanges || !OF_RECORDS.includes(name));
+    const names = () => ALL.filter((name) => !hasChanges || !OF_RECORDS.has(name));
 
     /** Another text in each column, so that none can be taken for another one. */
     const contentOf = (n: number): Record<string, string> =>
@@ -301,7 +301,8 @@ describe.each(TABLES)(
               const page = await rows().list(query);
               found.push(...page.items.map((item) => (JSON.parse(item) as Row)[name]));
               if (page.next === undefined) break;
-              query = { ...query, after: page.next as bigint, afterValue: page.details.nextValue! };
+              const begin = { after: page.next, afterValue: page.details.nextValue };
+              query = Object.assign(query, begin) as Query;
             }
             const wanted = [0, 1, 2].map((n) => contentOf(n)[name]);
             expect(found).toEqual(sort === name ? wanted : wanted.toReversed());
@@ -345,7 +346,7 @@ describe.each(TABLES)(
         );
         const settled = await Promise.allSettled(again);
         expect(settled.flatMap(({ status }, n) => (status === 'rejected' ? n : []))).toEqual([7]);
-        const lines = linesOf(numbers.map((n) => ({ id: n + 10, ...contentOf(n + 10) })));
+        const lines = linesOf(numbers.map((n) => Object.assign(contentOf(n + 10), { id: n + 10 })));
         const answer = await textOf(rows().import(lines, new AbortController().signal, ORIGIN));
         expect(answer).toBe('{"created":10,"unchanged":10,"refused":0}\n');
       },

@@ -107,14 +107,14 @@ export function restoreDto<T extends object>(dtoClass: new () => T, value: objec
  * keeps all digits.
  */
 function roundedFor(dtoClass: DtoClass, value: object): object {
-  let rounded = value as Record<string, unknown>;
+  let rounded: Record<string, unknown> | undefined;
   for (const [name, member] of Object.entries(value)) {
     if (typeof member !== 'object' || member === null || !hasNumbers(dtoClass, name)) continue;
+    rounded ??= { ...value };
     // Not `__proto__`: no member of a class has this name.
-    if (rounded === value) rounded = { ...rounded };
     rounded[name] = withRoundedFractions(member);
   }
-  return rounded;
+  return rounded ?? value;
 }
 
 /** Rules of class-validator for numbers. */
