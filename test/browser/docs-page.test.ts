@@ -10,13 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { EXAMPLE } from '../support/application.js';
 import { RESOURCES } from '../support/resources.js';
-import {
-  authorize,
-  enterToken,
-  forgetToken,
-  launchBrowser,
-  openDocs,
-} from '../support/browser.js';
+import { authorize, enterToken, forgetToken, launchBrowser, openDocs } from '../support/browser.js';
 import { UNUSABLE_STORAGE } from './unusable-storage.js';
 import type { WatchedPage } from '../support/browser.js';
 import { startTestService, TOKEN } from '../support/test-service.js';

@@ -107,7 +107,7 @@ function documentOf(value: unknown): string | null {
 }
 
 function transformed({ transformer }: ColumnMetadata, value: unknown): unknown {
-  return [transformer ?? []].flat().reduce((found: unknown, { to }) => to(found) as unknown, value);
+  return [transformer ?? []].flat().reduce<unknown>((found, one) => one.to(found), value);
 }
 
 function hasOwnText(value: unknown): value is OwnText | readonly unknown[] {

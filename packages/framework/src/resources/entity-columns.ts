@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { DataSource, EntityMetadata, TableColumn } from 'typeorm';
+import type { DataSource, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { tableOf } from '../database/data-source.js';
 import type { ServiceException } from '../errors/service.exception.js';

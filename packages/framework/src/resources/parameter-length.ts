@@ -13,5 +13,5 @@ export function parameterLength(parameter: unknown): number {
   }
   // The driver makes JSON of an object. A value without JSON has no length.
   if (typeof parameter === 'object') return JSON.stringify(parameter)?.length ?? 0;
-  return String(parameter).length;
+  return (parameter as number | bigint | boolean).toString().length;
 }

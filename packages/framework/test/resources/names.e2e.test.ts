@@ -138,7 +138,7 @@ function declare(table: string, { isGenerated, hasChanges }: Options): void {
   );
   const stamp = 1_795_700_000_000 + providers.length;
   const create = {
-    async up(queryRunner: QueryRunner): Promise<void> {
+    up: async (queryRunner: QueryRunner): Promise<void> => {
       for (const statement of sql) await queryRunner.query(statement);
       if (!hasChanges) return;
       const copies = names.map((name) => `${escapeIdentifier(name)} text`).join(', ');
@@ -201,7 +201,7 @@ for (const [table, options] of TABLES) declare(table, options);
 @Module({
   imports: [
     ResourceModule.forFeature(entities, {
-      migrations: migrations as never,
+      migrations,
       functions,
     }),
   ],
@@ -270,9 +270,9 @@ describe.each(TABLES)(
         expect(row).toMatchObject(contentOf(n));
         expect(await rows().find(row.id)).toEqual(row);
       }
-      const { items } = await rows().list({ limit: 50 } as Query);
+      const { items } = await rows().list({ limit: 50 });
       expect(items.map((item) => JSON.parse(item) as unknown)).toHaveLength(40);
-      const exported = await textOf(rows().export({} as never, new AbortController().signal));
+      const exported = await textOf(rows().export({}, new AbortController().signal));
       expect(exported.trim().split('\n')).toEqual(items);
     });
 
@@ -302,7 +302,7 @@ describe.each(TABLES)(
               found.push(...page.items.map((item) => (JSON.parse(item) as Row)[name]));
               if (page.next === undefined) break;
               const begin = { after: page.next, afterValue: page.details.nextValue };
-              query = Object.assign(query, begin) as Query;
+              query = Object.assign(query, begin);
             }
             const wanted = [0, 1, 2].map((n) => contentOf(n)[name]);
             expect(found).toEqual(sort === name ? wanted : wanted.toReversed());

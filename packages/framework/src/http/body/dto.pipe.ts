@@ -99,7 +99,7 @@ export function requireDto(type: Function): void {
 export function restoreDto<T extends object>(dtoClass: new () => T, value: object): T {
   requireDto(dtoClass);
   const options = { ...TRANSFORM_OPTIONS, exposeDefaultValues: false };
-  return plainToInstance(dtoClass, roundedFor(dtoClass, value) as object, options);
+  return plainToInstance(dtoClass, roundedFor(dtoClass, value), options);
 }
 
 /**

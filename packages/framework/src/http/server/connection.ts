@@ -158,7 +158,7 @@ export class Connection {
 }
 
 /** What a request takes in memory, at least about. */
-function bytesOf({ url = '', rawHeaders }: Request): number {
+function bytesOf({ url, rawHeaders }: Request): number {
   return rawHeaders.reduce((sum, text) => sum + text.length, MAX_PIPELINED.each + url.length);
 }
 
