@@ -46,7 +46,7 @@ describe('behind PgBouncer in transaction mode', () => {
 
   itBehindPgBouncer(
     'a replica leaves the tables of another instance alone, in a schema behind its own',
-    async ({ postgres, start }) => {
+    async ({ postgres, pgBouncer, start }) => {
       const direct = { DATABASE_URL: postgres.url };
       const other = await start(direct);
       await other.create(1);
@@ -56,6 +56,9 @@ describe('behind PgBouncer in transaction mode', () => {
       );
       // Migrations that build indexes cannot set the search path of a session that others share.
       await (await start(direct)).terminate();
+      // Its sessions have the search path of before.
+      await pgBouncer.kill();
+      await pgBouncer.startAgain();
       const replica = await start();
       expect(await replica.read('/plants/1')).toMatchObject({ error: 40401 });
       for (const id of [1, 2]) await replica.create(id);
