@@ -900,7 +900,7 @@ describe('kept answers', () => {
     for (const [at, name] of names.entries()) {
       const again = await create(name);
       if (at >= 2) expect(again.text).toBe(created[at]!.text);
-      else expect(again).toMatchObject({ status: 409, json: { error: 40900 } });
+      else expect(again).toMatchObject({ status: 409, json: { error: 40901 } });
       expect(await request('POST', '/tools', { name: 'x' }, keyOf(name))).toMatchObject({
         status: 422,
       });

@@ -12,7 +12,7 @@ export function idempotencyErrors() {
       remedy: 'Use a new key for each request, and the same one only to send a request again',
     },
     answerNotKept: {
-      number: 40900,
+      number: 40901,
       message: 'the request was performed before, and its answer is no longer kept',
       remedy: 'Do not send it again with a new key: read what it has created or changed',
     },

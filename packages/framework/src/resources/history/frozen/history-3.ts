@@ -203,8 +203,7 @@ export async function removeIncarnations(
   tables: HistoryTables,
 ): Promise<void> {
   if (await hasCitus(queryRunner)) return;
-  const { table, changes } = tables;
-  const [unrecorded, open] = [`${changes}_unrecorded`, `open_${changes}`].map(escapeIdentifier);
+  const { changes } = tables;
   const sequences = ['incarnation', 'jump', 'gap'].map((kind) =>
     escapeIdentifier(`${changes}_${kind}_seq`),
   );
@@ -218,14 +217,22 @@ export async function removeIncarnations(
   // The functions are replaced, and keep their privileges. What the second version creates must not be there.
   for (const name of sequences) await queryRunner.query(`DROP SEQUENCE ${name}`);
   await queryRunner.query(`DROP TABLE ${escapeIdentifier(`uncrashed_${changes}_state`)}`);
-  await queryRunner.query(`DROP TRIGGER ${unrecorded} ON ${escapeIdentifier(table)}`);
-  await upgradeHistory(queryRunner, tables);
+  await upgradeHistory(withoutTriggers(queryRunner), tables);
   for (const [n, name] of sequences.entries()) {
     await queryRunner.query(
       `SELECT setval(${escapeLiteral(name)}, nullif(current_setting(${setting(n)}), '')::bigint)`,
     );
   }
-  await queryRunner.query(`DROP FUNCTION ${open}()`);
+  await queryRunner.query(`DROP FUNCTION ${escapeIdentifier(`open_${changes}`)}()`);
+}
+
+/** The trigger of the second version is there. To make it anew would lock the table while functions and sequences are replaced. */
+function withoutTriggers(queryRunner: QueryRunner): QueryRunner {
+  const query = (sql: string): Promise<unknown> =>
+    sql.startsWith('CREATE TRIGGER') ? Promise.resolve() : queryRunner.query(sql);
+  return new Proxy(queryRunner, {
+    get: (target, name): unknown => (name === 'query' ? query : Reflect.get(target, name)),
+  });
 }
 
 async function hasCitus(queryRunner: QueryRunner): Promise<boolean> {
