@@ -6,6 +6,7 @@ import type { Tracer } from '../observability/tracer.js';
 import {
   GroupLockedError,
   isConflict,
+  isOfStatement,
   isOutage,
   RefusedStatementError,
   RowLockedError,
@@ -229,7 +230,7 @@ export class Batcher<Item, Result> {
       return undefined;
     } catch (failure) {
       // The driver can fail to write a value, or to read it: then, too, the database serves others.
-      const isOfRow = !isOutage(failure);
+      const isOfRow = !isOutage(failure) && !isOfStatement(failure);
       const mayBeOfRow = isOfRow || canBePartial(failure, halving);
       const canHalve = group.length > 1 && (isOfRow || this.keysOf(group).size > 1);
       if (!mayBeOfRow || !canHalve) {

@@ -113,11 +113,24 @@ export class RolledBackError extends Error {
 const BUGS = [RolledBackError, TypeORMError, TypeError, RangeError, ReferenceError, SyntaxError];
 
 /**
+ * Whether the statement fails for all rows: it names a column, a table or a key that is missing (class 42). What fails in a function,
+ * such as a trigger, has a context, and may fail for some rows only. So may a value that is read as a query: a syntax error without
+ * a position in the statement.
+ */
+export function isOfStatement(failure: unknown): boolean {
+  if (!(failure instanceof DatabaseError) || failure.routine === ROW_CHECK) return false;
+  const { code = '', where, position } = failure;
+  return (
+    code.startsWith('42') && where === undefined && (code !== '42601' || position !== undefined)
+  );
+}
+
+/**
  * Whether a single row can have caused the failure. A list of SQLSTATEs would not be complete: a text can be too long for an
  * index, a trigger can fail in any way, and only for some rows.
  */
 export function isCausedByRow(failure: unknown): failure is DatabaseError {
-  return failure instanceof DatabaseError && !isOutage(failure);
+  return failure instanceof DatabaseError && !isOutage(failure) && !isOfStatement(failure);
 }
 
 /** Whether a value is too large for PostgreSQL (program limit exceeded), such as a text for an index. */

@@ -6,6 +6,7 @@ import type { ErrorDto } from '../http/errors/error.dto.js';
 import { toAnswer } from '../http/errors/to-answer.js';
 import type { Line } from '../http/body/body-lines.js';
 import { lineToDto, toLine } from '../http/body/ndjson.js';
+import { RepeatedFailures } from '../observability/repeated-failures.js';
 import type { Tracer } from '../observability/tracer.js';
 import type { Identified } from './entity-columns.js';
 import type { GroupCreate } from './group-create.js';
@@ -54,6 +55,8 @@ export class Imports<Content extends Identified> {
     size: WINDOW.bytes,
     sizeOf: ({ length }) => length,
   };
+
+  private readonly repeated = new RepeatedFailures();
 
   constructor(private readonly options: ImportsOptions<Content>) {}
 
@@ -115,9 +118,17 @@ export class Imports<Content extends Identified> {
       const isOfRow = isCausedByRow(error);
       const { status, body } = toAnswer(error);
       if (status >= 500 && !isOfRow) throw error;
-      if (isOfRow) this.options.logger.error({ err: error }, 'the database refused a line');
+      if (isOfRow) this.report(error);
       return { line: line.number, error: body.error, message: body.message };
     }
+  }
+
+  /** A million lines may be refused for one reason. */
+  private report(failure: Error): void {
+    const repeated = this.repeated.note(failure, 'import');
+    if (repeated === undefined) return;
+    const context = { err: failure, ...(repeated > 0 && { repeated }) };
+    this.options.logger.error(context, 'the database refused a line');
   }
 
   private async storeAfter(

@@ -164,6 +164,22 @@ describe('a group that fails', () => {
     },
   );
 
+  it.each([
+    ['lacks a column', { code: '42703', position: '5' }, 1],
+    ['lacks a table', { code: '42P01', position: '5' }, 1],
+    ['lacks the unique key of the statement', { code: '42P10' }, 1],
+    ['lacks a column that a trigger needs', { code: '42703', where: 'PL/pgSQL function' }, 63],
+    ['cannot read a value as a query', { code: '42601' }, 63],
+    ['refuses the rows by their policy', { code: '42501', routine: 'ExecWithCheckOptions' }, 63],
+  ])('are halved only if a row can be at fault: the database %s', async (_, error, statements) => {
+    const { addAll, groups } = createBatcher({
+      perform: () => Promise.reject(Object.assign(refusal('bad', ''), error)),
+    });
+    const settled = await addAll(texts(32));
+    expect(settled.every(({ status }) => status === 'rejected')).toBe(true);
+    expect(groups).toHaveLength(statements);
+  });
+
   it('for every other item of full groups performs the rest, and shrinks the next groups', async () => {
     let perform = refusing(() => false);
     const { addAll, groups, sizes } = createBatcher({ perform: (items) => perform(items) });

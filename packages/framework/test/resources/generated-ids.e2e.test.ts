@@ -33,7 +33,7 @@ import { dataSourceFor } from '../support/data-source.js';
 import { IDENTITY } from '../support/identity.js';
 import { PATIENCE } from '../support/patience.js';
 import { start } from '../support/start.js';
-import { createTestDatabase } from '../support/test-database.js';
+import { createTestDatabase, given } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
 import { schemaOf } from '../../src/detached-app.js';
@@ -592,6 +592,44 @@ describe('rows that were inserted with ids of their own', () => {
     expect(created).toMatchObject({ status: 201, json: { id: 10 } });
     expect((await request('POST', '/returns', body, key)).text).toBe(created.text);
     expect(await database.query(`SELECT FROM returns WHERE note = 'late'`)).toHaveLength(1);
+  });
+
+  it('cost no second connection in a transaction, and no failure if the sequence cannot be moved', async () => {
+    const role = `tools_${randomUUID().replaceAll('-', '')}`;
+    const limited = new URL(database.url);
+    [limited.username, limited.password] = [role, 'secret'];
+    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
+    // Not the sequences.
+    await database.query(
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${role}`,
+    );
+    await database.query(`GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO ${role}`);
+    const settings = { DATABASE_POOL_MAX: '1', DATABASE_MIGRATE_ON_START: 'false' };
+    const usual = url;
+    try {
+      for (const [to, taken] of [
+        [database.url, 1_000],
+        [limited.href, 50],
+      ] as const) {
+        await database.query('TRUNCATE returns RESTART IDENTITY');
+        await database.query(
+          `INSERT INTO returns (id, loan_id, note) SELECT n, gen_random_uuid(), '' FROM generate_series(1, ${taken}) AS n`,
+        );
+        const service = await start(AppModule, given(to), settings);
+        url = `http://127.0.0.1:${service.address.port}`;
+        try {
+          const body = { loanId: randomUUID(), note: 'late' };
+          const created = await request('POST', '/returns', body, withKey(randomUUID()));
+          expect(created).toMatchObject({ status: 201, json: { id: taken + 1 } });
+        } finally {
+          await service.stop();
+        }
+      }
+    } finally {
+      url = usual;
+      await database.query(`DROP OWNED BY ${role}`);
+      await database.query(`DROP ROLE ${role}`);
+    }
   });
 
   it('do not hide another failure', async () => {

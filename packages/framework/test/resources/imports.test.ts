@@ -99,6 +99,31 @@ describe('an import', () => {
     expect(log.join('')).toContain('no_weeds');
   });
 
+  it('logs a kind of refusal once in a minute, with the number between', async () => {
+    store.mockImplementation(({ id }) =>
+      Promise.reject(
+        Object.assign(new DatabaseError(`line ${id}`, 0, 'error'), {
+          code: 'P0001',
+          where: 'trigger',
+        }),
+      ),
+    );
+    const lines = Array.from({ length: 20 }, (_, id) => `{"id":${id},"name":"a"}`);
+    expect(await run(...lines)).toContain('"refused":20');
+    expect(log).toHaveLength(1);
+    await run(...lines);
+    expect(log).toHaveLength(2);
+    expect(JSON.parse(log[1]!)).toMatchObject({ repeated: 19 });
+  });
+
+  it('fails when the database lacks what the statement names, whatever the line is', async () => {
+    const failure = new DatabaseError('column "name" does not exist', 0, 'error');
+    Object.assign(failure, { code: '42703', position: '5' });
+    store.mockRejectedValue(failure);
+    await expect(run('{"id":1,"name":"a"}', '{"id":2,"name":"a"}')).rejects.toBe(failure);
+    expect(log).toEqual([]);
+  });
+
   it.each([
     ['64 lines', 5_000, 64],
     ['16 lines while single creates arrive', 500, 16],

@@ -319,15 +319,17 @@ describe('numbers of JSON', () => {
       const wanted = around.replace('$', () => stored);
       const answered = wanted.replaceAll(' ', '');
       const id = at + 1;
+      const text = `{"id":${id},"document":${answered}}`;
       const created = await send('POST', '/notes', `{"id":${id},"document":${document}}`);
-      expect(created).toMatchObject({ status: 200 });
+      expect(created).toMatchObject({ status: 200, text });
       expect(await storedDocument(id)).toBe(wanted);
       // A replay is the same, whatever its notation.
       expect(await send('POST', '/notes', `{"id":${id},"document":${wanted}}`)).toMatchObject({
         status: 200,
+        text,
       });
       const found = await send('GET', `/notes/${id}`);
-      expect(found.text).toBe(`{"id":${id},"document":${answered}}`);
+      expect(found.text).toBe(text);
       expect((await send('GET', '/notes')).text).toContain(found.text);
       expect((await send('GET', '/notes/export')).text).toContain(`${found.text}\n`);
       const headers = { 'If-Match': found.tag };
@@ -509,6 +511,16 @@ describe('a value that JavaScript, or JSON, has none for', () => {
       const patched = await send('PATCH', '/notes/2', '{"title":"a"}', { 'If-Match': found.tag });
       expect(patched).toMatchObject({ status: 200, text: changed });
       expect((await send('PATCH', '/notes/2', '{"title":"a"}')).text).toBe(changed);
+    },
+  );
+
+  it.each(VALUES.filter(([column]) => column === 'day' || column === 'amount'))(
+    'is its text in the response to its create: %s %s',
+    async (column, sql, json) => {
+      const text = `{"id":2,"${column}":${json}}`;
+      const created = await send('POST', '/notes', JSON.stringify({ id: 2, [column]: sql }));
+      expect(created).toMatchObject({ status: 200, text });
+      expect((await send('GET', '/notes/2')).text).toBe(text);
     },
   );
 

@@ -255,6 +255,28 @@ describe('a row that PostgreSQL refuses', () => {
     ]);
   });
 
+  it.each([
+    ['column', 'ALTER TABLE pets RENAME code TO other', 'ALTER TABLE pets RENAME other TO code'],
+    ['table', 'ALTER TABLE pets RENAME TO others', 'ALTER TABLE others RENAME TO pets'],
+    [
+      'unique key',
+      'ALTER TABLE pets DROP CONSTRAINT pets_pkey',
+      'ALTER TABLE pets ADD PRIMARY KEY (id)',
+    ],
+  ])('is no reason to go on without a %s', async (_, remove, restore) => {
+    const rows = Array.from({ length: 2_000 }, (__, id) => ({ id }));
+    await database.query(remove);
+    try {
+      const lines = rows.map((row) => JSON.stringify(row)).join('\n');
+      const { text } = await send('POST', '/pets/import', lines);
+      expect(text.trim()).toBe(JSON.stringify(BUG));
+      const answers = await Promise.all(rows.slice(0, 32).map((row) => send('POST', '/pets', row)));
+      for (const answer of answers) expect(answer).toEqual({ status: 500, text: text.trim() });
+    } finally {
+      await database.query(restore);
+    }
+  });
+
   it('because of row security fails alone', async () => {
     const role = `pets_${randomBytes(8).toString('hex')}`;
     const url = new URL(database.url);

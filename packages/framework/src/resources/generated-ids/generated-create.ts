@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
+import type { EntityManager } from 'typeorm';
 import { STORED_TYPES } from '../../database/connections/stored-types.js';
 import { beforeRowWait, rowWait } from '../../database/row-wait.js';
 import type { Semaphore } from '../../database/semaphore.js';
@@ -69,15 +70,17 @@ export class GeneratedCreate<Dto extends object> {
   async create(content: object, { manager: outer, origin, idempotencyKey: key }: CreateContext) {
     const { dto, statements, rowSlots, idempotency, onCreated } = this.options;
     const columns = this.options.columns();
-    const insert = async (session: Pick<Statements, 'run'>, lockWait?: number) => {
+    const insert = async (within?: EntityManager, lockWait?: number) => {
+      const session = within === undefined ? statements : statements.in(within);
       const statement = this.statementOf(columns, content, origin, lockWait);
-      const row = await this.takenIds.skip(async () => (await session.run(statement)).rows[0]);
+      const store = async () => (await session.run(statement)).rows[0];
+      const row = await this.takenIds.skip(store, within);
       const values = columns.all.map(({ databaseName }): unknown => row[databaseName]);
       return contentOf(columns.of(dto), columns.entityOf(values)) as Dto;
     };
     if (outer !== undefined) {
       if (key !== undefined) throw new TypeError(KEY_IN_TRANSACTION);
-      return withRowErrors(this.options, content, () => insert(statements.in(outer)));
+      return withRowErrors(this.options, content, () => insert(outer));
     }
     const parameters = columns.parametersOf(content);
     const needed = {
@@ -90,7 +93,7 @@ export class GeneratedCreate<Dto extends object> {
           rowSlots.requireFree(needed.keys, slots);
           // Without a value, it has no parameter, and refers to no row.
           const lockWait = parameters.length === 0 ? undefined : rowSlots.lockWaitIn(slots);
-          const create = () => insert(statements, lockWait);
+          const create = () => insert(undefined, lockWait);
           return lockWait === undefined ? create() : beforeRowWait(create);
         });
       const created = await withRowErrors(this.options, content, () =>
@@ -107,12 +110,7 @@ export class GeneratedCreate<Dto extends object> {
     };
     let created: Dto | undefined;
     const result = await withRowErrors(this.options, content, () =>
-      idempotency.once(
-        request,
-        dto,
-        async (manager) => (created = await insert(statements.in(manager))),
-        needed,
-      ),
+      idempotency.once(request, dto, async (manager) => (created = await insert(manager)), needed),
     );
     // After a conflict, another request may have been first.
     if (result === created) onCreated([result]);

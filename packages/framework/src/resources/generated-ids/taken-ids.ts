@@ -1,8 +1,10 @@
 import type { Logger } from 'pino';
-import type { Statements } from '../../database/statements.js';
+import type { EntityManager } from 'typeorm';
+import type { Statement, Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { describeFailure } from '../../observability/describe-failure.js';
+import { RepeatedFailures } from '../../observability/repeated-failures.js';
 import type { EntityColumns } from '../entity-columns.js';
 
 /** How often a create meets ids that are taken, at most. Each time, the sequence has advanced by one at least. */
@@ -38,39 +40,61 @@ export interface TakenIdsOptions {
  */
 export class TakenIds {
   private advance: Promise<unknown> | undefined;
+  private readonly repeated = new RepeatedFailures();
 
   constructor(private readonly options: TakenIdsOptions) {}
 
   /**
    * @param insert returns nothing if the id that the database has made is taken
+   * @param outer the transaction of the create
    * @throws ServiceException `transaction-conflict` if too many ids are taken
    */
-  async skip<Row>(insert: () => Promise<Row | undefined>): Promise<Row> {
+  async skip<Row>(insert: () => Promise<Row | undefined>, outer?: EntityManager): Promise<Row> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
       const row = await insert();
       if (row !== undefined) return row;
-      // All creates that meet such an id wait for the same statement.
-      this.advance ??= this.advanceSequence().finally(() => {
-        this.advance = undefined;
-      });
-      await this.advance;
+      await (outer === undefined ? this.advanceTogether() : this.advanceIn(outer));
     }
     throw new ServiceException(ERRORS.transactionConflict);
   }
 
-  private async advanceSequence(): Promise<void> {
-    const { statements, logger } = this.options;
+  /** All creates that meet such an id wait for the same statement. */
+  private advanceTogether(): Promise<unknown> {
+    const { statements } = this.options;
+    this.advance ??= this.advanceSequence((statement) => statements.rows(statement)).finally(() => {
+      this.advance = undefined;
+    });
+    return this.advance;
+  }
+
+  /** In its own connection: who holds one must not wait for another. The savepoint keeps the transaction from failing. */
+  private advanceIn(outer: EntityManager): Promise<void> {
+    const { statements } = this.options;
+    return this.advanceSequence((statement) =>
+      outer.transaction((manager) => statements.in(manager).rows(statement)),
+    );
+  }
+
+  private async advanceSequence(run: (statement: Statement) => Promise<unknown>): Promise<void> {
     const columns = this.options.columns();
     const { table, key } = columns;
-    const hint = `rows of ${table} were inserted with ids that its sequence does not know: docs/framework/generated-ids.md`;
-    if (columns.key.type !== 'bigint') return;
+    if (key.type !== 'bigint') return;
     try {
-      const values = [table, key.databaseName];
-      await statements.rows({ text: advancing(columns), values });
-      logger.warn({ table }, hint);
+      await run({ text: advancing(columns), values: [table, key.databaseName] });
+      this.report(table);
     } catch (error) {
       // For example, the role may not use the sequence. Each further insert advances it by one.
-      logger.warn({ table, reason: describeFailure(error) }, hint);
+      this.report(table, error);
     }
+  }
+
+  /** Each create may meet such ids. */
+  private report(table: string, failure?: unknown): void {
+    const repeated = this.repeated.note(failure, table);
+    if (repeated === undefined) return;
+    const reason = failure === undefined ? undefined : describeFailure(failure);
+    const context = { table, reason, ...(repeated > 0 && { repeated }) };
+    const hint = `rows of ${table} were inserted with ids that its sequence does not know: docs/framework/generated-ids.md`;
+    this.options.logger.warn(context, hint);
   }
 }
