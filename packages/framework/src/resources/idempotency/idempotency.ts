@@ -131,7 +131,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
    *
    * @param dto the class of the result, from whose members it is made again: each has a rule
    * @param work like the work of {@link Transactions.run}
-   * @throws ServiceException `idempotency-key-reused` if the content is another one, `answer-not-kept`, or as after any failure
+   * @throws ServiceException `idempotency-key-reused` if the content is another one, `response-not-kept`, or as after any failure
    *   of the database
    */
   once<Result extends object>(
@@ -185,7 +185,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     const [{ is_new: isNew, fingerprint: kept, answer }] = claim.rows as [Claim];
     if (!isNew) {
       if (kept !== fingerprint) throw new ServiceException(this.errors.idempotencyKeyReused);
-      if (answer === null) throw new ServiceException(this.errors.answerNotKept);
+      if (answer === null) throw new ServiceException(this.errors.responseNotKept);
       return restoreDto(dto, parseAllDigits(answer) as object);
     }
     const result = await work(manager);
