@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
-import { isScope } from '../config/variable-parsers.js';
+import { isRequirableScope } from '../config/variable-parsers.js';
 import type { Scope } from './principal.js';
 
 /** The scope of a route. */
@@ -15,7 +15,7 @@ export const REQUIRED_SCOPE = Reflector.createDecorator<Scope>();
  * @throws TypeError if the text cannot be a scope of a token
  */
 export function RequireScope(scope: Scope): MethodDecorator {
-  if (!isScope(scope)) {
+  if (!isRequirableScope(scope)) {
     throw new TypeError(
       `@RequireScope(${JSON.stringify(scope)}): a scope consists of printable ASCII characters without spaces, commas, quotation ` +
         'marks and backslashes, such as tools:lend (RFC 6749, section 3.3)',

@@ -8,7 +8,7 @@ export class ScopeList implements ReadonlySet<string> {
 
   /** @param words what is no scope (RFC 6749, section 3.3: empty, or with a space) is left out */
   constructor(words: readonly string[]) {
-    this.text = ['', ...words.filter(isScope), ''].join(' ');
+    this.text = ['', ...words.filter(isOneWord), ''].join(' ');
   }
 
   /** In characters. */
@@ -21,7 +21,7 @@ export class ScopeList implements ReadonlySet<string> {
   }
 
   has(scope: string): boolean {
-    return isScope(scope) && this.text.includes(` ${scope} `);
+    return isOneWord(scope) && this.text.includes(` ${scope} `);
   }
 
   forEach(use: (value: string, same: string, all: ReadonlySet<string>) => void): void {
@@ -45,10 +45,10 @@ export class ScopeList implements ReadonlySet<string> {
   }
 
   private all(): ReadonlySet<string> {
-    return new Set(this.text.split(' ').filter(isScope));
+    return new Set(this.text.split(' ').filter(isOneWord));
   }
 }
 
-function isScope(word: string): boolean {
+function isOneWord(word: string): boolean {
   return word !== '' && !word.includes(' ');
 }

@@ -74,7 +74,7 @@ export function clientId(raw: string): string | undefined {
  * Whether a text can be a scope that a service requires: the syntax of RFC 6749, section 3.3, with a colon, as all scopes of services
  * have, and without commas, because lists that are separated by commas are a usual mistake.
  */
-export function isScope(raw: string): boolean {
+export function isRequirableScope(raw: string): boolean {
   return /^[!#-+\--[\]-~]+$/.test(raw) && /.:./.test(raw);
 }
 
@@ -82,7 +82,7 @@ export function isScope(raw: string): boolean {
 export function scopes(raw: string): readonly string[] | undefined {
   const list = raw.split(/\s+/).filter((scope) => scope !== '');
   if (list.length === 1 && list[0] === 'none') return [];
-  return list.length > 0 && list.every(isScope) ? list : undefined;
+  return list.length > 0 && list.every(isRequirableScope) ? list : undefined;
 }
 
 /** Returns text, because issuers are compared character by character (OpenID Connect Discovery, section 4.3). */

@@ -122,7 +122,7 @@ export function apiGeneratedOperations(docs: GeneratedDocs) {
         ERRORS.malformedJson,
         [ERRORS.bodyNotValid, docs.refused.message],
         ERRORS.parameterNotValid,
-        idempotencyErrors().answerNotKept,
+        idempotencyErrors().responseNotKept,
         idempotencyErrors().idempotencyKeyReused,
         ERRORS.tooManyChanges,
         ...BODY_ERRORS,

@@ -26,9 +26,9 @@ import {
   PrimaryGeneratedColumn,
   Repository,
 } from 'typeorm';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { Client } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dataSourceFor } from '../support/data-source.js';
 import { IDENTITY } from '../support/identity.js';
 import { PATIENCE } from '../support/patience.js';
@@ -37,7 +37,8 @@ import { createTestDatabase, given } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
 import { schemaOf } from '../../src/detached-app.js';
-import { forgetAnswers } from '../../src/resources/idempotency/idempotency.js';
+import { Statements } from '../../src/database/statements.js';
+import { KeptResponses } from '../../src/resources/idempotency/kept-responses.js';
 import {
   addIncarnations,
   apiGeneratedOperations,
@@ -920,21 +921,60 @@ describe('kept answers', () => {
     );
     expect(await database.query('SELECT key FROM idempotency_keys')).toEqual([{ key: 'young' }]);
   });
+});
 
-  it('are forgotten, the oldest first, if all have too many bytes, and their requests are not performed again', async () => {
-    const keyOf = (name: string) => withKey(name.slice(0, 1));
-    const create = (name: string) => request('POST', '/tools', { name }, keyOf(name));
-    const names = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(1_000));
-    const created: Awaited<ReturnType<typeof create>>[] = [];
-    for (const name of names) {
-      created.push(await create(name));
-      await database.query(`UPDATE idempotency_keys SET created_at = created_at - interval '1 s'`);
-    }
-    // PostgreSQL compresses what is longer than 2 kB. Two answers have 2.2 kB.
-    const { text } = forgetAnswers(3_000);
-    for (const forgotten of [2, 0]) {
-      expect(await database.query(text, [3_000, 100])).toEqual([{ count: forgotten }]);
-    }
+describe('kept responses are bounded', () => {
+  const names = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(1_000));
+  const keyOf = (name: string) => withKey(name.slice(0, 1));
+  const create = (name: string) => request('POST', '/tools', { name }, keyOf(name));
+  const BOUNDS = { rows: 100, bytes: 1_000_000 };
+  let dataSource: DataSource;
+  let statements: Statements;
+
+  beforeAll(async () => {
+    const schema = { entities: [], migrations: [], functions: [] };
+    dataSource = dataSourceFor({ identity: IDENTITY, schema }, database.url);
+    await dataSource.initialize();
+    statements = new Statements(dataSource);
+  });
+
+  afterAll(() => dataSource.destroy());
+
+  afterEach(() => vi.restoreAllMocks());
+
+  async function createLongAgo(name: string): Promise<Answer> {
+    const created = await create(name);
+    await database.query(
+      `UPDATE idempotency_keys SET created_at = created_at - interval '2 minutes'`,
+    );
+    return created;
+  }
+
+  /** @param rows of a part */
+  function bounded(bounds: Partial<typeof BOUNDS>, rows: number): KeptResponses {
+    return new KeptResponses(statements, { ...BOUNDS, ...bounds }, { rows, bytes: 10_000 });
+  }
+
+  async function trimAll(kept: KeptResponses): Promise<void> {
+    while (await kept.trim());
+  }
+
+  const keys = async (condition: string) => {
+    const rows = await database.query(
+      `SELECT key FROM idempotency_keys WHERE ${condition} ORDER BY key`,
+    );
+    return rows.map(({ key }) => key);
+  };
+
+  it('in bytes: the oldest are forgotten, and their requests are not performed again', async () => {
+    const created: Answer[] = [];
+    for (const name of names) created.push(await createLongAgo(name));
+    // PostgreSQL compresses what is longer than 2 kB. Two responses have 2.2 kB.
+    const kept = bounded({ bytes: 3_000 }, 1);
+    await trimAll(kept);
+    expect(await keys('answer IS NULL')).toEqual(['a', 'b']);
+    // Another replica, or the next start.
+    await trimAll(bounded({ bytes: 3_000 }, 1));
     for (const [at, name] of names.entries()) {
       const again = await create(name);
       if (at >= 2) expect(again.text).toBe(created[at]!.text);
@@ -946,11 +986,45 @@ describe('kept answers', () => {
     expect(await tools()).toHaveLength(4);
   });
 
-  it('are not read if their table is small enough', async () => {
-    await request('POST', '/tools', { name: 'Saw' }, withKey('key'));
-    const { text } = forgetAnswers(0);
-    const [size] = await database.query(`SELECT pg_table_size('idempotency_keys')::text AS size`);
-    expect(await database.query(text, [size!['size'], 100])).toEqual([{ count: 0 }]);
+  it('in number: the oldest keys are removed', async () => {
+    for (const name of names) await createLongAgo(name);
+    await trimAll(bounded({ rows: 2 }, 1));
+    expect(await keys('true')).toEqual(['c', 'd']);
+  });
+
+  it('and each row is read once, also while they stay at the bound', async () => {
+    for (const name of names) await createLongAgo(name);
+    const kept = bounded({ bytes: 3_000 }, 1);
+    await trimAll(kept);
+    const run = vi.spyOn(statements, 'run');
+    expect(await kept.trim()).toBe(false);
+    const [newest] = await database.query('SELECT max(created_at) AS at FROM idempotency_keys');
+    expect(run.mock.calls.map(([{ values }]) => values?.[0])).toEqual([newest!['at']]);
+    await create('e'.repeat(1_000));
+    // Later than all that were read.
+    await database.query(
+      `UPDATE idempotency_keys SET created_at = now() - interval '61 seconds' WHERE key = 'e'`,
+    );
+    await trimAll(kept);
+    expect(await keys('answer IS NULL')).toEqual(['a', 'b', 'c']);
+  });
+
+  it('whatever times they have: one time for many, or earlier than what was read', async () => {
+    const add = (key: string, time: string) =>
+      database.query(
+        `INSERT INTO idempotency_keys SELECT 'add', 'a', $1::text || i, '', repeat('x', 1000), $2::timestamptz FROM generate_series(1, 3) i`,
+        [key, time],
+      );
+    const kept = bounded({ bytes: 4_000 }, 2);
+    const hours = (ago: number) => new Date(Date.now() - ago * 3_600_000).toISOString();
+    const [first, second] = [hours(4), hours(2)];
+    await add('a', first);
+    await trimAll(kept);
+    await add('late', hours(5));
+    expect(await keys('answer IS NOT NULL')).toHaveLength(6);
+    await add('b', second);
+    await trimAll(kept);
+    expect(await keys('answer IS NOT NULL')).toEqual(['b1', 'b2', 'b3']);
   });
 });
 

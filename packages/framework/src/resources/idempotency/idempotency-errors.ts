@@ -1,7 +1,7 @@
 import { defineErrors, SERVICE_RANGE } from '../../errors/error-kind.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
 
-let defined: Readonly<Record<'idempotencyKeyReused' | 'answerNotKept', ErrorKind>> | undefined;
+let defined: Readonly<Record<'idempotencyKeyReused' | 'responseNotKept', ErrorKind>> | undefined;
 
 /** Defined only in a service that uses it: the documents list all failures that are defined. */
 export function idempotencyErrors() {
@@ -11,9 +11,9 @@ export function idempotencyErrors() {
       message: 'the idempotency key belongs to another request',
       remedy: 'Use a new key for each request, and the same one only to send a request again',
     },
-    answerNotKept: {
+    responseNotKept: {
       number: 40901,
-      message: 'the request was performed before, and its answer is no longer kept',
+      message: 'the request was performed before, and its response is no longer kept',
       remedy: 'Do not send it again with a new key: read what it has created or changed',
     },
   }));

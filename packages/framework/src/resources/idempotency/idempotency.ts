@@ -8,7 +8,6 @@ import type { EntityManager } from 'typeorm';
 import { Bulkheads } from '../../database/bulkheads.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { Statements } from '../../database/statements.js';
-import type { Statement } from '../../database/statements.js';
 import { Transactions } from '../../database/transactions.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { requireDto, restoreDto } from '../../http/body/dto.pipe.js';
@@ -17,50 +16,23 @@ import { LOGGER } from '../../observability/logger.js';
 import type { Origin } from '../history/origin.js';
 import { rowKey } from '../locked-rows.js';
 import type { RowKey } from '../locked-rows.js';
-import { prune } from '../prune.js';
+import { prune, pruneInSteps } from '../prune.js';
 import { RowSlots } from '../row-slots.js';
 import { idempotencyErrors } from './idempotency-errors.js';
+import { KEPT, KeptResponses } from './kept-responses.js';
 
 const KEYS = { table: 'idempotency_keys', key: 'key' } as const;
 
-/** How long a key is kept, as an interval of SQL, how many are, and how many bytes of their answers, as they are stored. */
-const KEPT = { time: '24 hours', rows: 1_000_000, bytes: 1024 ** 3 } as const;
-
-/** Removes what is too old, and the oldest of too many: a million entries of an index are read only if the table is that large. */
+/** Removes what is too old. */
 const OLDEST = {
   text: `WITH removed AS (
       DELETE FROM idempotency_keys WHERE ctid IN (
-        SELECT ctid FROM idempotency_keys
-        WHERE created_at < greatest(
-          now() - interval '${KEPT.time}',
-          CASE WHEN (SELECT reltuples FROM pg_class WHERE oid = 'idempotency_keys'::regclass) > ${KEPT.rows}
-            THEN (SELECT created_at FROM idempotency_keys ORDER BY created_at DESC OFFSET ${KEPT.rows} LIMIT 1) END
-        )
-        ORDER BY created_at LIMIT $1 FOR UPDATE SKIP LOCKED
+        SELECT ctid FROM idempotency_keys WHERE created_at < now() - make_interval(hours => $1)
+        ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED
       ) RETURNING true
     ) SELECT count(*)::integer FROM removed`,
-  values: [],
+  values: [KEPT.hours],
 };
-
-/**
- * Forgets the oldest answers if all of them have more bytes. Their keys stay, so that no request is performed twice. The rows are
- * read only if the table is that large.
- */
-export function forgetAnswers(bytes: number): Statement {
-  return {
-    text: `WITH kept AS (
-        SELECT ctid AS place, sum(pg_column_size(answer)) OVER (ORDER BY created_at DESC) AS bytes FROM idempotency_keys
-        WHERE answer IS NOT NULL AND (SELECT pg_table_size('idempotency_keys'::regclass)) > $1::bigint
-      ), forgotten AS (
-        UPDATE idempotency_keys SET answer = NULL WHERE ctid IN (
-          SELECT ctid FROM idempotency_keys
-          WHERE answer IS NOT NULL AND ctid IN (SELECT place FROM kept WHERE bytes > $1::bigint)
-          ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED
-        ) RETURNING true
-      ) SELECT count(*)::integer FROM forgotten`,
-    values: [bytes],
-  };
-}
 
 /** A request that can be sent again. */
 export interface RepeatableRequest {
@@ -114,9 +86,10 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     if (!this.dataSource.isInitialized) return;
     const { statements, logger } = this;
     const { signal } = this.closing;
-    const common = { table: 'idempotency_keys', statements, logger };
-    void prune({ ...common, rows: 'idempotency keys', statement: OLDEST }, signal);
-    void prune({ ...common, rows: 'answers', statement: forgetAnswers(KEPT.bytes) }, signal);
+    const common = { table: 'idempotency_keys', logger };
+    void prune({ ...common, rows: 'idempotency keys', statement: OLDEST, statements }, signal);
+    const kept = new KeptResponses(statements);
+    void pruneInSteps({ ...common, rows: 'responses', step: () => kept.trim() }, signal);
   }
 
   onModuleDestroy(): void {
@@ -131,7 +104,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
    *
    * @param dto the class of the result, from whose members it is made again: each has a rule
    * @param work like the work of {@link Transactions.run}
-   * @throws ServiceException `idempotency-key-reused` if the content is another one, `answer-not-kept`, or as after any failure
+   * @throws ServiceException `idempotency-key-reused` if the content is another one, `response-not-kept`, or as after any failure
    *   of the database
    */
   once<Result extends object>(
@@ -185,7 +158,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     const [{ is_new: isNew, fingerprint: kept, answer }] = claim.rows as [Claim];
     if (!isNew) {
       if (kept !== fingerprint) throw new ServiceException(this.errors.idempotencyKeyReused);
-      if (answer === null) throw new ServiceException(this.errors.answerNotKept);
+      if (answer === null) throw new ServiceException(this.errors.responseNotKept);
       return restoreDto(dto, parseAllDigits(answer) as object);
     }
     const result = await work(manager);
