@@ -7,6 +7,7 @@ import { prepared } from '../../database/statements.js';
 import type { Statement, Statements } from '../../database/statements.js';
 import { withRowErrors } from '../constraints.js';
 import type { ConstraintErrors } from '../constraints.js';
+import type { RowParameters } from '../create-statements.js';
 import { contentOf } from '../entity-columns.js';
 import type { EntityColumns } from '../entity-columns.js';
 import { findLocked } from '../find-locked.js';
@@ -69,8 +70,9 @@ export class GeneratedCreate<Dto extends object> {
   async create(content: object, { manager: outer, origin, idempotencyKey: key }: CreateContext) {
     const { dto, statements, rowSlots, idempotency, onCreated } = this.options;
     const columns = this.options.columns();
+    const parameters = columns.parametersOf(content);
     const insert = async (session: Pick<Statements, 'run'>, lockWait?: number) => {
-      const statement = this.statementOf(columns, content, origin, lockWait);
+      const statement = this.statementOf(columns, parameters, origin, lockWait);
       const row = await this.takenIds.skip(async () => (await session.run(statement)).rows[0]);
       const values = columns.all.map(({ databaseName }): unknown => row[databaseName]);
       return contentOf(columns.of(dto), columns.entityOf(values)) as Dto;
@@ -79,7 +81,6 @@ export class GeneratedCreate<Dto extends object> {
       if (key !== undefined) throw new TypeError(KEY_IN_TRANSACTION);
       return withRowErrors(this.options, content, () => insert(statements.in(outer)));
     }
-    const parameters = columns.parametersOf(content);
     const needed = {
       keys: neededKeys(columns, parameters),
       findLocked: () => findLocked(statements, columns, [parameters]),
@@ -121,12 +122,11 @@ export class GeneratedCreate<Dto extends object> {
 
   private statementOf(
     columns: EntityColumns,
-    content: object,
+    parameters: RowParameters,
     origin: Origin | undefined,
     lockWait?: number,
   ): Statement {
     const records = this.options.history?.records;
-    const parameters = columns.parametersOf(content);
     const isSoon = lockWait !== undefined;
     this.sql ??= {
       late: prepared(textOf(columns, records, false)),
