@@ -55,7 +55,9 @@ export class AuthGuard implements CanActivate {
 
   private admit(request: Request, principal: Principal, scope: Scope): true {
     request.principal = principal;
-    request.requireValidToken = () => this.requireValidToken(request, scope);
+    // V8 keeps a literal that is assigned to a property until a major collection.
+    const requireValidToken = () => this.requireValidToken(request, scope);
+    request.requireValidToken = requireValidToken;
     const usage = this.limits.countRequest(principal);
     if (usage !== undefined)
       request.res?.setHeaders(new Map(Object.entries(rateLimitFields(usage))));

@@ -21,12 +21,16 @@ export async function withConstraintErrors<Result>(
   try {
     return await work();
   } catch (error) {
-    // A text that is too long for the index of a unique key names the key, too, but is no violation.
-    const isViolation = error instanceof DatabaseError && !isTooLarge(error);
-    const constraint = isViolation ? error.constraint : undefined;
-    const kind = constraint === undefined ? undefined : errors[constraint];
-    throw kind === undefined ? error : new ServiceException(kind);
+    throw constraintError(errors, error);
   }
+}
+
+function constraintError(errors: ConstraintErrors, error: unknown): unknown {
+  // A text that is too long for the index of a unique key names the key, too, but is no violation.
+  const isViolation = error instanceof DatabaseError && !isTooLarge(error);
+  const constraint = isViolation ? error.constraint : undefined;
+  const kind = constraint === undefined ? undefined : errors[constraint];
+  return kind === undefined ? error : new ServiceException(kind);
 }
 
 /** A B-tree takes entries of up to 2,704 bytes (`BTMaxItemSize`), of which some are no value. */
@@ -54,28 +58,37 @@ export interface RowErrors {
  * @param row the values by their properties
  */
 export async function withRowErrors<Result>(
-  { constraints, columns, statements }: RowErrors,
+  options: RowErrors,
   row: object,
   work: () => Promise<Result>,
 ): Promise<Result> {
   try {
-    return await withConstraintErrors(constraints, work);
+    return await work();
   } catch (error) {
-    if (!isTooLarge(error)) throw error;
-    const { table, all } = columns();
-    // PostgreSQL does not always name the index.
-    const found = await statements.rows<[string]>({ text: INDEXED, values: [table] });
-    const indexed = new Set(found.map(([name]) => name));
-    const names = all
-      .filter(({ databaseName }) => indexed.has(databaseName))
-      .map(({ property }) => property)
-      .filter((property) => bytesOf((row as Record<string, unknown>)[property]) > INDEXABLE);
-    const message =
-      names.length === 0
-        ? 'a member is too large for the database'
-        : `${names.join(' or ')} is too long for an index of the database`;
-    throw new ServiceException(ERRORS.bodyNotValid, message, { cause: error });
+    throw await rowError(options, row, error);
   }
+}
+
+/** What {@link withRowErrors} throws when its work has thrown `error`. */
+export async function rowError(
+  { constraints, columns, statements }: RowErrors,
+  row: object,
+  error: unknown,
+): Promise<unknown> {
+  if (!isTooLarge(error)) return constraintError(constraints, error);
+  const { table, all } = columns();
+  // PostgreSQL does not always name the index.
+  const found = await statements.rows<[string]>({ text: INDEXED, values: [table] });
+  const indexed = new Set(found.map(([name]) => name));
+  const names = all
+    .filter(({ databaseName }) => indexed.has(databaseName))
+    .map(({ property }) => property)
+    .filter((property) => bytesOf((row as Record<string, unknown>)[property]) > INDEXABLE);
+  const message =
+    names.length === 0
+      ? 'a member is too large for the database'
+      : `${names.join(' or ')} is too long for an index of the database`;
+  return new ServiceException(ERRORS.bodyNotValid, message, { cause: error });
 }
 
 function bytesOf(value: unknown): number {

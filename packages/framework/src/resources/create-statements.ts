@@ -16,6 +16,9 @@ const ORIGIN_COLUMNS = [
 
 type SentColumn = Pick<EntityColumn, 'name' | 'type'>;
 
+/** The statements that are prepared. With `Soon`, the last parameter says how long it waits for the lock of a row. */
+type Kind = 'one' | 'oneSoon' | 'many' | 'manySoon';
+
 /**
  * The statements that create rows of an entity. Rows of one statement must have different ids. If creates are recorded, a
  * row has the parameters of its origin as well.
@@ -24,9 +27,7 @@ export class CreateStatements {
   private readonly sent: readonly SentColumn[];
   private readonly into: string;
   private readonly unlessStored: string;
-  private readonly one: string;
-  private readonly oneSoon: string;
-  private readonly names = new Map<string, ReturnType<typeof prepared>>();
+  private readonly prepared: { [kind in Kind]?: ReturnType<typeof prepared> } = {};
 
   /** @param records `undefined`: creates are not recorded */
   constructor(
@@ -48,19 +49,6 @@ export class CreateStatements {
     // If the content differs, no row is returned. Only an updated row has an xmax: its lock in ON CONFLICT sets it.
     this.unlessStored = `ON CONFLICT (${key.name}) DO UPDATE SET ${first.name} = rs__row.${first.name}
       WHERE ${isSame.join(' AND ') || 'true'} RETURNING ${records?.copied ?? `${key.name} AS id`}, xmax = 0 AS ${records === undefined ? 'created' : 'rs__created'}`;
-    const [one, origin] = [given, ORIGIN_COLUMNS].map((part) =>
-      part.map((column) => `$${this.sent.indexOf(column) + 1}`),
-    );
-    const insertOne = (source: string) =>
-      this.recorded(`${this.into} ${source} ${this.unlessStored}`, {
-        origin: origin!.map((number) => `${number}::text`),
-        from: 'rs__stored',
-      });
-    this.one = insertOne(`VALUES (${one!.join(', ')})`);
-    const typed = one!.map((number, at) => `${number}::${given[at]!.type}`);
-    this.oneSoon = insertOne(
-      `SELECT ${typed.join(', ')} WHERE ${rowWait(`$${this.sent.length + 1}`)}`,
-    );
   }
 
   /**
@@ -70,27 +58,18 @@ export class CreateStatements {
    */
   insertOne(row: RowParameters, milliseconds?: number): Statement {
     return milliseconds === undefined
-      ? { ...this.prepared(this.one), values: [...row] }
-      : { ...this.prepared(this.oneSoon), values: [...row, String(milliseconds)] };
+      ? { ...this.known('one'), values: [...row] }
+      : { ...this.known('oneSoon'), values: [...row, String(milliseconds)] };
   }
 
   /** @param milliseconds how long it waits for the lock of a row; by default as long as for other locks */
   insertMany(rows: readonly RowParameters[], milliseconds?: number): Statement {
-    const { text, values, isPreparable } = rowsOf(this.sent, rows, this.columns.hasArrays);
-    const { key, given } = this.columns;
-    const source = this.records === undefined ? text : 'rs__t';
     const isSoon = milliseconds !== undefined;
-    const condition = isSoon ? `WHERE ${rowWait(`$${values.length + 1}`)}` : '';
-    const insert = `${this.into} SELECT ${namesOf(given, 'rs__t')} FROM ${source} ${condition} ${this.unlessStored}`;
-    const recorded = this.recorded(insert, {
-      rows: text,
-      origin: namesOf(ORIGIN_COLUMNS, 'rs__t').split(', '),
-      from: `rs__stored JOIN rs__t USING (${key.name})`,
-    });
-    return {
-      ...(isPreparable ? this.prepared(recorded) : { text: recorded }),
-      values: isSoon ? [...values, String(milliseconds)] : values,
-    };
+    const values = valuesOf(this.sent, rows, this.columns.hasArrays);
+    const statement = this.columns.hasArrays
+      ? { text: this.manyText(rows.length, isSoon) }
+      : this.known(isSoon ? 'manySoon' : 'many');
+    return { ...statement, values: isSoon ? [...values, String(milliseconds)] : values };
   }
 
   /** Citus sends these rows straight to their shards, but copies rows from `unnest` to files first. */
@@ -112,14 +91,14 @@ export class CreateStatements {
    */
   findDifferent(rows: readonly RowParameters[]): Statement {
     const { table, given, key, hasArrays } = this.columns;
-    const { text, values } = rowsOf(given, rows, hasArrays);
+    const values = valuesOf(given, rows, hasArrays);
     const ids = rows.map((row) => row[given.indexOf(key)]);
     const differences = given
       .filter((column) => column !== key)
       .map(({ name }) => `rs__stored.${name} IS DISTINCT FROM rs__t.${name}`);
     return {
       // Without the condition on the id, Citus would read the whole table.
-      text: `SELECT rs__t.rs__n FROM ${text}
+      text: `SELECT rs__t.rs__n FROM ${tableOf(given, rows.length, hasArrays)}
         JOIN (SELECT * FROM ${table} WHERE ${key.name} = ANY ($${values.length + 1}::bigint[])) AS rs__stored USING (${key.name})
         WHERE ${differences.join(' OR ') || 'false'}`,
       values: [...values, ids],
@@ -152,32 +131,69 @@ export class CreateStatements {
       SELECT ${this.columns.key.name} AS id, rs__created AS created FROM rs__stored`;
   }
 
-  /** The texts are few: they do not depend on the rows. */
-  private prepared(text: string): ReturnType<typeof prepared> {
-    const known = this.names.get(text) ?? prepared(text);
-    this.names.set(text, known);
-    return known;
+  /** Made once: to build and digest a text takes longer than all else here. */
+  private known(kind: Kind): ReturnType<typeof prepared> {
+    return (this.prepared[kind] ??= prepared(this.textOf(kind)));
+  }
+
+  private textOf(kind: Kind): string {
+    // The number of rows is not in the text of a statement that is prepared.
+    if (kind === 'many' || kind === 'manySoon') return this.manyText(0, kind === 'manySoon');
+    const { given } = this.columns;
+    const [one, origin] = [given, ORIGIN_COLUMNS].map((part) =>
+      part.map((column) => `$${this.sent.indexOf(column) + 1}`),
+    );
+    const typed = one!.map((number, at) => `${number}::${given[at]!.type}`);
+    const source =
+      kind === 'one'
+        ? `VALUES (${one!.join(', ')})`
+        : `SELECT ${typed.join(', ')} WHERE ${rowWait(`$${this.sent.length + 1}`)}`;
+    return this.recorded(`${this.into} ${source} ${this.unlessStored}`, {
+      origin: origin!.map((number) => `${number}::text`),
+      from: 'rs__stored',
+    });
+  }
+
+  private manyText(count: number, isSoon: boolean): string {
+    const { key, given, hasArrays } = this.columns;
+    const rows = tableOf(this.sent, count, hasArrays);
+    const source = this.records === undefined ? rows : 'rs__t';
+    const parameters = this.sent.length * (hasArrays ? count : 1);
+    const condition = isSoon ? `WHERE ${rowWait(`$${parameters + 1}`)}` : '';
+    const insert = `${this.into} SELECT ${namesOf(given, 'rs__t')} FROM ${source} ${condition} ${this.unlessStored}`;
+    return this.recorded(insert, {
+      rows,
+      origin: namesOf(ORIGIN_COLUMNS, 'rs__t').split(', '),
+      from: `rs__stored JOIN rs__t USING (${key.name})`,
+    });
   }
 }
 
-/** The rows as a table `rs__t` with their numbers, `rs__n`. */
-function rowsOf(
+/** The parameters of {@link tableOf}. */
+function valuesOf(
   columns: readonly SentColumn[],
   rows: readonly RowParameters[],
   hasArrays: boolean,
-) {
+): unknown[] {
+  return hasArrays ? rows.flat() : columns.map((_, at) => rows.map((row) => row[at]));
+}
+
+/**
+ * The rows as a table `rs__t` with their numbers, `rs__n`.
+ *
+ * @param count matters only if a column has arrays
+ */
+function tableOf(columns: readonly SentColumn[], count: number, hasArrays: boolean): string {
   const alias = `AS rs__t (${namesOf(columns)}, rs__n)`;
   if (!hasArrays) {
     const arrays = columns.map(({ type }, at) => `$${at + 1}::${type}[]`);
-    const values: unknown[] = columns.map((_, at) => rows.map((row) => row[at]));
-    const text = `unnest(${arrays.join(', ')}) WITH ORDINALITY ${alias}`;
-    return { text, values, isPreparable: true };
+    return `unnest(${arrays.join(', ')}) WITH ORDINALITY ${alias}`;
   }
-  const tuples = rows.map((_, at) => {
+  const tuples = Array.from({ length: count }, (_, at) => {
     const cells = columns.map(({ type }, i) => `$${at * columns.length + i + 1}::${type}`);
     return `(${cells.join(', ')}, ${at + 1})`;
   });
-  return { text: `(VALUES ${tuples.join()}) ${alias}`, values: rows.flat(), isPreparable: false };
+  return `(VALUES ${tuples.join()}) ${alias}`;
 }
 
 function namesOf(columns: readonly SentColumn[], table?: string): string {

@@ -42,6 +42,8 @@ export class EntityColumns {
   readonly all: readonly EntityColumn[];
   /** The columns that a create stores: all but the columns that the database or TypeORM fills. */
   readonly given: readonly EntityColumn[];
+  /** Whether all values of {@link given} are read as they were written. */
+  readonly isVerbatim: boolean;
   /** The columns of {@link given} that a change may set. */
   readonly changeable: readonly EntityColumn[];
   readonly needed: readonly NeededRows[];
@@ -71,6 +73,7 @@ export class EntityColumns {
     this.given = this.all.filter(
       (column, at) => isGiven(columns[at]!) && !(column === this.key && this.isGenerated),
     );
+    this.isVerbatim = this.given.every((column) => column.isVerbatim);
     this.changeable = this.given.filter(
       (column) =>
         column !== this.key && metadata.findColumnWithPropertyName(column.property)?.isUpdate,

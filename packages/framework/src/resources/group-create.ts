@@ -5,7 +5,7 @@ import { DATABASE_LIMITS } from '../database/limits.js';
 import type { Semaphore } from '../database/semaphore.js';
 import type { Statements } from '../database/statements.js';
 import type { Tracer } from '../observability/tracer.js';
-import { withRowErrors } from './constraints.js';
+import { rowError } from './constraints.js';
 import type { ConstraintErrors } from './constraints.js';
 import type { RowParameters } from './create-statements.js';
 import type { Identified, IdFailure } from './entity-columns.js';
@@ -119,7 +119,13 @@ export class GroupCreate<Content extends Identified> {
       parameters: this.parametersOf(content),
       origin: history?.records === undefined ? [] : originParameters(requireOrigin(origin)),
     };
-    const outcome = await withRowErrors(this.options, content, () => store(row));
+    let outcome: Outcome;
+    // Not `withRowErrors`: each create would pay for its promise.
+    try {
+      outcome = await store(row);
+    } catch (error) {
+      throw await rowError(this.options, content, error);
+    }
     if (outcome === 'taken') throw idTaken(content.id);
     if (outcome === 'locked') throw new RowLockedError();
     return outcome;

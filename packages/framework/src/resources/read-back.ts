@@ -33,6 +33,11 @@ export class ReadBack {
     });
   }
 
+  /** Whether any value can be read otherwise than it was written. If not, {@link read} would only return what it is given. */
+  get isNeeded(): boolean {
+    return !this.options.columns().isVerbatim;
+  }
+
   /**
    * @param content what a create stores
    * @param outer the transaction of the create
@@ -41,7 +46,6 @@ export class ReadBack {
   async read<Content extends object>(content: Content, outer?: EntityManager): Promise<Content> {
     const { statements } = this.options;
     const columns = this.options.columns();
-    if (columns.given.every(({ isVerbatim }) => isVerbatim)) return content;
     const parameters = columns.parametersOf(content);
     const row =
       outer === undefined

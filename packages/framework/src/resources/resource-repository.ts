@@ -32,10 +32,12 @@ export abstract class ChosenIdRepository<
     content: Omit<Dto, FilledNames<Entity>>,
     { origin, manager }: ChangeContext = {},
   ): Promise<Dto> {
-    const { creates, readBack } = this.resource;
+    const { resource } = this;
+    const { creates, readBack } = resource;
+    const given = content as Dto;
     // Columns that the database fills are not stored, so none is missing.
-    await creates.create(content as Dto, origin, manager);
-    return this.resource.represent(await readBack.read(content as Dto, manager));
+    await creates.create(given, origin, manager);
+    return resource.represent(readBack.isNeeded ? await readBack.read(given, manager) : given);
   }
 
   /** Creates a row for each line, and returns the lines of the answer. */

@@ -26,7 +26,7 @@ type Encoding = BufferEncoding | undefined;
 type Callback = (error?: Error | null) => void;
 
 /** Makes a class of responses that counts what their clients have not read, however it is written. */
-export function heldResponse() {
+export function heldResponse(): typeof ServerResponse {
   return class HeldResponse<Incoming extends IncomingMessage> extends ServerResponse<Incoming> {
     /** The kernel takes most answers at once. */
     override end(chunk?: unknown, encoding?: unknown, done?: unknown): this {

@@ -4,6 +4,12 @@ import type { Request } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 
+interface Reading {
+  readonly fail: (failure: Error) => void;
+  /** How often something was taken, also the end. */
+  taken: number;
+}
+
 /**
  * The chunks of a body, read only as fast as they are taken. The connection stays open if the loop ends early.
  *
@@ -16,31 +22,35 @@ export async function* chunksOf(request: Request, timeout: number): AsyncGenerat
     request.res?.writeContinue();
   }
   const chunks = new PassThrough();
-  request.failBody = (failure) => chunks.destroy(failure);
+  const fail = (failure: Error): void => void chunks.destroy(failure);
+  request.failBody = fail;
   // A pipe does not pass on errors.
-  request.on('error', (error) => chunks.destroy(error)).pipe(chunks);
-  let taken = 0;
-  const wait = () => {
-    const before = taken;
-    // After a stall of the event loop, timers fire before what has long arrived is read.
-    const expire = () => setImmediate(() => taken === before && isOver());
-    return setTimeout(expire, timeout);
-  };
-  const isOver = () => chunks.destroy(new ServiceException(ERRORS.requestTimeout));
-  let timer = wait();
+  request.on('error', fail).pipe(chunks);
+  const reading: Reading = { fail, taken: 0 };
+  let timer = setTimeout(expire, timeout, reading, reading.taken);
   try {
     for await (const chunk of chunks) {
-      taken += 1;
+      reading.taken += 1;
       clearTimeout(timer);
       yield chunk as Buffer;
       // A chunk can take milliseconds. Other requests have their turn.
       await immediate();
-      timer = wait();
+      timer = setTimeout(expire, timeout, reading, reading.taken);
     }
   } finally {
-    taken += 1;
+    reading.taken += 1;
     clearTimeout(timer);
     request.failBody = undefined;
     request.unpipe(chunks).pause();
   }
+}
+
+/** @param before what was taken when the time began */
+function expire(reading: Reading, before: number): void {
+  // After a stall of the event loop, timers fire before what has long arrived is read.
+  setImmediate(failUnlessTaken, reading, before);
+}
+
+function failUnlessTaken({ fail, taken }: Reading, before: number): void {
+  if (taken === before) fail(new ServiceException(ERRORS.requestTimeout));
 }

@@ -107,10 +107,13 @@ export function restoreDto<T extends object>(dtoClass: new () => T, value: objec
  * keeps all digits.
  */
 function roundedFor(dtoClass: DtoClass, value: object): object {
+  const given = value as Readonly<Record<string, unknown>>;
   let rounded: Record<string, unknown> | undefined;
-  for (const [name, member] of Object.entries(value)) {
-    if (typeof member !== 'object' || member === null || !hasNumbers(dtoClass, name)) continue;
-    rounded ??= { ...value };
+  // Most classes have none.
+  for (const name of numericMembers(dtoClass)) {
+    const member = given[name];
+    if (typeof member !== 'object' || member === null) continue;
+    rounded ??= { ...given };
     // Not `__proto__`: no member of a class has this name.
     rounded[name] = withRoundedFractions(member);
   }
@@ -128,22 +131,22 @@ const NUMERIC = new Set([
   'isDivisibleBy',
 ]);
 
-const numeric = new Map<DtoClass, ReadonlySet<string>>();
+const numeric = new Map<DtoClass, readonly string[]>();
 
-function hasNumbers(dtoClass: DtoClass, member: string): boolean {
-  let names = numeric.get(dtoClass);
-  if (names === undefined) {
-    const rules = getMetadataStorage().getTargetValidationMetadatas(dtoClass, '', true, false);
-    const isNumber = (property: string): boolean =>
-      Reflect.getMetadata('design:type', dtoClass.prototype as object, property) === Number;
-    const ofNumbers = rules.filter(
-      ({ propertyName, name, type }) =>
-        NUMERIC.has(name ?? '') || type === 'nestedValidation' || isNumber(propertyName),
-    );
-    names = new Set(ofNumbers.map(({ propertyName }) => propertyName));
-    numeric.set(dtoClass, names);
-  }
-  return names.has(member);
+/** The members of a class in which fractions are rounded. */
+function numericMembers(dtoClass: DtoClass): readonly string[] {
+  const known = numeric.get(dtoClass);
+  if (known !== undefined) return known;
+  const rules = getMetadataStorage().getTargetValidationMetadatas(dtoClass, '', true, false);
+  const isNumber = (property: string): boolean =>
+    Reflect.getMetadata('design:type', dtoClass.prototype as object, property) === Number;
+  const ofNumbers = rules.filter(
+    ({ propertyName, name, type }) =>
+      NUMERIC.has(name ?? '') || type === 'nestedValidation' || isNumber(propertyName),
+  );
+  const names = [...new Set(ofNumbers.map(({ propertyName }) => propertyName))];
+  numeric.set(dtoClass, names);
+  return names;
 }
 
 function refuseOthers(dtoClass: DtoClass, parameters: object): void {

@@ -33,28 +33,32 @@ const JSON_ONLY: MediaTypes = ['application/json'];
 
 /** Limits the memory of all bodies together. */
 class BodyMemory {
-  private readonly taken = new Sum();
+  readonly taken = new Sum();
 
   constructor(readonly limits: BodyLimits) {}
+}
 
-  /** The account of one body. If no other body uses memory, every length has room. */
-  share() {
-    const own = new Sum();
-    const giveBack = (): void => {
-      this.taken.subtract(own.value);
-      own.subtract(own.value);
-    };
-    const take = (bytes: number): boolean => {
-      const others = this.taken.value - own.value;
-      const most = own.value + bytes <= SHORT ? 2 * MAX_UNANSWERED : MAX_UNANSWERED;
-      const room = others === 0 || this.taken.value + bytes <= most;
-      if (room) {
-        this.taken.add(bytes);
-        own.add(bytes);
-      }
-      return room;
-    };
-    return { take, giveBack };
+/** The account of one body. If no other body uses memory, every length has room. */
+class BodyShare {
+  /** A part of the sum, which has checked each size. */
+  private own = 0;
+
+  constructor(private readonly taken: Sum) {}
+
+  take(bytes: number): boolean {
+    const { own, taken } = this;
+    const most = own + bytes <= SHORT ? 2 * MAX_UNANSWERED : MAX_UNANSWERED;
+    const hasRoom = taken.value === own || taken.value + bytes <= most;
+    if (hasRoom) {
+      taken.add(bytes);
+      this.own += bytes;
+    }
+    return hasRoom;
+  }
+
+  giveBack(): void {
+    this.taken.subtract(this.own);
+    this.own = 0;
   }
 }
 
@@ -111,7 +115,7 @@ export class UnreadBody {
     const { request, memory } = this;
     const { limits } = memory;
     const response = request.res as Response;
-    const share = memory.share();
+    const share = new BodyShare(memory.taken);
     response.once('close', () => share.giveBack());
     const chunks: Buffer[] = [];
     let size = 0;

@@ -37,8 +37,8 @@ export interface Port {
 export class Connection {
   /** In the order of their requests. */
   private readonly unanswered: ServerResponse[] = [];
-  /** Bytes of those that wait for others. */
-  private readonly waiting = new Sum();
+  /** Bytes of those that wait for others: a part of {@link pipelined}, which has checked each size. */
+  private waiting = 0;
   private isRefused = false;
   private unsent = 0;
   /** When the last response finished, or the client was last seen to receive bytes. */
@@ -58,37 +58,46 @@ export class Connection {
   receive(request: Request, response: Response): void {
     if (this.isRefused) return;
     const before = this.unanswered.at(-1);
-    const bytes = before === undefined ? 0 : bytesOf(request);
+    if (before === undefined) {
+      this.add(response);
+      this.handle(request, response);
+    } else {
+      this.receiveAfter(before, request, response);
+    }
+  }
+
+  private receiveAfter(before: ServerResponse, request: Request, response: Response): void {
+    const bytes = bytesOf(request);
     const { requests, bytes: maxBytes } = MAX_PIPELINED;
     if (this.unanswered.length >= requests || pipelined.value + bytes > maxBytes) {
       this.refuse(new ServiceException(ERRORS.tooManyUnanswered));
       return;
     }
+    this.add(response);
+    pipelined.add(bytes);
+    this.waiting += bytes;
+    before.once('close', () => {
+      this.forget(Math.min(bytes, this.waiting));
+      this.handle(request, response);
+    });
+  }
+
+  private add(response: Response): void {
     this.unanswered.push(response);
     response.once('close', () => {
       this.unanswered.splice(this.unanswered.indexOf(response), 1);
       this.movedAt = performance.now();
     });
-    if (before === undefined) {
-      this.handle(request, response);
-      return;
-    }
-    this.waiting.add(bytes);
-    pipelined.add(bytes);
-    before.once('close', () => {
-      this.forget(Math.min(bytes, this.waiting.value));
-      this.handle(request, response);
-    });
   }
 
   /** The connection has closed. */
   close(): void {
-    this.forget(this.waiting.value);
+    this.forget(this.waiting);
   }
 
   private forget(waiting: number): void {
-    this.waiting.subtract(waiting);
     pipelined.subtract(waiting);
+    this.waiting -= waiting;
   }
 
   private handle(request: Request, response: Response): void {

@@ -8,6 +8,7 @@ import { prepared } from '../../database/statements.js';
 import type { Statement, Statements } from '../../database/statements.js';
 import { withRowErrors } from '../constraints.js';
 import type { ConstraintErrors } from '../constraints.js';
+import type { RowParameters } from '../create-statements.js';
 import { contentOf } from '../entity-columns.js';
 import type { EntityColumns } from '../entity-columns.js';
 import { findLocked } from '../find-locked.js';
@@ -70,9 +71,10 @@ export class GeneratedCreate<Dto extends object> {
   async create(content: object, { manager: outer, origin, idempotencyKey: key }: CreateContext) {
     const { dto, statements, rowSlots, idempotency, onCreated } = this.options;
     const columns = this.options.columns();
+    const parameters = columns.parametersOf(content);
     const insert = async (within?: EntityManager, lockWait?: number) => {
       const session = within === undefined ? statements : statements.in(within);
-      const statement = this.statementOf(columns, content, origin, lockWait);
+      const statement = this.statementOf(columns, parameters, origin, lockWait);
       const store = async () => (await session.run(statement)).rows[0];
       const row = await this.takenIds.skip(store, within);
       const values = columns.all.map(({ databaseName }): unknown => row[databaseName]);
@@ -82,7 +84,6 @@ export class GeneratedCreate<Dto extends object> {
       if (key !== undefined) throw new TypeError(KEY_IN_TRANSACTION);
       return withRowErrors(this.options, content, () => insert(outer));
     }
-    const parameters = columns.parametersOf(content);
     const needed = {
       keys: neededKeys(columns, parameters),
       findLocked: () => findLocked(statements, columns, [parameters]),
@@ -119,12 +120,11 @@ export class GeneratedCreate<Dto extends object> {
 
   private statementOf(
     columns: EntityColumns,
-    content: object,
+    parameters: RowParameters,
     origin: Origin | undefined,
     lockWait?: number,
   ): Statement {
     const records = this.options.history?.records;
-    const parameters = columns.parametersOf(content);
     const isSoon = lockWait !== undefined;
     this.sql ??= {
       late: prepared(textOf(columns, records, false)),

@@ -10,6 +10,9 @@ import type { EntityColumns } from '../entity-columns.js';
 /** How often a create meets ids that are taken, at most. Each time, the sequence has advanced by one at least. */
 const MAX_ATTEMPTS = 100;
 
+/** How long a create tries to make an id that is free, in milliseconds. */
+const MAX_TIME = 5_000;
+
 /** By how many numbers a sequence advances in a statement, at most. */
 const MAX_STEP = 1_000_000;
 
@@ -18,13 +21,13 @@ const MAX_STEP = 1_000_000;
  * given, as `setval` could beside other creates. Not behind the greatest id of all, which may be the last one that there is.
  */
 function advancing({ table, key }: EntityColumns): string {
-  return `WITH sequence AS (SELECT pg_get_serial_sequence($1, $2)::regclass AS name),
-      free AS (SELECT name, pg_sequence_last_value(name) AS last FROM sequence),
-      run AS (SELECT name, last, (SELECT taken.${key.name} FROM ${table} AS taken
-        WHERE taken.${key.name} >= last
-          AND NOT EXISTS (SELECT FROM ${table} AS next WHERE next.${key.name} = taken.${key.name} + 1)
-        ORDER BY taken.${key.name} LIMIT 1) AS until FROM free)
-    SELECT count(nextval(name)) FROM run, generate_series(1, least(until - last, ${MAX_STEP}))`;
+  return `WITH rs__sequence AS (SELECT pg_get_serial_sequence($1, $2)::regclass AS name),
+      rs__last AS (SELECT name, pg_sequence_last_value(name) AS last FROM rs__sequence),
+      rs__run AS (SELECT name, last, (SELECT rs__taken.${key.name} FROM ${table} AS rs__taken
+        WHERE rs__taken.${key.name} >= last
+          AND NOT EXISTS (SELECT FROM ${table} AS rs__next WHERE rs__next.${key.name} = rs__taken.${key.name} + 1)
+        ORDER BY rs__taken.${key.name} LIMIT 1) AS until FROM rs__last)
+    SELECT count(nextval(name)) FROM rs__run, generate_series(1, least(coalesce(until - last, 0), ${MAX_STEP}))`;
 }
 
 export interface TakenIdsOptions {
@@ -50,9 +53,11 @@ export class TakenIds {
    * @throws ServiceException `transaction-conflict` if too many ids are taken
    */
   async skip<Row>(insert: () => Promise<Row | undefined>, outer?: EntityManager): Promise<Row> {
+    const begin = performance.now();
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
       const row = await insert();
       if (row !== undefined) return row;
+      if (performance.now() - begin > MAX_TIME) break;
       await (outer === undefined ? this.advanceTogether() : this.advanceIn(outer));
     }
     throw new ServiceException(ERRORS.transactionConflict);
