@@ -6,19 +6,32 @@ const MAX_STORED_DEPTH = 500;
 
 /** Parses JSON that PostgreSQL has written, with all digits. Where it is nested too deeply, it stays {@link JsonText}. */
 export function parseStoredJson(text: string): unknown {
-  if (text.length > MAX_STORED_DEPTH && depthOf(text) > MAX_STORED_DEPTH) return new JsonText(text);
+  if (text.length > MAX_STORED_DEPTH && isTooDeep(text)) return new JsonText(text);
   // Most have no number that could lose digits.
   return /[\d.]{16}|\d[eE]/.test(text)
     ? parseAllDigits(text, 'body', Infinity)
     : (JSON.parse(text) as unknown);
 }
 
-function depthOf(text: string): number {
+/** A loop, because a regular expression overflows the stack of V8 at a text of some megabytes. */
+function isTooDeep(text: string): boolean {
   let depth = 0;
-  let deepest = 0;
-  for (const [bracket] of text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').matchAll(/[[\]{}]/g)) {
-    depth += bracket === '[' || bracket === '{' ? 1 : -1;
-    deepest = Math.max(deepest, depth);
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (character === '"') at = endOfString(text, at);
+    else if (character === '[' || character === '{') depth++;
+    else if (character === ']' || character === '}') depth--;
+    if (depth > MAX_STORED_DEPTH) return true;
   }
-  return deepest;
+  return false;
+}
+
+/** Searches for the next quotation mark that is not escaped, which is faster than a look at each character. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslash = end;
+    while (text[backslash - 1] === '\\') backslash--;
+    if ((end - backslash) % 2 === 0) return end;
+  }
+  return text.length;
 }

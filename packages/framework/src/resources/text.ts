@@ -3,7 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { buildMessage, ValidateBy } from 'class-validator';
 import { IfPresent } from './member.js';
 import type { Member } from './member.js';
-import { isStorableText } from './storable.js';
+import { isStorableText, NO_TEXT } from './storable.js';
 
 /**
  * Any text without U+0000. The pattern works in ECMAScript, Java, Python and Go, whose RE2 has no `\u0000`. It leaves
@@ -47,7 +47,7 @@ export function IsStorableText(): PropertyDecorator {
       validate: (value) => typeof value === 'string' && isStorableText(value),
       defaultMessage: buildMessage(
         (each, args) =>
-          `${each}$property must ${typeof args?.value === 'string' ? 'not contain U+0000 or unpaired surrogates' : 'be a string'}`,
+          `${each}$property ${typeof args?.value === 'string' ? NO_TEXT : 'must be a string'}`,
       ),
     },
   });

@@ -46,6 +46,7 @@ import {
 } from '../../src/index.js';
 import type { Page } from '../../src/index.js';
 import { stringifyExactJson } from '../../src/json/exact-json.js';
+import { JsonText } from '../../src/json/json-text.js';
 import { parseStoredJson } from '../../src/json/stored-json.js';
 import type { Service } from '../../src/service.js';
 import { IDENTITY } from '../support/identity.js';
@@ -376,6 +377,28 @@ describe('numbers of JSON', () => {
       });
       await send('POST', '/notes', '{"id":1}');
     }
+  });
+
+  it.each([
+    [500, true],
+    [501, false],
+  ])('are parsed in %i levels, whatever the strings beside them: %s', (levels, isParsed) => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('"', '\\', '[', '}', 'a') }), (string) => {
+        const json = `${'['.repeat(levels - 1)}{${JSON.stringify(string)}:1}${']'.repeat(levels - 1)}`;
+        expect(parseStoredJson(json) instanceof JsonText).toBe(!isParsed);
+        expect(stringifyExactJson(parseStoredJson(json))).toBe(json);
+      }),
+    );
+  });
+
+  it.each([
+    ['text', 'a'],
+    ['escapes', String.raw`\"\\`],
+    ['brackets', '[{'],
+  ])('are read beside a text of 20 MB: %s', (_, part) => {
+    const json = `{"a":[9007199254740993,"${part.repeat(20_000_000 / part.length)}"]}`;
+    expect(stringifyExactJson(parseStoredJson(json)) === json).toBe(true);
   });
 
   it('of a member that is a number are rounded like a double', async () => {
