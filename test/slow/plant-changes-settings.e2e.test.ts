@@ -118,7 +118,11 @@ it('a migration by another role leaves what it creates to the owner of the funct
   const waiting = { log: pino({ level: 'silent' }), signal: new AbortController().signal };
   const insert = async (id: number) => {
     const session = await connectTo(urlAs(name, other));
-    await session.query(RECORDED_CREATE, [id]).finally(() => session.end());
+    try {
+      await session.query(RECORDED_CREATE, [id]);
+    } finally {
+      await session.end();
+    }
   };
   try {
     await other.query(
