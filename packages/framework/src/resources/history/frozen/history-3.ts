@@ -202,7 +202,7 @@ export async function addIncarnations(
        RETURN pruned;
      END`,
   );
-  await giveToOwnerOf(begin, [`TABLE ${uncrashed}`, `FUNCTION ${open}()`], queryRunner);
+  await giveToOwnerOf(begin!, [`TABLE ${uncrashed}`, `FUNCTION ${open}()`], queryRunner);
 }
 
 /** Goes back to `upgradeHistory`, and keeps the positions. */
