@@ -70,6 +70,10 @@ AS $function$ DECLARE
        END IF;
        PERFORM set_config('history.plant_changes_recorded', statement_timestamp()::text, true);
        bound := coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0);
+       IF bound > (1::bigint << 53) - (1::bigint << 32) THEN
+         RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+           MESSAGE = 'the sequence plant_changes_position_seq has come to its end';
+       END IF;
        PERFORM pg_advisory_xact_lock_shared('public."plant_changes"'::regclass::oid::bigint << 32 | ((bound >> 32) + 2));
        PERFORM pg_advisory_xact_lock_shared('public."plant_changes"'::regclass::oid::integer, bound::bit(32)::integer);
        RETURN bound;
@@ -166,7 +170,8 @@ CREATE OR REPLACE FUNCTION public.prune_plant_changes(before timestamp with time
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$ DECLARE
+AS $function$ #variable_conflict use_variable
+     DECLARE
        bound bigint := coalesce(pg_sequence_last_value('public."plant_changes_position_seq"'::regclass), 0);
        last bigint;
        pruned integer;

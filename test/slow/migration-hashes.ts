@@ -12,5 +12,5 @@ export const MIGRATION_HASHES = {
   UpgradePlantChanges1795636800000:
     'bc7e333defd9f1ad4d9a6a2bf2a53552c4958bfb6d9c8d254ffd1ab677c1c6b8',
   SortPlants1795809600000: 'def22fcef3e210a839c6083d6032cc7cbb1557fa442072b0a6076d8983eab4e2',
-  AddIncarnations1795813200000: 'a12b32ec76cf454c17fe6fb374fc015bbe246667632025b4912f02511574bdd5',
+  AddIncarnations1795813200000: '207a5bcef673a163efeae5269bac5fecd5984a2e5d4dc8660e20a8ea769dde81',
 };

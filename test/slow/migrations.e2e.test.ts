@@ -254,6 +254,32 @@ describe('a database', () => {
     expect(await rowsOf('public.plant_changes')).toEqual(changes);
   });
 
+  it('whose tables are behind a schema that was created later, with the name of the role, is not replaced by empty tables', async () => {
+    const first = await startTestService({ database });
+    expect((await first.post({ id: 1, name: 'here' })).status).toBe(200);
+    await first.stop();
+    await database.query('CREATE SCHEMA AUTHORIZATION CURRENT_USER');
+    for (const DATABASE_MIGRATE_ON_START of ['true', 'false']) {
+      const start = startTestService({ database, environment: { DATABASE_MIGRATE_ON_START } });
+      await expect(start).rejects.toThrow(
+        /^DATABASE_URL: [\d.]+:\d+: the schema (\S+) has no tables of this service, but public behind it has: to go on with these, ALTER ROLE \1 SET search_path = public; to begin with empty tables, SET search_path = \1, public$/,
+      );
+    }
+    await database.query(`ALTER DATABASE ${name()} SET search_path = public`);
+    const kept = await startTestService({ database });
+    expect((await kept.request('GET', '/plants/1')).json).toMatchObject({ name: 'here' });
+    await kept.stop();
+    const [row] = await database.query('SELECT quote_ident(current_user) AS role');
+    const own = String(row?.['role']);
+    await database.query(`ALTER DATABASE ${name()} SET search_path = ${own}, public`);
+    const empty = await startTestService({ database });
+    expect((await empty.request('GET', '/plants/1')).status).toBe(404);
+    expect(empty.log).toContainEqual(
+      expect.objectContaining({ level: 40, schema: own, other: 'public' }),
+    );
+    await empty.stop();
+  });
+
   it.each(["''", 'missing'])('with the search path %s ends the start in one line', async (path) => {
     await database.query(`ALTER DATABASE ${name()} SET search_path = ${path}`);
     await expect(startTestService({ database })).rejects.toThrow(/^DATABASE_URL: .*search_path.*$/);

@@ -1,8 +1,16 @@
+import { pino } from 'pino';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { connect } from '../../packages/framework/src/database/connect.js';
+import {
+  applyMigrations,
+  revertMigration,
+} from '../../packages/framework/src/database/migrations/migrate.js';
 import { followEvents } from '../../packages/framework/test/support/event-source.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { dropRole, migrate, newRole, PASSWORD, quoted, urlAs } from '../support/roles.js';
-import { SCHEMA } from '../support/data-source.js';
+import { createDataSource, SCHEMA } from '../support/data-source.js';
+import { RECORDED_CREATE } from '../support/open-writers.js';
+import { connect as connectTo } from '../support/own-postgres.js';
 import { createTestDatabase, given } from '../../packages/framework/test/support/test-database.js';
 import { databaseForTest } from '../support/migrated-database.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
@@ -44,6 +52,9 @@ async function during<Result>(
 }
 
 const READ_ONLY = { parameters: 'options=-c%20default_transaction_read_only%3Don' };
+/** JavaScript reads no position beyond. */
+const USE_UP =
+  "SELECT setval('plant_changes_position_seq', (1::bigint << 53) - (1::bigint << 32) + 1)";
 const DISABLED = { environment: { CHANGES_ENABLED: 'false' } };
 
 it('a copy of a database continues with other positions than the original', async () => {
@@ -85,6 +96,54 @@ it('a server that is read-only refuses unknown positions, and cannot know them w
     [503, 50300],
   ]);
   await copy.drop();
+});
+
+it('a running service gives positions of another server at once when it is told that the data was restored', async () => {
+  const running = await serviceForTest({ database });
+  await create(running, 1);
+  const before = await latest(running);
+  await database.query('TRUNCATE uncrashed_plant_changes_state; SELECT resume_plant_changes()');
+  await database.query(RECORDED_CREATE, [2]);
+  await create(running, 3);
+  expect((await changesAfter(running, before)).json).toMatchObject([{ id: 2 }, { id: 3 }]);
+  const after = await latest(running);
+  expect(Math.floor(after / 65_536)).toBeGreaterThan(Math.floor(before / 65_536));
+});
+
+it('a migration by another role leaves what it creates to the owner of the functions', async () => {
+  const other = await createTestDatabase();
+  const name = newRole();
+  const owned = createDataSource(urlAs(name, other), { poolMax: 2 });
+  const dataSource = createDataSource(other.url, { poolMax: 2 });
+  const waiting = { log: pino({ level: 'silent' }), signal: new AbortController().signal };
+  const insert = async (id: number) => {
+    const session = await connectTo(urlAs(name, other));
+    try {
+      await session.query(RECORDED_CREATE, [id]);
+    } finally {
+      await session.end();
+    }
+  };
+  try {
+    await other.query(
+      `CREATE ROLE ${quoted(name)} LOGIN PASSWORD '${PASSWORD.replaceAll("'", "''")}';
+       GRANT CREATE ON DATABASE ${new URL(other.url).pathname.slice(1)} TO ${quoted(name)};
+       GRANT CREATE ON SCHEMA public TO ${quoted(name)}`,
+    );
+    await connect(owned, waiting);
+    await applyMigrations(owned, waiting);
+    await revertMigration(owned, waiting);
+    await insert(1);
+    await connect(dataSource, waiting);
+    await applyMigrations(dataSource, waiting);
+    await insert(2);
+    await revertMigration(dataSource, waiting);
+    await insert(3);
+  } finally {
+    for (const one of [owned, dataSource]) if (one.isInitialized) await one.destroy();
+    await dropRole(name, other);
+    await other.drop();
+  }
 });
 
 describe('CHANGES_ENABLED=false', () => {
@@ -228,6 +287,7 @@ describe('a start that cannot record changes', () => {
          FOREIGN KEY (room) REFERENCES rooms ON DELETE CASCADE`,
       'the foreign key plants_room_fkey changes rows without a record',
     ],
+    [USE_UP, 'the sequence plant_changes_position_seq has come to its end'],
   ])('is refused after %s', async (change, reason) => {
     await database.query(change);
     await expect(start()).rejects.toThrow(reason);
@@ -240,11 +300,20 @@ describe('a start that cannot record changes', () => {
       expect.objectContaining({
         level: 40,
         reason: 'call `addIncarnations` in a migration',
-        msg: 'readers may miss changes of plants after two failovers',
+        msg: 'readers may miss changes of plants after two failovers: until this is mended, let them copy everything again after each',
       }),
     );
     const { log: current } = await serviceForTest({ database: await databaseForTest() });
     expect(current.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+  });
+
+  it('goes on to refuse writes, also by SQL, but not reads, when there are no positions left', async () => {
+    const running = await serviceForTest({ database });
+    expect(await create(running, 1)).toBe(200);
+    await database.query(USE_UP);
+    expect(await create(running, 2)).toBe(503);
+    await expect(database.query("UPDATE plants SET name = 'b'")).rejects.toThrow('to its end');
+    expect((await running.request('GET', '/changes')).json).toMatchObject([{ id: 1 }]);
   });
 
   it('goes on to refuse writes, if positions can be given out of order', async () => {

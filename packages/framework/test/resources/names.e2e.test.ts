@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import type { Line } from '../../src/http/body/body-lines.js';
 import type { PageParameters } from '../../src/http/answers/page.js';
 import {
+  addIncarnations,
   ChangeOf,
   createHistory,
   defineErrors,
@@ -56,7 +57,8 @@ function namesInSql(): readonly string[] {
 const WORDS = `n t i k p1 p2 row rows value values key keys ord ordinality wanted stored recorded excluded new old before changed
   page found counted free created kind time position principal request_id by_principal by_request_id is_long _is_long _wanted
   _size _number _value _json row_bytes bytes_before rows_found table user order group limit offset select from where returning
-  end case null true current_user ctid_ now count sum text bigint entity name rs_ samples requestId`;
+  end case null true current_user ctid_ now count sum text bigint entity name rs_ samples requestId
+  last most before bound pruned incarnation known random begun horizon newest gap pruned_to jumped_to is_held is_writable is_old`;
 const ALL = [
   ...new Set([
     ...WORDS.split(/\s+/),
@@ -147,6 +149,7 @@ function declare(table: string, { isGenerated, hasChanges }: Options): void {
         id ${isGenerated ? 'uuid' : 'bigint'} NOT NULL, ${copies})`);
       await createHistory(queryRunner, changes, 'samples');
       await upgradeHistory(queryRunner, { table, changes, namespace: 'samples' });
+      await addIncarnations(queryRunner, { table, changes, namespace: 'samples' });
     },
     down: () => Promise.resolve(),
   };
@@ -333,6 +336,19 @@ describe.each(TABLES)(
       expect(changes[1]).toMatchObject({ kind: 'replaced', sample: contentOf(1) });
       expect(changes.at(-1)).toMatchObject({ kind: 'removed' });
       expect(changes).toHaveLength(4 + 2 * names().length + 2 * SORTED.length);
+    });
+
+    it.runIf(hasChanges)('forgets its old changes', async () => {
+      await create([0, 1, 2]);
+      const changes = `changes_${TABLES.findIndex(([name]) => name === table)}`;
+      const before = new Date(Date.now() - 48 * 3_600_000);
+      await database.query(
+        `UPDATE ${changes} SET time = $1 WHERE position < (SELECT max(position) FROM ${changes})`,
+        [new Date(before.getTime() - 1)],
+      );
+      const pruned = await database.query(`SELECT prune_${changes}($1, 2) AS pruned`, [before]);
+      expect(pruned).toEqual([{ pruned: 2 }]);
+      expect((await rows().changes.list({ limit: 10 })).items).toHaveLength(1);
     });
 
     it.runIf(!isGenerated)(

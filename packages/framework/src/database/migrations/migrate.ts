@@ -15,6 +15,7 @@ import { describeFailure } from '../../observability/describe-failure.js';
 import { settings, showLife, silenceOf, takeLock } from './migration-lock.js';
 import { grantAccess } from './service-role.js';
 import type { ServiceAccess } from './service-role.js';
+import { requireNoTablesBehind } from './tables-behind.js';
 
 const UP_TO_DATE = 'the database is up to date';
 const LOST = 'the migration lock is lost';
@@ -55,6 +56,7 @@ export async function applyMigrations(
   }
   if (pending.length > 0) {
     await requireSchemaToCreateIn(dataSource);
+    await requireNoTablesBehind(dataSource, log);
     log.info('applying the migrations');
   }
   const applied = await migrate(dataSource, waiting, async (executor, perform, session) => {
@@ -281,6 +283,7 @@ async function reasonToWait(dataSource: DataSource): Promise<StartupError | unde
   try {
     const { pending } = await compareMigrations(dataSource);
     if (pending.length === 0) return undefined;
+    await requireNoTablesBehind(dataSource);
     return startupError(
       dataSource,
       `migrations are pending and DATABASE_MIGRATE_ON_START is false: ${pending.join(', ')}`,

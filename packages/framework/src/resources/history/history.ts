@@ -147,7 +147,10 @@ export class History {
     }
     if (!(await hasIncarnations(statements, changes()))) {
       const reason = 'call `addIncarnations` in a migration';
-      logger.warn({ reason }, `readers may miss changes of ${table} after two failovers`);
+      logger.warn(
+        { reason },
+        `readers may miss changes of ${table} after two failovers: until this is mended, let them copy everything again after each`,
+      );
     }
     return new RecordStatements(columns(), changes());
   }
@@ -327,6 +330,6 @@ function pruned({ prunedTo }: FeedState): ServiceException {
 function foreign(position: bigint): ServiceException {
   return new ServiceException(
     ERRORS.changesPruned,
-    `position ${position} is of another server, which may have lacked changes of this one`,
+    `position ${position} is of another server, which may have lacked changes of this one: copy everything again`,
   );
 }

@@ -10,8 +10,8 @@ const COUNTING = 16n;
 export const MAX_POSITION = BigInt(Number.MAX_SAFE_INTEGER);
 
 /**
- * What the positions have in common that a server has given between two starts: another server gives others, unless both
- * choose one of a hundred million numbers. After 65,536 changes, a server goes on with the next one.
+ * What the positions have in common that a server has given between two starts: another server gives others, unless
+ * both choose the same of many numbers. After 65,536 changes, a server goes on with the next one.
  */
 export function incarnationOf(position: bigint): bigint {
   return position >> COUNTING;

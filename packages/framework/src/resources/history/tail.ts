@@ -205,7 +205,10 @@ export class Tail {
     for (const done of this.waiting) done();
   }
 
-  /** Begins anew if the database is another one than before: it may lack what was read. */
+  /**
+   * Begins anew if the server is of another incarnation than before: it may lack what was read, and have other records before
+   * it. Followers who are behind read by themselves, and are checked like those who come back (`History.startOf`).
+   */
   private forgetLost(lowWatermark: bigint, jumpedTo: bigint): void {
     if (jumpedTo === this.incarnation) return;
     this.incarnation = jumpedTo;

@@ -48,7 +48,7 @@ export async function addIncarnations(
   // As in the second version, `incarnation` has what tells this server, database and table from all others, and a session
   // looks once before its first change. Greater than all numbers that a server from which this one comes can have given with
   // an incarnation that both know: those end where the next incarnation can begin. Each takes, on average, 1/2048 of the
-  // numbers that are left, so they do not come to an end.
+  // numbers that are left, so there are fewer to choose from after each.
   const incarnation = `hashtextextended(concat_ws(' ',
     extract(epoch FROM pg_postmaster_start_time()),
     (SELECT oid FROM pg_database WHERE datname = current_database()),
@@ -93,7 +93,8 @@ export async function addIncarnations(
   );
 
   // Two locks have the whole bound, because a prepared transaction can outlive its incarnation, and keeps its locks: first
-  // the upper bits, then the lower ones, so whoever has the second has both.
+  // the upper bits, then the lower ones, so whoever has the second has both. Positions end 2^32 before the last integer that
+  // JavaScript reads, because the statement takes its own after this.
   await create(
     `${begin}()`,
     'bigint',
@@ -110,6 +111,10 @@ export async function addIncarnations(
        END IF;
        PERFORM set_config(${recorded}, statement_timestamp()::text, true);
        bound := ${newest};
+       IF bound > (1::bigint << 53) - (1::bigint << 32) THEN
+         RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+           MESSAGE = ${escapeLiteral(`the sequence ${name}_position_seq has come to its end`)};
+       END IF;
        PERFORM pg_advisory_xact_lock_shared(${lock} | ((bound >> 32) + 2));
        PERFORM pg_advisory_xact_lock_shared(${relation}::integer, bound::bit(32)::integer);
        RETURN bound;
@@ -170,10 +175,12 @@ export async function addIncarnations(
   );
 
   // As in the second version, but never beyond a transaction that is open or prepared: readers begin after what is removed.
+  // The records have the columns of the service, which can have the names of the variables.
   await create(
     `${named(`prune_${name}`)}(before timestamptz, most integer)`,
     'integer',
-    `DECLARE
+    `#variable_conflict use_variable
+     DECLARE
        bound bigint := ${newest};
        last bigint;
        pruned integer;
@@ -195,6 +202,7 @@ export async function addIncarnations(
        RETURN pruned;
      END`,
   );
+  await giveToOwnerOf(begin!, [`TABLE ${uncrashed}`, `FUNCTION ${open}()`], queryRunner);
 }
 
 /** Goes back to `upgradeHistory`, and keeps the positions. */
@@ -223,7 +231,29 @@ export async function removeIncarnations(
       `SELECT setval(${escapeLiteral(name)}, nullif(current_setting(${setting(n)}), '')::bigint)`,
     );
   }
+  await giveToOwnerOf(
+    escapeIdentifier(`begin_${changes}`),
+    sequences.map((name) => `SEQUENCE ${name}`),
+    queryRunner,
+  );
   await queryRunner.query(`DROP FUNCTION ${escapeIdentifier(`open_${changes}`)}()`);
+}
+
+/**
+ * The functions that are replaced keep their owner, with whose rights they use these objects. Another role, such as a
+ * superuser, may run this migration.
+ */
+async function giveToOwnerOf(
+  begin: string,
+  objects: readonly string[],
+  queryRunner: QueryRunner,
+): Promise<void> {
+  const owner = `(SELECT proowner::regrole FROM pg_proc WHERE oid = ${escapeLiteral(`${begin}()`)}::regprocedure)`;
+  for (const object of objects) {
+    await queryRunner.query(
+      `DO $$ BEGIN EXECUTE format('ALTER %s OWNER TO %s', ${escapeLiteral(object)}, ${owner}); END $$`,
+    );
+  }
 }
 
 /** The trigger of the second version is there. To make it anew would lock the table while functions and sequences are replaced. */

@@ -1,0 +1,59 @@
+import type { Logger } from 'pino';
+import type { DataSource } from 'typeorm';
+import { StartupError } from '../../errors/startup.error.js';
+import { describeFailure } from '../../observability/describe-failure.js';
+import { serverOf } from '../connect.js';
+
+/**
+ * The next schema of the path with a table of migrations ($1) that this role may read. Releases up to 1.2 work with these
+ * tables, wherever they are in the path.
+ */
+const BEHIND = `SELECT quote_ident(nspname) AS behind, quote_ident(current_schema()) AS first, quote_ident(current_user) AS role,
+    current_schema() = current_user AND current_setting('search_path') LIKE '%$user%' AS "isByRole"
+  FROM unnest(current_schemas(false)) WITH ORDINALITY AS path (schema, place)
+  JOIN pg_namespace ON nspname = schema
+  JOIN pg_class ON relnamespace = pg_namespace.oid
+  WHERE relname = $1 AND schema <> current_schema() AND has_table_privilege(pg_class.oid, 'SELECT')
+  ORDER BY place LIMIT 1`;
+
+type Found = Readonly<Record<'behind' | 'first' | 'role', string>> & { readonly isByRole: boolean };
+
+/**
+ * To be called before the first migration makes tables in the first schema of the search path. Refuses if nobody has asked
+ * for that schema, and the store is behind it: somebody has created a schema with the name of the role meanwhile, so the
+ * service would start with an empty store.
+ *
+ * @throws StartupError
+ */
+export async function requireNoTablesBehind(dataSource: DataSource, log?: Logger): Promise<void> {
+  const found = await findTablesBehind(dataSource).catch((error: unknown) => {
+    const reason = describeFailure(error);
+    throw new StartupError(
+      `DATABASE_URL: ${serverOf(dataSource)}: cannot look for tables: ${reason}`,
+      { cause: error },
+    );
+  });
+  if (found === undefined) return;
+  const { behind, first, role, isByRole } = found;
+  const tables = `the schema ${first} has no tables of this service, but ${behind} behind it has`;
+  if (isByRole) {
+    throw new StartupError(
+      `DATABASE_URL: ${serverOf(dataSource)}: ${tables}: to go on with these, ALTER ROLE ${role} SET search_path = ${behind}; to begin with empty tables, SET search_path = ${first}, ${behind}`,
+    );
+  }
+  log?.warn({ schema: first, other: behind }, `${tables}: the tables are created, and empty`);
+}
+
+async function findTablesBehind(dataSource: DataSource): Promise<Found | undefined> {
+  const table = dataSource.options.migrationsTableName;
+  return dataSource.transaction(async (manager) => {
+    const [own] = await manager.query<{ exists: boolean }[]>(
+      'SELECT to_regclass($1) IS NOT NULL AS exists',
+      [table],
+    );
+    if (own?.exists === true) return undefined;
+    // The path that the operator has set: that of the session lacks the schemas in question.
+    await manager.query('SET LOCAL search_path TO DEFAULT');
+    return (await manager.query<Found[]>(BEHIND, [table]))[0];
+  });
+}
