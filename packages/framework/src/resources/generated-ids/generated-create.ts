@@ -6,7 +6,7 @@ import type { Semaphore } from '../../database/semaphore.js';
 import { prepared } from '../../database/statements.js';
 import type { Statement, Statements } from '../../database/statements.js';
 import { withRowErrors } from '../constraints.js';
-import type { ConstraintErrors } from '../constraints.js';
+import type { RowErrors } from '../constraints.js';
 import { contentOf } from '../entity-columns.js';
 import type { EntityColumns } from '../entity-columns.js';
 import { findLocked } from '../find-locked.js';
@@ -30,12 +30,9 @@ export interface CreateContext extends ChangeContext {
   readonly idempotencyKey?: string | undefined;
 }
 
-export interface GeneratedCreateOptions<Dto> {
-  /** Known when the database is connected. */
-  readonly columns: () => EntityColumns;
+export interface GeneratedCreateOptions<Dto> extends RowErrors {
   /** The class with all members. */
   readonly dto: Type<Dto>;
-  readonly constraints: ConstraintErrors;
   readonly statements: Statements;
   readonly rowSlots: RowSlots;
   readonly idempotency: Idempotency;
