@@ -290,6 +290,91 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
     await vi.waitFor(() => dataSource.query('SELECT 1'), PATIENCE);
   });
 
+  /** Fails unless a statement waits for the other session. */
+  const weWait = async () => {
+    const waits = 'SELECT FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))';
+    expect(await database.query(waits, [otherPid])).not.toEqual([]);
+  };
+
+  class OwnError extends Error {}
+
+  it.each<[string, (change: () => Promise<unknown>, manager: EntityManager) => Promise<unknown>]>([
+    ['passed on', (change) => change()],
+    [
+      'wrapped',
+      (change) =>
+        change().catch((cause: unknown) => {
+          throw new OwnError('ours', { cause });
+        }),
+    ],
+    [
+      'replaced',
+      (change) =>
+        change().catch(() => {
+          throw new OwnError('ours');
+        }),
+    ],
+    ['one of several', (change) => Promise.any([change()])],
+    ['caught', (change) => change().catch(() => {})],
+    [
+      'caught with a savepoint',
+      async (change, manager) => {
+        await manager.query('SAVEPOINT before');
+        await change().catch(() => manager.query('ROLLBACK TO before'));
+      },
+    ],
+  ])('is repeated where it waits for longer if the failure to lock a row is %s', async (_, use) => {
+    await other.query('BEGIN');
+    await other.query(rename(1, 'other'));
+    let attempts = 0;
+    const run = transactions.run(async (manager) => {
+      attempts += 1;
+      await use(() => statements.in(manager).run(rename(1, 'ours')), manager);
+      await statements.in(manager).run(rename(2, 'ours'));
+    });
+    await vi.waitFor(async () => {
+      expect(attempts).toBe(2);
+      await weWait();
+    }, PATIENCE);
+    await other.query('COMMIT');
+    await run;
+    expect(attempts).toBe(2);
+    expect(await names()).toEqual({ 1: 'ours', 2: 'ours' });
+  });
+
+  it('fails in its own way if the row stays locked', async () => {
+    await other.query('BEGIN');
+    await other.query(rename(1, 'other'));
+    const run = transactions.run((manager) =>
+      statements
+        .in(manager)
+        .run(rename(1, 'ours'))
+        .catch((cause: unknown) => {
+          throw new OwnError('ours', { cause });
+        }),
+    );
+    await expect(run).rejects.toThrow(OwnError);
+    await other.query('ROLLBACK');
+  });
+
+  it.each([
+    ['sets a limit of its own', "SET LOCAL lock_timeout = '300ms'", ''],
+    ['sets it with a function', "SELECT set_config('lock_timeout', '300ms', true)", ''],
+    ['does not wait', 'SELECT 1', 'NOWAIT'],
+  ])('that %s for a locked row runs once', async (_, before, wait) => {
+    await other.query('BEGIN');
+    await other.query(rename(1, 'other'));
+    let attempts = 0;
+    const run = transactions.run(async (manager) => {
+      attempts += 1;
+      await manager.query(before);
+      await manager.query(`SELECT FROM plants WHERE id = 1 FOR UPDATE ${wait}`);
+    });
+    await expect(run).rejects.toMatchObject({ kind: ERRORS.rowLocked });
+    expect(attempts).toBe(1);
+    await other.query('ROLLBACK');
+  });
+
   it('that goes on after the failure of a statement does not seem to be committed', async () => {
     const run = transactions.run(async (manager) => {
       const own = statements.in(manager);

@@ -44,6 +44,7 @@ beforeAll(async () => {
     columns: () => columns,
     statements: new Statements(dataSource),
     constraints: {},
+    indexed: () => new Set<string>(),
     entity: Plant,
     dto: StoredPlantDto,
     notFound: () => new ServiceException(PLANT_ERRORS.noSuchPlant),

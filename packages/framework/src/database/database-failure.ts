@@ -43,6 +43,14 @@ const ROW_CHECK = 'ExecWithCheckOptions';
 /** The function of PostgreSQL that performs `RAISE`: a trigger refuses a row, with any SQLSTATE that its author likes. */
 const RAISE = 'exec_stmt_raise';
 
+/** The function of PostgreSQL that ends a statement after a timeout. Others refuse `NOWAIT`, with the SQLSTATE of the lock timeout. */
+const TIMEOUT = 'ProcessInterrupts';
+
+/** Whether a statement has waited for a lock for as long as its session may. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === '55P03' && error.routine === TIMEOUT;
+}
+
 /**
  * Whether the database cannot serve now, as opposed to a wrong statement. Pool and protocol errors have neither class
  * nor code, so every error that is not known to be a bug counts as an outage.

@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { EntityManager } from 'typeorm';
-import { ERRORS } from '../errors/common-errors.js';
 import { Bulkheads } from './bulkheads.js';
-import type { PoolClient } from './connections/pool-client.js';
-import { RefusedStatementError, RowLockedError } from './database-failure.js';
+import type { LockWait, PoolClient } from './connections/pool-client.js';
+import { RowLockedError } from './database-failure.js';
 import { repeatAfterConflict } from './repeat-after-conflict.js';
 import type { Semaphore } from './semaphore.js';
 import { requireTransaction } from './statements.js';
@@ -62,24 +61,34 @@ export class Transactions {
     work: (manager: EntityManager) => Promise<Result>,
     lockWait?: number,
   ): Promise<Result> {
+    return slots.run(() => repeatAfterConflict(() => this.attempt(work, lockWait)));
+  }
+
+  /**
+   * Once PostgreSQL has ended a wait for a lock because of the limit, nothing is committed, whatever `work` makes of the failure:
+   * it may wrap it, or go on after a savepoint.
+   */
+  private async attempt<Result>(
+    work: (manager: EntityManager) => Promise<Result>,
+    lockWait: number | undefined,
+  ): Promise<Result> {
+    const limits: LockWait[] = [];
+    const requireNotOver = (): void => {
+      if (limits.some(({ isOver }) => isOver)) throw new RowLockedError();
+    };
     try {
-      return await slots.run(() =>
-        repeatAfterConflict(() =>
-          this.dataSource.transaction(async (manager) => {
-            if (lockWait !== undefined) await setLockWait(manager, lockWait);
-            return work(manager);
-          }),
-        ),
-      );
+      return await this.dataSource.transaction(async (manager) => {
+        if (lockWait !== undefined) {
+          const client = (await requireTransaction(manager).connect()) as PoolClient;
+          limits.push(client.limitLockWait(lockWait));
+        }
+        const result = await work(manager);
+        requireNotOver();
+        return result;
+      });
     } catch (error) {
-      const isLocked = error instanceof RefusedStatementError && error.kind === ERRORS.rowLocked;
-      throw isLocked && lockWait !== undefined ? new RowLockedError() : error;
+      requireNotOver();
+      throw error;
     }
   }
-}
-
-/** It is sent together with the first statement of the work. If it fails, that fails as well. */
-async function setLockWait(manager: EntityManager, milliseconds: number): Promise<void> {
-  const client = (await requireTransaction(manager).connect()) as PoolClient;
-  client.query(`SET LOCAL lock_timeout = ${milliseconds}`).catch(() => {});
 }

@@ -36,20 +36,33 @@ function constraintError(errors: ConstraintErrors, error: unknown): unknown {
 /** A B-tree takes entries of up to 2,704 bytes (`BTMaxItemSize`), of which some are no value. */
 const INDEXABLE = 2_690;
 
-/** The columns in an index of a table, also in its expressions. */
+/** The columns in an index of a table, also in its expressions; none if there is no such table. */
 const INDEXED = `SELECT DISTINCT attname FROM pg_index
     JOIN pg_attribute ON attrelid = indrelid AND attnum > 0
-  WHERE indrelid = $1::regclass AND (attnum = ANY (indkey) OR EXISTS (
+  WHERE indrelid = to_regclass($1) AND (attnum = ANY (indkey) OR EXISTS (
     SELECT FROM pg_depend
     WHERE classid = 'pg_class'::regclass AND objid = indexrelid AND refobjid = indrelid AND refobjsubid = attnum
   ))`;
+
+/**
+ * Reads the names of the columns that are in an index. To be called at the start: what asks when a row is refused may hold
+ * the only connection in a transaction.
+ */
+export async function indexedColumns(
+  statements: Statements,
+  { table }: EntityColumns,
+): Promise<ReadonlySet<string>> {
+  const found = await statements.rows<[string]>({ text: INDEXED, values: [table] });
+  return new Set(found.map(([name]) => name));
+}
 
 /** Where a row is stored. */
 export interface RowErrors {
   readonly constraints: ConstraintErrors;
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
-  readonly statements: Statements;
+  /** The names of the columns that were in an index at the start. */
+  readonly indexed: () => ReadonlySet<string>;
 }
 
 /**
@@ -65,23 +78,20 @@ export async function withRowErrors<Result>(
   try {
     return await work();
   } catch (error) {
-    throw await rowError(options, row, error);
+    throw rowError(options, row, error);
   }
 }
 
 /** What {@link withRowErrors} throws when its work has thrown `error`. */
-export async function rowError(
-  { constraints, columns, statements }: RowErrors,
+export function rowError(
+  { constraints, columns, indexed }: RowErrors,
   row: object,
   error: unknown,
-): Promise<unknown> {
+): unknown {
   if (!isTooLarge(error)) return constraintError(constraints, error);
-  const { table, all } = columns();
   // PostgreSQL does not always name the index.
-  const found = await statements.rows<[string]>({ text: INDEXED, values: [table] });
-  const indexed = new Set(found.map(([name]) => name));
-  const names = all
-    .filter(({ databaseName }) => indexed.has(databaseName))
+  const names = columns()
+    .all.filter(({ databaseName }) => indexed().has(databaseName))
     .map(({ property }) => property)
     .filter((property) => bytesOf((row as Record<string, unknown>)[property]) > INDEXABLE);
   const message =

@@ -6,7 +6,7 @@ import type { Semaphore } from '../database/semaphore.js';
 import type { Statements } from '../database/statements.js';
 import type { Tracer } from '../observability/tracer.js';
 import { rowError } from './constraints.js';
-import type { ConstraintErrors } from './constraints.js';
+import type { RowErrors } from './constraints.js';
 import type { RowParameters } from './create-statements.js';
 import type { Identified, IdFailure } from './entity-columns.js';
 import { findLocked } from './find-locked.js';
@@ -31,9 +31,8 @@ const AGAIN_FOR_LOCKED = 50;
 /** `locked`: another transaction holds a row that it needs. */
 type Outcome = Creation | 'locked';
 
-export interface GroupCreateOptions<Content> extends GroupInsertOptions<Content> {
+export interface GroupCreateOptions<Content> extends GroupInsertOptions<Content>, RowErrors {
   readonly statements: Statements;
-  readonly constraints: ConstraintErrors;
   readonly idTaken: IdFailure<bigint>;
   readonly tracer: Tracer;
   /** All resources share it. */
@@ -124,7 +123,7 @@ export class GroupCreate<Content extends Identified> {
     try {
       outcome = await store(row);
     } catch (error) {
-      throw await rowError(this.options, content, error);
+      throw rowError(this.options, content, error);
     }
     if (outcome === 'taken') throw idTaken(content.id);
     if (outcome === 'locked') throw new RowLockedError();

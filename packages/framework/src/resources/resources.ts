@@ -24,6 +24,7 @@ import { Updates } from './updates.js';
 import type { Content } from './dto-of.js';
 import { contentOf, EntityColumns } from './entity-columns.js';
 import type { Identified } from './entity-columns.js';
+import { indexedColumns } from './constraints.js';
 import { Exports } from './exports.js';
 import { GeneratedCreate } from './generated-ids/generated-create.js';
 import { GroupCreate } from './group-create.js';
@@ -234,12 +235,11 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     options: GeneratedResourceOptions<Entity, Content<Entity> & Keyed, Query>,
     idempotency: Idempotency,
   ): GeneratedResource<Entity, Content<Entity> & Keyed, Query> {
-    const { dto } = options;
     const { resource, parts, onCreated } = this.base(entity, options, true);
     const { rowSlots, logger } = this;
     const creates = new GeneratedCreate({
       ...parts,
-      dto,
+      dto: options.dto,
       rowSlots,
       idempotency,
       logger,
@@ -263,9 +263,14 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       requireKeyOf(columns(), isGenerated);
       requireExactIntegers(columns(), entity, dto);
     });
-    this.indexChecks.push(() => missingSortIndexes(dataSource, columns(), entity));
+    let indexed: ReadonlySet<string> = new Set();
+    this.indexChecks.push(async () => {
+      indexed = await indexedColumns(statements, columns());
+      return missingSortIndexes(dataSource, columns(), entity);
+    });
     const history = changes && this.historyOf(entity, changes, dto);
-    const parts = { columns, constraints, statements, bulkheads, tracer, dataSource, history };
+    const errors = { columns, constraints, indexed: () => indexed };
+    const parts = { ...errors, statements, bulkheads, tracer, dataSource, history };
     const searchIndex = search && new SearchIndex(search, dataSource, logger);
     if (searchIndex !== undefined) this.searchIndexes.push(searchIndex);
     const pages = new Pages<Query>({ ...parts, dto, filters });

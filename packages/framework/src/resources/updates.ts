@@ -16,9 +16,9 @@ import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
 import { withRowErrors } from './constraints.js';
-import type { ConstraintErrors } from './constraints.js';
+import type { RowErrors } from './constraints.js';
 import { contentOf } from './entity-columns.js';
-import type { EntityColumns, IdFailure } from './entity-columns.js';
+import type { IdFailure } from './entity-columns.js';
 import type { History } from './history/history.js';
 import { requireOrigin } from './history/origin.js';
 import type { Origin } from './history/origin.js';
@@ -26,13 +26,10 @@ import type { Keyed } from './key-type.js';
 import { rowKey } from './locked-rows.js';
 import type { RowSlots } from './row-slots.js';
 
-export interface UpdatesOptions<Entity extends Keyed> {
+export interface UpdatesOptions<Entity extends Keyed> extends RowErrors {
   readonly entity: Type<Entity>;
-  /** Known when the database is connected. */
-  readonly columns: () => EntityColumns;
   /** The class whose members make the entity tag. Only these members are changed. */
   readonly dto: Type;
-  readonly constraints: ConstraintErrors;
   readonly notFound: IdFailure<Entity['id']>;
   readonly dataSource: DataSource;
   readonly rowSlots: RowSlots;

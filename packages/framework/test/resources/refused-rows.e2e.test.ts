@@ -20,6 +20,7 @@ import {
   ResourceRepository,
   ServiceException,
   TextField,
+  Transactions,
 } from '../../src/index.js';
 import type { Service } from '../../src/service.js';
 import { IDENTITY } from '../support/identity.js';
@@ -103,12 +104,21 @@ class PetsRepository extends ResourceRepository<Pet, ListParameters>(Pet, {
 
 @Controller('pets')
 class PetsController {
-  constructor(private readonly pets: PetsRepository) {}
+  constructor(
+    private readonly pets: PetsRepository,
+    private readonly transactions: Transactions,
+  ) {}
 
   @Post()
   @RequireScope('pets:write')
   create(@Body() pet: PetDto): Promise<PetDto> {
     return this.pets.create(pet);
+  }
+
+  @Post('in-transaction')
+  @RequireScope('pets:write')
+  createInTransaction(@Body() pet: PetDto): Promise<PetDto> {
+    return this.transactions.run((manager) => this.pets.create(pet, { manager }));
   }
 
   @Post('import')
@@ -274,6 +284,20 @@ describe('a row that PostgreSQL refuses', () => {
       for (const answer of answers) expect(answer).toEqual({ status: 500, text: text.trim() });
     } finally {
       await database.query(restore);
+    }
+  });
+
+  it('in a transaction on the only connection is told at once', async () => {
+    const one = await start(AppModule, database, { DATABASE_POOL_MAX: '1' });
+    try {
+      const pet = { id: 1, code: long(6_000) };
+      const begin = performance.now();
+      const { text } = await send('POST', '/pets/in-transaction', pet, one);
+      expect(JSON.parse(text)).toEqual(LONG_CODE);
+      // A wait for another connection takes 2 s.
+      expect(performance.now() - begin).toBeLessThan(1_500);
+    } finally {
+      await one.stop();
     }
   });
 

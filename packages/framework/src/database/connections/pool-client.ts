@@ -1,6 +1,11 @@
 import { Client, DatabaseError } from 'pg';
 import type { ClientConfig, QueryArrayConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
-import { ReadOnlyError, RolledBackError, StandbyError } from '../database-failure.js';
+import {
+  isLockTimeout,
+  ReadOnlyError,
+  RolledBackError,
+  StandbyError,
+} from '../database-failure.js';
 import { DATABASE_LIMITS } from '../limits.js';
 import { narrowedPath } from './search-path.js';
 import { ADD_TO_BEGIN, BEGIN_FIRST, BEGIN_SHARED, SET_UP_SESSION } from './session-settings.js';
@@ -45,6 +50,15 @@ const KEEP_PREPARED = 10_000;
 
 const NO_RESULT = { command: 'BEGIN', rowCount: null, oid: 0, fields: [], rows: [] };
 
+/** The limit of a transaction for each wait for a lock. */
+export interface LockWait {
+  /** Whether PostgreSQL has ended a wait because of the limit, whatever became of the failure since. */
+  readonly isOver: boolean;
+}
+
+/** A statement that sets the limit itself, as `SET` or with `set_config()`. */
+const SETS_LOCK_WAIT = /\block_timeout\b/i;
+
 /** The history of a database cluster that a primary writes. Each promotion begins a new one (manual, chapter 25.3.6). */
 export interface Timeline {
   /** All servers of a cluster, and only these, have one identifier. */
@@ -71,6 +85,8 @@ export class PoolClient extends CallbackClient {
   private isPooled = true;
   private beginShared = BEGIN_SHARED;
   private inTransaction = false;
+  /** Of the last transaction that has set it and has not set another limit since. */
+  private lockWait: { isOver: boolean } | undefined;
   /** The key is the name of a prepared statement, the value a time of `performance.now()`. */
   private readonly keptUntil = new Map<string, number>();
 
@@ -136,8 +152,20 @@ export class PoolClient extends CallbackClient {
     // With no values (`[]`), the driver uses the simple protocol.
     const config =
       typeof statement === 'string' ? { text: statement, values: values ?? [] } : statement;
+    if (this.lockWait !== undefined && SETS_LOCK_WAIT.test(config.text)) this.lockWait = undefined;
     const send = () => (this.isPooled ? this.queryPooled<Row>(config) : this.send<Row>(config));
     return this.runner === undefined ? send() : this.runner.run(this, config.text, send);
+  }
+
+  /**
+   * Limits each wait of the transaction for a lock. Sent together with its first statement: if it fails, that fails as well.
+   *
+   * @param milliseconds until the transaction sets another limit
+   */
+  limitLockWait(milliseconds: number): LockWait {
+    this.query(`SET LOCAL lock_timeout = ${milliseconds}`).catch(() => {});
+    this.lockWait = { isOver: false };
+    return this.lockWait;
   }
 
   /**
@@ -200,6 +228,7 @@ export class PoolClient extends CallbackClient {
       if (result.command === 'ROLLBACK' && statement.text === 'COMMIT') throw new RolledBackError();
       return result;
     } catch (failure) {
+      if (this.lockWait !== undefined && isLockTimeout(failure)) this.lockWait.isOver = true;
       // The stack of the caller, instead of the stack that reads the socket.
       Error.captureStackTrace(failure as Error);
       throw failure;

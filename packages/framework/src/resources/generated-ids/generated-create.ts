@@ -7,7 +7,7 @@ import type { Semaphore } from '../../database/semaphore.js';
 import { prepared } from '../../database/statements.js';
 import type { Statement, Statements } from '../../database/statements.js';
 import { withRowErrors } from '../constraints.js';
-import type { ConstraintErrors } from '../constraints.js';
+import type { RowErrors } from '../constraints.js';
 import type { RowParameters } from '../create-statements.js';
 import { contentOf } from '../entity-columns.js';
 import type { EntityColumns } from '../entity-columns.js';
@@ -32,12 +32,9 @@ export interface CreateContext extends ChangeContext {
   readonly idempotencyKey?: string | undefined;
 }
 
-export interface GeneratedCreateOptions<Dto> {
-  /** Known when the database is connected. */
-  readonly columns: () => EntityColumns;
+export interface GeneratedCreateOptions<Dto> extends RowErrors {
   /** The class with all members. */
   readonly dto: Type<Dto>;
-  readonly constraints: ConstraintErrors;
   readonly statements: Statements;
   readonly rowSlots: RowSlots;
   readonly idempotency: Idempotency;
