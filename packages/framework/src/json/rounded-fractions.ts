@@ -1,5 +1,12 @@
 import { ExactNumber, SMALLEST } from './exact-number.js';
 
+/** Whether {@link withRoundedFractions} may change a value. */
+export function hasFractions(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (value instanceof ExactNumber) return value.isFraction;
+  return Object.values(value).some(hasFractions);
+}
+
 /** What code that knows numbers only gets: fractions are rounded, as by `JSON.parse`. */
 export function withRoundedFractions(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
@@ -22,5 +29,5 @@ function roundedFraction(exact: ExactNumber): number | ExactNumber {
 /** An assignment to `__proto__` would set the prototype. */
 export function addMember(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value;
-  else Object.defineProperty(object, name, { value, enumerable: true });
+  else Object.defineProperty(object, name, { value, enumerable: true, configurable: true });
 }

@@ -12,7 +12,7 @@ import {
   Query,
 } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { IsNumber, IsOptional } from 'class-validator';
+import { IsLatitude, IsNumber, IsOptional } from 'class-validator';
 import fc from 'fast-check';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
@@ -119,6 +119,11 @@ class Note {
   @IsNumber()
   readonly weight!: number | null;
 
+  @Column('double precision', { nullable: true })
+  @Any()
+  @IsLatitude()
+  readonly latitude!: number | null;
+
   @Column('real', { array: true, nullable: true })
   @Any()
   readonly weights!: number[] | null;
@@ -165,7 +170,7 @@ class ListNotesDto extends ListOf(Note) {
 class CreateNotes1795700000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`CREATE TABLE notes (id bigint PRIMARY KEY, document jsonb, moment timestamptz(3), local timestamp,
-      milliseconds timestamptz, day date, days date[], moments timestamptz[], weight float8, weights real[], amount numeric,
+      milliseconds timestamptz, day date, days date[], moments timestamptz[], weight float8, latitude float8, weights real[], amount numeric,
       lasts interval, price money, words text[], codes varchar[], code char(5), title varchar)`);
     await queryRunner.query('CREATE INDEX ON notes (moment, id)');
     await queryRunner.query('CREATE INDEX ON notes (day, id)');
@@ -376,11 +381,20 @@ describe('numbers of JSON', () => {
     }
   });
 
-  it('of a member that is a number are rounded like a double', async () => {
-    const answer = await send('POST', '/notes', '{"id":1,"weight":0.1234567890123456789012}');
-    expect(answer.text).toBe('{"id":1,"weight":0.12345678901234568}');
-    expect((await send('GET', '/notes/1')).text).toBe(answer.text);
-  });
+  it.each(['weight', 'latitude'])(
+    'of a member that is a number are rounded like a double: %s',
+    async (name) => {
+      const sent = `{"id":1,"${name}":0.1234567890123456789012}`;
+      const answer = await send('POST', '/notes', sent);
+      expect(answer.text).toBe(`{"id":1,"${name}":0.12345678901234568}`);
+      expect((await send('GET', '/notes/1')).text).toBe(answer.text);
+      expect(await send('PUT', '/notes/1', sent)).toMatchObject({ status: 200, text: answer.text });
+      expect(await send('PATCH', '/notes/1', sent)).toMatchObject({
+        status: 200,
+        text: answer.text,
+      });
+    },
+  );
 
   it('are written as they are read, whatever they are', () => {
     fc.assert(
