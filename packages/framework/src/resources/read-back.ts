@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { Batcher } from '../database/batcher.js';
+import { STORED_TYPES } from '../database/connections/stored-types.js';
 import type { Statement, Statements } from '../database/statements.js';
 import type { Tracer } from '../observability/tracer.js';
 import type { RowParameters } from './create-statements.js';
@@ -56,6 +57,6 @@ export class ReadBack {
       return `(${cells.join(', ')}, ${at})`;
     });
     const text = `SELECT * FROM (VALUES ${tuples.join()}) AS v ORDER BY ${given.length + 1}`;
-    return { text, values: rows.flat() };
+    return { text, values: rows.flat(), types: STORED_TYPES };
   }
 }

@@ -526,6 +526,55 @@ describe('a value that JavaScript, or JSON, has none for', () => {
     },
   );
 
+  it.each(VALUES)(
+    'is stored when it is sent back, or refused with its name: %s %.40s',
+    async (column, sql, json) => {
+      await database.query(`INSERT INTO notes (id, ${column}) VALUES (2, $1)`, [sql]);
+      const { text } = await send('GET', '/notes/2');
+      const answers = [
+        await send('PUT', '/notes/2', text),
+        await send('PATCH', '/notes/2', text),
+        await send('POST', '/notes', text),
+        await send('POST', '/notes', text.replace('"id":2', '"id":3')),
+      ];
+      const isTime = /^(local|days?|moments)$/.test(column);
+      for (const answer of answers) {
+        if (isTime) expect(answer.text).toContain(`"${column}":${json}`);
+        else if (answer.status !== 200)
+          expect(answer).toMatchObject({
+            status: 400,
+            text: expect.stringMatching(`"${column} must|nested deeper`),
+          });
+      }
+    },
+  );
+
+  it.each([
+    ...['local', 'milliseconds', 'day', 'days', 'moments'].flatMap((column) =>
+      ['nonsense', '', '2026-02-30', '2026-13-01', '0000-01-01', '5874898-01-01', '4715-01-01 BC']
+        .map((text) => JSON.stringify(text))
+        .concat('true', '{}', '0.5', '9007199254740993', '0.99999999999999999999', '"infinit"')
+        .map(
+          (value) =>
+            [column, column.endsWith('ys') || column === 'moments' ? `[${value}]` : value] as const,
+        ),
+    ),
+    ['local', '294277-01-01 00:00:00'],
+  ] as const)('is no other text: %s %s', async (column, value) => {
+    await send('POST', '/notes', '{"id":1}');
+    const body = `{"id":1,"${column}":${value.startsWith('2942') ? `"${value}"` : value}}`;
+    for (const [method, path] of [
+      ['POST', '/notes'],
+      ['PATCH', '/notes/1'],
+      ['PUT', '/notes/1'],
+    ] as const) {
+      expect(await send(method, path, body)).toMatchObject({
+        status: 400,
+        text: `{"error":40003,"message":"${column} must be an existing time"}`,
+      });
+    }
+  });
+
   it.each(['moment', 'day'])('is a place in the order of a list: %s', async (column) => {
     const values = ['-infinity', '0044-03-15 BC', '2026-01-02', '12026-01-02', 'infinity', null];
     for (const [id, value] of values.entries()) {
