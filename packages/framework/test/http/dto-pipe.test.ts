@@ -216,7 +216,7 @@ describe('a DTO out of a body', () => {
     const content = `{"lat":52.520006599999996123,"lats":[${pi}],"step":0.1000000000000000000001,"free-form":{"a":[${pi}]},"exact":{"a":[${pi}]},"exactLats":[${pi}],"exact-named":${pi}}`;
     const place = (await body(content, dto)) as PlaceDto;
     expect(place).toMatchObject({
-      lat: 52.520006599999996,
+      lat: Number('52.520006599999996'),
       lats: [Math.PI],
       free: { a: [Math.PI] },
       exactLats: [Math.PI],
