@@ -48,6 +48,10 @@ describe('POST /plants', () => {
     ['a member called constructor', '{"id":12,"name":"a","constructor":{"prototype":{"tag":1}}}'],
     ['an access_token', '{"id":13,"name":"a","access_token":"x"}'],
     ['the same member twice with the same value', '{"id":14,"id":14.0,"name":"a","name":"a"}'],
+    [
+      'the same fraction twice, rounded by a double',
+      '{"id":16,"name":"a","x":0.1,"x":0.1000000000000000000001,"y":[0.30000000000000000001],"y":[0.3]}',
+    ],
     ['white space', ' \t\r\n{ "id" : 15 , "name" : "a" }\n'],
   ])('ignores %s', async (_, body) => {
     const answer = await service.post(body);

@@ -112,15 +112,20 @@ export function origins(raw: string): readonly string[] | undefined {
 /** Schemes whose pages have no origin that a browser sends: it sends `null` (HTML, "Origin"; URL, section 4.7). */
 const OPAQUE = new Set(['about:', 'blob:', 'data:', 'file:', 'javascript:']);
 
+/** What apps send whose pages are files, or resources of the program: Cordova, and Qt. Schemes of others have a host. */
+const WITHOUT_HOST = new Set(['file://', 'qrc://']);
+
 /**
  * Whether a text is an origin as browsers send it: scheme, host and, if it is not the usual one, port (RFC 6454, section 6.2). Apps and
- * extensions have schemes of their own, such as `capacitor://localhost`, whose origins `URL` does not know.
+ * extensions have schemes of their own, such as `capacitor://localhost`, whose origins `URL` does not know, and whose hosts can have
+ * upper-case letters (Safari's extensions).
  */
 function isOrigin(raw: string): boolean {
+  if (WITHOUT_HOST.has(raw)) return true;
   const url = parseUrl(raw);
-  if (url === undefined || raw !== raw.toLowerCase() || OPAQUE.has(url.protocol)) return false;
+  if (url === undefined || OPAQUE.has(url.protocol)) return false;
   if (url.origin !== 'null') return url.origin === raw;
-  // No wildcards: nothing would match them.
+  // No wildcards: nothing would match them. `URL` writes schemes in lower case, as browsers do.
   return /^[\w.~[\]:-]+$/.test(url.host) && `${url.protocol}//${url.host}` === raw;
 }
 

@@ -2,8 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { decimalOf } from './decimal.js';
+import { ExactNumber, SMALLEST } from './exact-number.js';
 import { JsonText } from './json-text.js';
 import { quote } from './quote.js';
+import { addMember, withRoundedFractions } from './rounded-fractions.js';
 
 /** Deeper nesting is refused: no resource needs it, and parsers recurse. */
 const MAX_DEPTH = 64;
@@ -13,48 +15,6 @@ const MAX_DIGITS = 19;
 
 /** Decimal numbers with at most this many digits survive the conversion to a double and back (`DBL_DIG` in C). */
 const SAFE_DIGITS = 15;
-
-/** Digits of the longest number that is written without an exponent. A double has up to 309. */
-const MAX_PLAIN = 400;
-
-/** Smaller doubles have less precision. */
-export const SMALLEST = 1e-307;
-
-/** A number that a double cannot represent. Two equal numbers are deeply equal, in any notation. */
-export class ExactNumber {
-  /** @param decimal the digits without leading and trailing zeros, `e`, and the power of ten: `-12e400` */
-  constructor(readonly decimal: string) {}
-
-  /** Rounds the number for code that does not need its digits. */
-  toJSON(): number {
-    return Number(this.decimal);
-  }
-
-  /** All digits, without an exponent unless they are too many. */
-  toString(): string {
-    const [, sign = '', digits = '', exponent] = /^(-?)(\d+)e(-?\d+)$/.exec(this.decimal) ?? [];
-    const power = Number(exponent);
-    if (exponent === undefined || Math.abs(power) + digits.length > MAX_PLAIN) return this.decimal;
-    if (power >= 0) return `${sign}${digits}${'0'.repeat(power)}`;
-    const padded = digits.padStart(1 - power, '0');
-    return `${sign}${padded.slice(0, power)}.${padded.slice(power)}`;
-  }
-
-  /** Called by pg. */
-  toPostgres(): string {
-    return this.toString();
-  }
-
-  /** Whether it has so many digits that it would be much longer in a response than in its request. */
-  get isLong(): boolean {
-    return !/^-?[\d.]+$/.test(this.toString());
-  }
-
-  /** Whether it is no integer. */
-  get isFraction(): boolean {
-    return this.decimal.includes('e-');
-  }
-}
 
 /** What a text is, for the messages of its failures. */
 export type JsonSource = 'body' | 'line';
@@ -180,7 +140,7 @@ class Parser {
       this.at++;
       const value = this.value(depth + 1);
       if (!Object.hasOwn(object, name)) addMember(object, name, value);
-      else if (object[name] !== value && !isDeepStrictEqual(object[name], value)) {
+      else if (object[name] !== value && !isEqual(object[name], value)) {
         throw this.malformed(`the member ${quote(name)} occurs twice, with different values`);
       }
     }
@@ -275,10 +235,9 @@ function nameOf(code: number): string {
   return code === 0xfeff ? `byte order mark (${character})` : character;
 }
 
-/** An assignment to `__proto__` would set the prototype. */
-export function addMember(object: Record<string, unknown>, name: string, value: unknown): void {
-  if (name !== '__proto__') object[name] = value;
-  else Object.defineProperty(object, name, { value, enumerable: true });
+/** Whether two values are equal for who rounds fractions, whatever the parser keeps of them: both are accepted, and the first is used. */
+function isEqual(first: unknown, second: unknown): boolean {
+  return isDeepStrictEqual(withRoundedFractions(first), withRoundedFractions(second));
 }
 
 function numberOf(literal: string, keepsFractions: boolean): number | ExactNumber {

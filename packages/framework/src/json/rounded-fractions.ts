@@ -1,4 +1,11 @@
-import { addMember, ExactNumber, SMALLEST } from './exact-json.js';
+import { ExactNumber, SMALLEST } from './exact-number.js';
+
+/** Whether {@link withRoundedFractions} may change a value. */
+export function hasFractions(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (value instanceof ExactNumber) return value.isFraction;
+  return Object.values(value).some(hasFractions);
+}
 
 /** What code that knows numbers only gets: fractions are rounded, as by `JSON.parse`. */
 export function withRoundedFractions(value: unknown): unknown {
@@ -12,8 +19,15 @@ export function withRoundedFractions(value: unknown): unknown {
   return rounded;
 }
 
-/** A fraction that would be rounded to an integer, or to zero, stays what it is. */
+/** A fraction that would be rounded to an integer, to zero or to infinity, stays what it is. */
 function roundedFraction(exact: ExactNumber): number | ExactNumber {
   const number = Number(exact.decimal);
-  return Number.isInteger(number) || Math.abs(number) < SMALLEST ? exact : number;
+  const isHeld = Number.isFinite(number) && !Number.isInteger(number);
+  return isHeld && Math.abs(number) >= SMALLEST ? number : exact;
+}
+
+/** An assignment to `__proto__` would set the prototype. */
+export function addMember(object: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') object[name] = value;
+  else Object.defineProperty(object, name, { value, enumerable: true, configurable: true });
 }

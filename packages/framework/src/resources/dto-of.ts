@@ -3,7 +3,7 @@ import { ApiProperty, PickType } from '@nestjs/swagger';
 import { ValidateIf } from 'class-validator';
 import { getMetadataArgsStorage } from 'typeorm';
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js';
-import { membersOf } from '../http/body/dto.pipe.js';
+import { ExactDigits, membersOf } from '../http/body/dto.pipe.js';
 import type { FilledNames, LastingNames } from './filled.js';
 import type { Keyed } from './key-type.js';
 import { IfPresent } from './member.js';
@@ -28,7 +28,9 @@ export function DtoOf<Entity extends object, Name extends keyof Entity = keyof E
   entity: Type<Entity>,
   names: readonly Name[] = namesOf(entity) as readonly Name[],
 ): Type<Content<Pick<Entity, Name>>> {
-  return PickType(entity, names) as Type<Content<Pick<Entity, Name>>>;
+  const Dto = PickType(entity, names);
+  keepDigits(entity, Dto, names);
+  return Dto as Type<Content<Pick<Entity, Name>>>;
 }
 
 /** A class with the members of an entity that the client sends in a create, without the members that the database fills. */
@@ -62,7 +64,9 @@ export function PatchOf<Entity extends Keyed>(
     readonly id?: Entity['id'];
   }
 > {
-  const Patch = PickType(entity, namesOf(entity, isChangeable));
+  const names = namesOf(entity, isChangeable);
+  const Patch = PickType(entity, names);
+  keepDigits(entity, Patch, names);
   for (const { propertyName, options } of memberColumnsOf(entity).filter(isChangeable)) {
     makeOptional(Patch, propertyName, {
       ...(propertyName === 'id' && ID_OF_PATH),
@@ -73,6 +77,18 @@ export function PatchOf<Entity extends Keyed>(
     }
   }
   return Patch;
+}
+
+/** What a column `jsonb` has is of any form, and is stored with all digits. */
+function keepDigits<Entity>(
+  entity: Type<Entity>,
+  dto: Type,
+  names: readonly (keyof Entity)[],
+): void {
+  for (const { propertyName, options } of memberColumnsOf(entity)) {
+    if (options.type !== 'jsonb' || !names.includes(propertyName as keyof Entity)) continue;
+    ExactDigits()(dto.prototype as object, propertyName);
+  }
 }
 
 function makeOptional(

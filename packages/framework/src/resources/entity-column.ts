@@ -1,9 +1,10 @@
-import type { DataSource, TableColumn } from 'typeorm';
+import type { DataSource, Driver, TableColumn } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { OwnText } from '../database/connections/stored-types.js';
 import { stringifyExactJson } from '../json/exact-json.js';
 import { INT64_COLUMN } from './int64.js';
 import { requireStorable } from './storable.js';
+import { TIME_TYPES, timeParameter } from './storable-time.js';
 import { TIMESTAMP_COLUMN } from './timestamp.js';
 
 /** A column of an entity, as statements and answers use it. */
@@ -25,6 +26,8 @@ export interface EntityColumn {
   readonly bytes: string | undefined;
   /** Whether the column has JSON. */
   readonly isDocument: boolean;
+  /** Whether only {@link toParameter} has each value: TypeORM would round the numbers of JSON, and make a `Date` of `infinity`. */
+  readonly isPrepared: boolean;
   /**
    * The parameter of a statement for a value of the property.
    *
@@ -70,7 +73,7 @@ export function entityColumn(dataSource: DataSource, column: ColumnMetadata): En
       ? (value: unknown) => (typeof value === 'bigint' ? String(value) : value)
       : isDocument
         ? (value: unknown) => documentOf(transformed(column, value))
-        : (value: unknown) => driver.preparePersistentValue(value, column) as unknown;
+        : parameterFor(driver, normalType, column);
   return {
     property: column.propertyName,
     databaseName: column.databaseName,
@@ -87,6 +90,7 @@ export function entityColumn(dataSource: DataSource, column: ColumnMetadata): En
     isNullable: column.isNullable,
     bytes: bytesOf(name, type, column),
     isDocument,
+    isPrepared: isDocument || TIME_TYPES.test(normalType),
     toParameter: (value) => {
       requireStorable(column.propertyName, value);
       return parameterOf(value);
@@ -99,6 +103,20 @@ export function entityColumn(dataSource: DataSource, column: ColumnMetadata): En
         ? JSON.stringify
         : (value) => stringifyExactJson(fromDriver(value)),
   };
+}
+
+function parameterFor(
+  driver: Driver,
+  type: string,
+  column: ColumnMetadata,
+): (value: unknown) => unknown {
+  if (!TIME_TYPES.test(type)) return (value) => driver.preparePersistentValue(value, column);
+  // The transformer is applied once.
+  const untransformed = Object.create(column, {
+    transformer: { value: undefined },
+  }) as ColumnMetadata;
+  const prepare = (value: unknown): unknown => driver.preparePersistentValue(value, untransformed);
+  return (value) => timeParameter(column.propertyName, type, transformed(column, value), prepare);
 }
 
 /** TypeORM would write the JSON itself, and round its numbers. */

@@ -61,6 +61,6 @@ export class ReadBack {
       return `(${cells.join(', ')}, ${at})`;
     });
     const text = `SELECT * FROM (VALUES ${tuples.join()}) AS v ORDER BY ${given.length + 1}`;
-    return { text, types: STORED_TYPES, values: rows.flat() };
+    return { text, values: rows.flat(), types: STORED_TYPES };
   }
 }

@@ -1,6 +1,6 @@
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
-import { ExactNumber } from '../json/exact-json.js';
+import { ExactNumber } from '../json/exact-number.js';
 
 /**
  * Whatever the type of a column is, PostgreSQL stores no text with U+0000, and the driver would store an unpaired surrogate as another

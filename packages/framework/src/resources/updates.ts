@@ -113,13 +113,12 @@ export class Updates<Entity extends Keyed> {
       .filter((column) => columns.of(this.options.dto).includes(column))
       .map((column) => [column, valueOf(members[column.property])] as const)
       .filter(([, value]) => value !== undefined);
-    const documents: Record<string, unknown> = {};
+    const prepared: Record<string, unknown> = {};
     const set = values.map(([column, value], at): readonly [string, unknown] => {
       const parameter = column.toParameter(value);
-      if (!column.isDocument) return [column.property, value];
-      // TypeORM would write the JSON itself, and round its numbers.
-      documents[`rsDocument${at}`] = parameter;
-      return [column.property, () => `:rsDocument${at}`];
+      if (!column.isPrepared) return [column.property, value];
+      prepared[`rsPrepared${at}`] = parameter;
+      return [column.property, () => `:rsPrepared${at}`];
     });
     // Without a change, the statement still writes, so that its commit waits for standbys.
     const { property, name } = changeable[0] ?? key;
@@ -130,7 +129,7 @@ export class Updates<Entity extends Keyed> {
         .update()
         .set(Object.fromEntries(set) as QueryDeepPartialEntity<Entity>)
         .where({ id })
-        .setParameters(documents);
+        .setParameters(prepared);
       const recording = this.recording(context);
       if (recording === undefined) return statementOf(query, lockWait);
       const { records, origin } = recording;

@@ -3,7 +3,9 @@ import { Test } from '@nestjs/testing';
 import { Expose, Transform, Type } from 'class-transformer';
 import {
   IsDate,
+  IsIn,
   IsInt,
+  IsLatitude,
   IsOptional,
   IsString,
   Max,
@@ -17,8 +19,8 @@ import type { Request } from 'express';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
-import { DtoPipe, NoOtherParameters } from '../../src/http/body/dto.pipe.js';
-import { toInteger } from '../../src/json/exact-json.js';
+import { DtoPipe, ExactDigits, NoOtherParameters } from '../../src/http/body/dto.pipe.js';
+import { stringifyExactJson, toInteger } from '../../src/json/exact-json.js';
 import { jsonBody } from '../../src/http/body/json-body.js';
 import { ToolDto } from '../support/tool.js';
 
@@ -98,6 +100,38 @@ class NumberedDto {
   number!: bigint;
 }
 
+/** Rules for numbers, where the run-time type is no `Number`. */
+class PlaceDto {
+  @IsLatitude()
+  readonly lat!: number | null;
+
+  @IsOptional()
+  @IsLatitude({ each: true })
+  readonly lats?: number[];
+
+  @IsOptional()
+  @IsIn([0.1, 0.2])
+  readonly step?: number | null;
+
+  @IsOptional()
+  @Expose({ name: 'free-form' })
+  readonly free?: unknown;
+
+  @IsOptional()
+  @ExactDigits()
+  readonly exact?: unknown;
+
+  @IsOptional()
+  @IsLatitude({ each: true })
+  @ExactDigits()
+  readonly exactLats?: number[];
+
+  @IsOptional()
+  @Expose({ name: 'exact-named' })
+  @ExactDigits()
+  readonly named?: unknown;
+}
+
 class PageDto {
   @IsString()
   after!: string;
@@ -172,6 +206,26 @@ describe('a DTO out of a body', () => {
     const cat = (await body(content)) as CatDto;
     expect(JSON.parse(JSON.stringify(cat.notes))).toEqual(notes);
     expect(cat.list).toEqual([1, { a: 2 }, [3]]);
+  });
+
+  it.each([
+    ['a class', PlaceDto],
+    ['a class that is mapped', OmitType(PartialType(PlaceDto), ['step'])],
+  ])('rounds fractions like a double, except where %s has all digits', async (_, dto) => {
+    const pi = '3.14159265358979323846264338327950288';
+    const content = `{"lat":52.520006599999996123,"lats":[${pi}],"step":0.1000000000000000000001,"free-form":{"a":[${pi}]},"exact":{"a":[${pi}]},"exactLats":[${pi}],"exact-named":${pi}}`;
+    const place = (await body(content, dto)) as PlaceDto;
+    expect(place).toMatchObject({
+      lat: Number('52.520006599999996'),
+      lats: [Math.PI],
+      free: { a: [Math.PI] },
+      exactLats: [Math.PI],
+    });
+    expect(place.step).toBe(dto === PlaceDto ? 0.1 : undefined);
+    expect(stringifyExactJson([place.exact, place.named])).toBe(`[{"a":[${pi}]},${pi}]`);
+    const [integer, almost] = ['9007199254740993', '0.99999999999999999999'];
+    const kept = (await body(`{"lat":1,"free-form":[${integer},${almost}]}`, dto)) as PlaceDto;
+    expect(stringifyExactJson(kept.free)).toBe(`[${integer},${almost}]`);
   });
 
   it('takes an object from the member that it is called in JSON', async () => {

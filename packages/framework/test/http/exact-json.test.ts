@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  ExactNumber,
+  parseAllDigits,
   parseExactJson,
   stringifyExactJson,
   toInteger,
 } from '../../src/json/exact-json.js';
+import { ExactNumber } from '../../src/json/exact-number.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 
 /** A number that is written unchanged. */
@@ -187,6 +188,44 @@ describe('parsing exact JSON', () => {
     expect(() => parseExactJson('{"__proto__":1,"__proto__":2}')).toThrow(/twice/);
     expect(() => parseExactJson('{"a":{"b":[1.5]},"a":{"b":[1.6]}}')).toThrow(/twice/);
     expect(() => parseExactJson('{"a":1,"\\u0061":2}')).toThrow(/twice/);
+  });
+
+  it('accepts the same duplicates, whether it keeps the digits of fractions or not', () => {
+    const close = fc.constantFrom(
+      '0.1',
+      '0.1000000000000000000001',
+      '0.1000000000000000055511151231257827',
+      '1e-1',
+      '1',
+      '0.99999999999999999999',
+      '1e400',
+      '1e-320',
+      '1e-321',
+      '9007199254740992.5',
+      '0',
+      '-0.0',
+      '9007199254740993',
+      '9007199254740992',
+      `1${'0'.repeat(320)}.5`,
+      `2${'0'.repeat(320)}.5`,
+    );
+    const around = fc.constantFrom('$', '[$]', '{"b":[$]}', '{"__proto__":$}');
+    fc.assert(
+      fc.property(close, close, around, (first, second, place) => {
+        const [a, b] = [first, second].map((number) => place.replace('$', () => number));
+        const text = `{"a":${a},"a":${b}}`;
+        const isAccepted = (parse: (json: string) => unknown): boolean => {
+          try {
+            parse(text);
+            return true;
+          } catch {
+            return false;
+          }
+        };
+        expect(isAccepted(parseAllDigits)).toBe(isAccepted(parseExactJson));
+      }),
+    );
+    expect(parseAllDigits('{"a":0.1,"a":0.1000000000000000000001}')).toEqual({ a: 0.1 });
   });
 });
 

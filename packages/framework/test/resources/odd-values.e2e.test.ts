@@ -12,7 +12,7 @@ import {
   Query,
 } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { IsNumber, IsOptional } from 'class-validator';
+import { IsLatitude, IsNumber, IsOptional } from 'class-validator';
 import fc from 'fast-check';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
@@ -120,6 +120,11 @@ class Note {
   @IsNumber()
   readonly weight!: number | null;
 
+  @Column('double precision', { nullable: true })
+  @Any()
+  @IsLatitude()
+  readonly latitude!: number | null;
+
   @Column('real', { array: true, nullable: true })
   @Any()
   readonly weights!: number[] | null;
@@ -166,7 +171,7 @@ class ListNotesDto extends ListOf(Note) {
 class CreateNotes1795700000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`CREATE TABLE notes (id bigint PRIMARY KEY, document jsonb, moment timestamptz(3), local timestamp,
-      milliseconds timestamptz, day date, days date[], moments timestamptz[], weight float8, weights real[], amount numeric,
+      milliseconds timestamptz, day date, days date[], moments timestamptz[], weight float8, latitude float8, weights real[], amount numeric,
       lasts interval, price money, words text[], codes varchar[], code char(5), title varchar)`);
     await queryRunner.query('CREATE INDEX ON notes (moment, id)');
     await queryRunner.query('CREATE INDEX ON notes (day, id)');
@@ -401,11 +406,20 @@ describe('numbers of JSON', () => {
     expect(stringifyExactJson(parseStoredJson(json)) === json).toBe(true);
   });
 
-  it('of a member that is a number are rounded like a double', async () => {
-    const answer = await send('POST', '/notes', '{"id":1,"weight":0.1234567890123456789012}');
-    expect(answer.text).toBe('{"id":1,"weight":0.12345678901234568}');
-    expect((await send('GET', '/notes/1')).text).toBe(answer.text);
-  });
+  it.each(['weight', 'latitude'])(
+    'of a member that is a number are rounded like a double: %s',
+    async (name) => {
+      const sent = `{"id":1,"${name}":0.1234567890123456789012}`;
+      const answer = await send('POST', '/notes', sent);
+      expect(answer.text).toBe(`{"id":1,"${name}":0.12345678901234568}`);
+      expect((await send('GET', '/notes/1')).text).toBe(answer.text);
+      expect(await send('PUT', '/notes/1', sent)).toMatchObject({ status: 200, text: answer.text });
+      expect(await send('PATCH', '/notes/1', sent)).toMatchObject({
+        status: 200,
+        text: answer.text,
+      });
+    },
+  );
 
   it('are written as they are read, whatever they are', () => {
     fc.assert(
@@ -546,6 +560,55 @@ describe('a value that JavaScript, or JSON, has none for', () => {
       expect((await send('GET', '/notes/2')).text).toBe(text);
     },
   );
+
+  it.each(VALUES)(
+    'is stored when it is sent back, or refused with its name: %s %.40s',
+    async (column, sql, json) => {
+      await database.query(`INSERT INTO notes (id, ${column}) VALUES (2, $1)`, [sql]);
+      const { text } = await send('GET', '/notes/2');
+      const answers = [
+        await send('PUT', '/notes/2', text),
+        await send('PATCH', '/notes/2', text),
+        await send('POST', '/notes', text),
+        await send('POST', '/notes', text.replace('"id":2', '"id":3')),
+      ];
+      const isTime = /^(local|days?|moments)$/.test(column);
+      for (const answer of answers) {
+        if (isTime) expect(answer.text).toContain(`"${column}":${json}`);
+        else if (answer.status !== 200)
+          expect(answer).toMatchObject({
+            status: 400,
+            text: expect.stringMatching(`"${column} must|nested deeper`),
+          });
+      }
+    },
+  );
+
+  it.each([
+    ...['local', 'milliseconds', 'day', 'days', 'moments'].flatMap((column) =>
+      ['nonsense', '', '2026-02-30', '2026-13-01', '0000-01-01', '5874898-01-01', '4715-01-01 BC']
+        .map((text) => JSON.stringify(text))
+        .concat('true', '{}', '0.5', '9007199254740993', '0.99999999999999999999', '"infinit"')
+        .map(
+          (value) =>
+            [column, column.endsWith('ys') || column === 'moments' ? `[${value}]` : value] as const,
+        ),
+    ),
+    ['local', '294277-01-01 00:00:00'],
+  ] as const)('is no other text: %s %s', async (column, value) => {
+    await send('POST', '/notes', '{"id":1}');
+    const body = `{"id":1,"${column}":${value.startsWith('2942') ? `"${value}"` : value}}`;
+    for (const [method, path] of [
+      ['POST', '/notes'],
+      ['PATCH', '/notes/1'],
+      ['PUT', '/notes/1'],
+    ] as const) {
+      expect(await send(method, path, body)).toMatchObject({
+        status: 400,
+        text: `{"error":40003,"message":"${column} must be an existing time"}`,
+      });
+    }
+  });
 
   it.each(['moment', 'day'])('is a place in the order of a list: %s', async (column) => {
     const values = ['-infinity', '0044-03-15 BC', '2026-01-02', '12026-01-02', 'infinity', null];

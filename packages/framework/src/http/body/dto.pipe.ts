@@ -3,13 +3,13 @@ import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
 import { Expose, plainToInstance, Transform, TransformationType } from 'class-transformer';
 // What decorators have declared. The package does not export it; @nestjs/mapped-types reads the same file.
 import { defaultMetadataStorage as declared } from 'class-transformer/cjs/storage.js';
-import { getMetadataStorage, validateSync } from 'class-validator';
+import { getMetadataStorage, ValidateBy, validateSync } from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import type { ErrorKind } from '../../errors/error-kind.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import type { JsonSource } from '../../json/exact-json.js';
-import { withRoundedFractions } from '../../json/rounded-fractions.js';
+import { addMember, hasFractions, withRoundedFractions } from '../../json/rounded-fractions.js';
 import type { MediaTypes, UnreadBody } from './json-body.js';
 import { quote } from '../../json/quote.js';
 
@@ -95,58 +95,68 @@ export function requireDto(type: Function): void {
   if (!isDtoClass(type)) throw new TypeError(`the members of ${type.name} have no rules`);
 }
 
-/** Builds a DTO from JSON that was made from such a DTO. It is not validated: rules can change. */
+/** Builds a DTO from JSON that was made from such a DTO. It is not validated or rounded: rules can change. */
 export function restoreDto<T extends object>(dtoClass: new () => T, value: object): T {
   requireDto(dtoClass);
   const options = { ...TRANSFORM_OPTIONS, exposeDefaultValues: false };
-  return plainToInstance(dtoClass, roundedFor(dtoClass, value), options);
+  return plainToInstance(dtoClass, value, options);
 }
 
+/** The name of the rule. Rules are what mapped classes, such as `PartialType()`, inherit. */
+const EXACT = 'exactDigits';
+
 /**
- * Rounds fractions like `JSON.parse` where a member is a number, or has a class. What is left to others, such as a column with JSON,
- * keeps all digits.
+ * For a member with JSON of any form: its numbers keep all digits, as `ExactNumber`, unless another rule needs numbers. Without it,
+ * fractions are rounded like a double. `DtoOf()` and its relatives have it for each column `jsonb`.
  */
+export function ExactDigits(): PropertyDecorator {
+  return ValidateBy({ name: EXACT, validator: { validate: () => true } });
+}
+
+/** What the members of a class are made of: only those with `@ExactDigits()` keep the digits of fractions. */
 function roundedFor(dtoClass: DtoClass, value: object): object {
   const given = value as Readonly<Record<string, unknown>>;
+  const exact = exactMembers(dtoClass);
+  const rounded = roundedMembers(given, (name) => !exact.has(name));
+  const kept = [...exact.keys()].filter((name) => hasFractions(rounded[name]));
+  if (kept.length === 0) return rounded;
+  const mistakes = validateSync(plainToInstance(dtoClass, rounded, TRANSFORM_OPTIONS));
+  const wrong = new Set(mistakes.map(({ property }) => property));
+  return roundedMembers(rounded, (name) => wrong.has(exact.get(name) ?? ''));
+}
+
+function roundedMembers(
+  value: Readonly<Record<string, unknown>>,
+  isRounded: (name: string) => boolean,
+): Readonly<Record<string, unknown>> {
   let rounded: Record<string, unknown> | undefined;
-  // Most classes have none.
-  for (const name of numericMembers(dtoClass)) {
-    const member = given[name];
-    if (typeof member !== 'object' || member === null) continue;
-    rounded ??= { ...given };
-    // Not `__proto__`: no member of a class has this name.
-    rounded[name] = withRoundedFractions(member);
+  for (const name of Object.keys(value)) {
+    const member = value[name];
+    if (!hasFractions(member) || !isRounded(name)) continue;
+    rounded ??= { ...value };
+    addMember(rounded, name, withRoundedFractions(member));
   }
   return rounded ?? value;
 }
 
-/** Rules of class-validator for numbers. */
-const NUMERIC = new Set([
-  'isNumber',
-  'isInt',
-  'min',
-  'max',
-  'isPositive',
-  'isNegative',
-  'isDivisibleBy',
-]);
+const exactOf = new Map<DtoClass, ReadonlyMap<string, string>>();
 
-const numeric = new Map<DtoClass, readonly string[]>();
-
-/** The members of a class in which fractions are rounded. */
-function numericMembers(dtoClass: DtoClass): readonly string[] {
-  const known = numeric.get(dtoClass);
+/** The properties that keep all digits, by their names in JSON. Members that have a class are rounded. */
+function exactMembers(dtoClass: DtoClass): ReadonlyMap<string, string> {
+  const known = exactOf.get(dtoClass);
   if (known !== undefined) return known;
   const rules = getMetadataStorage().getTargetValidationMetadatas(dtoClass, '', true, false);
-  const isNumber = (property: string): boolean =>
-    Reflect.getMetadata('design:type', dtoClass.prototype as object, property) === Number;
-  const ofNumbers = rules.filter(
-    ({ propertyName, name, type }) =>
-      NUMERIC.has(name ?? '') || type === 'nestedValidation' || isNumber(propertyName),
+  const nested = new Set(
+    rules.filter(({ type }) => type === 'nestedValidation').map((rule) => rule.propertyName),
   );
-  const names = [...new Set(ofNumbers.map(({ propertyName }) => propertyName))];
-  numeric.set(dtoClass, names);
-  return names;
+  const names = rules.flatMap(({ name, propertyName }) =>
+    name === EXACT && !nested.has(propertyName)
+      ? [[nameInJson(dtoClass, propertyName), propertyName] as const]
+      : [],
+  );
+  const exact = new Map(names);
+  exactOf.set(dtoClass, exact);
+  return exact;
 }
 
 function refuseOthers(dtoClass: DtoClass, parameters: object): void {
@@ -223,11 +233,15 @@ export function isExcluded(type: Function, property: string): boolean {
   return declared.findExcludeMetadata(type, property) !== undefined;
 }
 
+function nameInJson(dtoClass: DtoClass, member: string): string {
+  return declared.findExposeMetadata(dtoClass, member)?.options.name ?? member;
+}
+
 function expose(dtoClass: DtoClass, member: string): void {
   const prototype = dtoClass.prototype as object;
   const exposed = declared.findExposeMetadata(dtoClass, member);
   if (exposed === undefined) Expose()(prototype, member);
-  const name = exposed?.options.name ?? member;
+  const name = nameInJson(dtoClass, member);
   const inner = declared.findTypeMetadata(dtoClass, member);
   if (inner !== undefined) {
     isDtoClass(inner.typeFunction());

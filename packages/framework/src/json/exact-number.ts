@@ -1,0 +1,41 @@
+/** Digits of the longest number that is written without an exponent. A double has up to 309. */
+const MAX_PLAIN = 400;
+
+/** Smaller doubles have less precision. */
+export const SMALLEST = 1e-307;
+
+/** A number that a double cannot represent. Two equal numbers are deeply equal, in any notation. */
+export class ExactNumber {
+  /** @param decimal the digits without leading and trailing zeros, `e`, and the power of ten: `-12e400` */
+  constructor(readonly decimal: string) {}
+
+  /** Rounds the number for code that does not need its digits. */
+  toJSON(): number {
+    return Number(this.decimal);
+  }
+
+  /** All digits, without an exponent unless they are too many. */
+  toString(): string {
+    const [, sign = '', digits = '', exponent] = /^(-?)(\d+)e(-?\d+)$/.exec(this.decimal) ?? [];
+    const power = Number(exponent);
+    if (exponent === undefined || Math.abs(power) + digits.length > MAX_PLAIN) return this.decimal;
+    if (power >= 0) return `${sign}${digits}${'0'.repeat(power)}`;
+    const padded = digits.padStart(1 - power, '0');
+    return `${sign}${padded.slice(0, power)}.${padded.slice(power)}`;
+  }
+
+  /** Called by pg. */
+  toPostgres(): string {
+    return this.toString();
+  }
+
+  /** Whether it has so many digits that it would be much longer in a response than in its request. */
+  get isLong(): boolean {
+    return !/^-?[\d.]+$/.test(this.toString());
+  }
+
+  /** Whether it is no integer. */
+  get isFraction(): boolean {
+    return this.decimal.includes('e-');
+  }
+}
