@@ -1,4 +1,5 @@
 import type { Type } from '@nestjs/common';
+import { isStorableText } from '../database/storable-text.js';
 import type { PageParameters } from '../http/answers/page.js';
 import type { EntityColumn } from './entity-column.js';
 import type { EntityColumns } from './entity-columns.js';
@@ -98,7 +99,7 @@ export function sqlTextOf(json: string): string | null | undefined {
   if (typeof value === 'object') return undefined;
   // All digits of a number.
   if (typeof value !== 'string') return json.trim();
-  return value.isWellFormed() && !value.includes('\0') ? value : undefined;
+  return isStorableText(value) ? value : undefined;
 }
 
 export function sortOf(columns: EntityColumns, { sort, after, afterValue }: PageParameters): Sort {

@@ -3,7 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { buildMessage, ValidateBy } from 'class-validator';
 import { IfPresent } from './member.js';
 import type { Member } from './member.js';
-import { isStorableText } from './storable.js';
+import { isStorableText } from '../database/storable-text.js';
 
 /**
  * Any text without U+0000. The pattern works in ECMAScript, Java, Python and Go, whose RE2 has no `\u0000`. It leaves
