@@ -110,11 +110,13 @@ it('is installed from a service, as its docs page says', async () => {
   }
 });
 
-it('works in Jest, with what the documentation says to set', async () => {
+it('works in Jest, with what its README and the documentation say to set', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-client-'));
   try {
-    const guide = await readFile(join(REPOSITORY, 'docs/typescript-client.md'), 'utf8');
-    const [, config = ''] = /```js\n(\/\/ jest\.config\.js\n.*?)```/s.exec(guide) ?? [];
+    const configIn = async (file: string) =>
+      /```js\n(\/\/ jest\.config\.js\n.*?)```/s.exec(await readFile(file, 'utf8'))?.[1] ?? '';
+    const config = await configIn(join(PACKAGE, 'README.md'));
+    expect(config).toBe(await configIn(join(REPOSITORY, 'docs/typescript-client.md')));
     const test = `test('digits', () => {
         expect(toJson({ id: 9007199254740993n })).toBe('{"id":9007199254740993}');
         expect(version).toMatch(/^\\d/);

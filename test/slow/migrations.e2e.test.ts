@@ -16,6 +16,7 @@ import { StartupError } from '../../packages/framework/src/errors/startup.error.
 import { HTTP_LIMITS } from '../../packages/framework/src/http/server/limits.js';
 import { Metrics } from '../../packages/framework/src/observability/metrics.js';
 import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
+import { warnOfHistories } from '../../packages/framework/src/resources/history/incarnations.js';
 import { Resources } from '../../packages/framework/src/resources/resources.js';
 import { dataSourceOf } from '../../packages/framework/src/database/data-source.js';
 import { createDataSource } from '../support/data-source.js';
@@ -52,6 +53,20 @@ describe('migrations', () => {
   it('leave nothing to generate: run `npm run migration:generate` when this fails', async () => {
     await applyMigrations(dataSource, { log, signal });
     expect(await generateMigration(dataSource, 'Drift', 1)).toBeUndefined();
+  });
+
+  it('are asked for where the start of the service would warn of a history', async () => {
+    await applyMigrations(dataSource, { log, signal });
+    const lines: string[] = [];
+    const logger = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
+    await warnOfHistories(dataSource, logger);
+    expect(lines).toEqual([]);
+    await dataSource.query('DROP FUNCTION open_plant_changes() CASCADE');
+    await warnOfHistories(dataSource, logger);
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      expect.objectContaining({ reason: 'call `addIncarnations` in a migration' }),
+    ]);
+    expect(lines[0]).toContain('changes of plants ');
   });
 
   // `generateMigration` passes over an index with `synchronize: false`.

@@ -97,21 +97,29 @@ function move(draft, folder, existing) {
   const names = fs.readdirSync(draft);
   const added = names.filter((name) => !isKept(name));
   const moved = [];
+  let hasLines = false;
   try {
     for (const name of added) {
       fs.renameSync(join(draft, name), join(folder, name));
       moved.push(name);
     }
-    if (existing.includes('.gitignore')) ignoreToo(draft, folder);
+    if (existing.includes('.gitignore')) hasLines = ignoreToo(draft, folder);
   } catch (error) {
     for (const name of moved) fs.renameSync(join(folder, name), join(draft, name));
     throw error;
   }
-  for (const name of names.filter(isKept)) process.stdout.write(`${join(folder, name)} is kept\n`);
+  for (const name of names.filter(isKept)) {
+    const what = name === '.gitignore' && hasLines ? 'has further lines' : 'is kept';
+    process.stdout.write(`${join(folder, name)} ${what}\n`);
+  }
   return added;
 }
 
-/** Adds the lines that a `.gitignore` lacks: one of them keeps the local token out of the repository. */
+/**
+ * Adds the lines that a `.gitignore` lacks: one of them keeps the local token out of the repository.
+ *
+ * @returns whether it lacked any
+ */
 function ignoreToo(draft, folder) {
   const file = join(folder, '.gitignore');
   const text = fs.readFileSync(file, 'utf8');
@@ -122,6 +130,7 @@ function ignoreToo(draft, folder) {
     .map((line) => `${line}\n`);
   const end = text === '' || text.endsWith('\n') ? '' : '\n';
   if (missing.length > 0) fs.appendFileSync(file, `${end}${missing.join('')}`);
+  return missing.length > 0;
 }
 
 /** The packed packages, by name. */

@@ -146,8 +146,9 @@ describe('a folder of version control', () => {
       await mkdir(join(place, path, '..'), { recursive: true });
       await writeFile(join(place, path), text);
     }
-    await execute(process.execPath, [COMMAND, name], join(place, '..'), environment);
-    return place;
+    const words = [COMMAND, name];
+    const printed = await execute(process.execPath, words, join(place, '..'), environment);
+    return { place, printed };
   }
 
   it.each([
@@ -155,7 +156,7 @@ describe('a folder of version control', () => {
     ['a work tree', { '.git': 'gitdir: elsewhere' }],
     ['a desktop', { '.DS_Store': '', '.idea/workspace.xml': '', 'Thumbs.db': '' }],
   ])('gets a service: %s', async (name, files) => {
-    const place = await createIn(name.replaceAll(' ', '-'), files);
+    const { place } = await createIn(name.replaceAll(' ', '-'), files);
     expect(await readFile(join(place, 'src/app.module.ts'), 'utf8')).toContain('ItemsModule');
     for (const [path, text] of Object.entries(files)) {
       expect(await readFile(join(place, path), 'utf8')).toBe(text);
@@ -163,7 +164,10 @@ describe('a folder of version control', () => {
   });
 
   it('keeps the files of a new repository of GitHub, but ignores what a service does not commit', async () => {
-    const place = await createIn('github', REPOSITORY);
+    const { place, printed } = await createIn('github', REPOSITORY);
+    expect(printed).toContain('.gitignore has further lines\n');
+    expect(printed).not.toContain('.gitignore is kept');
+    expect(printed).toContain('README.md is kept\n');
     for (const [path, text] of Object.entries(REPOSITORY)) {
       const now = await readFile(join(place, path), 'utf8');
       expect(now).toBe(

@@ -34,7 +34,17 @@ A \`Resource\` has \`create\`, \`get\`, \`list\`, \`all\`, \`replace\`, \`patch\
 \`follow\` and \`latestPosition\`. A failure that the service answers with is a \`ServiceError\`, and \`ERRORS\` has the
 numbers of the failures by name.
 
-The package consists of ES modules, which a CommonJS program can \`require\`. Jest cannot: let it transform them, with
-\`transformIgnorePatterns: ['/node_modules/(?!.*${packageName}/)']\` in its configuration.
+The package consists of ES modules, which a CommonJS program can \`require\`. Jest loads modules itself, and its \`require\` refuses ES
+modules. Let \`ts-jest\` or Babel, whichever your tests use, transform those of the client to CommonJS. With \`ts-jest\`, as in a project
+of Nest:
+
+\`\`\`js
+// jest.config.js
+module.exports = {
+  transform: { '^.+\\\\.(t|j)s$': 'ts-jest' },
+  // Everything else in node_modules stays as it is.
+  transformIgnorePatterns: ['/node_modules/(?!.*${packageName}/)'],
+};
+\`\`\`
 `;
 }

@@ -1,4 +1,5 @@
 import type { JWTPayload } from 'jose';
+import { isStorableText } from '../database/storable-text.js';
 import type { Principal } from './principal.js';
 import { CredentialsError } from './credentials.error.js';
 import { ScopeList } from './scope-list.js';
@@ -53,8 +54,7 @@ function requireId(claim: unknown): string {
     typeof claim === 'string' &&
     claim.trim() !== '' &&
     claim.length <= MAX_LENGTH &&
-    claim.isWellFormed() &&
-    !claim.includes('\0');
+    isStorableText(claim);
   if (!isId) throw new CredentialsError('claims');
   return claim;
 }

@@ -20,6 +20,7 @@ import { createLogger } from '../observability/logger.js';
 import { StartupError } from '../errors/startup.error.js';
 import { schemaOf } from '../detached-app.js';
 import { identityOf } from '../framework.module.js';
+import { warnOfHistories } from '../resources/history/incarnations.js';
 import { runProgram } from '../run-program.js';
 import { SourceError, withAdditions, writeAll } from './sources/sources.js';
 import { formatted } from './write-formatted.js';
@@ -125,6 +126,7 @@ async function generate(task: Task, dataSource: DataSource): Promise<void> {
   const migration = await generateMigration(dataSource, name, Date.now(), (sentence) =>
     log.warn(sentence),
   );
+  await warnOfHistories(dataSource, log);
   if (migration === undefined) {
     log.info('the schema already matches the entities: nothing to migrate');
     return;

@@ -10,13 +10,15 @@ const PRECISION =
 export function descriptionOf(document: OpenAPIObject, summary: string): string {
   const methods = methodsOf(document);
   const isPublic = methods.some(({ operation }) => operation['x-required-scope'] === undefined);
-  const scopes = scopesOf(document).map((scope) => `\`${scope}\``);
+  const scopes = scopesOf(document)
+    .map((scope) => `\`${scope}\``)
+    .join(', ');
   const ids = idsOf(document, methods);
   return `${summary}
 
 ## Authentication
 
-Every request needs a bearer token in its \`Authorization\` header${isPublic ? ', unless its operation says otherwise' : ''}. The token must have the scope of the operation: ${scopes.join(', ')}. Otherwise the request is refused with 403.
+Every request needs a bearer token in its \`Authorization\` header${isPublic ? ', unless its operation says otherwise' : ''}.${scopes === '' ? '' : ` The token must have the scope of the operation: ${scopes}. Otherwise the request is refused with 403.`}
 
 ## Errors
 

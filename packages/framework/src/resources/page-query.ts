@@ -3,7 +3,8 @@ import { ServiceException } from '../errors/service.exception.js';
 import type { PageParameters } from '../http/answers/page.js';
 import type { Key } from './key-type.js';
 import type { Sort } from './sort.js';
-import { isStorableText, NO_TEXT } from './storable.js';
+import { isStorableText } from '../database/storable-text.js';
+import { NO_TEXT } from './storable.js';
 
 /**
  * Writes a value into a condition.

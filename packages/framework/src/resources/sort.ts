@@ -1,9 +1,9 @@
 import type { Type } from '@nestjs/common';
+import { isStorableText } from '../database/storable-text.js';
 import type { PageParameters } from '../http/answers/page.js';
 import type { EntityColumn } from './entity-column.js';
 import type { EntityColumns } from './entity-columns.js';
 import type { Key } from './key-type.js';
-import { isStorableText } from './storable.js';
 
 const SORTABLE = Symbol('sortable');
 

@@ -1,3 +1,4 @@
+import { isStorableText } from '../database/storable-text.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { ExactNumber } from '../json/exact-number.js';
@@ -28,8 +29,3 @@ function reasonAgainst(value: unknown): string | undefined {
 
 export const NO_TEXT = 'must not contain U+0000 or unpaired surrogates';
 const NO_NUMBER = 'must not contain numbers of more than 400 digits, written without an exponent';
-
-/** Text that PostgreSQL can hold: no U+0000 (manual, chapter 8.3) and nothing that has no UTF-8 form. */
-export function isStorableText(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0');
-}

@@ -3,7 +3,8 @@ import { ApiProperty } from '@nestjs/swagger';
 import { buildMessage, ValidateBy } from 'class-validator';
 import { IfPresent } from './member.js';
 import type { Member } from './member.js';
-import { isStorableText, NO_TEXT } from './storable.js';
+import { isStorableText } from '../database/storable-text.js';
+import { NO_TEXT } from './storable.js';
 
 /**
  * Any text without U+0000. The pattern works in ECMAScript, Java, Python and Go, whose RE2 has no `\u0000`. It leaves

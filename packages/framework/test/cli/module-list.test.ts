@@ -96,6 +96,11 @@ describe('a module is added to the imports of the application', () => {
       `@Module({ 'imports': ([FrameworkModule.forRoot(IDENTITY), LoansModule]) satisfies Imports } satisfies ModuleMetadata)`,
     ],
     [
+      'behind a spread of options, whose list they replace',
+      `@Module({ ...OPTIONS, imports: [FrameworkModule.forRoot(IDENTITY)] })`,
+      `@Module({ ...OPTIONS, imports: [FrameworkModule.forRoot(IDENTITY), LoansModule] })`,
+    ],
+    [
       'that are empty but for a comment',
       `@Module({ imports: [ // none
 ] })`,
@@ -166,6 +171,11 @@ const TEXT = \`imports: [\${'imports: ['}]\`, PATTERN = /imports: \\[/;
     ['a shorthand', '@Module({ imports })', '6 has imports of @Module() that are no list'],
     ['a name for the options', '@Module(OPTIONS)', '6 has options of @Module() that are no object'],
     ['a spread of options', '@Module({ ...OPTIONS })', '6 may have the imports of @Module()'],
+    [
+      'a spread behind the list',
+      '@Module({ imports: [A], providers: [], ...OPTIONS })',
+      '6 may have the imports of @Module()',
+    ],
     ['a spread of arguments', '@Module(...OPTIONS)', '6 has a @Module() whose options'],
     ['the class', '@Module({ imports: [LoansModule] })', '6 has the name LoansModule already'],
     ['a call of it', '@Module({ imports: [LoansModule.forRoot()] })', '6 has the name LoansModule'],
@@ -217,6 +227,10 @@ describe('a migration is added to the migrations of a resource', () => {
       '@Module({ imports: [ResourceModule.forFeature([], { migrations: ALL })] })',
     ],
     ['a name for the options', '@Module({ imports: [ResourceModule.forFeature([], OPTIONS)] })'],
+    [
+      'a spread behind the list',
+      '@Module({ imports: [ResourceModule.forFeature([], { migrations: [], ...OPTIONS })] })',
+    ],
     ['no resource', '@Module({ imports: [] })'],
     [
       'two modules',

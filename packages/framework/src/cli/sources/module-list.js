@@ -135,6 +135,10 @@ function placeIn(syntax, call, { position, list, what }) {
       listed: [],
     };
   }
+  // It would replace the list.
+  const later = options.properties.slice(options.properties.indexOf(property) + 1);
+  const spread = later.find(ts.isSpreadAssignment);
+  if (spread !== undefined) throw syntax.errorAt(spread, `may have the ${list} of ${what}`);
   const value = ts.isPropertyAssignment(property) && syntax.valueOf(property.initializer);
   if (!value || !ts.isArrayLiteralExpression(value)) {
     throw syntax.errorAt(property, `has ${list} of ${what} that are no list in brackets`);

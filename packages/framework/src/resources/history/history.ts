@@ -19,7 +19,8 @@ import { PageStatements } from '../page-statement.js';
 import { BY_ID } from '../sort.js';
 import { ChangeWriter } from './change-writer.js';
 import type { WrittenChange } from './change-writer.js';
-import { findObstacles, hasIncarnations } from './obstacles.js';
+import { warnWithoutIncarnations } from './incarnations.js';
+import { findObstacles } from './obstacles.js';
 import { incarnationOf, MAX_POSITION } from './position.js';
 import { RecordStatements } from './record-statements.js';
 
@@ -145,13 +146,7 @@ export class History {
         reasons.map((reason) => `changes of ${table} cannot be recorded: ${reason}`).join('\n'),
       );
     }
-    if (!(await hasIncarnations(statements, changes()))) {
-      const reason = 'call `addIncarnations` in a migration';
-      logger.warn(
-        { reason },
-        `readers may miss changes of ${table} after two failovers: until this is mended, let them copy everything again after each`,
-      );
-    }
+    await warnWithoutIncarnations(statements, table, changes(), logger);
     return new RecordStatements(columns(), changes());
   }
 

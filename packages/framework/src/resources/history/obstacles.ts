@@ -59,7 +59,7 @@ export async function findObstacles(
 /** Whether the functions of the history are those of `addIncarnations`. */
 export async function hasIncarnations(
   statements: Statements,
-  { tableName: changes }: EntityColumns,
+  { tableName: changes }: { readonly tableName: string },
 ): Promise<boolean> {
   const [[has] = [false]] = await statements.rows<[boolean]>({
     text: `SELECT EXISTS (
