@@ -214,6 +214,27 @@ describe('a generated migration leaves alone what no entity declares', () => {
   });
 });
 
+describe('a generated migration of a changed property', () => {
+  it('only renames a column, with what was made by hand', async () => {
+    @Entity('samples')
+    class Renamed extends Shelf {
+      @Column('text')
+      readonly title!: string;
+
+      @Column('integer', { nullable: true })
+      readonly size!: number | null;
+    }
+    await database.query(
+      `${CREATE}; DROP INDEX samples_size_idx; ALTER TABLE samples ALTER name TYPE text COLLATE "C";
+       ALTER TABLE samples ALTER name SET DEFAULT 'q'; COMMENT ON COLUMN samples.name IS 'k'`,
+    );
+    expect(upOf(await generated([Renamed]))).toEqual([
+      'ALTER TABLE "samples" RENAME COLUMN "name" TO "title"',
+    ]);
+    expect(reported).toEqual([expect.stringContaining('ALTER COLUMN "title" DROP DEFAULT')]);
+  });
+});
+
 describe('a generated migration drops what was removed from an entity', () => {
   /** As it was. */
   @Entity('samples')
@@ -278,4 +299,8 @@ function statementsIn(source: string): string[] {
   return [...source.matchAll(/query\(`(.*)`\)/g)].map(([, statement = '']) =>
     statement.replaceAll(/\\([\\`$])/g, '$1'),
   );
+}
+
+function upOf(source = ''): string[] {
+  return statementsIn(source.split('async down')[0] ?? '');
 }

@@ -59,13 +59,38 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
 
   protected override async executeSchemaSyncOperationsInProperOrder(): Promise<void> {
     for (const metadata of this.entityToSyncMetadatas) {
-      const table = this.tables.find(
-        // Private in TypeORM.
-        (each) => this['getTablePath'](each) === this['getTablePath'](metadata),
-      );
+      const table = this.tableOf(metadata);
       if (table !== undefined) this.leaveUndeclared(table, metadata);
     }
     await super.executeSchemaSyncOperationsInProperOrder();
+  }
+
+  /** A renamed column has the name that the entity declares only now. */
+  protected override async renameColumns(): Promise<void> {
+    const names = new Map(
+      this.tables.map((table) => [table.name, new Set(table.columns.map(({ name }) => name))]),
+    );
+    await super.renameColumns();
+    for (const metadata of this.entityToSyncMetadatas) {
+      const table = this.tableOf(metadata);
+      for (const column of table?.columns ?? []) {
+        const declared = metadata.columns.find(({ databaseName }) => databaseName === column.name);
+        if (
+          table !== undefined &&
+          declared !== undefined &&
+          !names.get(table.name)?.has(column.name)
+        ) {
+          this.leaveOpen(table, column, declared);
+        }
+      }
+    }
+  }
+
+  private tableOf(metadata: EntityMetadata): Table | undefined {
+    // Private in TypeORM.
+    return this.tables.find(
+      (each) => this['getTablePath'](each) === this['getTablePath'](metadata),
+    );
   }
 
   /** Removes from TypeORM's picture of the table what the entity does not declare. */
