@@ -2,6 +2,7 @@ import type { DataSource, EntityMetadata, MigrationInterface, QueryRunner, Table
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { TableColumn } from 'typeorm/schema-builder/table/TableColumn.js';
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js';
+import { Query } from 'typeorm/driver/Query.js';
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
 
 /** What a table has and no entity declares. */
@@ -10,12 +11,22 @@ export interface Undeclared {
   readonly what: string;
   /** The statement that drops it. */
   readonly toDrop: string;
+  /** Such as `"tools"`. */
+  readonly table: string;
+  /** Of the index, the constraint, or the column that has it. */
+  readonly name: string;
 }
 
 /** What is part of a table and has a name. */
 interface Named {
   readonly name?: string | undefined;
 }
+
+/** Types between which PostgreSQL casts by itself, both ways. It refuses a value that does not fit. */
+const WITH_CASTS = [
+  ['text', 'character varying'],
+  ['smallint', 'integer', 'bigint'],
+];
 
 /** TypeORM gives these names to what an entity declares without a name, with a hash. */
 const GIVEN_BY_TYPEORM = /^(CHK|FK|IDX|REL|UQ|XCL)_[0-9a-f]{26,27}$/;
@@ -60,7 +71,9 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
   protected override async executeSchemaSyncOperationsInProperOrder(): Promise<void> {
     for (const metadata of this.entityToSyncMetadatas) {
       const table = this.tableOf(metadata);
-      if (table !== undefined) this.leaveUndeclared(table, metadata);
+      if (table === undefined) continue;
+      await this.readUuidDefaults(table);
+      this.leaveUndeclared(table, metadata);
     }
     await super.executeSchemaSyncOperationsInProperOrder();
   }
@@ -83,6 +96,18 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
           this.leaveOpen(table, column, declared);
         }
       }
+    }
+  }
+
+  /** TypeORM takes the default of such a column for its own, and does not keep it. */
+  private async readUuidDefaults(table: Table): Promise<void> {
+    for (const column of table.columns.filter(isUuidByDefault)) {
+      const [row] = (await this.queryRunner.query(
+        `SELECT pg_get_expr(adbin, adrelid) AS value FROM pg_attrdef JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
+         WHERE adrelid = to_regclass($1) AND attname = $2`,
+        [quoted(table), column.name],
+      )) as readonly { readonly value: string }[];
+      column.default = row?.value;
     }
   }
 
@@ -115,6 +140,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
       else if (column.generatedType !== undefined) {
         this.leave(`the generated column "${column.name}" of ${quoted(table)}`, {
           of: table,
+          name: column.name,
           change: `DROP COLUMN "${column.name}"`,
         });
         return false;
@@ -136,9 +162,10 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
       const what = `the ${kind} "${name}" of ${quoted(table)}`;
       // An index is in the schema of its table.
       if (kind === 'index') {
-        this.undeclared.push({ what, toDrop: `DROP INDEX ${quoted(table, name)}` });
+        const toDrop = `DROP INDEX ${quoted(table, name)}`;
+        this.undeclared.push({ what, toDrop, table: quoted(table), name });
       } else {
-        this.leave(what, { of: table, change: `DROP CONSTRAINT "${name}"` });
+        this.leave(what, { of: table, name, change: `DROP CONSTRAINT "${name}"` });
       }
       return false;
     });
@@ -151,20 +178,49 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     );
   }
 
+  /** TypeORM drops a column and adds another for a new type: with all values, and all that was made by hand. */
+  private changeType(table: Table, column: TableColumn, declared: ColumnMetadata): void {
+    const { driver } = this.dataSource;
+    const type = driver.normalizeType(declared);
+    const { length } = declared;
+    if (column.type === type && column.length === length) return;
+    if (column.isArray !== declared.isArray || column.generatedType !== undefined) return;
+    if (!WITH_CASTS.some((types) => types.includes(type) && types.includes(column.type))) return;
+    const { collation } = column;
+    const statement = () =>
+      new Query(
+        `ALTER TABLE ${quoted(table)} ALTER COLUMN "${column.name}" TYPE ${driver.createFullType(column)}` +
+          (collation === undefined ? '' : ` COLLATE "${collation}"`),
+      );
+    const { upQueries, downQueries } = this.queryRunner.getMemorySql();
+    downQueries.push(statement());
+    Object.assign(column, { type, length });
+    upQueries.push(statement());
+  }
+
   /** What the entity does not say of a column is as it is in the table. */
   private leaveOpen(table: Table, column: TableColumn, declared: ColumnMetadata): void {
     const leave = (what: string, change: string): void =>
       this.leave(`the ${what} of the column "${column.name}" of ${quoted(table)}`, {
         of: table,
+        name: column.name,
         change: `ALTER COLUMN "${column.name}" DROP ${change}`,
       });
+    this.changeType(table, column, declared);
     if (declared.comment === undefined) delete column.comment;
     if (declared.collation === undefined) delete column.collation;
     if (declared.generatedType === undefined) {
       delete column.generatedType;
       delete column.asExpression;
     }
-    if (column.isGenerated && !declared.isGenerated) {
+    if (typeof declared.default === 'number' && column.default === String(declared.default)) {
+      // TypeORM would compare it with quotes.
+      column.default = `'${column.default}'`;
+    }
+    if (isUuidByDefault(column) && !declared.isGenerated && declared.default != null) {
+      column.isGenerated = false;
+      delete column.generationStrategy;
+    } else if (column.isGenerated && !declared.isGenerated) {
       const isIdentity = column.generationStrategy === 'identity';
       leave(isIdentity ? 'identity' : 'default', isIdentity ? 'IDENTITY' : 'DEFAULT');
       column.isGenerated = false;
@@ -175,13 +231,18 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
       leave('default', 'DEFAULT');
       column.default = undefined;
     }
+    if (isUuidByDefault(column)) delete column.default;
     column.isUnique &&= table.uniques.some(
       ({ columnNames: [name, ...others] }) => others.length === 0 && name === column.name,
     );
   }
 
-  private leave(what: string, { of, change }: { of: Table; change: string }): void {
-    this.undeclared.push({ what, toDrop: `ALTER TABLE ${quoted(of)} ${change}` });
+  private leave(
+    what: string,
+    { of, name, change }: { of: Table; name: string; change: string },
+  ): void {
+    const toDrop = `ALTER TABLE ${quoted(of)} ${change}`;
+    this.undeclared.push({ what, toDrop, table: quoted(of), name });
   }
 }
 
@@ -234,6 +295,10 @@ function isUnique(column: ColumnMetadata | undefined): boolean {
       ({ columns }) => columns.length === 1 && columns[0] === column,
     ) ?? false
   );
+}
+
+function isUuidByDefault({ isGenerated, generationStrategy }: TableColumn): boolean {
+  return isGenerated && generationStrategy === 'uuid';
 }
 
 /** The table as an identifier of SQL, with its schema if TypeORM names it; or another name in its schema. */
