@@ -299,13 +299,34 @@ describe('a generated migration of a changed property', () => {
     ]);
   });
 
+  it('adds a generated column, and leaves it as it is', async () => {
+    @Entity('samples')
+    class Computed extends Sample {
+      @Column({
+        type: 'text',
+        nullable: true,
+        generatedType: 'STORED',
+        asExpression: "upper(name) || '!'",
+      })
+      readonly code!: string | null;
+    }
+    await database.query(CREATE);
+    const source = await generated([Computed]);
+    for (const statement of upOf(source)) await database.query(statement);
+    expect(await generated([Computed])).toBeUndefined();
+    for (const statement of statementsIn(source?.split('async down')[1] ?? '')) {
+      await database.query(statement);
+    }
+    expect(await generated([Sample])).toBeUndefined();
+  });
+
   it.each([
     ['an id', 'uuid', () => 'gen_random_uuid()'],
     ['a fraction', 'numeric', 1.5],
   ] as const)('has nothing to do for the default of %s', async (_, type, value) => {
     @Entity('samples')
     class WithDefault extends Shelf {
-      @Column(type, { default: value, ...(type === 'numeric' ? { precision: 10, scale: 2 } : {}) })
+      @Column({ type, default: value, ...(type === 'numeric' ? { precision: 10, scale: 2 } : {}) })
       readonly key!: string;
     }
     for (const statement of upOf(await generated([WithDefault]))) await database.query(statement);

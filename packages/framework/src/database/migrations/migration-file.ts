@@ -15,7 +15,13 @@ export async function generateMigration(
   report: (sentence: string) => void = () => {},
 ) {
   const comparison = await SchemaComparison.of(dataSource);
-  const { upQueries, downQueries } = await comparison.compare();
+  const inMemory = await comparison.compare();
+  // The parameters of such a statement are not part of it, and no migration makes this table of TypeORM's.
+  const isOfTypeorm = ({ query }: { query: string }) =>
+    /^(INSERT INTO|DELETE FROM) /.test(query) &&
+    query.includes(`"${dataSource.metadataTableName}"`);
+  const upQueries = inMemory.upQueries.filter((each) => !isOfTypeorm(each));
+  const downQueries = inMemory.downQueries.filter((each) => !isOfTypeorm(each));
   const lost = new Map<unknown, string>();
   for (const { query } of upQueries) {
     const [, table = '', column] = /^ALTER TABLE (.+) DROP COLUMN (.+)$/.exec(query) ?? [];

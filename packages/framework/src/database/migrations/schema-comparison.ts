@@ -4,6 +4,7 @@ import type { TableColumn } from 'typeorm/schema-builder/table/TableColumn.js';
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js';
 import { Query } from 'typeorm/driver/Query.js';
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
+import { merged } from './merged-entities.js';
 
 /** What a table has and no entity declares. */
 export interface Undeclared {
@@ -212,6 +213,9 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     if (declared.generatedType === undefined) {
       delete column.generatedType;
       delete column.asExpression;
+    } else if (declared.asExpression !== undefined && column.generatedType !== undefined) {
+      // TypeORM compares the text in a table of its own, which a service does not have.
+      column.asExpression = declared.asExpression;
     }
     if (typeof declared.default === 'number' && column.default === String(declared.default)) {
       // TypeORM would compare it with quotes.
@@ -263,30 +267,6 @@ async function runnerOf(dataSource: DataSource): Promise<QueryRunner> {
       isRead(parts[0]) ? Promise.resolve(none) : query(...parts);
   }
   return runner;
-}
-
-/** One declaration of all entities of a table. */
-function merged(entities: readonly EntityMetadata[]): EntityMetadata {
-  const [first, ...others] = entities as [EntityMetadata, ...EntityMetadata[]];
-  if (others.length === 0) return first;
-  const all = <Part>(
-    parts: (entity: EntityMetadata) => readonly Part[],
-    nameOf: (part: Part) => unknown,
-  ) => ({
-    value: [...new Map(entities.flatMap(parts).map((part) => [nameOf(part), part])).values()],
-  });
-  const nameOf = ({ name }: Named) => name;
-  return Object.create(first, {
-    columns: all(
-      ({ columns }) => columns,
-      ({ databaseName }) => databaseName,
-    ),
-    indices: all(({ indices }) => indices, nameOf),
-    checks: all(({ checks }) => checks, nameOf),
-    uniques: all(({ uniques }) => uniques, nameOf),
-    exclusions: all(({ exclusions }) => exclusions, nameOf),
-    foreignKeys: all(({ foreignKeys }) => foreignKeys, nameOf),
-  }) as EntityMetadata;
 }
 
 function isUnique(column: ColumnMetadata | undefined): boolean {
