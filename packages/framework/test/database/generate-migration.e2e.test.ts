@@ -214,6 +214,128 @@ describe('a generated migration leaves alone what no entity declares', () => {
   });
 });
 
+describe('a generated migration of a changed property', () => {
+  it('only renames a column, with what was made by hand', async () => {
+    @Entity('samples')
+    class Renamed extends Shelf {
+      @Column('text')
+      readonly title!: string;
+
+      @Column('integer', { nullable: true })
+      readonly size!: number | null;
+    }
+    await database.query(
+      `${CREATE}; DROP INDEX samples_size_idx; ALTER TABLE samples ALTER name TYPE text COLLATE "C";
+       ALTER TABLE samples ALTER name SET DEFAULT 'q'; COMMENT ON COLUMN samples.name IS 'k'`,
+    );
+    expect(upOf(await generated([Renamed]))).toEqual([
+      'ALTER TABLE "samples" RENAME COLUMN "name" TO "title"',
+    ]);
+    expect(reported).toEqual([expect.stringContaining('ALTER COLUMN "title" DROP DEFAULT')]);
+  });
+
+  it('changes a type in place, with the indexes of the column', async () => {
+    @Entity('samples')
+    class Changed extends Shelf {
+      @Column('varchar', { length: 200 })
+      readonly name!: string;
+
+      @Column('bigint', { nullable: true })
+      readonly size!: string | null;
+    }
+    await database.query(
+      `${CREATE}; DROP INDEX samples_size_idx; ALTER TABLE samples ALTER name TYPE text COLLATE "C";
+       CREATE INDEX samples_name_idx ON samples (left(name, 100) COLLATE "C", id)`,
+    );
+    const source = await generated([Changed]);
+    expect(upOf(source)).toEqual([
+      'ALTER TABLE "samples" ALTER COLUMN "name" TYPE character varying(200) COLLATE "C"',
+      'ALTER TABLE "samples" ALTER COLUMN "size" TYPE bigint',
+    ]);
+    const down = statementsIn(source?.split('async down')[1] ?? '');
+    expect(reported).toEqual([expect.stringContaining('so it stays')]);
+    for (const statement of [...upOf(source), ...down, ...upOf(source)]) {
+      await database.query(statement);
+    }
+    reported = [];
+    expect(await generated([Changed])).toBeUndefined();
+    // It is still there.
+    expect(reported).toEqual([expect.stringContaining('samples_name_idx')]);
+  });
+
+  it('refuses to drop and add a column that has an index made by hand', async () => {
+    @Entity('samples')
+    class Changed extends Shelf {
+      @Column('integer')
+      readonly name!: number;
+
+      @Column('integer', { nullable: true })
+      readonly size!: number | null;
+    }
+    await database.query(
+      `${CREATE}; DROP INDEX samples_size_idx; CREATE INDEX samples_name_idx ON samples (left(name, 100), id)`,
+    );
+    await expect(generated([Changed])).rejects.toThrow(
+      /index "samples_name_idx" of "samples".*ALTER TABLE "samples" ALTER COLUMN "name" TYPE/,
+    );
+  });
+
+  it('says what goes with a column', async () => {
+    @Entity('samples')
+    class Less extends Shelf {
+      @Column('integer', { nullable: true })
+      readonly size!: number | null;
+    }
+    await database.query(
+      `${CREATE}; DROP INDEX samples_size_idx; CREATE INDEX samples_name_idx ON samples (left(name, 100), id);
+       ALTER TABLE samples ADD CONSTRAINT samples_name_check CHECK (name <> '')`,
+    );
+    expect(upOf(await generated([Less]))).toEqual(['ALTER TABLE "samples" DROP COLUMN "name"']);
+    const sentences = reported.toSorted();
+    expect(sentences).toEqual([
+      expect.stringMatching(/constraint "samples_name_check".*goes with the column/),
+      expect.stringMatching(/index "samples_name_idx".*goes with the column/),
+      expect.stringContaining('drops the column "name"'),
+    ]);
+  });
+
+  it('adds a generated column, and leaves it as it is', async () => {
+    @Entity('samples')
+    class Computed extends Sample {
+      @Column({
+        type: 'text',
+        nullable: true,
+        generatedType: 'STORED',
+        asExpression: "upper(name) || '!'",
+      })
+      readonly code!: string | null;
+    }
+    await database.query(CREATE);
+    const source = await generated([Computed]);
+    for (const statement of upOf(source)) await database.query(statement);
+    expect(await generated([Computed])).toBeUndefined();
+    for (const statement of statementsIn(source?.split('async down')[1] ?? '')) {
+      await database.query(statement);
+    }
+    expect(await generated([Sample])).toBeUndefined();
+  });
+
+  it.each([
+    ['an id', 'uuid', () => 'gen_random_uuid()'],
+    ['a fraction', 'numeric', 1.5],
+  ] as const)('has nothing to do for the default of %s', async (_, type, value) => {
+    @Entity('samples')
+    class WithDefault extends Shelf {
+      @Column({ type, default: value, ...(type === 'numeric' ? { precision: 10, scale: 2 } : {}) })
+      readonly key!: string;
+    }
+    for (const statement of upOf(await generated([WithDefault]))) await database.query(statement);
+    reported = [];
+    expect(await generated([WithDefault])).toBeUndefined();
+    expect(reported).toEqual([]);
+  });
+});
+
 describe('a generated migration drops what was removed from an entity', () => {
   /** As it was. */
   @Entity('samples')
@@ -278,4 +400,8 @@ function statementsIn(source: string): string[] {
   return [...source.matchAll(/query\(`(.*)`\)/g)].map(([, statement = '']) =>
     statement.replaceAll(/\\([\\`$])/g, '$1'),
   );
+}
+
+function upOf(source = ''): string[] {
+  return statementsIn(source.split('async down')[0] ?? '');
 }

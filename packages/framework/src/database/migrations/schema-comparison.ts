@@ -2,7 +2,9 @@ import type { DataSource, EntityMetadata, MigrationInterface, QueryRunner, Table
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { TableColumn } from 'typeorm/schema-builder/table/TableColumn.js';
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js';
+import { Query } from 'typeorm/driver/Query.js';
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
+import { merged } from './merged-entities.js';
 
 /** What a table has and no entity declares. */
 export interface Undeclared {
@@ -10,12 +12,22 @@ export interface Undeclared {
   readonly what: string;
   /** The statement that drops it. */
   readonly toDrop: string;
+  /** Such as `"tools"`. */
+  readonly table: string;
+  /** Of the index, the constraint, or the column that has it. */
+  readonly name: string;
 }
 
 /** What is part of a table and has a name. */
 interface Named {
   readonly name?: string | undefined;
 }
+
+/** Types between which PostgreSQL casts by itself, both ways. It refuses a value that does not fit. */
+const WITH_CASTS = [
+  ['text', 'character varying'],
+  ['smallint', 'integer', 'bigint'],
+];
 
 /** TypeORM gives these names to what an entity declares without a name, with a hash. */
 const GIVEN_BY_TYPEORM = /^(CHK|FK|IDX|REL|UQ|XCL)_[0-9a-f]{26,27}$/;
@@ -59,13 +71,52 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
 
   protected override async executeSchemaSyncOperationsInProperOrder(): Promise<void> {
     for (const metadata of this.entityToSyncMetadatas) {
-      const table = this.tables.find(
-        // Private in TypeORM.
-        (each) => this['getTablePath'](each) === this['getTablePath'](metadata),
-      );
-      if (table !== undefined) this.leaveUndeclared(table, metadata);
+      const table = this.tableOf(metadata);
+      if (table === undefined) continue;
+      await this.readUuidDefaults(table);
+      this.leaveUndeclared(table, metadata);
     }
     await super.executeSchemaSyncOperationsInProperOrder();
+  }
+
+  /** A renamed column has the name that the entity declares only now. */
+  protected override async renameColumns(): Promise<void> {
+    const names = new Map(
+      this.tables.map((table) => [table.name, new Set(table.columns.map(({ name }) => name))]),
+    );
+    await super.renameColumns();
+    for (const metadata of this.entityToSyncMetadatas) {
+      const table = this.tableOf(metadata);
+      for (const column of table?.columns ?? []) {
+        const declared = metadata.columns.find(({ databaseName }) => databaseName === column.name);
+        if (
+          table !== undefined &&
+          declared !== undefined &&
+          !names.get(table.name)?.has(column.name)
+        ) {
+          this.leaveOpen(table, column, declared);
+        }
+      }
+    }
+  }
+
+  /** TypeORM takes the default of such a column for its own, and does not keep it. */
+  private async readUuidDefaults(table: Table): Promise<void> {
+    for (const column of table.columns.filter(isUuidByDefault)) {
+      const [row] = (await this.queryRunner.query(
+        `SELECT pg_get_expr(adbin, adrelid) AS value FROM pg_attrdef JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum
+         WHERE adrelid = to_regclass($1) AND attname = $2`,
+        [quoted(table), column.name],
+      )) as readonly { readonly value: string }[];
+      column.default = row?.value;
+    }
+  }
+
+  private tableOf(metadata: EntityMetadata): Table | undefined {
+    // Private in TypeORM.
+    return this.tables.find(
+      (each) => this['getTablePath'](each) === this['getTablePath'](metadata),
+    );
   }
 
   /** Removes from TypeORM's picture of the table what the entity does not declare. */
@@ -90,6 +141,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
       else if (column.generatedType !== undefined) {
         this.leave(`the generated column "${column.name}" of ${quoted(table)}`, {
           of: table,
+          name: column.name,
           change: `DROP COLUMN "${column.name}"`,
         });
         return false;
@@ -111,9 +163,10 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
       const what = `the ${kind} "${name}" of ${quoted(table)}`;
       // An index is in the schema of its table.
       if (kind === 'index') {
-        this.undeclared.push({ what, toDrop: `DROP INDEX ${quoted(table, name)}` });
+        const toDrop = `DROP INDEX ${quoted(table, name)}`;
+        this.undeclared.push({ what, toDrop, table: quoted(table), name });
       } else {
-        this.leave(what, { of: table, change: `DROP CONSTRAINT "${name}"` });
+        this.leave(what, { of: table, name, change: `DROP CONSTRAINT "${name}"` });
       }
       return false;
     });
@@ -126,20 +179,52 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     );
   }
 
+  /** TypeORM drops a column and adds another for a new type: with all values, and all that was made by hand. */
+  private changeType(table: Table, column: TableColumn, declared: ColumnMetadata): void {
+    const { driver } = this.dataSource;
+    const type = driver.normalizeType(declared);
+    const { length } = declared;
+    if (column.type === type && column.length === length) return;
+    if (column.isArray !== declared.isArray || column.generatedType !== undefined) return;
+    if (!WITH_CASTS.some((types) => types.includes(type) && types.includes(column.type))) return;
+    const { collation } = column;
+    const statement = () =>
+      new Query(
+        `ALTER TABLE ${quoted(table)} ALTER COLUMN "${column.name}" TYPE ${driver.createFullType(column)}` +
+          (collation === undefined ? '' : ` COLLATE "${collation}"`),
+      );
+    const { upQueries, downQueries } = this.queryRunner.getMemorySql();
+    downQueries.push(statement());
+    Object.assign(column, { type, length });
+    upQueries.push(statement());
+  }
+
   /** What the entity does not say of a column is as it is in the table. */
   private leaveOpen(table: Table, column: TableColumn, declared: ColumnMetadata): void {
     const leave = (what: string, change: string): void =>
       this.leave(`the ${what} of the column "${column.name}" of ${quoted(table)}`, {
         of: table,
+        name: column.name,
         change: `ALTER COLUMN "${column.name}" DROP ${change}`,
       });
+    this.changeType(table, column, declared);
     if (declared.comment === undefined) delete column.comment;
     if (declared.collation === undefined) delete column.collation;
     if (declared.generatedType === undefined) {
       delete column.generatedType;
       delete column.asExpression;
+    } else if (declared.asExpression !== undefined && column.generatedType !== undefined) {
+      // TypeORM compares the text in a table of its own, which a service does not have.
+      column.asExpression = declared.asExpression;
     }
-    if (column.isGenerated && !declared.isGenerated) {
+    if (typeof declared.default === 'number' && column.default === String(declared.default)) {
+      // TypeORM would compare it with quotes.
+      column.default = `'${column.default}'`;
+    }
+    if (isUuidByDefault(column) && !declared.isGenerated && declared.default != null) {
+      column.isGenerated = false;
+      delete column.generationStrategy;
+    } else if (column.isGenerated && !declared.isGenerated) {
       const isIdentity = column.generationStrategy === 'identity';
       leave(isIdentity ? 'identity' : 'default', isIdentity ? 'IDENTITY' : 'DEFAULT');
       column.isGenerated = false;
@@ -150,13 +235,18 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
       leave('default', 'DEFAULT');
       column.default = undefined;
     }
+    if (isUuidByDefault(column)) delete column.default;
     column.isUnique &&= table.uniques.some(
       ({ columnNames: [name, ...others] }) => others.length === 0 && name === column.name,
     );
   }
 
-  private leave(what: string, { of, change }: { of: Table; change: string }): void {
-    this.undeclared.push({ what, toDrop: `ALTER TABLE ${quoted(of)} ${change}` });
+  private leave(
+    what: string,
+    { of, name, change }: { of: Table; name: string; change: string },
+  ): void {
+    const toDrop = `ALTER TABLE ${quoted(of)} ${change}`;
+    this.undeclared.push({ what, toDrop, table: quoted(of), name });
   }
 }
 
@@ -179,36 +269,16 @@ async function runnerOf(dataSource: DataSource): Promise<QueryRunner> {
   return runner;
 }
 
-/** One declaration of all entities of a table. */
-function merged(entities: readonly EntityMetadata[]): EntityMetadata {
-  const [first, ...others] = entities as [EntityMetadata, ...EntityMetadata[]];
-  if (others.length === 0) return first;
-  const all = <Part>(
-    parts: (entity: EntityMetadata) => readonly Part[],
-    nameOf: (part: Part) => unknown,
-  ) => ({
-    value: [...new Map(entities.flatMap(parts).map((part) => [nameOf(part), part])).values()],
-  });
-  const nameOf = ({ name }: Named) => name;
-  return Object.create(first, {
-    columns: all(
-      ({ columns }) => columns,
-      ({ databaseName }) => databaseName,
-    ),
-    indices: all(({ indices }) => indices, nameOf),
-    checks: all(({ checks }) => checks, nameOf),
-    uniques: all(({ uniques }) => uniques, nameOf),
-    exclusions: all(({ exclusions }) => exclusions, nameOf),
-    foreignKeys: all(({ foreignKeys }) => foreignKeys, nameOf),
-  }) as EntityMetadata;
-}
-
 function isUnique(column: ColumnMetadata | undefined): boolean {
   return (
     column?.entityMetadata.uniques.some(
       ({ columns }) => columns.length === 1 && columns[0] === column,
     ) ?? false
   );
+}
+
+function isUuidByDefault({ isGenerated, generationStrategy }: TableColumn): boolean {
+  return isGenerated && generationStrategy === 'uuid';
 }
 
 /** The table as an identifier of SQL, with its schema if TypeORM names it; or another name in its schema. */
