@@ -32,7 +32,12 @@ export { Representation } from './http/answers/representation.js';
 export { RequestPrecondition } from './http/answers/request-precondition.decorator.js';
 export { RequestSignal } from './http/answers/request-signal.js';
 export type { Line } from './http/body/body-lines.js';
-export { BodyTypes, ExactDigits, NoOtherParameters, NoParametersDto } from './http/body/dto.pipe.js';
+export {
+  BodyTypes,
+  ExactDigits,
+  NoOtherParameters,
+  NoParametersDto,
+} from './http/body/dto.pipe.js';
 export { PATCH_TYPES } from './http/body/merge-patch.js';
 export { LinesFile, NdjsonLines } from './http/body/ndjson.js';
 export { ApiErrors } from './http/errors/api-errors.js';
