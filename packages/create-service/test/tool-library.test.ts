@@ -28,8 +28,8 @@ it('has a document in which the tools of this project find no fault', async () =
   expect(await validator.validate(JSON.parse(text) as Record<string, unknown>)).toEqual({
     valid: true,
   });
-  expect(await faultsIn(text)).toEqual([]);
-  expect(await spectralReports(text)).toEqual([]);
+  expect(await faultsIn(text, { hasLicense: false })).toEqual([]);
+  expect(await spectralReports(text, { hasLicense: false })).toEqual([]);
 });
 
 it('has a docs page that creates a tool', async () => {
