@@ -140,7 +140,7 @@ it('a thousand followers that come back far behind, all at once, get everything 
   const newest = await latest();
   for (let n = 0; n < 1_000; n += 1) follow(0);
   const hasAll = ({ position }: LightFollower) => position === newest;
-  await until(() => followers.every((one) => one.isClosed || hasAll(one)), 120_000);
+  await until(() => followers.every((one) => one.isClosed || hasAll(one)), 240_000);
   expect(
     followers
       .filter((one) => one.isClosed || !hasAll(one))
