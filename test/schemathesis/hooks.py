@@ -16,15 +16,15 @@ NEW_IDS = itertools.count(5_000_000)
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
     """
-    A valid request is refused if it conflicts with what is stored: 409, 412 if the resource has none of the entity tags, and 422
-    if its idempotency key belongs to another request. The published createPlant answers 400 if an id is taken, and a position must be one that was given. Any text can be
+    A valid request is refused if it conflicts with what is stored: 409, 410 if a position is of another server, 412 if the resource has none
+    of the entity tags, and 422 if its idempotency key belongs to another request. The published createPlant answers 400 if an id is taken, and a position must be one that was given. Any text can be
     imported, because each line is checked by itself.
     """
     if isinstance(failure, AcceptedNegativeData):
         return case.media_type != NDJSON
     if not isinstance(failure, RejectedPositiveData):
         return True
-    return response.status_code not in (409, 412, 422) and not depends_on_store(case, response)
+    return response.status_code not in (409, 410, 412, 422) and not depends_on_store(case, response)
 
 
 def depends_on_store(case, response):
