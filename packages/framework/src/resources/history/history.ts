@@ -21,6 +21,7 @@ import { ChangeWriter } from './change-writer.js';
 import type { WrittenChange } from './change-writer.js';
 import { warnWithoutIncarnations } from './incarnations.js';
 import { findObstacles } from './obstacles.js';
+import { NearestRecords } from './nearest-records.js';
 import { incarnationOf, MAX_POSITION } from './position.js';
 import { RecordStatements } from './record-statements.js';
 
@@ -89,7 +90,11 @@ export class History {
   private reading: Promise<unknown> = Promise.resolve();
   private nextState: Promise<FeedState> | undefined;
 
-  constructor(private readonly options: HistoryOptions) {}
+  private readonly nearestRecords: NearestRecords;
+
+  constructor(private readonly options: HistoryOptions) {
+    this.nearestRecords = new NearestRecords(options);
+  }
 
   /** The name of the table of the records. */
   get table(): string {
@@ -195,7 +200,7 @@ export class History {
     if (after < state.prunedTo) throw pruned(state);
     // The low watermark is a position of this server, so a reader that has read everything needs no check.
     if (after < state.jumpedTo && after !== state.lowWatermark) {
-      await this.options.slots.run(() => this.requireOwn(after));
+      await this.requireOwn(after);
     }
     return { ...state, after, isFirst: false };
   }
@@ -208,16 +213,7 @@ export class History {
    * @throws ServiceException `changes-pruned`
    */
   private async requireOwn(after: bigint): Promise<void> {
-    const { statements, changes } = this.options;
-    const { table, tableName, key } = changes();
-    const [[last] = []] = await statements.rows<[string]>({
-      text: `SELECT greatest(
-          (SELECT max(${key.name}) FROM ${table} WHERE ${key.name} <= $1),
-          ${escapeIdentifier(`${tableName}_pruned_to`)}()
-        )`,
-      values: [String(after)],
-    });
-    const nearest = BigInt(last ?? 0);
+    const nearest = await this.nearestRecords.before(after);
     if (nearest !== 0n && incarnationOf(nearest) !== incarnationOf(after)) throw foreign(after);
   }
 
