@@ -78,6 +78,7 @@ const NOT_CONTENT = new Set('position time kind id principal requestId limit aft
 @Injectable()
 export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly metrics: ResourceMetrics;
+  private readonly statements: Statements;
   private readonly importSlots = new Semaphore(MAX_IMPORTS, ERRORS.tooManyImports);
   private readonly exportSlots = new Semaphore(MAX_EXPORTS, ERRORS.tooManyExports);
   private readonly checks: (() => void)[] = [];
@@ -90,7 +91,6 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
 
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
-    private readonly statements: Statements,
     private readonly bulkheads: Bulkheads,
     private readonly transactions: Transactions,
     metrics: Metrics,
@@ -101,6 +101,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     private readonly rowSlots: RowSlots,
   ) {
     this.metrics = new ResourceMetrics(metrics);
+    this.statements = new Statements(dataSource);
   }
 
   /**
