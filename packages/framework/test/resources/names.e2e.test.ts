@@ -32,6 +32,7 @@ import type { Origin } from '../../src/index.js';
 import { EntityColumns } from '../../src/resources/entity-columns.js';
 import type { Service } from '../../src/service.js';
 import { dataSourceFor } from '../support/data-source.js';
+import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
@@ -212,7 +213,7 @@ for (const [table, options] of TABLES) declare(table, options);
 })
 class SamplesModule {}
 
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY), SamplesModule] })
+@Module({ imports: [FrameworkModule.forRoot(IDENTITY), SamplesModule], providers: ENHANCERS })
 class AppModule {}
 
 let database: TestDatabase;
