@@ -114,13 +114,8 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
   /** What TypeORM reads is in its picture of the table. */
   private async leaveUnread(table: Table, metadata: EntityMetadata): Promise<void> {
     const known = [table, metadata].flatMap(
-      ({ indices, checks, exclusions, uniques, foreignKeys }): readonly Named[] => [
-        ...indices,
-        ...checks,
-        ...exclusions,
-        ...uniques,
-        ...foreignKeys,
-      ],
+      ({ indices, checks, exclusions, uniques, foreignKeys }): readonly Named[] =>
+        [indices, checks, exclusions, uniques, foreignKeys].flat(),
     );
     for (const part of await partsOf(this.queryRunner, quoted(table))) {
       if (!known.some(({ name }) => name === part.name)) this.leavePart(table, part);
