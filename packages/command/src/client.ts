@@ -2,6 +2,7 @@ import { request as requestHttp } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
+import { ReadableStream } from 'node:stream/web';
 import { Connection as Client, LONGEST_WAIT, ServiceError } from '@resource-service/client/runtime';
 import type { Call } from '@resource-service/client/runtime';
 import { ContactError, reasonOf, TemporaryFailure, textOf } from './command-error.js';
@@ -70,7 +71,10 @@ async function fetchBy(
   }
   const retryAfter = headers['retry-after'] ?? '';
   const init = { status, statusText, headers: { 'Retry-After': retryAfter } };
-  return new Response(bytesOf(incoming), init);
+  return new Response(
+    ReadableStream.from(bytesOf(incoming)) as ConstructorParameters<typeof Response>[0],
+    init,
+  );
 }
 
 async function* bytesOf(incoming: IncomingMessage): AsyncGenerator<Buffer> {
