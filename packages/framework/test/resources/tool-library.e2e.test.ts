@@ -1,10 +1,12 @@
 import { Body, Controller, HttpCode, Injectable, Module, Param, Post } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { getRepositoryToken, InjectRepository } from '@nestjs/typeorm';
 import { Column, Entity, Index, PrimaryColumn, Repository } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { followEvents } from '../support/event-source.js';
+import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
@@ -14,10 +16,13 @@ import { CONFIG } from '../../src/config/config.module.js';
 import { createDetachedApp } from '../../src/detached-app.js';
 import { identityOf } from '../../src/framework.module.js';
 import {
+  AuthGuard,
   ChangeOf,
   createHistory,
   defineErrors,
   DtoOf,
+  DtoPipe,
+  ErrorFilter,
   FeedModule,
   FrameworkModule,
   historyFunctions,
@@ -177,6 +182,11 @@ const FEED: FeedOptions = {
 
 @Module({
   imports: [FrameworkModule.forRoot(IDENTITY), ToolsModule, FeedModule.forFeature(FEED)],
+  providers: [
+    { provide: APP_GUARD, useClass: AuthGuard },
+    { provide: APP_PIPE, useClass: DtoPipe },
+    { provide: APP_FILTER, useClass: ErrorFilter },
+  ],
 })
 class AppModule {}
 
@@ -309,6 +319,7 @@ describe('an application', () => {
         FrameworkModule.forRoot(IDENTITY),
         FeedModule.forFeature({ ...FEED, module: SilentModule, repository: SilentRepository }),
       ],
+      providers: ENHANCERS,
     })
     class SilentAppModule {}
 
