@@ -11,6 +11,7 @@ import { startEmbeddedPostgres } from '../../packages/local/src/embedded-postgre
 import { serverAccount, spawnAs } from '../../packages/local/src/server-account.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { lastingPort } from './lasting-port.js';
+import { copyMadeCluster } from './made-cluster.js';
 import { PostgresServer } from './own-postgres.js';
 import { processesIn, signalIn } from './process.js';
 import { IDENTITY } from '../../src/identity.js';
@@ -131,6 +132,7 @@ export async function startReplicatedPostgres(
 ): Promise<ReplicatedPostgres> {
   const folder = await mkdtemp(join(await realpath(tmpdir()), 'plant-store-replicated-'));
   const made = join(folder, 'made');
+  await copyMadeCluster(made);
   const maker = await startEmbeddedPostgres(IDENTITY, made);
   await maker.stop();
   const copyOf = async (name: string): Promise<ReplicatedServer> => {
