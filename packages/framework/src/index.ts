@@ -43,19 +43,18 @@ export { LinesFile, NdjsonLines } from './http/body/ndjson.js';
 export { ApiErrors } from './http/errors/api-errors.js';
 export { quote } from './json/quote.js';
 export { apiGeneratedOperations, apiOperations } from './resources/api-operations.js';
+export type {
+  ChangedRows,
+  ChangeRecorder,
+  MakeRecorder,
+  RecordedResource,
+  RecordStatements,
+} from './resources/change-recorder.js';
 export { withConstraintErrors } from './resources/constraints.js';
 export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/dto-of.js';
 export type { Filled, Lasting } from './resources/filled.js';
-export { ChangeOf } from './resources/history/change-of.js';
-export type { Feed } from './resources/history/feed.js';
-export type { FeedOptions } from './resources/history/feed.controller.js';
-export { FeedModule } from './resources/history/feed.module.js';
-export { createHistory, dropHistory } from './resources/history/frozen/history-1.js';
-export { downgradeHistory, upgradeHistory } from './resources/history/frozen/history-2.js';
-export { addIncarnations, removeIncarnations } from './resources/history/frozen/history-3.js';
-export { historyFunctions } from './resources/history/history-schema.js';
-export { RequestOrigin } from './resources/history/origin.js';
-export type { Origin } from './resources/history/origin.js';
+export { RequestOrigin } from './resources/origin.js';
+export type { Origin } from './resources/origin.js';
 export {
   INT64_COLUMN,
   INT64_SCHEMA,
