@@ -101,13 +101,13 @@ export function isOfResource(name) {
   return /^(src|test)\/sample-item/.test(name);
 }
 
-/** The text of a file of the template. Only the lines that name the record of changes, or its package, belong to it. */
+/** The text of a file of the template. Only the lines that name the record of changes, or import its package, belong to it. */
 export function templateText(name, hasChanges) {
   const text = readFileSync(join(TEMPLATE, name), 'utf8');
   if (hasChanges) return text;
   return text
     .replace(', SampleItemChangesModule', '')
-    .replaceAll(/.*(SampleItemChange|@resource-service\/changes).*\n/g, '');
+    .replaceAll(/.*(SampleItemChange|from '@resource-service\/changes').*\n/g, '');
 }
 
 function migrationTime(name) {
