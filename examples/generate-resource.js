@@ -10,7 +10,7 @@ import {
 
 /*
  * `npm run generate -- orchard orchards`: copies the resource gardens in this folder under another name. Leaves out what only
- * gardens need: the lines between `#region` and `#endregion`, and the service, whose only rule is about plants.
+ * gardens need: the lines between `#region` and `#endregion`.
  */
 
 const TEMPLATE = 'examples/gardens';
@@ -65,8 +65,7 @@ Then run "npm run openapi", "npm run layers" and "npm run check", and commit all
 /** The source and the target of each file to copy. */
 function files() {
   const sources = readdirSync(TEMPLATE, { recursive: true }).map(String);
-  const isTemplate = (name) =>
-    /^((dto\/)?gardens?\.|migrations\/.*\.ts$)/.test(name) && name !== 'gardens.service.ts';
+  const isTemplate = (name) => /^((dto\/)?gardens?\.|migrations\/.*\.ts$)/.test(name);
   return sources.filter(isTemplate).map((name) => {
     const target = renamed(name).replace(/\d{13}/, String(timestamp));
     const isTest = name.endsWith('.test.ts');

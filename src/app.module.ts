@@ -1,8 +1,16 @@
 import { Module } from '@nestjs/common';
-import { FrameworkModule } from '@resource-service/framework';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { AuthGuard, DtoPipe, ErrorFilter, FrameworkModule } from '@resource-service/framework';
 import { IDENTITY } from './identity.js';
 import { PlantChangesModule } from './plant-changes/plant-changes.module.js';
 import { PlantsModule } from './plants/plants.module.js';
 
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY), PlantsModule, PlantChangesModule] })
+@Module({
+  imports: [FrameworkModule.forRoot(IDENTITY), PlantsModule, PlantChangesModule],
+  providers: [
+    { provide: APP_GUARD, useClass: AuthGuard },
+    { provide: APP_PIPE, useClass: DtoPipe },
+    { provide: APP_FILTER, useClass: ErrorFilter },
+  ],
+})
 export class AppModule {}

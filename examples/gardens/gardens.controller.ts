@@ -31,21 +31,15 @@ import {
   NewGardenDto,
 } from './dto/garden.dto.js';
 import { API } from './gardens.openapi.js';
-import { GardensRepository } from './gardens.repository.js';
-// #region plants
 import { GardensService } from './gardens.service.js';
+// #region plants
 import type { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
 import { ApiGetPlantOfGarden } from './gardens.openapi.js';
 // #endregion
 
 @Controller('gardens')
 export class GardensController {
-  constructor(
-    private readonly gardens: GardensRepository,
-    // #region plants
-    private readonly service: GardensService,
-    // #endregion
-  ) {}
+  constructor(private readonly gardens: GardensService) {}
 
   @Post()
   @HttpCode(200)
@@ -93,7 +87,7 @@ export class GardensController {
   @RequireScope('plants:read')
   @ApiGetPlantOfGarden()
   getPlant(@Param('id', Int64Pipe) id: bigint): Promise<StoredPlantDto> {
-    return this.service.getPlant(id);
+    return this.gardens.findPlant(id);
   }
 
   // #endregion

@@ -3,9 +3,9 @@ import { ResourceModule } from '@resource-service/framework';
 import { Garden } from './garden.entity.js';
 import { GardensController } from './gardens.controller.js';
 import { GardensRepository } from './gardens.repository.js';
+import { GardensService } from './gardens.service.js';
 import { CreateGardens1795395600000 } from './migrations/1795395600000-create-gardens.js';
 // #region plants
-import { GardensService } from './gardens.service.js';
 import { PlantsModule } from '../../src/plants/plants.module.js';
 // #endregion
 
@@ -17,11 +17,6 @@ import { PlantsModule } from '../../src/plants/plants.module.js';
     // #endregion
   ],
   controllers: [GardensController],
-  providers: [
-    GardensRepository,
-    // #region plants
-    GardensService,
-    // #endregion
-  ],
+  providers: [GardensService, GardensRepository],
 })
 export class GardensModule {}

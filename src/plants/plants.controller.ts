@@ -27,22 +27,18 @@ import { ExportPlantsDto, ListPlantsDto } from './dto/list-plants.dto.js';
 import { NewPlantDto, PlantPatchDto, PlantReplacementDto } from './dto/plant.dto.js';
 import type { PlantDto, StoredPlantDto } from './dto/plant.dto.js';
 import { API } from './plants.openapi.js';
-import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
 @Controller('plants')
 export class PlantsController {
-  constructor(
-    private readonly plants: PlantsRepository,
-    private readonly service: PlantsService,
-  ) {}
+  constructor(private readonly plants: PlantsService) {}
 
   @Post()
   @HttpCode(200)
   @RequireScope('plants:write')
   @API.create
   create(@Body() plant: NewPlantDto, @RequestOrigin() origin: Origin): Promise<PlantDto> {
-    return this.service.create(plant, origin);
+    return this.plants.create(plant, origin);
   }
 
   @Get()

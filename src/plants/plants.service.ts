@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import type { Origin } from '@resource-service/framework';
+import type { Line, Origin, Page, UpdateContext } from '@resource-service/framework';
+import type { ExportPlantsDto, ListPlantsDto } from './dto/list-plants.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
-import type { NewPlantDto } from './dto/plant.dto.js';
+import type {
+  NewPlantDto,
+  PlantPatchDto,
+  PlantReplacementDto,
+  StoredPlantDto,
+} from './dto/plant.dto.js';
 import { PlantsRepository } from './plants.repository.js';
 
 @Injectable()
@@ -17,5 +23,43 @@ export class PlantsService {
    */
   async create(plant: NewPlantDto, origin: Origin): Promise<PlantDto> {
     return this.plants.represent(await this.plants.create(plant, { origin }), PlantDto);
+  }
+
+  list(query: ListPlantsDto): Promise<Page<ListPlantsDto>> {
+    return this.plants.list(query);
+  }
+
+  /** @throws ServiceException `no-such-plant` */
+  find(id: bigint): Promise<StoredPlantDto> {
+    return this.plants.find(id);
+  }
+
+  /** @throws ServiceException `no-such-plant`, `precondition-failed` */
+  replace(id: bigint, plant: PlantReplacementDto, context: UpdateContext): Promise<StoredPlantDto> {
+    return this.plants.replace(id, plant, context);
+  }
+
+  /** @throws ServiceException `no-such-plant`, `precondition-failed` */
+  patch(id: bigint, patch: PlantPatchDto, context: UpdateContext): Promise<StoredPlantDto> {
+    return this.plants.patch(id, patch, context);
+  }
+
+  /** @throws ServiceException `no-such-plant`, `precondition-failed` */
+  remove(id: bigint, context: UpdateContext): Promise<void> {
+    return this.plants.remove(id, context);
+  }
+
+  /** Creates a plant for each line, and returns the lines of the response. */
+  import(
+    lines: AsyncIterable<readonly Line[]>,
+    signal: AbortSignal,
+    origin: Origin,
+  ): AsyncGenerator<string> {
+    return this.plants.import(lines, signal, origin);
+  }
+
+  /** Returns the plants that match as lines. */
+  export(query: ExportPlantsDto, signal: AbortSignal): AsyncGenerator<string> {
+    return this.plants.export(query, signal);
   }
 }

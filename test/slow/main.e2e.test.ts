@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -159,6 +160,22 @@ describe('the migration command', () => {
     await migration('generate', 'add colour', 'plants');
     expect(output).toContain('must be in Pascal case');
     expect(process.exitCode).toBe(1);
+    await database.drop();
+  });
+
+  it('writes nothing if the migration would lose what was made by hand', async () => {
+    const database = await createTestDatabase();
+    vi.stubEnv('DATABASE_URL', database.url);
+    await migration('run');
+    await database.query(
+      `ALTER TABLE plants DROP COLUMN tag, ADD tag uuid; COMMENT ON COLUMN plants.tag IS 'of the label'; CREATE VIEW tags AS SELECT tag FROM plants`,
+    );
+    await copyModule();
+    await migration('generate', 'ChangeTag', 'plants');
+    expect(process.exitCode).toBe(2);
+    expect(output).toContain('would drop the comment of the column');
+    expect(output).toContain('the view public.tags needs the column');
+    expect(existsSync(join('src', 'plants', 'migrations'))).toBe(false);
     await database.drop();
   });
 

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
-import { FrameworkModule } from '@resource-service/framework';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { AuthGuard, DtoPipe, ErrorFilter, FrameworkModule } from '@resource-service/framework';
 import { IDENTITY } from './identity.js';
 import { LoanChangesModule } from './loan-changes/loan-changes.module.js';
 import { LoansModule } from './loans/loans.module.js';
@@ -7,5 +8,10 @@ import { ToolsModule } from './tools/tools.module.js';
 
 @Module({
   imports: [FrameworkModule.forRoot(IDENTITY), ToolsModule, LoansModule, LoanChangesModule],
+  providers: [
+    { provide: APP_GUARD, useClass: AuthGuard },
+    { provide: APP_PIPE, useClass: DtoPipe },
+    { provide: APP_FILTER, useClass: ErrorFilter },
+  ],
 })
 export class AppModule {}

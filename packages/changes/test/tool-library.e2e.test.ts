@@ -1,10 +1,12 @@
 import { Body, Controller, HttpCode, Injectable, Module, Param, Post } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { getRepositoryToken, InjectRepository } from '@nestjs/typeorm';
 import { Column, Entity, Index, PrimaryColumn, Repository } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { followEvents } from '../../framework/test/support/event-source.js';
+import { ENHANCERS } from '../../framework/test/support/enhancers.js';
 import { IDENTITY } from '../../framework/test/support/identity.js';
 import { start } from '../../framework/test/support/start.js';
 import { createTestDatabase } from '../../framework/test/support/test-database.js';
@@ -14,8 +16,11 @@ import { CONFIG } from '../../framework/src/config/config.module.js';
 import { createDetachedApp } from '../../framework/src/detached-app.js';
 import { identityOf } from '../../framework/src/framework.module.js';
 import {
+  AuthGuard,
   defineErrors,
   DtoOf,
+  DtoPipe,
+  ErrorFilter,
   FrameworkModule,
   INT64_COLUMN,
   Int64Field,
@@ -173,6 +178,11 @@ const FEED: FeedOptions = {
 
 @Module({
   imports: [FrameworkModule.forRoot(IDENTITY), ToolsModule, FeedModule.forFeature(FEED)],
+  providers: [
+    { provide: APP_GUARD, useClass: AuthGuard },
+    { provide: APP_PIPE, useClass: DtoPipe },
+    { provide: APP_FILTER, useClass: ErrorFilter },
+  ],
 })
 class AppModule {}
 
@@ -310,6 +320,7 @@ describe('an application', () => {
           repository: SilentRepository as never,
         }),
       ],
+      providers: ENHANCERS,
     })
     class SilentAppModule {}
 

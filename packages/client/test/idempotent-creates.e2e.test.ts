@@ -36,6 +36,7 @@ import {
   startService,
   withDatabase,
 } from '../../framework/src/testing.js';
+import { ENHANCERS } from '../../framework/test/support/enhancers.js';
 import { IDENTITY } from '../../framework/test/support/identity.js';
 import { createTestDatabase } from '../../framework/test/support/test-database.js';
 import type { TestDatabase } from '../../framework/test/support/test-database.js';
@@ -127,7 +128,7 @@ class CreateTools1795700000000 implements MigrationInterface {
 })
 class ToolsModule {}
 
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY), ToolsModule] })
+@Module({ imports: [FrameworkModule.forRoot(IDENTITY), ToolsModule], providers: ENHANCERS })
 class AppModule {}
 
 interface Tools {

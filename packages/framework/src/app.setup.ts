@@ -3,7 +3,6 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
-import { authenticateFirst } from './auth/authenticate-first.js';
 import type { ServiceConfig } from './config/config.js';
 import { GIVEN_CONFIG } from './config/config.module.js';
 import { removeDisabled } from './config/enabled-when.decorator.js';
@@ -21,6 +20,7 @@ import { addressIn } from './observability/client-address.js';
 import { NestLog } from './observability/logger.js';
 import { GIVEN_OBSERVABILITY } from './observability/observability.module.js';
 import type { Observability } from './observability/observability.module.js';
+import { requireEnhancers } from './required-enhancers.js';
 import { IdempotencyModule } from './resources/idempotency/idempotency.module.js';
 
 /** Gives an application what the process has made before. */
@@ -39,6 +39,7 @@ class ProcessModule {
  * Builds the application, without connecting to the database, calling the hooks of modules or listening on a port.
  *
  * @param app imports `FrameworkModule.forRoot(…)`
+ * @throws StartupError if it lacks a guard, pipe or filter of the framework
  */
 export async function createApp(
   app: Type,
@@ -51,10 +52,11 @@ export async function createApp(
     new ServiceAdapter({ ...limits, keepAlive: config.http.keepAlive }, observability),
     { bodyParser: false, logger: new NestLog(observability.logger), abortOnError: false },
   );
+  requireEnhancers(created, app);
   return setUp(created, config, observability, limits);
 }
 
-/** Installs authentication, middleware, CORS and docs. The application must use a {@link ServiceAdapter}. */
+/** Installs middleware, CORS and docs. The application must use a {@link ServiceAdapter}. */
 export function setUp(
   app: NestExpressApplication,
   config: ServiceConfig,
@@ -62,7 +64,6 @@ export function setUp(
   limits: HttpLimits,
 ): NestExpressApplication {
   removeDisabled(app, config);
-  authenticateFirst(app);
   const { basePath, bodyLimit, corsOrigins, docsEnabled, trustProxy } = config.http;
   if (trustProxy !== undefined) trustProxies(app.getHttpAdapter().getInstance(), trustProxy);
 

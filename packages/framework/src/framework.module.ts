@@ -1,13 +1,10 @@
 import { Module } from '@nestjs/common';
 import type { DynamicModule, Type } from '@nestjs/common';
 import { MODULE_METADATA } from '@nestjs/common/constants.js';
-import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
 import { ConfigModule } from './config/config.module.js';
 import type { Identity } from './config/identity.js';
 import { DatabaseModule } from './database/database.module.js';
-import { ErrorFilter } from './http/errors/error.filter.js';
-import { DtoPipe } from './http/body/dto.pipe.js';
 import { ManagementServer } from './management/management-server.js';
 import { ObservabilityModule } from './observability/observability.module.js';
 import { ResourcesModule } from './resources/resources.module.js';
@@ -31,11 +28,9 @@ export class FrameworkModule {
         AuthModule,
         ResourcesModule,
       ],
-      providers: [
-        ManagementServer,
-        { provide: APP_PIPE, useClass: DtoPipe },
-        { provide: APP_FILTER, useClass: ErrorFilter },
-      ],
+      providers: [ManagementServer],
+      // For the AuthGuard that the application provides.
+      exports: [AuthModule],
     };
   }
 }

@@ -4,6 +4,7 @@ import './http/server/express.js';
 
 /* The public interface: what a service imports. What is not here may change in any release. */
 
+export { AuthGuard } from './auth/auth.guard.js';
 export type { Principal } from './auth/principal.js';
 export { Public } from './auth/public.decorator.js';
 export { RequireScope } from './auth/require-scope.decorator.js';
@@ -34,6 +35,7 @@ export { RequestSignal } from './http/answers/request-signal.js';
 export type { Line } from './http/body/body-lines.js';
 export {
   BodyTypes,
+  DtoPipe,
   ExactDigits,
   NoOtherParameters,
   NoParametersDto,
@@ -41,6 +43,7 @@ export {
 export { PATCH_TYPES } from './http/body/merge-patch.js';
 export { LinesFile, NdjsonLines } from './http/body/ndjson.js';
 export { ApiErrors } from './http/errors/api-errors.js';
+export { ErrorFilter } from './http/errors/error.filter.js';
 export { quote } from './json/quote.js';
 export { apiGeneratedOperations, apiOperations } from './resources/api-operations.js';
 export type {

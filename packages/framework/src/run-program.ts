@@ -28,7 +28,7 @@ export async function runProgram(
   } catch (error) {
     if (signal.aborted && error instanceof Error && error.name === 'AbortError') return 0;
     report(error);
-    return 1;
+    return error instanceof StartupError ? error.exitCode : 1;
   }
 }
 

@@ -11,15 +11,11 @@ import type { Origin, Page } from '@resource-service/framework';
 import { ListLoansDto, NewLoanDto } from './dto/loan.dto.js';
 import type { StoredLoanDto } from './dto/loan.dto.js';
 import { API } from './loans.openapi.js';
-import { LoansRepository } from './loans.repository.js';
 import { LoansService } from './loans.service.js';
 
 @Controller('loans')
 export class LoansController {
-  constructor(
-    private readonly loans: LoansRepository,
-    private readonly service: LoansService,
-  ) {}
+  constructor(private readonly loans: LoansService) {}
 
   @Post()
   @RequireScope('tools:lend')
@@ -29,7 +25,7 @@ export class LoansController {
     @RequestOrigin() origin: Origin,
     @RequestIdempotencyKey() key: string | undefined,
   ): Promise<Created<StoredLoanDto>> {
-    return new Created(await this.service.begin(loan, origin, key));
+    return new Created(await this.loans.begin(loan, origin, key));
   }
 
   @Get()
@@ -51,6 +47,6 @@ export class LoansController {
   @RequireScope('tools:lend')
   @API.remove
   remove(@Param('id', UuidPipe) id: string, @RequestOrigin() origin: Origin): Promise<void> {
-    return this.service.end(id, origin);
+    return this.loans.end(id, origin);
   }
 }

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Idempotency, ServiceException, Transactions } from '@resource-service/framework';
-import type { Origin } from '@resource-service/framework';
+import type { Origin, Page } from '@resource-service/framework';
 import { Tool } from '../tools/tool.entity.js';
 import { ToolsRepository } from '../tools/tools.repository.js';
 import { StoredLoanDto } from './dto/loan.dto.js';
-import type { NewLoanDto } from './dto/loan.dto.js';
+import type { ListLoansDto, NewLoanDto } from './dto/loan.dto.js';
 import { LOAN_ERRORS } from './loans.errors.js';
 import { LoansRepository } from './loans.repository.js';
 
@@ -34,6 +34,15 @@ export class LoansService {
       await this.tools.patch(tool.id, { borrower: loan.borrower }, { manager });
       return begun;
     });
+  }
+
+  list(query: ListLoansDto): Promise<Page<ListLoansDto>> {
+    return this.loans.list(query);
+  }
+
+  /** @throws ServiceException `loan-not-found` */
+  find(id: string): Promise<StoredLoanDto> {
+    return this.loans.find(id);
   }
 
   /** @throws ServiceException `loan-not-found` */

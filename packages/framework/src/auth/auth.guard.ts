@@ -17,7 +17,14 @@ import type { CredentialsFailure } from './credentials.error.js';
 import { IS_PUBLIC } from './public.decorator.js';
 import { REQUIRED_SCOPE } from './require-scope.decorator.js';
 
-/** Requires a valid token with the scope of the route, unless the route is `@Public()`. */
+/**
+ * Requires a valid token with the scope of the route, unless the route is `@Public()`. The application lists it before other guards, so
+ * that they see `request.principal`:
+ *
+ * ```ts
+ * providers: [{ provide: APP_GUARD, useClass: AuthGuard }],
+ * ```
+ */
 @Injectable()
 export class AuthGuard implements CanActivate {
   private readonly recordFailure: (reason: CredentialsFailure) => void;

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
+import { DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
@@ -8,7 +8,6 @@ import { SchemaModule } from '../database/schema.module.js';
 import { Statements } from '../database/statements.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
-import { AuthGuard } from './auth.guard.js';
 import { Authenticator } from './authenticator.js';
 import { DefaultScopesCheck } from './default-scopes-check.js';
 import { IssuedTokenVerifier } from './issued-tokens/issued-token.verifier.js';
@@ -50,8 +49,8 @@ const NO_DEFAULT_SCOPES =
       inject: [CONFIG, IssuerKeys, StaticTokens, TokenRegister, LastUses],
       useFactory: verifiers,
     },
-    { provide: APP_GUARD, useClass: AuthGuard },
   ],
+  exports: [Authenticator, RateLimits],
 })
 export class AuthModule {}
 

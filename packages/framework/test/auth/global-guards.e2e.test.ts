@@ -9,14 +9,14 @@ import {
   Post,
   Scope,
 } from '@nestjs/common';
-import type { CanActivate, ExecutionContext, INestApplication } from '@nestjs/common';
-import { APP_GUARD, ApplicationConfig, REQUEST } from '@nestjs/core';
+import type { CanActivate, ExecutionContext } from '@nestjs/common';
+import { APP_GUARD, REQUEST } from '@nestjs/core';
 import { IsString } from 'class-validator';
 import type { Request } from 'express';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { authenticateFirst } from '../../src/auth/authenticate-first.js';
 import { FrameworkModule, Public, RequireScope } from '../../src/index.js';
 import type { Service } from '../../src/service.js';
+import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
@@ -101,6 +101,7 @@ class NotesController {
   imports: [BeforeModule, FrameworkModule.forRoot(IDENTITY), AfterModule],
   controllers: [NotesController],
   providers: [
+    ...ENHANCERS,
     { provide: APP_GUARD, useClass: guard('root') },
     { provide: APP_GUARD, useClass: RequestScoped },
     { provide: APP_GUARD, useClass: Blocking },
@@ -166,11 +167,4 @@ describe('the global guards of a service', () => {
       body: { error: 40319, message: 'Forbidden resource' },
     });
   });
-});
-
-it('an application whose guards cannot be put in order is refused', () => {
-  const config = new ApplicationConfig();
-  config.addGlobalGuard(new Blocking());
-  const app = { config } as unknown as INestApplication;
-  expect(() => authenticateFirst(app)).toThrow('authentication is not the first guard');
 });

@@ -12,6 +12,7 @@ import {
 } from '../../src/index.js';
 import type { Origin } from '../../src/index.js';
 import type { Service } from '../../src/service.js';
+import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
@@ -56,6 +57,7 @@ class TicketsController {
 
 @Module({
   imports: [FrameworkModule.forRoot(IDENTITY), IdempotencyModule],
+  providers: ENHANCERS,
   controllers: [TicketsController],
 })
 class AppModule {}

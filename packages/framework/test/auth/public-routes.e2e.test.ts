@@ -28,6 +28,7 @@ import {
 import type { Origin } from '../../src/index.js';
 import { ScopeCheck } from '../../src/auth/scope-check.js';
 import type { Service } from '../../src/service.js';
+import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { RawSocket } from '../support/raw-socket.js';
 import { start } from '../support/start.js';
@@ -86,7 +87,11 @@ class OpenController {
   }
 }
 
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY)], controllers: [OpenController] })
+@Module({
+  imports: [FrameworkModule.forRoot(IDENTITY)],
+  providers: ENHANCERS,
+  controllers: [OpenController],
+})
 class AppModule {}
 
 let database: TestDatabase;

@@ -39,6 +39,7 @@ import type { Service } from '../../src/service.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
+import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 
@@ -243,7 +244,7 @@ class SamplesController {
 })
 class SamplesModule {}
 
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY), SamplesModule] })
+@Module({ imports: [FrameworkModule.forRoot(IDENTITY), SamplesModule], providers: ENHANCERS })
 class AppModule {}
 
 const FULL = {

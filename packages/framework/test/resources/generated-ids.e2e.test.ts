@@ -37,6 +37,7 @@ import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dataSourceFor } from '../support/data-source.js';
+import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { PATIENCE } from '../support/patience.js';
 import { start } from '../support/start.js';
@@ -448,6 +449,7 @@ class LibraryModule {}
       example: { id: '01920000-0000-7000-8000-000000000001', toolId: 7, borrower: 'Ada' },
     }),
   ],
+  providers: ENHANCERS,
 })
 class AppModule {}
 
@@ -1318,7 +1320,7 @@ describe('a repository', () => {
       providers: [repository],
     })
     class WrongModule {}
-    @Module({ imports: [FrameworkModule.forRoot(IDENTITY), WrongModule] })
+    @Module({ imports: [FrameworkModule.forRoot(IDENTITY), WrongModule], providers: ENHANCERS })
     class WrongAppModule {}
     const other = await createTestDatabase();
     try {

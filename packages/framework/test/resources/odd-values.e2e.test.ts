@@ -49,6 +49,7 @@ import { stringifyExactJson } from '../../src/json/exact-json.js';
 import { JsonText } from '../../src/json/json-text.js';
 import { parseStoredJson } from '../../src/json/stored-json.js';
 import type { Service } from '../../src/service.js';
+import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
@@ -258,7 +259,7 @@ class NotesController {
 })
 class NotesModule {}
 
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY), NotesModule] })
+@Module({ imports: [FrameworkModule.forRoot(IDENTITY), NotesModule], providers: ENHANCERS })
 class AppModule {}
 
 let database: TestDatabase;

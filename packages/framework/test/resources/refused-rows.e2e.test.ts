@@ -23,6 +23,7 @@ import {
   Transactions,
 } from '../../src/index.js';
 import type { Service } from '../../src/service.js';
+import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 import { createTestDatabase, given } from '../support/test-database.js';
@@ -145,7 +146,7 @@ class PetsController {
 })
 class PetsModule {}
 
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY), PetsModule] })
+@Module({ imports: [FrameworkModule.forRoot(IDENTITY), PetsModule], providers: ENHANCERS })
 class AppModule {}
 
 let database: TestDatabase;

@@ -35,6 +35,7 @@ import { missingSortIndexes, requireMembers } from '../../src/resources/resource
 import { sortableOf } from '../../src/resources/sort.js';
 import type { Service } from '../../src/service.js';
 import { dataSourceFor } from '../support/data-source.js';
+import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
@@ -224,7 +225,7 @@ class ParcelsController {
 })
 class ParcelsModule {}
 
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY), ParcelsModule] })
+@Module({ imports: [FrameworkModule.forRoot(IDENTITY), ParcelsModule], providers: ENHANCERS })
 class AppModule {}
 
 type Json = Readonly<Record<string, unknown>>;

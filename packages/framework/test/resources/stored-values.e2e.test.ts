@@ -33,6 +33,7 @@ import {
   TextField,
 } from '../../src/index.js';
 import type { Page } from '../../src/index.js';
+import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
@@ -254,7 +255,7 @@ class OthersController {
 })
 class SamplesModule {}
 
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY), SamplesModule] })
+@Module({ imports: [FrameworkModule.forRoot(IDENTITY), SamplesModule], providers: ENHANCERS })
 class AppModule {}
 
 let database: TestDatabase;
@@ -364,7 +365,7 @@ describe('a bigint', () => {
       providers: [CountedRepository],
     })
     class CountedModule {}
-    @Module({ imports: [FrameworkModule.forRoot(IDENTITY), CountedModule] })
+    @Module({ imports: [FrameworkModule.forRoot(IDENTITY), CountedModule], providers: ENHANCERS })
     class CountedAppModule {}
     const other = await createTestDatabase();
     try {

@@ -4,10 +4,11 @@ import { schemaOf } from '../../src/detached-app.js';
 import { FrameworkModule } from '../../src/framework.module.js';
 import { dataSourceFor } from './data-source.js';
 import type { DataSourceSettings } from './data-source.js';
+import { ENHANCERS } from './enhancers.js';
 import { IDENTITY } from './identity.js';
 
 /** A service without resources. */
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY)] })
+@Module({ imports: [FrameworkModule.forRoot(IDENTITY)], providers: ENHANCERS })
 export class AppModule {}
 
 const service = { identity: IDENTITY, schema: await schemaOf(AppModule) };

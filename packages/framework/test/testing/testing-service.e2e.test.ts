@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import { FrameworkModule, Public, RequireScope } from '../../src/index.js';
 import { createTestingService } from '../../src/testing.js';
 import type { TestingService } from '../../src/testing.js';
+import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 
 /* `createTestingService`, and with it routes without a token, and scopes that are neither for reading nor for writing. */
@@ -29,7 +30,11 @@ class ToolsController {
   }
 }
 
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY)], controllers: [ToolsController] })
+@Module({
+  imports: [FrameworkModule.forRoot(IDENTITY)],
+  providers: ENHANCERS,
+  controllers: [ToolsController],
+})
 class AppModule {}
 
 let service: TestingService;

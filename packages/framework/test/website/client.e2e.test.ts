@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { Public } from '../../src/auth/public.decorator.js';
 import { FrameworkModule } from '../../src/framework.module.js';
 import { createTestingService } from '../../src/testing/testing-service.js';
+import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 
 const PATH = '/docs/client.tgz';
@@ -44,7 +45,11 @@ afterAll(async () => {
 function start(clientTarball: string, environment: Record<string, string> = {}) {
   const client = { package: '@tool-library/client' };
   const identity = { ...IDENTITY, client, build: { ...IDENTITY.build, clientTarball } };
-  @Module({ imports: [FrameworkModule.forRoot(identity)], controllers: [ToolsController] })
+  @Module({
+    imports: [FrameworkModule.forRoot(identity)],
+    providers: ENHANCERS,
+    controllers: [ToolsController],
+  })
   class AppModule {}
   return createTestingService(AppModule, environment);
 }

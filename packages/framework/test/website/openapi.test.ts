@@ -13,6 +13,7 @@ import { ApiRepeatable } from '../../src/http/answers/repeatable.js';
 import { ApiIdempotencyKey } from '../../src/resources/idempotency/request-idempotency-key.decorator.js';
 import { INT64_SCHEMA } from '../../src/resources/int64.js';
 import { UUID_SCHEMA } from '../../src/resources/uuid.js';
+import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 
 @Controller('tools')
@@ -24,7 +25,11 @@ class ToolsController {
   }
 }
 
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY)], controllers: [ToolsController] })
+@Module({
+  imports: [FrameworkModule.forRoot(IDENTITY)],
+  providers: ENHANCERS,
+  controllers: [ToolsController],
+})
 class AppModule {}
 
 it('the document has the Error and the scopes of operations that nobody has documented', async () => {
@@ -49,7 +54,7 @@ interface Document {
 
 /** The document of controllers. */
 async function documentOf(controllers: Type[], identity: Identity = IDENTITY): Promise<Document> {
-  @Module({ imports: [FrameworkModule.forRoot(identity)], controllers })
+  @Module({ imports: [FrameworkModule.forRoot(identity)], providers: ENHANCERS, controllers })
   class DocumentedModule {}
   const app = await createDetachedApp(DocumentedModule);
   const text = openApiText(app, app.get(CONFIG));

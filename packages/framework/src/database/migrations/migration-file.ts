@@ -1,6 +1,12 @@
 import type { DataSource } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
+import { dependentsOf, propertiesOf } from './catalogs.js';
 import { SchemaComparison } from './schema-comparison.js';
+
+/** A migration would lose what was made by hand, or could not run. The message has one line for each. */
+export class LossError extends StartupError {
+  override readonly exitCode = 2;
+}
 
 /**
  * Generates the migration from the database's schema to the entities', not formatted. `undefined` if they already match.
@@ -20,33 +26,54 @@ export async function generateMigration(
   const isOfTypeorm = ({ query }: { query: string }) =>
     /^(INSERT INTO|DELETE FROM) /.test(query) &&
     query.includes(`"${dataSource.metadataTableName}"`);
-  const upQueries = inMemory.upQueries.filter((each) => !isOfTypeorm(each));
+  const up = inMemory.upQueries.filter((each) => !isOfTypeorm(each)).map(({ query }) => query);
   const downQueries = inMemory.downQueries.filter((each) => !isOfTypeorm(each));
-  const lost = new Map<unknown, string>();
-  for (const { query } of upQueries) {
-    const [, table = '', column] = /^ALTER TABLE (.+) DROP COLUMN (.+)$/.exec(query) ?? [];
+  const going = new Map<string, string>();
+  const losses: string[] = [];
+  for (const statement of up) {
+    const [, table = '', column] = /^ALTER TABLE (.+) DROP COLUMN (.+)$/.exec(statement) ?? [];
     if (column === undefined) continue;
     report(`the migration drops the column ${column} of ${table}, with its values`);
-    const names = await dependents(dataSource, table, column);
-    for (const part of comparison.undeclared) {
-      if (part.table !== table || !names.includes(part.name)) continue;
-      if (upQueries.some((each) => each.query.startsWith(`ALTER TABLE ${table} ADD ${column} `))) {
-        throw new StartupError(
-          `a new type of the column ${column} of ${table} would drop ${part.what}, which no entity declares: write a migration by hand, with ALTER TABLE ${table} ALTER COLUMN ${column} TYPE … USING …`,
-        );
-      }
-      lost.set(part, column);
+    const { dropped, blockers } = await droppedWith(dataSource, table, column, up);
+    for (const what of blockers) {
+      losses.push(
+        `${what} needs the column ${column} of ${table}: drop it in a migration by hand before this one drops the column`,
+      );
+    }
+    const ofColumn = ` of the column ${column} of ${table}`;
+    const added = up.find((each) => each.startsWith(`ALTER TABLE ${table} ADD ${column} `));
+    if (added === undefined) {
+      for (const what of dropped) going.set(what, column);
+      continue;
+    }
+    const declared: Readonly<Record<string, boolean>> = {
+      collation: added.includes(' COLLATE '),
+      comment: up.some((each) => each.startsWith(`COMMENT ON COLUMN ${table}.${column} `)),
+    };
+    const properties = await propertiesOf(dataSource, table, column);
+    const undeclared = comparison.undeclared.map(({ what }) => what);
+    for (const what of [
+      ...dropped,
+      ...properties
+        .filter((property) => declared[property] !== true)
+        .map((property) => `the ${property}${ofColumn}`),
+      ...undeclared.filter((each) => each.endsWith(ofColumn)),
+    ]) {
+      losses.push(
+        `a new type${ofColumn} would drop ${what}, which no entity declares: write a migration by hand, with ALTER TABLE ${table} ALTER COLUMN ${column} TYPE … USING …`,
+      );
     }
   }
-  for (const part of comparison.undeclared) {
-    const column = lost.get(part);
-    report(
-      column === undefined
-        ? `no entity declares ${part.what}, so it stays: a migration drops it with ${part.toDrop}`
-        : `no entity declares ${part.what}, and it goes with the column ${column}`,
-    );
+  if (losses.length > 0) throw new LossError(losses.join('\n'));
+  for (const [what, column] of going) {
+    report(`no entity declares ${what}, and it goes with the column ${column}`);
   }
-  if (upQueries.length === 0) return undefined;
+  for (const { what, toDrop } of comparison.undeclared) {
+    if (!going.has(what)) {
+      report(`no entity declares ${what}, so it stays: a migration drops it with ${toDrop}`);
+    }
+  }
+  if (up.length === 0) return undefined;
   const className = `${name}${timestamp}`;
   const kebab = name.replaceAll(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
   return {
@@ -60,7 +87,7 @@ export class ${className} implements MigrationInterface {
   readonly name = '${className}';
 
   async up(queryRunner: QueryRunner): Promise<void> {
-${statements(upQueries.map(({ query }) => query))}
+${statements(up)}
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
@@ -71,23 +98,20 @@ ${statements(downQueries.toReversed().map(({ query }) => query))}
   };
 }
 
-/** The names of the indexes and constraints that PostgreSQL drops with a column, and its own. */
-async function dependents(
+/** What goes with a column or keeps it from being dropped, if the migration does not drop it by name. */
+async function droppedWith(
   dataSource: DataSource,
   table: string,
   column: string,
-): Promise<readonly string[]> {
-  const name = column.slice(1, -1);
-  const rows: readonly { readonly name: string }[] = await dataSource.query(
-    `SELECT coalesce(relname, conname) AS name
-     FROM pg_attribute
-     JOIN pg_depend ON refclassid = 'pg_class'::regclass AND refobjid = attrelid AND refobjsubid = attnum
-     LEFT JOIN pg_class i ON classid = 'pg_class'::regclass AND i.oid = objid
-     LEFT JOIN pg_constraint c ON classid = 'pg_constraint'::regclass AND c.oid = objid
-     WHERE attrelid = to_regclass($1) AND attname = $2`,
-    [table, name],
+  up: readonly string[],
+) {
+  const drops = up.filter((statement) => /\bDROP /.test(statement));
+  const dependents = (await dependentsOf(dataSource, table, column)).filter(
+    ({ name }) => !drops.some((statement) => statement.endsWith(`"${name}"`)),
   );
-  return [name, ...rows.map((row) => row.name)];
+  const those = (blocks: boolean) =>
+    dependents.filter((each) => each.blocks === blocks).map(({ what }) => what);
+  return { dropped: those(false), blockers: those(true) };
 }
 
 function statements(queries: readonly string[]): string {

@@ -4,6 +4,8 @@ import type { TableColumn } from 'typeorm/schema-builder/table/TableColumn.js';
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js';
 import { Query } from 'typeorm/driver/Query.js';
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
+import { partsOf } from './catalogs.js';
+import type { TablePart } from './catalogs.js';
 import { merged } from './merged-entities.js';
 
 /** What a table has and no entity declares. */
@@ -12,10 +14,6 @@ export interface Undeclared {
   readonly what: string;
   /** The statement that drops it. */
   readonly toDrop: string;
-  /** Such as `"tools"`. */
-  readonly table: string;
-  /** Of the index, the constraint, or the column that has it. */
-  readonly name: string;
 }
 
 /** What is part of a table and has a name. */
@@ -74,6 +72,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
       const table = this.tableOf(metadata);
       if (table === undefined) continue;
       await this.readUuidDefaults(table);
+      await this.leaveUnread(table, metadata);
       this.leaveUndeclared(table, metadata);
     }
     await super.executeSchemaSyncOperationsInProperOrder();
@@ -112,6 +111,17 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     }
   }
 
+  /** What TypeORM reads is in its picture of the table. */
+  private async leaveUnread(table: Table, metadata: EntityMetadata): Promise<void> {
+    const known = [table, metadata].flatMap(
+      ({ indices, checks, exclusions, uniques, foreignKeys }): readonly Named[] =>
+        [indices, checks, exclusions, uniques, foreignKeys].flat(),
+    );
+    for (const part of await partsOf(this.queryRunner, quoted(table))) {
+      if (!known.some(({ name }) => name === part.name)) this.leavePart(table, part);
+    }
+  }
+
   private tableOf(metadata: EntityMetadata): Table | undefined {
     // Private in TypeORM.
     return this.tables.find(
@@ -139,11 +149,8 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
       if (declared !== undefined) this.leaveOpen(table, column, declared);
       // The entity of a table need not have what the database computes for itself.
       else if (column.generatedType !== undefined) {
-        this.leave(`the generated column "${column.name}" of ${quoted(table)}`, {
-          of: table,
-          name: column.name,
-          change: `DROP COLUMN "${column.name}"`,
-        });
+        const what = `the generated column "${column.name}" of ${quoted(table)}`;
+        this.leave(table, what, `DROP COLUMN "${column.name}"`);
         return false;
       }
       return true;
@@ -153,21 +160,14 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
   /** Those that the entity declares, and those that it has declared once. */
   private declared<Part extends Named>(
     table: Table,
-    kind: 'index' | 'constraint',
+    kind: TablePart['kind'],
     parts: readonly Part[],
     ofEntity: readonly Named[],
   ): Part[] {
     return parts.filter(({ name = '' }) => {
       if (ofEntity.some((each) => each.name === name)) return true;
       if (GIVEN_BY_TYPEORM.test(name) || this.isGenerated(name, table)) return true;
-      const what = `the ${kind} "${name}" of ${quoted(table)}`;
-      // An index is in the schema of its table.
-      if (kind === 'index') {
-        const toDrop = `DROP INDEX ${quoted(table, name)}`;
-        this.undeclared.push({ what, toDrop, table: quoted(table), name });
-      } else {
-        this.leave(what, { of: table, name, change: `DROP CONSTRAINT "${name}"` });
-      }
+      this.leavePart(table, { kind, name });
       return false;
     });
   }
@@ -202,11 +202,11 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
   /** What the entity does not say of a column is as it is in the table. */
   private leaveOpen(table: Table, column: TableColumn, declared: ColumnMetadata): void {
     const leave = (what: string, change: string): void =>
-      this.leave(`the ${what} of the column "${column.name}" of ${quoted(table)}`, {
-        of: table,
-        name: column.name,
-        change: `ALTER COLUMN "${column.name}" DROP ${change}`,
-      });
+      this.leave(
+        table,
+        `the ${what} of the column "${column.name}" of ${quoted(table)}`,
+        `ALTER COLUMN "${column.name}" DROP ${change}`,
+      );
     this.changeType(table, column, declared);
     if (declared.comment === undefined) delete column.comment;
     if (declared.collation === undefined) delete column.collation;
@@ -241,12 +241,15 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     );
   }
 
-  private leave(
-    what: string,
-    { of, name, change }: { of: Table; name: string; change: string },
-  ): void {
-    const toDrop = `ALTER TABLE ${quoted(of)} ${change}`;
-    this.undeclared.push({ what, toDrop, table: quoted(of), name });
+  private leavePart(table: Table, { kind, name }: TablePart): void {
+    const what = `the ${kind} "${name}" of ${quoted(table)}`;
+    if (kind === 'constraint') this.leave(table, what, `DROP CONSTRAINT "${name}"`);
+    // An index is in the schema of its table.
+    else this.undeclared.push({ what, toDrop: `DROP INDEX ${quoted(table, name)}` });
+  }
+
+  private leave(table: Table, what: string, change: string): void {
+    this.undeclared.push({ what, toDrop: `ALTER TABLE ${quoted(table)} ${change}` });
   }
 }
 

@@ -42,7 +42,11 @@ export class NoParametersDto {}
  * unchanged as well.
  *
  * This is no subclass of Nest's ValidationPipe: it lets a body pass unchecked if its type was lost, removes a member called
- * `constructor` of a JSON object, and takes quadratic time for many unknown members, because class-transformer does.
+ * `constructor` of a JSON object, and takes quadratic time for many unknown members, because class-transformer does. The application lists it instead:
+ *
+ * ```ts
+ * providers: [{ provide: APP_PIPE, useClass: DtoPipe }],
+ * ```
  */
 @Injectable()
 export class DtoPipe implements PipeTransform {

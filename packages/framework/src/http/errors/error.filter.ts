@@ -16,7 +16,17 @@ import { ServiceException } from '../../errors/service.exception.js';
 import { toAnswer } from './to-answer.js';
 import type { ErrorAnswer } from './to-answer.js';
 
-/** Answers every failure of a request. */
+/**
+ * Answers every error of a request with its number and message. The application lists it before filters for errors of its own, because
+ * Nest asks the last one first:
+ *
+ * ```ts
+ * providers: [
+ *   { provide: APP_FILTER, useClass: ErrorFilter },
+ *   { provide: APP_FILTER, useClass: MyErrorFilter }, // `@Catch(MyError)`
+ * ],
+ * ```
+ */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   private readonly repeated = new RepeatedFailures();
