@@ -20,7 +20,7 @@ const KEYWORDS =
  */
 const TAKEN =
   `access-token after api-schema app array body-types boolean change-of column date docs dto-of entity error
-  export-of feed filled filter framework generated-id generated-id-repository health id idempotency-key index injectable int64-field kind limit
+  export-of feed filled framework generated-id generated-id-repository health id idempotency-key index injectable int64-field kind limit
   lines list-of metrics migration module new-of no-other-parameters number object openapi origin patch patch-of
   position precondition primary-generated-column principal query replacement-of request-id resource resource-module
   service-exception signal string text-field time`

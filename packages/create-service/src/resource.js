@@ -107,6 +107,7 @@ export function templateText(name, hasChanges) {
   if (hasChanges) return text;
   return text
     .replace(', SampleItemChangesModule', '')
+    .replace(/,\s*Feed\s*>\(/, '>(')
     .replaceAll(/.*(SampleItemChange|from '@resource-service\/changes').*\n/g, '');
 }
 

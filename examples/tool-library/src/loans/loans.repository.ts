@@ -1,20 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { recordChanges } from '@resource-service/changes';
+import type { Feed } from '@resource-service/changes';
 import { GeneratedIdRepository, ServiceException } from '@resource-service/framework';
-import type { Filters } from '@resource-service/framework';
 import { LoanChange } from '../loan-changes/loan-change.entity.js';
 import { StoredLoanDto } from './dto/loan.dto.js';
 import type { ListLoansDto } from './dto/loan.dto.js';
 import { Loan } from './loan.entity.js';
 import { LOAN_ERRORS } from './loans.errors.js';
 
-const FILTERS: Filters<ListLoansDto> = {};
-
 @Injectable()
-export class LoansRepository extends GeneratedIdRepository(Loan, {
+export class LoansRepository extends GeneratedIdRepository<Loan, ListLoansDto, Feed>(Loan, {
   name: 'loans',
   dto: StoredLoanDto,
-  filters: FILTERS,
+  filters: {},
   notFound: (id) =>
     new ServiceException(LOAN_ERRORS.loanNotFound, `there is no loan with id ${id}`),
   constraints: { loans_tool_id_key: LOAN_ERRORS.loanToolOnLoan },

@@ -295,9 +295,7 @@ describe.each(TABLES)(
       const ids = stored.map(({ id }) => id);
       // The second one shares no statement with others.
       const found = await Promise.all(
-        [{}, { ids }, {}].map((more) =>
-          rows().list({ ...filters, ...more, limit: 5 } as unknown as Query),
-        ),
+        [{}, { ids }, {}].map((more) => rows().list({ ...filters, ...more, limit: 5 })),
       );
       for (const { items } of found) {
         expect(items.map((item) => JSON.parse(item) as unknown)).toMatchObject([wanted]);
@@ -316,8 +314,7 @@ describe.each(TABLES)(
       await create([0, 1, 2]);
       const sorted = async (name: string, isDescending: boolean): Promise<void> => {
         const sort = isDescending ? `-${name}` : name;
-        const list = (begin: object) =>
-          rows().list({ limit: 2, sort, ...begin } as unknown as Query);
+        const list = (begin: object) => rows().list({ limit: 2, sort, ...begin });
         const first = await list({ count: name === 'value' });
         const rest = await list({ after: first.next, afterValue: first.details.nextValue });
         const items = [...first.items, ...rest.items];

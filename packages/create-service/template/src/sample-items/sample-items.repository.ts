@@ -1,20 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import { recordChanges } from '@resource-service/changes';
+import type { Feed } from '@resource-service/changes';
 import { GeneratedIdRepository, ServiceException } from '@resource-service/framework';
-import type { Filters } from '@resource-service/framework';
 import { SampleItemChange } from '../sample-item-changes/sample-item-change.entity.js';
 import { StoredSampleItemDto } from './dto/sample-item.dto.js';
 import type { ListSampleItemsDto } from './dto/sample-item.dto.js';
 import { SampleItem } from './sample-item.entity.js';
 import { SAMPLE_ITEM_ERRORS } from './sample-items.errors.js';
 
-const FILTERS: Filters<ListSampleItemsDto> = {};
-
 @Injectable()
-export class SampleItemsRepository extends GeneratedIdRepository(SampleItem, {
+export class SampleItemsRepository extends GeneratedIdRepository<
+  SampleItem,
+  ListSampleItemsDto,
+  Feed
+>(SampleItem, {
   name: 'sample items',
   dto: StoredSampleItemDto,
-  filters: FILTERS,
+  filters: {},
   notFound: (id) =>
     new ServiceException(
       SAMPLE_ITEM_ERRORS.sampleItemNotFound,
