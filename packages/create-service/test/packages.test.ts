@@ -36,7 +36,7 @@ const COMPILER =
   `--noEmit --strict --exactOptionalPropertyTypes --skipLibCheck false --target ES2023 --lib ES2023
   --module nodenext --types node`.split(/\s+/);
 
-describe.each(['api-reference', 'framework', 'changes', 'client', 'command'])('%s', (name) => {
+describe.each(['api-reference', 'framework', 'changes', 'client', 'command', 'local'])('%s', (name) => {
   let folder: string;
 
   beforeAll(async () => {
