@@ -63,7 +63,7 @@ page.catch((error: unknown) => {
     await mkdir(join(modules, '@plant-store'));
     await rename(join(modules, 'package'), join(modules, '@plant-store/client'));
     // What npm would install beside it.
-    for (const name of ['lossless-json', 'openapi-fetch', 'openapi-typescript-helpers', '@types']) {
+    for (const name of ['lossless-json', '@types']) {
       await symlink(join(REPOSITORY, 'node_modules', name), join(modules, name));
     }
   });
@@ -148,13 +148,11 @@ describe('in Chromium, from another origin and without a bundler', () => {
   const FOLDERS: Record<string, string> = {
     test: fileURLToPath(new URL('.', import.meta.url)),
     'plant-store-client': join(PACKAGE, 'dist'),
-    'openapi-fetch': dirname(fileURLToPath(import.meta.resolve('openapi-fetch'))),
     'lossless-json': dirname(fileURLToPath(import.meta.resolve('lossless-json'))),
   };
   const IMPORT_MAP = {
     imports: {
       '@plant-store/client': '/plant-store-client/plant-store.js',
-      'openapi-fetch': '/openapi-fetch/index.mjs',
       'lossless-json': '/lossless-json/index.js',
     },
   };

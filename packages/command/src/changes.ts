@@ -1,12 +1,20 @@
 import type { Writable } from 'node:stream';
 import { parse, stringify } from 'lossless-json';
-import { eventsOf } from '@resource-service/client/event-stream';
-import { open, readText, RequestRefused, temporary } from './client.js';
-import { ContactError, EXIT, isBrokenPipe, TemporaryFailure } from './command-error.js';
+import { eventsOf, ServiceError } from '@resource-service/client/runtime';
+import { send } from './client.js';
+import {
+  ContactError,
+  EXIT,
+  isBrokenPipe,
+  reasonOf,
+  TemporaryFailure,
+  textOf,
+} from './command-error.js';
 import type { Connection } from './connection.js';
-import type { Feed } from './feeds.js';
+
 import { choiceOf } from './help.js';
 import { optionOf } from './options.js';
+import type { Feed } from './resources.js';
 import { Retries } from './retries.js';
 import type { Limits } from './retries.js';
 import type { Service } from './service.js';
@@ -29,7 +37,7 @@ interface Found {
   /** In JSON. */
   readonly changes: readonly string[];
   /** The position up to which these are all. */
-  readonly position: bigint;
+  readonly position: bigint | undefined;
 }
 
 interface Reading {
@@ -78,7 +86,9 @@ export async function writeChanges(
       stderr.write(`to continue: ${commandOf({ ...options, after: last }, connection.service)}\n`);
     }
     throw isNotRecorded(reason)
-      ? new ContactError(`${reason.message}: this service records no changes (CHANGES_ENABLED)`)
+      ? new ContactError(
+          `${textOf(reasonOf(reason))}: this service records no changes (CHANGES_ENABLED)`,
+        )
       : reason;
   }
   return EXIT.done;
@@ -107,15 +117,19 @@ async function* listed(
   options: ChangesOptions,
   { connection, retries, signal }: Reading,
 ): AsyncGenerator<Found, void> {
-  const read = (path: string): Promise<unknown> =>
-    retries.run(async () => {
-      const accept = 'application/json';
-      return parse(await readText(await open(connection, { method: 'GET', path, accept, signal })));
-    });
-  const latest = positionOf(await read(`/${options.feed.name}/latest`));
+  const headers = { Accept: 'application/json' };
+  const read = (path: string, query = {}): Promise<unknown> =>
+    retries.run(() =>
+      send(connection, { method: 'GET', path, query, headers }, signal, async (response) =>
+        parse(await response.text()),
+      ),
+    );
+  const path = `/${options.feed.name}`;
+  const latest = positionOf(await read(`${path}/latest`));
   let { after } = options;
   do {
-    const changes = (await read(pathOf({ ...options, after }, PAGE_SIZE))) as readonly unknown[];
+    const query = { ...queryOf({ ...options, after }), limit: PAGE_SIZE };
+    const changes = (await read(path, query)) as readonly unknown[];
     if (changes.length === 0) return;
     after = positionOf(changes.at(-1));
     yield { changes: changes.map((change) => stringify(change)!), position: after };
@@ -123,61 +137,48 @@ async function* listed(
 }
 
 /** Reads events without an end. */
-async function* followed(
+function followed(
   options: ChangesOptions,
   { connection, retries, limits, signal }: Reading,
 ): AsyncGenerator<Found, void> {
-  const attempts = retries.begin();
   let { after } = options;
-  for (;;) {
-    const start = after;
-    let openedAt = Infinity;
+  return retries.resume(async function* () {
+    const query = queryOf({ ...options, after });
+    const headers = { Accept: 'text/event-stream' };
+    const call = { method: 'GET', path: `/${options.feed.name}`, query, headers } as const;
+    const { body } = await send(connection, call, signal, async (response) => response);
+    const openedAt = performance.now();
+    let failure: unknown = new TemporaryFailure('the stream of changes ended');
     try {
-      const path = pathOf({ ...options, after });
-      const accept = 'text/event-stream';
-      const response = await open(connection, { method: 'GET', path, accept, signal });
-      openedAt = performance.now();
-      for await (const { id, type, data } of eventsOf(bytesOf(response))) {
-        const position = BigInt(id);
-        yield { changes: data !== undefined && type === 'message' ? [data] : [], position };
-        after = position;
+      for await (const { id, type, data } of eventsOf(body!)) {
+        after = BigInt(id);
+        yield { changes: data !== undefined && type === 'message' ? [data] : [], position: after };
       }
-      throw new TemporaryFailure('the stream of changes ended');
     } catch (error) {
-      const isUseful = after !== start || performance.now() - openedAt >= limits.longestPause;
-      if (isUseful) attempts.succeeded();
-      await attempts.failed(error);
+      failure = error;
     }
-  }
+    // A long silence is a success, too.
+    const isUseful = performance.now() - openedAt >= limits.longestPause;
+    if (isUseful) yield { changes: [], position: after };
+    throw failure as Error;
+  });
 }
 
 function positionOf(found: unknown): bigint {
   return BigInt(String((found as { readonly position: unknown }).position));
 }
 
-async function* bytesOf(response: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
-  try {
-    yield* response;
-  } catch (error) {
-    throw temporary(error);
-  }
+function queryOf({ feed: { selection }, after, selected }: ChangesOptions): object {
+  return { after, ...(selection && { [selection.name]: selected }) };
 }
 
-function pathOf({ feed, after, selected }: ChangesOptions, limit?: number): string {
-  const query = new URLSearchParams();
-  if (after !== undefined) query.set('after', String(after));
-  if (feed.selection && selected !== undefined) query.set(feed.selection.name, selected);
-  if (limit !== undefined) query.set('limit', String(limit));
-  return `/${feed.name}?${query.toString()}`;
-}
-
-/** The service refuses the position, so it would do so again. */
+/** Whether the service rejects the position, so that it would do so again. */
 function isPositionRefused(error: unknown): boolean {
-  return error instanceof RequestRefused && (error.status === 400 || error.status === 410);
+  return error instanceof ServiceError && (error.status === 400 || error.status === 410);
 }
 
-function isNotRecorded(error: unknown): error is RequestRefused {
-  return error instanceof RequestRefused && error.status === 404;
+function isNotRecorded(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.status === 404;
 }
 
 function commandOf(

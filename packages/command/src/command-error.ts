@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import { inspect } from 'node:util';
+import { ServiceError } from '@resource-service/client/runtime';
 
 /** Exit codes, besides 128 and the number of a signal. `--help` explains them. */
 export const EXIT = { done: 0, refused: 1, usage: 2, incomplete: 3 } as const;
@@ -16,7 +17,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The address does not lead to the service, or the service refuses the credentials or the request. A repeat would fail as well. */
+/** The address does not lead to the service. A repeat would fail as well. */
 export class ContactError extends CommandError {
   constructor(message: string) {
     super(EXIT.incomplete, message);
@@ -30,6 +31,13 @@ export class InputError extends CommandError {}
 export interface Reason {
   readonly error?: number;
   readonly message: string;
+}
+
+export function reasonOf({ code: error, message, status, statusText }: ServiceError): Reason {
+  // A proxy has no number.
+  return error === undefined
+    ? { message: `the answer was ${status} ${statusText}` }
+    : { error, message };
 }
 
 export function textOf({ error, message }: Reason): string {
@@ -77,6 +85,7 @@ export function exitCodeOf(error: unknown, signal: AbortSignal): number {
 export function explain(error: unknown, signal: AbortSignal, command: string): string {
   if (signal.aborted) return `${command}: interrupted`;
   if (isBrokenPipe(error)) return '';
+  if (error instanceof ServiceError) return `${command}: ${textOf(reasonOf(error))}`;
   const isExpected = error instanceof CommandError || isSystemError(error);
   return `${command}: ${isExpected ? error.message : inspect(error)}`;
 }

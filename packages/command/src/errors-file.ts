@@ -1,12 +1,19 @@
-import type { Refusal } from './answer.js';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { usageError } from './command-error.js';
+import type { Reason } from './command-error.js';
 import { csvHeader, csvRecord } from './csv-record.js';
 import { formatByExtension } from './formats.js';
 import type { Format } from './formats.js';
 import { NewFile } from './new-file.js';
+import type { InputRecord } from './records.js';
 import type { Column } from './resources.js';
+
+/** A record that is not stored. */
+export interface Refusal {
+  readonly record: InputRecord;
+  readonly reason: Reason;
+}
 
 const COLUMNS: readonly Column[] = [
   { name: 'file', type: 'text', isOptional: false },

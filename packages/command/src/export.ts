@@ -1,8 +1,9 @@
 import { open as openFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { Lines } from '@resource-service/client/runtime';
 import { parseExactJson, toInteger } from '@resource-service/framework/exact-json';
-import { open, temporary } from './client.js';
+import { NDJSON, send } from './client.js';
 import { CommandError, EXIT, isBrokenPipe, TemporaryFailure, usageError } from './command-error.js';
 import type { Connection } from './connection.js';
 import { csvHeader, csvRecord } from './csv-record.js';
@@ -11,13 +12,10 @@ import type { Format } from './formats.js';
 import { escapeFormula, isFormula } from './formulas.js';
 import type { TextConversion } from './formulas.js';
 import { Progress } from './progress.js';
-import { ByteQueue } from './records.js';
-import type { Column, Resource } from './resources.js';
+import type { Resource } from './resources.js';
 import { Retries } from './retries.js';
 import type { Limits } from './retries.js';
 import type { Terminal } from './terminal.js';
-
-const LINE_FEED = 0x0a;
 
 export interface ExportOptions {
   readonly resource: Resource;
@@ -46,20 +44,28 @@ export async function exportRecords(
     (message) => progress.print(message),
     limits,
   );
-  const lines = recordLines(resource.name, connection, filters, retries, signal);
-  const text = counted(lines, progress);
   let formulas = 0;
   const convertText: TextConversion = (each) => {
     if (escapeFormulas) return escapeFormula(each);
     if (isFormula(each)) formulas += 1;
     return each;
   };
+  const { name, columns } = resource;
+  const text = async function* () {
+    if (isCsv) yield csvHeader(columns);
+    for await (const lines of recordLines(name, connection, filters, retries, signal)) {
+      progress.rows += lines.length;
+      const records = isCsv
+        ? lines.map((line) => csvRecord(columns, parseRecord(line), convertText))
+        : lines.map((line) => `${line}\n`);
+      yield records.join('');
+    }
+  };
   const summary = () =>
     `${progress.rows} ${resource.name} in ${progress.seconds.toFixed(1)} s (${progress.speed})`;
   try {
-    const converted = isCsv ? toCsv(resource.columns, text, convertText) : text;
-    if (output === '-') await pipeline(converted, stdout, { end: false, signal });
-    else await writeFile(output, converted, signal);
+    if (output === '-') await pipeline(text, stdout, { end: false, signal });
+    else await writeFile(output, text, signal);
   } catch (error) {
     progress.stop();
     const isUsage = error instanceof CommandError && error.exitCode === EXIT.usage;
@@ -80,7 +86,7 @@ export async function exportRecords(
 /** Under a temporary name until it is complete, so that a broken export is never taken for a complete one. */
 async function writeFile(
   path: string,
-  text: AsyncIterable<Buffer | string>,
+  text: () => AsyncIterable<string>,
   signal: AbortSignal,
 ): Promise<void> {
   const existing = await stat(path).catch(() => undefined);
@@ -107,97 +113,42 @@ async function writeFile(
 }
 
 /**
- * All records as chunks of whole lines. It goes on with the record after the last whole line until an answer proves to be
+ * All records, as many lines at a time as arrive at once. It goes on after the last whole line until a response proves to be
  * complete: by the empty line at its end or, since an older version of the service sends none, by having no records.
  */
-async function* recordLines(
+function recordLines(
   name: string,
   connection: Connection,
   filters: URLSearchParams,
   retries: Retries,
   signal: AbortSignal,
-): AsyncGenerator<Buffer> {
-  const query = new URLSearchParams(filters);
-  const attempts = retries.begin();
+): AsyncGenerator<readonly string[], void> {
   let last: bigint | string | undefined;
-  for (;;) {
-    try {
-      const response = await open(connection, {
-        method: 'GET',
-        path: `/${name}/export?${query.toString()}`,
-        signal,
-      });
-      let isComplete = true;
-      for await (const lines of wholeLines(response)) {
-        isComplete = endsInEmptyLine(lines);
-        const records = isComplete ? lines.subarray(0, -1) : lines;
-        if (records.length === 0) continue;
-        if (last !== undefined && firstId(records) <= last) {
-          const why = `the ${name} do not come in ascending order of their ids`;
-          throw new CommandError(EXIT.incomplete, why);
-        }
-        yield records;
-        last = lastId(records);
-        query.set('after', String(last));
-        // Also after a long wait for the reader of stdout.
-        attempts.succeeded();
+  return retries.resume(async function* () {
+    const query = { ...Object.fromEntries(filters), after: last };
+    const headers = { Accept: NDJSON };
+    const call = { method: 'GET', path: `/${name}/export`, query, headers } as const;
+    const { body } = await send(connection, call, signal, async (response) => response);
+    const decoder = new TextDecoder();
+    const lines = new Lines('\n');
+    let isComplete = true;
+    for await (const chunk of body!) {
+      const records = lines.endedBy(decoder.decode(chunk, { stream: true }));
+      if (records.length === 0) continue;
+      isComplete = records.at(-1) === '';
+      if (isComplete) records.pop();
+      const [first] = records;
+      if (first === undefined) continue;
+      if (last !== undefined && idOf(first) <= last) {
+        const why = `the ${name} do not come in ascending order of their ids`;
+        throw new CommandError(EXIT.incomplete, why);
       }
-      if (isComplete) return;
-      throw new TemporaryFailure('the answer ended before its empty line');
-    } catch (error) {
-      await attempts.failed(error);
+      last = idOf(records.at(-1)!);
+      yield records;
     }
-  }
-}
-
-async function* wholeLines(response: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  const begun = new ByteQueue();
-  try {
-    for await (const chunk of response) {
-      const end = chunk.lastIndexOf('\n') + 1;
-      begun.push(chunk.subarray(0, end));
-      if (end > 0) yield begun.take(begun.length);
-      begun.push(chunk.subarray(end));
-    }
-  } catch (error) {
-    throw temporary(error);
-  }
-  if (begun.length > 0) throw new TemporaryFailure('the answer ended in the middle of a line');
-}
-
-async function* counted(text: AsyncIterable<Buffer>, progress: Progress): AsyncGenerator<Buffer> {
-  for await (const lines of text) {
-    for (let at = lines.indexOf('\n'); at !== -1; at = lines.indexOf('\n', at + 1)) {
-      progress.rows += 1;
-    }
-    yield lines;
-  }
-}
-
-async function* toCsv(
-  columns: readonly Column[],
-  text: AsyncIterable<Buffer>,
-  convertText: TextConversion,
-): AsyncGenerator<string> {
-  yield csvHeader(columns);
-  for await (const lines of text) {
-    const records = lines.toString().trimEnd().split('\n');
-    yield records.map((line) => csvRecord(columns, parseRecord(line), convertText)).join('');
-  }
-}
-
-/** A record in JSON has no line feed, so no other line is empty. */
-function endsInEmptyLine(lines: Buffer): boolean {
-  return lines.at(-1) === LINE_FEED && (lines.length === 1 || lines.at(-2) === LINE_FEED);
-}
-
-function firstId(lines: Buffer): bigint | string {
-  return idOf(lines.toString('utf8', 0, lines.indexOf(LINE_FEED)));
-}
-
-function lastId(lines: Buffer): bigint | string {
-  const start = lines.lastIndexOf('\n', lines.length - 2) + 1;
-  return idOf(lines.toString('utf8', start));
+    if (lines.isCut) throw new TemporaryFailure('the answer ended in the middle of a line');
+    if (!isComplete) throw new TemporaryFailure('the answer ended before its empty line');
+  });
 }
 
 /** A UUID has one form, in lower case, so its text has the order of the service. */

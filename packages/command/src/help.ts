@@ -1,7 +1,6 @@
-import type { Feed } from './feeds.js';
 import { columnsText } from './csv-header.js';
 import { optionOf } from './options.js';
-import type { Resource } from './resources.js';
+import type { Feed, Resource } from './resources.js';
 import type { Service } from './service.js';
 
 const EXIT_CODES = `

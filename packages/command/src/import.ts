@@ -1,22 +1,22 @@
 import { createReadStream } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
-import { parseAnswer } from './answer.js';
-import type { Answer, Refusal } from './answer.js';
-import { batchesOf } from './batches.js';
-import type { Batch } from './batches.js';
-import { open, readText, RequestRefused } from './client.js';
+import { batchesOf, ImportResponse, linesOf, ServiceError } from '@resource-service/client/runtime';
+import { NDJSON, send } from './client.js';
 import {
   ContactError,
   EXIT,
   exitCodeOf,
   explain,
   InputError,
+  reasonOf,
+  TemporaryFailure,
   textOf,
   usageError,
 } from './command-error.js';
 import type { Connection } from './connection.js';
 import type { ColumnNames } from './csv-header.js';
 import { ErrorsFile } from './errors-file.js';
+import type { Refusal } from './errors-file.js';
 import { formatOf } from './formats.js';
 import { asItIs, unescapeFormula } from './formulas.js';
 import type { Format } from './formats.js';
@@ -31,6 +31,9 @@ import type { Terminal } from './terminal.js';
 
 /** How many refused records are printed. */
 const PRINTED = 20;
+
+/** Most records of a request. */
+const MAX_RECORDS = 2_000;
 
 export interface ImportOptions {
   readonly resource: Resource;
@@ -50,6 +53,13 @@ export interface ImportOptions {
 type Sendable = InputRecord & { readonly json: Buffer };
 
 const NEWLINE = Buffer.from('\n');
+
+/** What the service did with the records of a request. */
+interface Outcome {
+  readonly created: number;
+  readonly unchanged: number;
+  readonly refusals: readonly Refusal[];
+}
 
 /** The subcommand `import`. Returns the exit code. */
 export async function importFiles(
@@ -110,7 +120,9 @@ export async function importFiles(
 
 function remedyFor(failure: unknown): string {
   if (failure instanceof InputError) return 'Mend the file, then run';
-  return failure instanceof ContactError ? 'Correct this, then run' : 'Run';
+  return failure instanceof ContactError || failure instanceof ServiceError
+    ? 'Correct this, then run'
+    : 'Run';
 }
 
 /** Sends batches, several at a time, and counts what becomes of their records. */
@@ -160,16 +172,21 @@ class Import {
         this.fail(error);
       }
     };
-    try {
-      for await (const batch of batchesOf(input.records())) {
-        if (sending.length === this.concurrency) await settle();
-        if (this.failure !== undefined) break;
-        sending.push(this.send(batch));
+    // What comes before the rest that cannot be read is sent.
+    let unreadable: unknown;
+    const records = async function* () {
+      try {
+        yield* input.records();
+      } catch (error) {
+        unreadable = error;
       }
-    } catch (error) {
-      // The rest of the input cannot be read. The requests go on.
-      this.failure ??= error;
+    };
+    for await (const batch of batchesOf(records(), MAX_RECORDS, sizeOf)) {
+      if (sending.length === this.concurrency) await settle();
+      if (this.failure !== undefined) break;
+      sending.push(this.send(batch));
     }
+    this.failure ??= unreadable;
     while (sending.length > 0) await settle();
     if (refusedFile.name !== undefined) this.refusedFiles.push(refusedFile.name);
     if (this.failure !== undefined) throw this.failure as Error;
@@ -204,10 +221,11 @@ class Import {
   }
 
   /** Never rejects. A failure ends the other requests, too. */
-  private async send(batch: Batch): Promise<readonly Refusal[]> {
+  private async send(batch: readonly InputRecord[]): Promise<readonly Refusal[]> {
     const sent = batch.filter((record) => 'json' in record);
     try {
-      const { created, unchanged, refusals } = await this.post(sent);
+      const { created, unchanged, refusals: fromService } = await this.post(sent);
+      const refusals = [...fromService];
       for (const record of batch) {
         if ('fault' in record) refusals.push({ record, reason: { message: record.fault } });
       }
@@ -223,27 +241,40 @@ class Import {
     }
   }
 
-  private async post(records: readonly Sendable[]): Promise<Answer> {
+  private async post(records: readonly Sendable[]): Promise<Outcome> {
     if (records.length === 0) return { created: 0, unchanged: 0, refusals: [] };
     this.hasSent = true;
-    const body = Buffer.concat(records.flatMap(({ json }) => [json, NEWLINE]));
+    const { signal } = this;
+    const call = {
+      method: 'POST',
+      path: `/${this.resource}/import`,
+      headers: { Accept: NDJSON, 'Content-Type': NDJSON },
+      content: Buffer.concat(records.flatMap(({ json }) => [json, NEWLINE])),
+    } as const;
     try {
-      return await this.retries.run(async () => {
-        const { signal } = this;
-        const path = `/${this.resource}/import`;
-        const response = await open(this.connection, { method: 'POST', path, body, signal });
-        return parseAnswer(await readText(response), records);
-      });
+      return await this.retries.run(() =>
+        send(this.connection, call, signal, async (response) => {
+          const imported = new ImportResponse();
+          await imported.read(linesOf(response.body, signal), response);
+          const { refused, summary } = imported;
+          if (!summary) throw new TemporaryFailure('the answer ended before the summary');
+          const refusals = refused.map(({ line, code, message }) => ({
+            record: records[line - 1]!,
+            reason: { error: code, message },
+          }));
+          return { ...summary, refusals };
+        }),
+      );
     } catch (error) {
       // A proxy accepts shorter bodies than the service.
-      if (!(error instanceof RequestRefused && error.status === 413)) throw error;
+      if (!(error instanceof ServiceError && error.status === 413)) throw error;
       if (records.length > 1) return this.postHalves(records);
-      const refusals = records.map((record) => ({ record, reason: error.reason }));
+      const refusals = records.map((record) => ({ record, reason: reasonOf(error) }));
       return { created: 0, unchanged: 0, refusals };
     }
   }
 
-  private async postHalves(records: readonly Sendable[]): Promise<Answer> {
+  private async postHalves(records: readonly Sendable[]): Promise<Outcome> {
     const half = Math.ceil(records.length / 2);
     const first = await this.post(records.slice(0, half));
     const second = await this.post(records.slice(half));
@@ -260,4 +291,9 @@ class Import {
       if (this.printed <= PRINTED) this.progress.print(`${name}:${record.line}: ${textOf(reason)}`);
     }
   }
+}
+
+/** How many bytes a request or, if it cannot be sent, the file has of a record. */
+function sizeOf(record: InputRecord): number {
+  return 'json' in record ? record.json.length + 1 : record.source.length;
 }

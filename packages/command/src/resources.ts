@@ -1,3 +1,8 @@
+import { bodyOf, feedReadsOf, resolved, responseOf } from '@resource-service/client/document';
+import type { OpenApiDocument, Operation, Schema } from '@resource-service/client/document';
+
+export type { OpenApiDocument } from '@resource-service/client/document';
+
 /** How CSV writes the values of a column. `json` is everything that is neither text, a number nor a boolean. */
 export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'json';
 
@@ -8,7 +13,7 @@ export interface Column {
   readonly isOptional: boolean;
 }
 
-/** A query parameter of an export. */
+/** A query parameter. */
 export interface Filter {
   readonly name: string;
   readonly type: ColumnType;
@@ -28,85 +33,67 @@ export interface Resource {
   readonly example: string;
 }
 
-/** What is read of an OpenAPI document. */
-export interface OpenApiDocument {
-  readonly paths: Readonly<Record<string, { readonly get?: Operation; readonly post?: Operation }>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
-}
-
-interface Operation {
-  readonly 'x-required-scope'?: string;
-  readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content?: Content };
-  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
-}
-
-type Content = Readonly<Record<string, { readonly schema: Schema }>>;
-
-interface Parameter {
+/** The changes of a resource. */
+export interface Feed {
+  /** Its path without the slash at the beginning, such as `changes`. */
   readonly name: string;
-  readonly in: string;
-  readonly description: string;
-  readonly schema: Schema;
-}
-
-interface Schema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly example?: unknown;
+  /** The parameter for the changes of one record, if it has one. */
+  readonly selection: Filter | undefined;
 }
 
 /** The resources of a document: what has the paths `/{name}/export` and `/{name}/{id}`. */
 export function resourcesOf(document: OpenApiDocument): readonly Resource[] {
   const { paths } = document;
-  const resolve = (schema: Schema | undefined) => resolved(document, schema);
   return Object.entries(paths).flatMap(([path, { get }]) => {
     const [, name] = /^\/([^/]+)\/export$/.exec(path) ?? [];
-    const one = paths[`/${name}/{id}`]?.get?.responses['200']?.content?.['application/json'];
-    const { properties } = resolve(one?.schema);
+    const { properties } = resolved(document, responseOf(paths[`/${name}/{id}`]?.get));
     if (name === undefined || !get || !properties) return [];
     const isImportable = paths[`/${name}/import`]?.post !== undefined;
-    const created = paths[`/${name}`]?.post?.requestBody?.content?.['application/json'];
-    // Answers have more: what the database fills in.
-    const { required = [] } = resolve(created?.schema);
-    const members = Object.entries(properties);
-    const columns = members.map(([member, schema]) => ({
-      name: member,
+    // Responses have more: what the database fills in.
+    const { required = [] } = resolved(document, bodyOf(paths[`/${name}`]?.post));
+    const columns = Object.entries(properties).map(([property, schema]) => ({
+      name: property,
       type: typeOf(document, schema),
-      isOptional: !required.includes(member),
+      isOptional: !required.includes(property),
     }));
-    const filters = (get.parameters ?? [])
-      .filter((parameter) => parameter.in === 'query' && parameter.name !== 'after')
-      .map((parameter) => ({
-        name: parameter.name,
-        type: typeOf(document, parameter.schema),
-        description: parameter.description,
-      }));
-    const examples = members.map(([member, schema]) => [member, resolve(schema).example]);
+    const examples = Object.entries(properties).map(([property, schema]) => [
+      property,
+      resolved(document, schema).example,
+    ]);
     const example = JSON.stringify(Object.fromEntries(examples));
-    return [{ name, columns, filters, isImportable, example }];
+    return [{ name, columns, filters: filtersOf(document, get), isImportable, example }];
   });
+}
+
+export function feedsOf(document: OpenApiDocument): readonly Feed[] {
+  return feedReadsOf(document).map(({ name, get }) => ({
+    name,
+    selection: filtersOf(document, get)[0],
+  }));
 }
 
 /** All scopes that operations of a document need. */
 export function scopesOf({ paths }: OpenApiDocument): readonly string[] {
   const operations = Object.values(paths).flatMap((path) => Object.values(path));
-  const scopes = operations.map((operation) => operation?.['x-required-scope']);
+  const scopes = operations.flatMap((one) =>
+    'x-required-scope' in one ? one['x-required-scope'] : [],
+  );
   return [...new Set(scopes)].filter((scope) => scope !== undefined).toSorted();
 }
 
+/** The parameters that select something. */
+function filtersOf(document: OpenApiDocument, { parameters = [] }: Operation): readonly Filter[] {
+  return parameters.flatMap(({ in: place, name, description = '', schema }) =>
+    place === 'query' && name !== undefined && name !== 'after' && name !== 'limit'
+      ? [{ name, description, type: typeOf(document, schema) }]
+      : [],
+  );
+}
+
 /** The type of the values of a schema. */
-export function typeOf(document: OpenApiDocument, schema: Schema): ColumnType {
+function typeOf(document: OpenApiDocument, schema: Schema | undefined): ColumnType {
   const types = [resolved(document, schema).type ?? []].flat().filter((type) => type !== 'null');
   const [type] = types.length === 1 ? types : [];
   if (type === 'string') return 'text';
   return type === 'integer' || type === 'number' || type === 'boolean' ? type : 'json';
-}
-
-function resolved(document: OpenApiDocument, schema: Schema | undefined): Schema {
-  if (schema?.$ref === undefined) return schema ?? {};
-  const name = schema.$ref.replace('#/components/schemas/', '');
-  return resolved(document, document.components.schemas[name]);
 }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { backoff, repeat } from '@resource-service/client/runtime';
 import {
   CommandError,
   ContactError,
@@ -50,51 +50,53 @@ export class Retries {
     private readonly limits: Limits,
   ) {}
 
-  /** Repeats an attempt until it succeeds. Throws what `failed` throws. */
-  async run<T>(attempt: () => Promise<T>): Promise<T> {
-    const attempts = this.begin();
-    for (;;) {
-      try {
-        const result = await attempt();
-        attempts.succeeded();
-        return result;
-      } catch (error) {
-        await attempts.failed(error);
+  /**
+   * Repeats an attempt until it succeeds.
+   *
+   * @throws CommandError when no request has succeeded for too long; the error itself unless it is temporary
+   */
+  run<T>(attempt: () => Promise<T>): Promise<T> {
+    const start = performance.now();
+    const succeed = async () => {
+      const result = await attempt();
+      this.lastSuccess = performance.now();
+      return result;
+    };
+    return repeat(
+      succeed,
+      (error, failures) => this.delayAfter(error, failures, start),
+      this.signal,
+    );
+  }
+
+  /** Reads a response whose reading begins again, where it ended, when it fails. */
+  async *resume<T>(read: () => AsyncGenerator<T, void>): AsyncGenerator<T, void> {
+    let items = read();
+    const next = () =>
+      items.next().catch((error: unknown) => {
+        items = read();
+        throw error;
+      });
+    try {
+      for (;;) {
+        const { done, value } = await this.run(next);
+        if (done) return;
+        yield value;
       }
+    } finally {
+      await items.return();
     }
   }
 
-  /** The attempts of one request. */
-  begin() {
-    const start = performance.now();
-    let failures = 0;
-    return {
-      succeeded: () => {
-        failures = 0;
-        this.lastSuccess = performance.now();
-      },
-      /**
-       * Waits before the next attempt.
-       *
-       * @throws CommandError when no request has succeeded for too long; the error itself unless it is temporary
-       */
-      failed: async (error: unknown) => {
-        this.signal.throwIfAborted();
-        if (!(error instanceof TemporaryFailure)) throw error;
-        const wait = Math.max(error.retryAfter, this.backoff(failures));
-        failures += 1;
-        this.check(error, Math.max(start, this.lastSuccess), wait);
-        this.announceFailure(error, wait);
-        await sleep(wait, undefined, { signal: this.signal });
-        if (!(error instanceof Unreachable)) this.repeats += 1;
-      },
-    };
-  }
-
-  /** With jitter, because clients that failed together should not come back together. */
-  private backoff(failures: number): number {
+  private delayAfter(error: unknown, failures: number, start: number): number {
+    this.signal.throwIfAborted();
+    if (!(error instanceof TemporaryFailure)) throw error;
     const { firstPause, longestPause } = this.limits;
-    return Math.min(firstPause * 2 ** failures, longestPause) * (0.5 + Math.random() / 2);
+    const wait = Math.max(error.retryAfter, backoff(failures, firstPause, longestPause));
+    this.check(error, Math.max(start, this.lastSuccess), wait);
+    this.announceFailure(error, wait);
+    if (!(error instanceof Unreachable)) this.repeats += 1;
+    return wait;
   }
 
   /** @throws CommandError if nothing will have succeeded for too long after the wait */

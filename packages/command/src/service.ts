@@ -1,8 +1,7 @@
 import type { Identity } from '@resource-service/framework/identity';
-import { feedsOf } from './feeds.js';
-import type { Feed } from './feeds.js';
-import { resourcesOf, scopesOf } from './resources.js';
-import type { OpenApiDocument, Resource } from './resources.js';
+
+import { feedsOf, resourcesOf, scopesOf } from './resources.js';
+import type { Feed, OpenApiDocument, Resource } from './resources.js';
 
 /** What a service gives to its command. */
 export interface ServiceSource {

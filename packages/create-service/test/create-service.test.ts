@@ -358,7 +358,7 @@ describe('a new service', () => {
 
   it('is made in a workspace whose root has other versions', async () => {
     await mkdir(services, { recursive: true });
-    const devDependencies = { 'openapi-fetch': '0.13.0', typescript: '~6.0' };
+    const devDependencies = { 'lossless-json': '3.0.0', typescript: '~6.0' };
     const manifestOfRoot = { private: true, workspaces: ['services/*'], devDependencies };
     await writeFile(join(services, '..', 'package.json'), JSON.stringify(manifestOfRoot));
     begin = performance.now();

@@ -14,11 +14,13 @@ export type PathItem = Readonly<Partial<Record<(typeof METHODS)[number], Operati
 export interface Parameter {
   readonly name?: string;
   readonly in?: string;
+  readonly description?: string;
   readonly schema?: Schema;
 }
 
-interface Operation {
+export interface Operation {
   readonly operationId?: string;
+  readonly 'x-required-scope'?: string;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
@@ -36,6 +38,8 @@ export interface Schema {
   readonly allOf?: readonly Schema[];
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
+  readonly required?: readonly string[];
+  readonly example?: unknown;
 }
 
 /** What can be created, read, changed and removed. */
@@ -62,7 +66,7 @@ export interface Feed {
   readonly schema: string;
 }
 
-export const JSON_TYPE = 'application/json';
+const JSON_TYPE = 'application/json';
 
 /** The resources of a document: what has the usual operations on the paths `/{name}` and `/{name}/{id}`. */
 export function resourcesOf({ paths }: OpenApiDocument): readonly Resource[] {
@@ -71,11 +75,11 @@ export function resourcesOf({ paths }: OpenApiDocument): readonly Resource[] {
     const one = paths[`${path}/{id}`];
     const noun = /^create([A-Z]\w*)$/.exec(all.post?.operationId ?? '')?.[1];
     const schemas = {
-      new: nameOf(all.post?.requestBody?.content[JSON_TYPE]?.schema),
-      created: nameOf(answerOf(all.post)),
-      stored: nameOf(answerOf(one?.get)),
-      replacement: nameOf(one?.put?.requestBody?.content[JSON_TYPE]?.schema),
-      patch: nameOf(one?.patch?.requestBody?.content[JSON_TYPE]?.schema),
+      new: nameOf(bodyOf(all.post)),
+      created: nameOf(responseOf(all.post)),
+      stored: nameOf(responseOf(one?.get)),
+      replacement: nameOf(bodyOf(one?.put)),
+      patch: nameOf(bodyOf(one?.patch)),
     };
     const isWhole = Object.values(schemas).every((schema) => schema !== undefined);
     if (name === undefined || noun === undefined || !isWhole) return [];
@@ -90,13 +94,18 @@ export function idempotentCreatesOf({ paths }: OpenApiDocument): readonly string
     .map(([path]) => path.slice(1));
 }
 
+export function feedsOf(document: OpenApiDocument): readonly Feed[] {
+  return feedReadsOf(document).flatMap(({ name, get }) => {
+    const schema = nameOf(responseOf(get)?.items);
+    return schema === undefined ? [] : [{ name, schema }];
+  });
+}
+
 /** The feeds of a document: what can be followed as a stream of events, and has a latest position. */
-export function feedsOf({ paths }: OpenApiDocument): readonly Feed[] {
+export function feedReadsOf({ paths }: OpenApiDocument) {
   return Object.entries(paths).flatMap(([path, { get }]) => {
     const isStream = get?.responses['200']?.content?.['text/event-stream'] !== undefined;
-    const schema = nameOf(answerOf(get)?.items);
-    if (!isStream || schema === undefined || !paths[`${path}/latest`]?.get) return [];
-    return [{ name: path.slice(1), schema }];
+    return isStream && paths[`${path}/latest`]?.get ? [{ name: path.slice(1), get }] : [];
   });
 }
 
@@ -105,7 +114,7 @@ export function int64MembersOf(
   document: OpenApiDocument,
 ): Readonly<Record<string, readonly string[]>> {
   const lists = Object.entries(document.paths).flatMap(([path, { get }]) => {
-    const items = answerOf(get)?.items;
+    const items = responseOf(get)?.items;
     if (items === undefined || path.includes('{')) return [];
     return [[path.slice(1), [...int64MembersIn(document, items)]] as const];
   });
@@ -118,14 +127,13 @@ function int64MembersIn(
   found = new Set<string>(),
   visited = new Set<Schema>(),
 ): ReadonlySet<string> {
-  const name = nameOf(schema);
-  const resolved = name === undefined ? schema : (document.components.schemas[name] ?? {});
-  if (visited.has(resolved)) return found;
-  visited.add(resolved);
-  for (const [member, inner] of Object.entries(resolved.properties ?? {})) {
+  const whole = resolved(document, schema);
+  if (visited.has(whole)) return found;
+  visited.add(whole);
+  for (const [member, inner] of Object.entries(whole.properties ?? {})) {
     if (isInt64(inner)) found.add(member);
   }
-  for (const inner of partsOf(resolved)) int64MembersIn(document, inner, found, visited);
+  for (const inner of partsOf(whole)) int64MembersIn(document, inner, found, visited);
   return found;
 }
 
@@ -148,10 +156,21 @@ export function partsOf(schema: Schema): readonly Schema[] {
   ];
 }
 
-/** The schema of the answer of success. */
-function answerOf(operation: Operation | undefined): Schema | undefined {
+/** The schema of the response of success. */
+export function responseOf(operation: Operation | undefined): Schema | undefined {
   const { 200: ok, 201: created } = operation?.responses ?? {};
   return (ok ?? created)?.content?.[JSON_TYPE]?.schema;
+}
+
+/** The schema of what an operation takes. */
+export function bodyOf(operation: Operation | undefined): Schema | undefined {
+  return operation?.requestBody?.content[JSON_TYPE]?.schema;
+}
+
+/** What a schema leads to. */
+export function resolved(document: OpenApiDocument, schema: Schema = {}): Schema {
+  const name = nameOf(schema);
+  return name === undefined ? schema : resolved(document, document.components.schemas[name]);
 }
 
 /** The name of a schema that is a reference. */

@@ -1,16 +1,16 @@
-import { JSON_TYPE, METHODS, nameOf, partsOf } from './document.js';
+import { bodyOf, METHODS, nameOf, partsOf, resolved } from './document.js';
 import type { OpenApiDocument, Parameter, Schema } from './document.js';
 
 /** The text of a file with what the client checks before it sends a request: where 64-bit integers and UUIDs are. */
 export function exactFile(document: OpenApiDocument): string {
-  const { paths, components } = document;
-  const exact = new ExactSchemas(components.schemas);
+  const { paths } = document;
+  const exact = new ExactSchemas(document);
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
       const operation = item[method];
       if (operation === undefined) return [];
       const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])];
-      const body = operation.requestBody?.content[JSON_TYPE]?.schema;
+      const body = bodyOf(operation);
       const found = {
         ...group('path', exact.parametersOf(parameters, 'path')),
         ...group('query', exact.parametersOf(parameters, 'query')),
@@ -32,14 +32,14 @@ export const SCHEMAS: Readonly<Record<string, ExactSchema>> = ${JSON.stringify(e
 
 /** Reduces schemas to what is checked. The types that they have for the client: `ExactSchema`. */
 class ExactSchemas {
-  readonly #schemas: Readonly<Record<string, Schema>>;
+  readonly #document: OpenApiDocument;
 
-  constructor(schemas: Readonly<Record<string, Schema>>) {
-    this.#schemas = schemas;
+  constructor(document: OpenApiDocument) {
+    this.#document = document;
   }
 
   named(): object {
-    return mapped(this.#schemas, (schema) => this.reduced(schema));
+    return mapped(this.#document.components.schemas, (schema) => this.reduced(schema));
   }
 
   parametersOf(parameters: readonly Parameter[], place: string): object {
@@ -75,13 +75,12 @@ class ExactSchemas {
   }
 
   #isExact(schema: Schema, visited = new Set<Schema>()): boolean {
-    const name = nameOf(schema);
-    const resolved = name === undefined ? schema : (this.#schemas[name] ?? {});
-    if (visited.has(resolved)) return false;
-    visited.add(resolved);
-    const { format } = resolved;
+    const whole = resolved(this.#document, schema);
+    if (visited.has(whole)) return false;
+    visited.add(whole);
+    const { format } = whole;
     if (format === 'int64' || format === 'uuid') return true;
-    return partsOf(resolved).some((each) => this.#isExact(each, visited));
+    return partsOf(whole).some((each) => this.#isExact(each, visited));
   }
 }
 

@@ -1,12 +1,11 @@
-import createClient from 'openapi-fetch';
 import { ERRORS } from './errors.js';
 import { toJson } from './exact-json.js';
 import { checkExact } from './exact-values.js';
-import { ServiceError } from './service-error.js';
-import { repeat } from './repeat.js';
-import type { Attempt } from './repeat.js';
+import { linesOf } from './lines.js';
+import { delayAfter, repeat } from './repeat.js';
+import type { Attempts } from './repeat.js';
 import type { Id } from './resource-types.js';
-import { linesOf } from './streams.js';
+import { ServiceError } from './service-error.js';
 import { LONGEST_WAIT, within } from './waits.js';
 
 export interface ClientOptions {
@@ -20,33 +19,23 @@ export interface ClientOptions {
   readonly retries?: number;
   /**
    * The timeout of an attempt in milliseconds, by default 60,000. For an import and an export, it limits the wait for the
-   * beginning of the answer and each pause in the answer.
+   * beginning of the response and each pause in the response.
    */
   readonly timeout?: number;
 }
 
-export interface Answer<Data> {
-  readonly data?: Data;
-  readonly response: Response;
-}
-
-/** A request, and how to send it. */
 export interface Call {
-  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** As in the document, such as `/tools/{id}`. */
   readonly path: string;
-  readonly params?: {
-    readonly path?: { readonly id: Id };
-    readonly query?: object;
-    readonly header?: { readonly 'If-Match'?: string; readonly 'Idempotency-Key'?: string };
-  };
-  /** A query that the service made. */
-  readonly query?: string;
+  readonly id?: Id;
+  /** Parameters, or a query that the service made. */
+  readonly query?: object | string;
   readonly headers?: Readonly<Record<string, string>>;
   /** What becomes JSON. */
   readonly body?: object;
   /** A body in a format of its own. */
-  readonly text?: string;
+  readonly content?: string | Uint8Array<ArrayBuffer>;
   readonly signal: AbortSignal | null;
   /** How often the request is repeated at most, if not as often as the options say. */
   readonly retries?: number;
@@ -56,19 +45,10 @@ export interface Call {
   readonly isRemoval?: boolean;
 }
 
-/**
- * openapi-fetch without the types of a document, of which each client has other ones. All answers are texts or streams, which are
- * parsed here without rounding.
- */
-type SendRequest<Data> = (
-  method: Call['method'],
-  path: string,
-  init: object,
-) => Promise<Answer<Data> & { readonly error?: unknown }>;
-
 /** Sends requests, and repeats those that fail temporarily. */
 export class Connection {
-  readonly #client: ReturnType<typeof createClient>;
+  readonly #baseUrl: string;
+  readonly #token: ClientOptions['token'];
   readonly #fetch: (request: Request) => Promise<Response>;
   readonly #retries: number;
   readonly #timeout: number;
@@ -90,89 +70,104 @@ export class Connection {
         `timeout must be a number of milliseconds from 1 to ${LONGEST_WAIT}, but is ${timeout}`,
       );
     }
+    this.#baseUrl = url.replace(/\/$/, '');
+    this.#token = token;
     this.#fetch = options.fetch ?? ((request) => fetch(request));
     this.#retries = retries;
     this.#timeout = timeout;
-    this.#client = createClient({
-      baseUrl: url,
-      querySerializer: { array: { style: 'form', explode: false } },
-    });
-    this.#client.use({
-      onRequest: async ({ request }) => {
-        const credentials = typeof token === 'string' ? token : await token();
-        request.headers.set('Authorization', bearer(credentials));
-      },
-    });
   }
 
   /**
-   * Sends a request and reads its answer, and repeats both if one of them fails temporarily.
+   * Sends a request and reads its response, and repeats both if one of them fails temporarily.
    *
-   * @throws ServiceError if the answer is a failure
+   * @throws ServiceError if the response is an error
    * @throws TypeError if a value cannot be sent exactly
    */
-  send<T>(call: Call, read: (answer: Answer<string>) => T | Promise<T>): Promise<T> {
-    return this.#send(call, 'text', read);
+  async send<T>(call: Call, read: (response: Response) => T | Promise<T>): Promise<T> {
+    const request = this.#requestOf(call);
+    return this.#repeat(call, (attempts) =>
+      within(this.#timeout, call.signal, async (signal) =>
+        read(await this.#attempt(call, request, attempts, signal)),
+      ),
+    );
   }
 
-  /** The same for an answer whose body is read piece by piece. */
-  stream<T>(
-    call: Call,
-    read: (answer: Answer<ReadableStream<Uint8Array>>) => T | Promise<T>,
-  ): Promise<T> {
-    return this.#send(call, 'stream', read);
+  /** Like {@link send}, but the timeout ends with the beginning of the response. */
+  async stream<T>(call: Call, read: (response: Response) => T | Promise<T>): Promise<T> {
+    const request = this.#requestOf(call);
+    return this.#repeat(call, async (attempts) =>
+      read(
+        await within(this.#timeout, call.signal, (signal) =>
+          this.#attempt(call, request, attempts, signal),
+        ),
+      ),
+    );
   }
 
-  /** The lines of an answer. */
-  lines(
-    body: ReadableStream<Uint8Array> | null | undefined,
-    signal: AbortSignal | null,
-  ): AsyncIterable<string> {
-    // `fetch` has no body for an answer without content.
-    if (!body) {
-      return linesOf(new ReadableStream({ start: (controller) => controller.close() }), signal);
-    }
+  /** The lines of a response, as many at a time as arrive at once. */
+  lines({ body }: Response, signal: AbortSignal | null): AsyncIterable<readonly string[]> {
     return linesOf(body, signal, (read) => within(this.#timeout, signal, read));
   }
 
-  async #send<Data, T>(
-    call: Call,
-    parseAs: 'text' | 'stream',
-    read: (answer: Answer<Data>) => T | Promise<T>,
-  ): Promise<T> {
-    const { method, path, params, query, headers, body, signal } = call;
-    const { retries = this.#retries, isConditional = false } = call;
-    checkExact(`${method.toUpperCase()} ${path}`, { ...params, body });
-    // Once: what has been checked is what each attempt sends.
-    const text = body === undefined ? call.text : toJson(body);
-    const init = {
-      parseAs,
-      ...(params && { params }),
-      ...(query !== undefined && { querySerializer: () => query }),
-      ...(headers && { headers }),
-      ...(text !== undefined && { body: text, bodySerializer: () => text }),
-    };
-    const attempt = async (state: Attempt) => read(await this.#answer<Data>(call, init, state));
-    return repeat(attempt, { retries, signal, isConditional });
+  #repeat<T>(call: Call, attempt: (attempts: Attempts) => Promise<T>): Promise<T> {
+    const { retries = this.#retries, isConditional = false, signal } = call;
+    const attempts: Attempts = { retries, isConditional, isSent: false, mayBeDone: false };
+    const wait = (error: unknown, failures: number) => delayAfter(error, failures, attempts);
+    return repeat(() => attempt(attempts), wait, signal);
   }
 
-  #answer<Data>(call: Call, init: object, state: Attempt): Promise<Answer<Data>> {
-    const { method, path, signal, isRemoval } = call;
-    const request = this.#client.request as SendRequest<Data>;
-    return within(this.#timeout, signal, async (either) => {
-      const { error, ...answer } = await request(method, path, {
-        ...init,
-        signal: either,
-        fetch: (sent: Request) => {
-          state.isSent = true;
-          return this.#fetch(sent);
-        },
-      });
-      if (answer.response.ok) return answer;
-      const failure = new ServiceError(answer.response, error);
-      if (isRemoval && state.mayBeDone && isMissing(failure)) return answer;
-      throw failure;
+  /** Once: each attempt sends what has been checked. */
+  #requestOf({ method, path, id, query, headers, body, content }: Call) {
+    const isGiven = typeof query !== 'string';
+    checkExact(`${method} ${path}`, {
+      ...(id !== undefined && { path: { id } }),
+      ...(isGiven && query && { query }),
+      body,
     });
+    const search = isGiven ? queryOf(query) : query;
+    const one = path.replace('{id}', encodeURIComponent(String(id)));
+    return {
+      url: `${this.#baseUrl}${one}${search && `?${search}`}`,
+      method,
+      headers: { ...(body && { 'Content-Type': 'application/json' }), ...headers },
+      body: body === undefined ? (content ?? null) : toJson(body),
+    };
+  }
+
+  async #attempt(
+    { isRemoval }: Call,
+    { url, ...init }: RequestInit & { readonly url: string },
+    attempts: Attempts,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    attempts.isSent = false;
+    const request = new Request(url, { ...init, signal });
+    const token = typeof this.#token === 'string' ? this.#token : await this.#token();
+    request.headers.set('Authorization', bearer(token));
+    attempts.isSent = true;
+    const response = await this.#fetch(request);
+    if (response.ok) return response;
+    const error = new ServiceError(response, jsonOf(await response.text()));
+    if (isRemoval && attempts.mayBeDone && isMissing(error)) return response;
+    throw error;
+  }
+}
+
+function queryOf(parameters: object = {}): string {
+  return Object.entries(parameters)
+    .filter(([, value]) => value !== undefined && value !== null)
+    .map(([name, value]) => {
+      const values = [value].flat().map((each) => encodeURIComponent(String(each)));
+      return `${encodeURIComponent(name)}=${values.join()}`;
+    })
+    .join('&');
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 

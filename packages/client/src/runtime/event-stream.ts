@@ -1,4 +1,4 @@
-import { Lines } from './streams.js';
+import { Lines } from './lines.js';
 
 /** What a blank line of a stream ends. */
 export interface ServerEvent {

@@ -2,11 +2,11 @@ import { Connection } from './connection.js';
 import type { ClientOptions } from './connection.js';
 import { eventsOf } from './event-stream.js';
 import { parseJson } from './exact-json.js';
+import { chunksOf } from './lines.js';
 import { Pages, split } from './pages.js';
 import type { RequestOptions } from './pages.js';
 import { backoff, LONGEST_LIMIT } from './repeat.js';
 import type { FeedTypes } from './resource-types.js';
-import { chunksOf } from './streams.js';
 import { pause, within } from './waits.js';
 
 const EVENT_STREAM = 'text/event-stream';
@@ -41,9 +41,10 @@ export class Feed<Types extends FeedTypes> {
   /** The position of the newest change. */
   latestPosition({ signal = null }: RequestOptions = {}): Promise<bigint> {
     return this.#connection.send(
-      { method: 'get', path: `${this.#path}/latest`, signal },
-      ({ data = '' }) => {
-        const latest = parseJson(data, ['position']) as { readonly position: bigint };
+      { method: 'GET', path: `${this.#path}/latest`, signal },
+      async (response) => {
+        const text = await response.text();
+        const latest = parseJson(text, ['position']) as { readonly position: bigint };
         return latest.position;
       },
     );
@@ -92,17 +93,18 @@ export class Feed<Types extends FeedTypes> {
     };
     return this.#connection.stream(
       {
-        method: 'get',
+        method: 'GET',
         path: this.#path,
-        params: { query },
+        query,
         headers,
         signal,
         // An address that has worked is right.
         ...(!isFirst && { retries: Infinity }),
       },
-      async ({ data, response }) => {
-        if (data && response.headers.get('Content-Type')?.startsWith(EVENT_STREAM)) return data;
-        await data?.cancel();
+      async (response) => {
+        const { body } = response;
+        if (body && response.headers.get('Content-Type')?.startsWith(EVENT_STREAM)) return body;
+        await body?.cancel();
         throw new Error('the answer is not a stream of events');
       },
     );

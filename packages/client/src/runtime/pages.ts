@@ -39,7 +39,7 @@ export class Pages<Item, Query extends object> {
   async list(query?: Query & RequestOptions): Promise<ResourcePage<Item>> {
     const { signal, parameters } = split(query);
     checkExact(`GET ${this.#path}`, { query: parameters });
-    // openapi-fetch does not send an empty list, and the answer would have everything.
+    // An empty list in a query would select everything.
     if (Object.values(parameters).some((value) => Array.isArray(value) && value.length === 0)) {
       signal?.throwIfAborted();
       const isCounted = 'count' in parameters && parameters.count === true;
@@ -49,7 +49,7 @@ export class Pages<Item, Query extends object> {
         ...(isCounted && { total: { items: 0, isExact: true } }),
       };
     }
-    return this.#page(signal, { params: { query: parameters } });
+    return this.#page(signal, parameters);
   }
 
   /** Iterates over all pages. */
@@ -63,20 +63,17 @@ export class Pages<Item, Query extends object> {
     }
   }
 
-  #page(
-    signal: AbortSignal | null,
-    query: Pick<Call, 'params' | 'query'>,
-  ): Promise<ResourcePage<Item>> {
+  #page(signal: AbortSignal | null, query: Call['query']): Promise<ResourcePage<Item>> {
     return this.#connection.send(
-      { method: 'get', path: this.#path, signal, ...query },
-      ({ data = '', response }) => {
-        const items = parseJson(data, this.#int64) as Item[];
+      { method: 'GET', path: this.#path, signal, ...(query !== undefined && { query }) },
+      async (response) => {
+        const items = parseJson(await response.text(), this.#int64) as Item[];
         const link = response.headers.get('Link') ?? '';
         // Only the query: behind a proxy that changes paths, the path of the link can be wrong.
         const [, next] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(link) ?? [];
         return {
           items,
-          next: next === undefined ? next : () => this.#page(signal, { query: next }),
+          next: next === undefined ? next : () => this.#page(signal, next),
           ...totalOf(response),
         };
       },

@@ -1,6 +1,6 @@
 import { ServiceError } from './service-error.js';
 import type { ErrorCode } from './service-error.js';
-import { chunksOf } from './streams.js';
+import { chunksOf } from './lines.js';
 
 /** Records to import. A stream is closed at the end. */
 export type Records<New> = Iterable<New> | AsyncIterable<New> | ReadableStream<New>;
@@ -26,18 +26,18 @@ export interface RefusedRecord<New> extends Refusal {
   readonly record: New;
 }
 
-/** A line of the answer. A failure without a line ends an import that cannot go on. */
+/** A line of the response. An error without a line ends an import that cannot go on. */
 type ImportLine =
   { readonly line?: number; readonly error: number; readonly message: string } | ImportSummary;
 
 /** Sends a body of newline-delimited JSON, and reads the answer of each attempt. */
 export type SendLines = (
   body: string,
-  read: (lines: AsyncIterable<string>, response: Response) => Promise<void>,
+  read: (lines: AsyncIterable<readonly string[]>, response: Response) => Promise<void>,
 ) => Promise<void>;
 
 /**
- * Most bytes of a request, unless a single record has more. Browsers cannot stream the body of a request over HTTP/1.1,
+ * Most bytes of a request, half of what nginx accepts by default, unless a single record has more. Browsers cannot stream the body of a request over HTTP/1.1,
  * and proxies often refuse bodies above 1 MB.
  */
 const MAX_BYTES = 512 * 1024;
@@ -81,79 +81,81 @@ export class ResourceImport<New> implements AsyncIterable<RefusedRecord<New>> {
     send: SendLines,
   ): AsyncGenerator<RefusedRecord<New>, void> {
     let sent = 0;
-    for await (const batch of batchesOf(records, lineOf)) {
-      let answer: ImportAnswer | undefined;
-      const sending = send(batch.body, (lines, response) => {
-        answer = new ImportAnswer();
-        return answer.read(lines, response);
+    for await (const batch of batchesOf(
+      encoded(records, lineOf),
+      MAX_RECORDS,
+      ({ size }) => size,
+    )) {
+      let response: ImportResponse | undefined;
+      const sending = send(batch.map(({ line }) => line).join(''), async (lines, begun) => {
+        response = new ImportResponse();
+        await response.read(lines, begun);
+        // A proxy that speaks HTTP/1.0 to the service takes a broken connection for the end of the response. Otherwise, `fetch`
+        // would throw such an error.
+        if (!response.summary) throw new TypeError('the answer to the import has no summary');
       });
       await Promise.allSettled([sending]);
-      for (const { line, ...refusal } of answer?.refused ?? []) {
-        yield { ...refusal, line: sent + line, record: batch.records[line - 1] as New };
+      for (const { line, ...refusal } of response?.refused ?? []) {
+        yield { ...refusal, line: sent + line, record: batch[line - 1]!.record };
       }
       // Here a failure ends the import, after the records that were refused before.
       await sending;
-      const { created = 0, unchanged = 0, refused = 0 } = answer?.summary ?? {};
+      const { created = 0, unchanged = 0, refused = 0 } = response?.summary ?? {};
       this.#total.created += created;
       this.#total.unchanged += unchanged;
       this.#total.refused += refused;
-      sent += batch.records.length;
+      sent += batch.length;
     }
     this.#isComplete = true;
   }
 }
 
-/** The answer to one request. */
-class ImportAnswer {
+/** The response to one request. */
+export class ImportResponse {
   readonly refused: Refusal[] = [];
+  /** `undefined` if the response was cut off. */
   summary: ImportSummary | undefined;
 
-  /** @throws if the service could not go on */
-  async read(lines: AsyncIterable<string>, response: Response): Promise<void> {
-    for await (const text of lines) {
-      if (text === '') continue;
-      const part = JSON.parse(text) as ImportLine;
-      if (!('error' in part)) {
-        this.summary = part;
-      } else if (part.line === undefined) {
-        throw new ServiceError(response, part);
-      } else {
-        this.refused.push({ line: part.line, code: part.error, message: part.message });
-      }
+  /** @throws ServiceError if the service could not go on */
+  async read(parts: AsyncIterable<readonly string[]>, response: Response): Promise<void> {
+    for await (const lines of parts) {
+      for (const text of lines)
+        if (text !== '') this.#add(JSON.parse(text) as ImportLine, response);
     }
-    // A proxy that speaks HTTP/1.0 to the service takes a broken connection for the end of the answer. Otherwise, `fetch`
-    // would throw such an error.
-    if (this.summary === undefined) throw new TypeError('the answer to the import has no summary');
+  }
+
+  #add(part: ImportLine, response: Response): void {
+    if (!('error' in part)) this.summary = part;
+    else if (part.line === undefined) throw new ServiceError(response, part);
+    else this.refused.push({ line: part.line, code: part.error, message: part.message });
   }
 }
 
-interface Batch<New> {
-  readonly records: readonly New[];
-  /** A line of JSON for each record. */
-  readonly body: string;
-}
-
-async function* batchesOf<New>(
-  records: Records<New>,
-  lineOf: (record: New) => string,
-): AsyncGenerator<Batch<New>, void> {
+async function* encoded<New>(records: Records<New>, lineOf: (record: New) => string) {
   const encoder = new TextEncoder();
-  let batch: New[] = [];
-  let body = '';
-  let bytes = 0;
   for await (const record of 'getReader' in records ? chunksOf(records) : records) {
     const line = `${lineOf(record)}\n`;
-    const size = encoder.encode(line).length;
-    const isFull = batch.length === MAX_RECORDS || bytes + size > MAX_BYTES;
-    if (isFull && batch.length > 0) {
-      yield { records: batch, body };
+    yield { record, line, size: encoder.encode(line).length };
+  }
+}
+
+/** Cuts what is imported into requests. A record that is longer than a request should be goes alone. */
+export async function* batchesOf<Item>(
+  items: AsyncIterable<Item>,
+  maxRecords: number,
+  sizeOf: (item: Item) => number,
+): AsyncGenerator<readonly Item[], void> {
+  let batch: Item[] = [];
+  let bytes = 0;
+  for await (const item of items) {
+    const size = sizeOf(item);
+    if (batch.length === maxRecords || (batch.length > 0 && bytes + size > MAX_BYTES)) {
+      yield batch;
       batch = [];
-      body = '';
       bytes = 0;
     }
-    batch.push(record);
-    body += line;
+    batch.push(item);
     bytes += size;
   }
-  if (batch.length > 0) yield { records: batch, body };
+  if (batch.length > 0) yield batch;
 }

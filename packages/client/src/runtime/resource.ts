@@ -1,5 +1,5 @@
 import { Connection } from './connection.js';
-import type { Answer, ClientOptions } from './connection.js';
+import type { ClientOptions } from './connection.js';
 import { parseJson, toJson } from './exact-json.js';
 import { checkExact } from './exact-values.js';
 import { IDEMPOTENT_CREATES } from './idempotent-creates.js';
@@ -58,10 +58,10 @@ export class Resource<Types extends ResourceTypes> {
     { signal = null, idempotencyKey = randomKey() }: CreateOptions = {},
   ): Promise<Types['created']> {
     const isKeyed = IDEMPOTENT_CREATES.includes(this.#path.slice(1));
-    const params = { header: isKeyed ? { 'Idempotency-Key': idempotencyKey } : {} };
+    const headers = isKeyed ? { 'Idempotency-Key': idempotencyKey } : {};
     return this.#connection.send(
-      { method: 'post', path: this.#path, params, body, signal },
-      (answer) => this.#parse(answer) as Types['created'],
+      { method: 'POST', path: this.#path, headers, body, signal },
+      (response) => this.#parse(response),
     );
   }
 
@@ -69,9 +69,8 @@ export class Resource<Types extends ResourceTypes> {
     id: Types['stored']['id'],
     { signal = null }: RequestOptions = {},
   ): Promise<Tagged<Types['stored']>> {
-    const params = { path: { id } };
-    return this.#connection.send({ method: 'get', path: this.#one, params, signal }, (answer) =>
-      this.#tagged(answer),
+    return this.#connection.send({ method: 'GET', path: this.#one, id, signal }, (response) =>
+      this.#tagged(response),
     );
   }
 
@@ -92,8 +91,8 @@ export class Resource<Types extends ResourceTypes> {
     options: ChangeOptions = {},
   ): Promise<Types['stored']> {
     return this.#connection.send(
-      { method: 'put', path: this.#one, body, ...changeOf(id, options) },
-      (answer) => this.#parse(answer) as Types['stored'],
+      { method: 'PUT', path: this.#one, body, ...changeOf(id, options) },
+      (response) => this.#parse(response),
     );
   }
 
@@ -104,18 +103,15 @@ export class Resource<Types extends ResourceTypes> {
     options: ChangeOptions = {},
   ): Promise<Tagged<Types['stored']>> {
     return this.#connection.send(
-      { method: 'patch', path: this.#one, body, ...changeOf(id, options) },
-      (answer) => this.#tagged(answer),
+      { method: 'PATCH', path: this.#one, body, ...changeOf(id, options) },
+      (response) => this.#tagged(response),
     );
   }
 
   /** If an attempt got no answer, and another one finds nothing to remove, the first one has removed it. */
   async remove(id: Types['stored']['id'], options: ChangeOptions = {}): Promise<void> {
-    const { params, signal } = changeOf(id, options);
-    await this.#connection.send(
-      { method: 'delete', path: this.#one, params, signal, isRemoval: true },
-      () => undefined,
-    );
+    const call = { ...changeOf(id, options), isConditional: false, isRemoval: true };
+    await this.#connection.send({ method: 'DELETE', path: this.#one, ...call }, () => undefined);
   }
 
   /** Imports records in requests of bounded size, one after the other. */
@@ -128,10 +124,10 @@ export class Resource<Types extends ResourceTypes> {
       checkExact(`POST ${this.#path}`, { body: record });
       return toJson(record);
     };
-    return new ResourceImport(records, lineOf, (text, read) =>
+    return new ResourceImport(records, lineOf, (content, read) =>
       this.#connection.stream(
-        { method: 'post', path: `${this.#path}/import`, headers, text, signal },
-        ({ data, response }) => read(this.#connection.lines(data, signal), response),
+        { method: 'POST', path: `${this.#path}/import`, headers, content, signal },
+        (response) => read(this.#connection.lines(response, signal), response),
       ),
     );
   }
@@ -144,21 +140,21 @@ export class Resource<Types extends ResourceTypes> {
     query?: Types['exportQuery'] & RequestOptions,
   ): AsyncGenerator<Types['stored'], void> {
     const { signal, parameters } = split(query);
-    const params = { query: parameters };
-    const body = await this.#connection.stream(
-      { method: 'get', path: `${this.#path}/export`, params, signal },
-      ({ data }) => data,
+    const response = await this.#connection.stream(
+      { method: 'GET', path: `${this.#path}/export`, query: parameters, signal },
+      (begun) => begun,
     );
     let last: Id | undefined = query?.after;
     let isComplete = false;
-    for await (const line of this.#connection.lines(body, signal)) {
-      // Many lines arrive at once.
-      signal?.throwIfAborted();
-      isComplete = line === '';
-      if (isComplete) continue;
-      const item = parseJson(line, this.#int64) as Types['stored'];
-      yield item;
-      last = item.id;
+    for await (const lines of this.#connection.lines(response, signal)) {
+      for (const line of lines) {
+        signal?.throwIfAborted();
+        isComplete = line === '';
+        if (isComplete) continue;
+        const item = parseJson(line, this.#int64) as Types['stored'];
+        yield item;
+        last = item.id;
+      }
     }
     if (!isComplete) throw new IncompleteExportError(last);
   }
@@ -167,13 +163,13 @@ export class Resource<Types extends ResourceTypes> {
     return `${this.#path}/{id}`;
   }
 
-  #parse({ data = '' }: Answer<string>): unknown {
-    return parseJson(data, this.#int64);
+  async #parse<T>(response: Response): Promise<T> {
+    return parseJson(await response.text(), this.#int64) as T;
   }
 
-  #tagged(answer: Answer<string>): Tagged<Types['stored']> {
-    const item = this.#parse(answer) as Types['stored'];
-    return { ...item, etag: answer.response.headers.get('ETag') ?? undefined };
+  async #tagged(response: Response): Promise<Tagged<Types['stored']>> {
+    const item = await this.#parse<Types['stored']>(response);
+    return { ...item, etag: response.headers.get('ETag') ?? undefined };
   }
 }
 
@@ -188,6 +184,6 @@ function changeOf(id: Id, options: ChangeOptions) {
   // Otherwise, a missing ETag would turn into a change without a precondition.
   if ('ifMatch' in options && ifMatch === undefined) throw new TypeError('ifMatch is undefined');
   const isConditional = ifMatch !== undefined;
-  const header = isConditional ? { 'If-Match': ifMatch } : {};
-  return { params: { path: { id }, header }, signal, isConditional };
+  const headers = isConditional ? { 'If-Match': ifMatch } : {};
+  return { id, headers, signal, isConditional };
 }

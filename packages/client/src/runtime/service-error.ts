@@ -8,6 +8,8 @@ export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   /** The HTTP status. */
   readonly status: number;
+  /** What HTTP calls the status, such as `Not Found`. Empty over HTTP/2. */
+  readonly statusText: string;
   /** The error number, such as `ERRORS.noSuchPath`. `undefined` if a proxy answered instead of the service. */
   readonly code: ErrorCode | undefined;
   /** The seconds to wait before the request is sent again. */
@@ -20,6 +22,7 @@ export class ServiceError extends Error {
     const failure = isFailure(body) ? body : undefined;
     super(failure?.message ?? `the answer has the status ${status} ${statusText}`.trim());
     this.code = failure?.error;
+    this.statusText = statusText;
     // The first digits of the number are the status. An import can fail after its answer has begun with 200.
     this.status = failure === undefined ? status : Number(String(failure.error).slice(0, 3));
     this.retryAfter = secondsOf(headers.get('Retry-After'));

@@ -41,6 +41,7 @@ function answerTo(failure: unknown, response: object = {}): unknown[] {
     getResponse: () => ({
       req: { httpVersion: '1.1' },
       headersSent: false,
+      removeHeader: () => {},
       setHeaders: () => calls.push('setHeaders'),
       writeHead: () => calls.push('writeHead'),
       end: () => calls.push('end'),

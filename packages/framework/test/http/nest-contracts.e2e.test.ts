@@ -1,5 +1,8 @@
 import { createReadStream } from 'node:fs';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import {
   Body,
@@ -15,6 +18,7 @@ import {
   Post,
   Query,
   Req,
+  Res,
   StreamableFile,
   UseInterceptors,
 } from '@nestjs/common';
@@ -23,7 +27,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import { Type } from 'class-transformer';
 import { IsInt, IsString, Max } from 'class-validator';
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RequireScope } from '../../src/auth/require-scope.decorator.js';
@@ -65,6 +69,7 @@ interface Cat {
 }
 
 let endless: Readable;
+let folder: string;
 
 @Controller('cats')
 class CatsController {
@@ -171,6 +176,30 @@ class CatsController {
   }
 
   @RequireScope('cats:read')
+  @Get('disk/:name')
+  onDisk(@Param('name') name: string, @Res() response: Response): void {
+    response.sendFile(name, { root: folder, dotfiles: 'deny' });
+  }
+
+  @RequireScope('cats:read')
+  @Get('disk/:name/download')
+  download(@Param('name') name: string, @Res() response: Response): Promise<void> {
+    return new Promise((resolve, reject) => {
+      response.download(name, { root: folder }, (error?: Error) => {
+        if (error === undefined) resolve();
+        else reject(error);
+      });
+    });
+  }
+
+  /** Of the service, for itself. */
+  @RequireScope('cats:read')
+  @Get('settings')
+  settings() {
+    return stat('/no/such/secret');
+  }
+
+  @RequireScope('cats:read')
   @Get('failures/:name')
   fail(@Param('name') name: string) {
     throw new ConflictException(`There is another ${name}`);
@@ -218,6 +247,8 @@ let url: string;
 let log: Record<string, unknown>[] = [];
 
 beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'secret-'));
+  await writeFile(join(folder, 'cat.txt'), 'meow');
   const config = withDatabase(
     readConfig(IDENTITY, { AUTH_TOKEN: TOKEN, DOCS_ENABLED: 'false' }),
     'postgres://127.0.0.1:1/none',
@@ -245,21 +276,78 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}/cats`;
 });
 
-afterAll(() => app.close());
+afterAll(async () => {
+  await app.close();
+  await rm(folder, { recursive: true });
+});
 
 beforeEach(() => {
   log = [];
 });
 
-function request(method: string, path: string, init: RequestInit = {}): Promise<Response> {
+function request(
+  method: string,
+  path: string,
+  init: RequestInit = {},
+): Promise<globalThis.Response> {
   const headers = new Headers(init.headers);
   headers.set('Authorization', `Bearer ${TOKEN}`);
   return fetch(url + path, { ...init, method, headers });
 }
 
-function post(path: string, body: string): Promise<Response> {
+function post(path: string, body: string): Promise<globalThis.Response> {
   return request('POST', path, { body, headers: { 'Content-Type': 'application/json' } });
 }
+
+describe('a file that Express sends', () => {
+  it.each(['/disk/cat.txt', '/disk/cat.txt/download'])('%s is the response', async (path) => {
+    const response = await request('GET', path);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe('meow');
+    expect((await request('GET', path, { headers: { Range: 'bytes=0-1' } })).status).toBe(206);
+  });
+
+  it.each([
+    ['that is missing', '/disk/dog.txt', 40419, 'Not Found'],
+    ['to save, that is missing', '/disk/dog.txt/download', 40419, 'Not Found'],
+    ['below a file', '/disk/cat.txt%2fdog/download', 40419, 'Not Found'],
+    ['with a name that is too long', `/disk/${'x'.repeat(300)}`, 40419, 'Not Found'],
+    ['that is hidden', '/disk/.cat', 40319, 'Forbidden'],
+    ['that is hidden, to save', '/disk/.cat/download', 40419, 'Not Found'],
+    ['outside the folder', '/disk/..%2f..%2fetc%2fpasswd', 40319, 'Forbidden'],
+    ['with a name that no file has', '/disk/a%00b', 40000, 'Bad Request'],
+  ])('%s is an error of the client', async (_, path, error, message) => {
+    const response = await request('GET', path);
+    expect(response.status).toBe(Math.trunc(error / 100));
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(response.headers.get('content-disposition')).toBeNull();
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(await response.json()).toEqual({ error, message });
+    expect(log.filter(({ err }) => err !== undefined)).toEqual([]);
+  });
+
+  it('has no such range', async () => {
+    const response = await request('GET', '/disk/cat.txt', { headers: { Range: 'bytes=4-' } });
+    expect(response.status).toBe(416);
+    expect(response.headers.get('content-range')).toBe('bytes */4');
+    for (const name of ['accept-ranges', 'etag', 'last-modified']) {
+      expect(response.headers.get(name)).toBeNull();
+    }
+    expect(await response.json()).toEqual({ error: 41600, message: 'Range Not Satisfiable' });
+  });
+
+  it('was another one before', async () => {
+    const response = await request('GET', '/disk/cat.txt', { headers: { 'If-Match': '"dog"' } });
+    expect(response.status).toBe(412);
+    expect(await response.json()).toEqual({ error: 41219, message: 'Precondition Failed' });
+  });
+
+  it('is not what the service reads for itself', async () => {
+    const response = await request('GET', '/settings');
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain('secret');
+  });
+});
 
 describe('@Body()', () => {
   it('is the validated DTO', async () => {

@@ -122,6 +122,12 @@ describe('the answer', () => {
   });
 
   it.each([
+    [
+      'a file that is missing for a reason of its own',
+      { code: 'ENOENT', syscall: 'open', status: 404 },
+    ],
+    ['a file that is missing', { code: 'ENOENT', syscall: 'stat' }],
+    ['a middleware with a text of its own', { status: 403, statusCode: 403, expose: true }],
     ['a client of HTTP', { status: 404, response: { status: 404, data: { message: 'secret' } } }],
     ['a client of GitHub', { status: 422, name: 'HttpError', request: {}, response: {} }],
     ['a client of a cloud', { $metadata: { httpStatusCode: 400 }, statusCode: 400, status: 400 }],

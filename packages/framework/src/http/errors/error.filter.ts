@@ -16,6 +16,9 @@ import { ServiceException } from '../../errors/service.exception.js';
 import { toAnswer } from './to-answer.js';
 import type { ErrorAnswer } from './to-answer.js';
 
+/** What Express has said of a file before it could not send it. */
+const OF_FILE = ['Accept-Ranges', 'ETag', 'Last-Modified'];
+
 /**
  * Answers every error of a request with its number and message. The application lists it before filters for errors of its own, because
  * Nest asks the last one first:
@@ -55,6 +58,7 @@ export class ErrorFilter implements ExceptionFilter {
     response.error = body.error;
     this.metrics.recordRefusal(body.error);
     if (!response.headersSent) {
+      for (const name of OF_FILE) response.removeHeader(name);
       response.setHeaders(new Headers(headers));
       sendJson(response, status, body);
     } else if (response.endsInError === true) response.end(`${stringifyExactJson(body)}\n`);

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { RateLimitedError, rateLimitFields } from '../../auth/rate-limited.error.js';
 import { InsufficientScopeError } from '../../auth/credentials.error.js';
 import { ERRORS } from '../../errors/common-errors.js';
@@ -36,8 +37,8 @@ export function headersOf(kind: ErrorKind, realm?: string): Readonly<Record<stri
 }
 
 /**
- * Maps anything that was thrown to the answer that the client gets. Only failures of the service, exceptions of Nest, and what readers of
- * requests throw decide a status: what any other library throws may have the status of somebody else's server.
+ * Maps anything that was thrown to the answer that the client gets. Only failures of the service, exceptions of Nest, and what Express's readers
+ * of requests and sender of files throw decide a status: what any other library throws may have the status of somebody else's server.
  *
  * @param realm the protection space that challenges name (RFC 9110, section 11.5)
  */
@@ -124,11 +125,34 @@ const READER_FAILURES: ReadonlyMap<unknown, ErrorKind> = new Map([
   ['request.size.invalid', ERRORS.badRequest],
 ]);
 
+const SENT_FILE_STATUSES: ReadonlySet<unknown> = new Set([400, 403, 404, 412, 416]);
+
+/** The codes of `stat` for which there is no such file. */
+const MISSING: ReadonlySet<unknown> = new Set(['ENAMETOOLONG', 'ENOENT', 'ENOTDIR']);
+
 function kindOf(failure: unknown): ErrorKind {
   if (!(failure instanceof Error)) return ERRORS.internal;
   const { status, type } = failure as { readonly status?: unknown; readonly type?: unknown };
+  if (isOfSentFile(failure)) return kindOfStatus(failure.status);
   // The router of Express cannot decode a parameter of the path.
   if (failure instanceof URIError && status === 400) return ERRORS.badRequest;
   const kind = READER_FAILURES.get(type);
   return kind !== undefined && status === statusOf(kind.number) ? kind : ERRORS.internal;
+}
+
+/**
+ * Whether Express could not send a file (`sendFile`, `download`, `static`): its module `send` gives a status to the error of `stat`, or makes
+ * an error of `http-errors` without a text of its own. Errors of clients of other servers have no `expose`.
+ */
+function isOfSentFile(failure: Error): failure is Error & { readonly status: number } {
+  const { status, statusCode, expose, code, syscall } = failure as Partial<
+    Record<'status' | 'statusCode' | 'expose' | 'code' | 'syscall', unknown>
+  >;
+  if (status !== statusCode) return false;
+  if (syscall === 'stat') return status === 404 && expose === false && MISSING.has(code);
+  return (
+    SENT_FILE_STATUSES.has(status) &&
+    expose === true &&
+    failure.message === STATUS_CODES[Number(status)]
+  );
 }

@@ -25,16 +25,22 @@ export async function* chunksOf<T>(
   }
 }
 
-/** The whole lines of a text in UTF-8, without their ends. What follows the last line end is left out. */
+/**
+ * The whole lines of a text in UTF-8, without their ends, as many at a time as a chunk ends. What follows the last line end is
+ * left out.
+ *
+ * @param body `fetch` has none for a response without content
+ */
 export async function* linesOf(
-  body: ReadableStream<Uint8Array>,
+  body: ReadableStream<Uint8Array> | null,
   signal: AbortSignal | null,
   wait?: Wait,
-): AsyncGenerator<string, void> {
+): AsyncGenerator<readonly string[], void> {
+  if (!body) return;
   const decoder = new TextDecoder();
   const lines = new Lines('\n');
   for await (const chunk of chunksOf(body, signal, wait)) {
-    yield* lines.endedBy(decoder.decode(chunk, { stream: true }));
+    yield lines.endedBy(decoder.decode(chunk, { stream: true }));
   }
 }
 
@@ -45,6 +51,11 @@ export class Lines {
 
   constructor(lineEnd: string | RegExp) {
     this.#lineEnd = lineEnd;
+  }
+
+  /** Whether the last line has no end yet. */
+  get isCut(): boolean {
+    return this.#pieces.some((piece) => piece !== '');
   }
 
   /** Adds a piece, and returns the lines that end in it, without their ends. */
