@@ -64,6 +64,7 @@ export {
   Int64Field,
   Int64Pipe,
   int64ParameterRule,
+  IsInt64,
   MAX_INT64,
 } from './resources/int64.js';
 export { IntegerField } from './resources/integer.js';
@@ -97,7 +98,7 @@ export { ResourceRepository } from './resources/resource-repository.js';
 export type { ChosenIdRepository } from './resources/resource-repository.js';
 export type { Resources } from './resources/resources.js';
 export { Sortable } from './resources/sort.js';
-export { IsStorableText, TextField } from './resources/text.js';
+export { IsStorableText, IsText, TEXT_SCHEMA, TextField } from './resources/text.js';
 export { TIMESTAMP_COLUMN, TimestampField } from './resources/timestamp.js';
 export { UUID_COLUMN, UuidField, UuidParameter, UuidPipe } from './resources/uuid.js';
 export type { ChangeContext } from './resources/updates.js';
