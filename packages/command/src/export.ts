@@ -48,10 +48,9 @@ export async function exportRecords(
     if (isCsv) yield csvHeader(columns);
     for await (const lines of recordLines(name, connection, filters, retries, signal)) {
       progress.rows += lines.length;
-      const records = isCsv
-        ? lines.map((line) => csvRecord(columns, parseRecord(line), convertText))
-        : lines.map((line) => `${line}\n`);
-      yield records.join('');
+      yield isCsv
+        ? lines.map((line) => csvRecord(columns, parseRecord(line), convertText)).join('')
+        : `${lines.join('\n')}\n`;
     }
   };
   const summary = () =>

@@ -39,7 +39,7 @@ export class ByteQueue {
   }
 }
 
-/** One record per line. The lines are sent as they are: the service checks them. */
+/** One record per line, in bytes and not in text like the lines of a response: they are sent as they are, and the service checks them. */
 export class NdjsonInput implements Input {
   readonly header = Buffer.alloc(0);
 
