@@ -18,7 +18,6 @@ export const LAYERS = [
   'resources',
   'openapi',
   'website',
-  'local',
 ];
 
 /** Where the folders of the framework are. */
@@ -90,7 +89,19 @@ export default {
       name: 'the framework does not import packages that build on it',
       severity: 'error',
       from: { path: `^${FRAMEWORK}/` },
-      to: { path: '^packages/', pathNot: '^packages/(framework|api-reference)/' },
+      to: { path: '^packages/', pathNot: '^packages/(framework|api-reference|local)/' },
+    },
+    {
+      name: 'the framework loads the local database only where it is needed',
+      severity: 'error',
+      from: { path: `^${FRAMEWORK}/`, pathNot: `^${FRAMEWORK}/(local|testing/global-setup)\\.ts$` },
+      to: { path: '^packages/local/' },
+    },
+    {
+      name: 'the local database imports nothing but itself and packages that are installed',
+      severity: 'error',
+      from: { path: '^packages/local/src/' },
+      to: { path: PROJECT, pathNot: '^packages/local/src/' },
     },
     {
       name: 'a service imports what the framework has for services',

@@ -6,6 +6,7 @@ COPY packages/api-reference/package.json packages/api-reference/
 COPY packages/framework/package.json packages/framework/
 COPY packages/client/package.json packages/client/
 COPY packages/command/package.json packages/command/
+COPY packages/local/package.json packages/local/
 # Only the embedded PostgreSQL needs an install script, and the image does not contain it.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json bundle.js sbom.js openapi.json ./

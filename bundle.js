@@ -22,6 +22,10 @@ import { sbom } from './sbom.js';
 const [example] = process.argv.slice(2);
 const OUTPUT = example === undefined ? 'dist' : `dist-${basename(example)}`;
 
+/** An image has no local database: the Dockerfile leaves out its sources. */
+const LOCAL = 'packages/local/src';
+const HAS_LOCAL = existsSync(LOCAL);
+
 const SOURCES = [
   'src',
   'packages/api-reference/package.json',
@@ -40,6 +44,7 @@ const SOURCES = [
   'bundle.js',
   'sbom.js',
   ...(example === undefined ? [] : [example]),
+  ...(HAS_LOCAL ? ['packages/local/package.json', LOCAL] : []),
 ];
 
 /** The folder of the application. */
@@ -126,6 +131,7 @@ if (!isUpToDate()) {
       'openapi-typescript',
       'prettier',
       'typescript',
+      ...(HAS_LOCAL ? [] : ['@resource-service/local']),
     ],
     plugins: [
       sbom(),

@@ -4,11 +4,17 @@ import { EXAMPLE } from './test/support/application.js';
 const BUILD = 'test/support/build.ts';
 const DATABASE = 'test/support/global-setup.ts';
 const PROGRAM = 'test/support/program.ts';
+const CLUSTER = 'test/support/made-cluster.ts';
 
 const withDatabase = {
   globalSetup: [BUILD, DATABASE, PROGRAM],
   setupFiles: ['reflect-metadata'],
 };
+
+const withCluster = { ...withDatabase, globalSetup: [...withDatabase.globalSetup, CLUSTER] };
+
+/** They promise times, while many clients keep the processors busy: beside other tests, they would measure those. */
+const TIMED = ['test/faults/feed-load.test.ts', 'test/faults/issued-tokens.test.ts'];
 
 const ofTheService = {
   // Loading Nest and TypeORM anew for each file takes a third of the time.
@@ -84,9 +90,22 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'faults',
-          maxWorkers: 1,
-          ...withDatabase,
+          // Each test has servers of its own, and mostly waits.
+          maxWorkers: 3,
+          ...withCluster,
           include: ['test/faults/*.test.ts'],
+          exclude: TIMED,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'timed-faults',
+          maxWorkers: 1,
+          // After the others.
+          sequence: { groupOrder: 1 },
+          ...withCluster,
+          include: TIMED,
         },
       },
       {

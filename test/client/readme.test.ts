@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readConfig } from '../../packages/framework/src/config/config.js';
-import { welcome } from '../../packages/framework/src/local/welcome.js';
+import { welcome } from '../../packages/framework/src/welcome.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 import { IDENTITY } from '../../src/identity.js';
@@ -57,7 +57,8 @@ async function outputOf(program: string): Promise<string> {
 /** The plant that the `curl` line of `npm start` creates. */
 function firstPlant(): string {
   const address = { address: '127.0.0.1', family: 'IPv4', port: 3000 };
-  const [, plant = ''] = / -d '(.*)'/.exec(welcome(readConfig(IDENTITY, {}), address, TOKEN)) ?? [];
+  const [, plant = ''] =
+    / -d '(.*)'/.exec(welcome(readConfig(IDENTITY, { AUTH_TOKEN: TOKEN }), address)) ?? [];
   return plant;
 }
 

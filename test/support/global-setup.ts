@@ -8,7 +8,7 @@ import { Client, escapeLiteral } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { DIST } from './application.js';
 import { describeFailure } from '../../packages/framework/src/observability/describe-failure.js';
-import { startEmbeddedPostgres } from '../../packages/framework/src/local/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../../packages/local/src/embedded-postgres.js';
 import { IDENTITY } from '../../src/identity.js';
 
 declare module 'vitest' {

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { vi } from 'vitest';
-import { startEmbeddedPostgres } from '../../packages/framework/src/local/embedded-postgres.js';
-import type { EmbeddedPostgres } from '../../packages/framework/src/local/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../../packages/local/src/embedded-postgres.js';
+import type { EmbeddedPostgres } from '../../packages/local/src/embedded-postgres.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { lastingPort } from './lasting-port.js';
+import { copyMadeCluster } from './made-cluster.js';
 import { signalIn } from './process.js';
 import type { WantedPlant } from './reckoning.js';
 import { IDENTITY } from '../../src/identity.js';
@@ -55,6 +56,7 @@ export class OwnPostgres extends PostgresServer {
 
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<OwnPostgres> {
     const folder = await mkdtemp(join(await realpath(tmpdir()), 'plant-store-faults-'));
+    await copyMadeCluster(folder);
     const all = { ...settings, port: String(await lastingPort()) };
     return new OwnPostgres(
       folder,

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { vi } from 'vitest';
-import { serverAccount, spawnAs } from '../../packages/framework/src/local/server-account.js';
+import { serverAccount, spawnAs } from '../../packages/local/src/server-account.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { lastingPort } from './lasting-port.js';
 

@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { vi } from 'vitest';
-import { embeddedBinaries } from '../../packages/framework/src/local/embedded-binaries.js';
-import { startEmbeddedPostgres } from '../../packages/framework/src/local/embedded-postgres.js';
-import { serverAccount, spawnAs } from '../../packages/framework/src/local/server-account.js';
+import { embeddedBinaries } from '../../packages/local/src/embedded-binaries.js';
+import { startEmbeddedPostgres } from '../../packages/local/src/embedded-postgres.js';
+import { serverAccount, spawnAs } from '../../packages/local/src/server-account.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { lastingPort } from './lasting-port.js';
+import { copyMadeCluster } from './made-cluster.js';
 import { PostgresServer } from './own-postgres.js';
 import { processesIn, signalIn } from './process.js';
 import { IDENTITY } from '../../src/identity.js';
@@ -131,6 +132,7 @@ export async function startReplicatedPostgres(
 ): Promise<ReplicatedPostgres> {
   const folder = await mkdtemp(join(await realpath(tmpdir()), 'plant-store-replicated-'));
   const made = join(folder, 'made');
+  await copyMadeCluster(made);
   const maker = await startEmbeddedPostgres(IDENTITY, made);
   await maker.stop();
   const copyOf = async (name: string): Promise<ReplicatedServer> => {

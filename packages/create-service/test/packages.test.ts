@@ -33,7 +33,7 @@ const COMPILER =
   `--noEmit --strict --exactOptionalPropertyTypes --skipLibCheck false --target ES2023 --lib ES2023
   --module nodenext --types node`.split(/\s+/);
 
-describe.each(['api-reference', 'framework', 'client', 'command'])('%s', (name) => {
+describe.each(['api-reference', 'framework', 'client', 'command', 'local'])('%s', (name) => {
   let folder: string;
 
   beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { createTestingService } from '@resource-service/framework/testing';
 import type { TestingService } from '@resource-service/framework/testing';
-import { setup } from '@resource-service/framework/testing/global-setup';
+import { setup } from '@resource-service/local/global-setup';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AppModule } from '../../../examples/tool-library/src/app.module.js';
 import { authorize, launchBrowser, openDocs } from '../../../test/support/browser.js';

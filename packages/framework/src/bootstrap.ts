@@ -3,20 +3,21 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import type { Type } from '@nestjs/common';
-import { isLocalToken, readConfig, withDatabase } from './config/config.js';
+import { isPublicToken, readConfig, withDatabase } from './config/config.js';
 import type { ServiceConfig } from './config/config.js';
 import { identityOf } from './framework.module.js';
-import { startLocalInstance } from './local/local-instance.js';
+import { localConfig, onLocalInstance } from './local.js';
 import { bufferedStdout } from './observability/logger.js';
 import { createObservability } from './observability/observability.module.js';
 import type { Observability } from './observability/observability.module.js';
 import { addressText } from './http/server/listen.js';
-import { localAddress, welcome } from './local/welcome.js';
 import { runProgram } from './run-program.js';
 import { startService } from './service.js';
+import { localAddress, welcome } from './welcome.js';
 
 /**
- * Runs a service until a signal ends it, and exits. Without `DATABASE_URL`, it runs on an embedded PostgreSQL.
+ * Runs a service until a signal ends it, and exits. Without `DATABASE_URL`, it runs on the PostgreSQL of `@resource-service/local`,
+ * which is for development.
  *
  * @param app imports `FrameworkModule.forRoot(…)`
  */
@@ -36,15 +37,13 @@ async function run(app: Type, signal: AbortSignal): Promise<void> {
   const { url } = config.database;
   if (url !== undefined) {
     return serve(app, withDatabase(config, url), observability, signal, (address) =>
-      isLocalToken(config.identity, config.auth.token) ? welcome(config, address) : '',
+      isPublicToken(config) ? welcome(config, address) : '',
     );
   }
-  const local = await startLocalInstance(config, observability.logger, signal);
-  try {
-    await serve(app, local.config, observability, signal, (address) => local.welcome(address));
-  } finally {
-    await local.stop();
-  }
+  await onLocalInstance(config.identity, observability.logger, signal, async (local) => {
+    const own = await localConfig(config, local);
+    await serve(app, own, observability, signal, (address) => welcome(own, address));
+  });
 }
 
 async function serve(

@@ -1,11 +1,13 @@
+import { isatty } from 'node:tty';
 import { inspect } from 'node:util';
 import { withEnvFile } from './config/env-file.js';
 import type { Identity } from './config/identity.js';
 import { StartupError } from './errors/startup.error.js';
-import { onEndSignals } from './local/end-signals.js';
 
 /** npm forwards the terminal's signal to the process, which gets it twice within this time, in milliseconds. */
 const DUPLICATE_SIGNAL = 300;
+
+const STANDARD_STREAMS = [0, 1, 2] as const;
 
 /**
  * Runs a program until it ends or a signal aborts it. Variables in `.env` apply where the environment does not set
@@ -45,6 +47,27 @@ function onSignals(): AbortSignal {
     controller.abort();
   });
   return controller.signal;
+}
+
+/**
+ * Calls a function at each signal that asks this process to end. SIGHUP says that the terminal is gone, so a process
+ * without a terminal ignores it: `nohup` takes the terminal from all standard streams. Whether the signal was ignored at
+ * the start is unknown, because Node.js resets it.
+ */
+export function onEndSignals(end: (name: NodeJS.Signals) => void): void {
+  process.on('SIGINT', end).on('SIGTERM', end);
+  const hasTerminal = STANDARD_STREAMS.some((stream) => isatty(stream));
+  process.on('SIGHUP', (name) => {
+    if (!hasTerminal) return;
+    // At the exit, Node.js resets the terminal, and aborts if it is gone.
+    process.once('exit', endAtOnce);
+    end(name);
+  });
+}
+
+function endAtOnce(): void {
+  process.removeAllListeners('SIGHUP');
+  process.kill(process.pid, 'SIGHUP');
 }
 
 function writeToStderr({ name }: Identity, error: unknown): void {

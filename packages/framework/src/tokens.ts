@@ -1,5 +1,6 @@
 /* The public interface for the administration of issued tokens, in the database of a service. */
 
+export { requireAcceptance, withDatabase } from './auth/issued-tokens/token-database.js';
 export { isTokenId, TokenFormat } from './auth/issued-tokens/token-format.js';
 export {
   createToken,
@@ -9,4 +10,4 @@ export {
   rotateToken,
 } from './auth/issued-tokens/token-issuance.js';
 export type { Lifetime, TokenDetails } from './auth/issued-tokens/token-issuance.js';
-export { findDatabase, requireAcceptance, withDatabase } from './cli/token-database.js';
+export { findDatabase } from './local.js';

@@ -5,9 +5,10 @@ import { createInterface } from 'node:readline';
 import { readConfig } from '../config/config.js';
 import type { Identity } from '../config/identity.js';
 import { installedPackage } from '../config/installed-package.js';
-import { startLocalInstance } from '../local/local-instance.js';
+import { localConfig, onLocalInstance } from '../local.js';
 import { createLogger } from '../observability/logger.js';
 import { runProgram } from '../run-program.js';
+import { welcome } from '../welcome.js';
 
 /** What the compiler makes of `src/main.ts`. */
 const SERVICE = 'build/main.js';
@@ -29,17 +30,14 @@ async function develop(identity: Identity, signal: AbortSignal): Promise<number>
   const config = readConfig(identity, process.env);
   if (config.database.url !== undefined) return watch(signal);
   const logger = createLogger(config.logLevel, undefined, config.logFormat);
-  const local = await startLocalInstance(config, logger, signal);
-  try {
-    const { host, port } = config.http;
-    process.stdout.write(local.welcome({ address: host, port, family: '' }));
+  return onLocalInstance(identity, logger, signal, async (local) => {
+    const own = await localConfig(config, local);
+    const { host, port } = own.http;
+    process.stdout.write(welcome(own, { address: host, port, family: '' }));
     // The service inherits them.
-    const { auth, database } = local.config;
-    Object.assign(process.env, { DATABASE_URL: database.url, AUTH_TOKEN: auth.token });
-    return await watch(signal);
-  } finally {
-    await local.stop();
-  }
+    Object.assign(process.env, { DATABASE_URL: own.database.url, AUTH_TOKEN: own.auth.token });
+    return watch(signal);
+  });
 }
 
 /**

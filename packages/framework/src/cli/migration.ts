@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
@@ -9,11 +9,10 @@ import type { Secret } from '../config/secret-file.js';
 import { VARIABLES } from '../config/variables.js';
 import { connect } from '../database/connect.js';
 import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
-import { startEmbeddedPostgres } from '../local/embedded-postgres.js';
 import { generateMigration } from '../database/migrations/migration-file.js';
 import { applyMigrations, revertMigration } from '../database/migrations/migrate.js';
 import type { ServiceRole } from '../database/migrations/service-role.js';
-import { LOCAL_FOLDER } from '../local/local-instance.js';
+import { onLocalInstance } from '../local.js';
 import { Metrics } from '../observability/metrics.js';
 import { NO_TRACER } from '../observability/tracer.js';
 import { createLogger } from '../observability/logger.js';
@@ -84,15 +83,9 @@ async function migrate(task: Task): Promise<void> {
   if (databaseUrl !== undefined) {
     return perform(task, secretOf('DATABASE_URL', databaseUrl, config, log), serviceRole);
   }
-  const local = await startEmbeddedPostgres(identityOf(app), resolve(LOCAL_FOLDER), {
-    log: (step) => log.info(step),
-    signal,
-  });
-  try {
-    await perform(task, constant(local.url), serviceRole);
-  } finally {
-    await local.stop();
-  }
+  await onLocalInstance(identityOf(app), log, signal, ({ url }) =>
+    perform(task, constant(url), serviceRole),
+  );
 }
 
 async function perform(

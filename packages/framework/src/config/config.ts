@@ -25,8 +25,13 @@ function localTokenPrefix({ name }: Identity): string {
   return `${name}-local-`;
 }
 
-export function isLocalToken(identity: Identity, token: string | undefined): boolean {
+function isLocalToken(identity: Identity, token: string | undefined): boolean {
   return token?.startsWith(localTokenPrefix(identity)) === true;
+}
+
+/** Whether the token is for this machine only, so that it may be shown. */
+export function isPublicToken({ identity, auth }: Config): boolean {
+  return auth.isTokenGenerated === true || isLocalToken(identity, auth.token);
 }
 
 /**

@@ -14,7 +14,7 @@ import { NO_TRACER } from '../observability/tracer.js';
 import { startService } from '../service.js';
 
 /** The variable with the URL of the PostgreSQL server of the tests, whose user may create databases. */
-export const TEST_DATABASE_URL = 'TEST_DATABASE_URL';
+const TEST_DATABASE_URL = 'TEST_DATABASE_URL';
 
 /** A whole service in the process of a test, with its own ports and database. */
 export interface TestingService {
@@ -46,7 +46,7 @@ export interface TestingAnswer {
 
 /**
  * Starts a service on a database of its own, to which its migrations are applied. The server is that of
- * `@resource-service/framework/testing/global-setup`. Only failures are logged.
+ * `@resource-service/local/global-setup`. Only failures are logged.
  *
  * @param app imports `FrameworkModule.forRoot(…)`
  * @param environment the variables of the service. Those of the process do not count
@@ -110,7 +110,7 @@ async function createDatabase() {
   const server = process.env[TEST_DATABASE_URL];
   if (!server) {
     throw new Error(
-      `the tests have no PostgreSQL server: list @resource-service/framework/testing/global-setup in globalSetup, or set ${TEST_DATABASE_URL}`,
+      `the tests have no PostgreSQL server: list @resource-service/local/global-setup in globalSetup, or set ${TEST_DATABASE_URL}`,
     );
   }
   const name = `test_${randomUUID().replaceAll('-', '')}`;

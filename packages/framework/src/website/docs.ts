@@ -6,7 +6,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { ReferenceFile } from '@resource-service/api-reference';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { isLocalToken } from '../config/config.js';
+import { isPublicToken } from '../config/config.js';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { allErrors } from '../errors/error-kind.js';
@@ -51,8 +51,7 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
       errors: allErrors(),
       homepage,
       client,
-      tokenHelp:
-        auth.isTokenGenerated || isLocalToken(identity, auth.token) ? TOKEN_HELP : undefined,
+      tokenHelp: isPublicToken(config) ? TOKEN_HELP : undefined,
       issuer: signIn?.issuer,
     });
     const senders = new Map(

@@ -1,24 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { staticToken } from '../config/variable-parsers.js';
-import { StartupError } from '../errors/startup.error.js';
+import { LocalError } from './local-error.js';
+
+/** What a service accepts as `AUTH_TOKEN`: at least 32 characters of RFC 6750, section 2.1. */
+const TOKEN = /^(?=.{32})[A-Za-z0-9\-._~+/]+=*$/;
 
 /**
  * The token of a local instance: random, generated once, and stored in a file that only its owner can read. Must be
  * called by a single instance for each folder.
  *
- * @throws StartupError when the file has other content, which is not overwritten
+ * @throws LocalError when the file has other content, which is not overwritten
  */
 export async function localToken(folder: string): Promise<string> {
   const file = join(folder, 'token');
   const remedy = 'restore it, or delete it to get a new token, or set AUTH_TOKEN';
   const token = await storedToken(file).catch((cause: unknown) => {
     const reason = cause instanceof Error ? cause.message : '';
-    throw new StartupError(`cannot store the token in ${file} (${reason}): ${remedy}`, { cause });
+    throw new LocalError(`cannot store the token in ${file} (${reason}): ${remedy}`, { cause });
   });
-  if (staticToken(token) !== undefined) return token;
-  throw new StartupError(`${file} does not contain a valid token: ${remedy}`);
+  if (TOKEN.test(token)) return token;
+  throw new LocalError(`${file} does not contain a valid token: ${remedy}`);
 }
 
 /** The content of the file, which is made if it does not exist. */

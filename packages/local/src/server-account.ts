@@ -3,7 +3,7 @@ import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { chmod, readFile, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { StartupError } from '../errors/startup.error.js';
+import { LocalError } from './local-error.js';
 
 /** The user of the embedded server. PostgreSQL refuses to run as root. */
 export interface ServerAccount {
@@ -30,7 +30,7 @@ interface AccountNeeds {
  *
  * @param uid of this process; `undefined` on systems without uids
  * @param hasName whether this user has an entry in the list of users. A container may run as any uid
- * @throws StartupError when there is no account
+ * @throws LocalError when there is no account
  */
 export async function serverAccount(
   needs: AccountNeeds,
@@ -54,7 +54,7 @@ export async function serverAccount(
   }
 
   if (uid !== 0) {
-    throw new StartupError(
+    throw new LocalError(
       `PostgreSQL needs the name of its user, and the user ${uid} has none: add one to /etc/passwd, start the service as another user, or set DATABASE_URL`,
     );
   }
@@ -85,8 +85,8 @@ async function reachable(
   return account;
 }
 
-function noAccount(folder: string): StartupError {
-  return new StartupError(
+function noAccount(folder: string): LocalError {
+  return new LocalError(
     `PostgreSQL refuses to run as root, and no other user can run it in ${folder}: start the service as an ordinary user, or set DATABASE_URL`,
   );
 }

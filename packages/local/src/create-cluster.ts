@@ -3,17 +3,21 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { StartupError } from '../errors/startup.error.js';
-import { snakeCase } from '../config/identity.js';
-import type { Identity } from '../config/identity.js';
 import type { EmbeddedBinaries } from './embedded-binaries.js';
+import { LocalError } from './local-error.js';
 import { end } from './processes.js';
 import { spawnAs } from './server-account.js';
 import type { ServerAccount } from './server-account.js';
 
+/** What a server runs for. */
+export interface Identity {
+  /** In kebab case. */
+  readonly name: string;
+}
+
 /** A database cluster (PostgreSQL manual, chapter 18.2), and what its programs are run with. */
 export interface Cluster {
-  readonly identity: Pick<Identity, 'name'>;
+  readonly identity: Identity;
   /** Its folder, with the data, the password and the log of the server. */
   readonly path: string;
   readonly binaries: EmbeddedBinaries;
@@ -49,7 +53,7 @@ const REMEDIES = [
 /**
  * Creates a cluster, unless a concurrent start does.
  *
- * @throws StartupError
+ * @throws LocalError
  * @throws AbortError when `signal` aborts
  */
 export async function createCluster(cluster: Cluster, signal: AbortSignal): Promise<void> {
@@ -70,12 +74,17 @@ export async function createCluster(cluster: Cluster, signal: AbortSignal): Prom
     signal.throwIfAborted();
     if (existsSync(cluster.path)) return;
     const [, remedy] = REMEDIES.find(([reason]) => reason.test(failure ?? '')) ?? ['', 'fix that'];
-    throw new StartupError(
+    throw new LocalError(
       `cannot create the database in ${folder} (${failure}): ${remedy}, or set DATABASE_URL`,
     );
   } finally {
     await fs.rm(draft, { recursive: true, force: true });
   }
+}
+
+/** The user of the cluster, who may do everything in it. */
+export function userOf({ name }: Identity): string {
+  return name.replaceAll('-', '_');
 }
 
 /** Removes what interrupted starts have left. */
@@ -104,7 +113,7 @@ async function runInitdb(
     binaries.initdb,
     [
       `--pgdata=${join(draft, 'data')}`,
-      `--username=${snakeCase(identity)}`,
+      `--username=${userOf(identity)}`,
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',

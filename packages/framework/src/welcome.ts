@@ -1,26 +1,18 @@
 import type { AddressInfo } from 'node:net';
-import { isLocalToken } from '../config/config.js';
-import type { Config } from '../config/config.js';
+import { isPublicToken } from './config/config.js';
+import type { Config } from './config/config.js';
 
 /** URL of the API on this machine, without a trailing slash. */
 export function localAddress({ basePath }: Config['http'], address: AddressInfo): string {
   return `http://${hostInUrl(address)}:${address.port}${basePath}`;
 }
 
-/**
- * The text for the terminal, with everything that a first request needs.
- *
- * @param generatedToken the token of a local instance
- */
-export function welcome(
-  { identity, http, auth, secretFiles }: Config,
-  address: AddressInfo,
-  generatedToken?: string,
-): string {
+/** The text for the terminal, with everything that a first request needs. */
+export function welcome(config: Config, address: AddressInfo): string {
+  const { identity, http, auth, secretFiles } = config;
   const { summary, path, body } = identity.firstRequest;
   const base = localAddress(http, address);
-  // A local token is public, so it may be printed.
-  const token = generatedToken ?? (isLocalToken(identity, auth.token) ? auth.token : undefined);
+  const token = isPublicToken(config) ? auth.token : undefined;
   const file = secretFiles.AUTH_TOKEN?.['AUTH_TOKEN_FILE'];
   const [place, shown] =
     file === undefined

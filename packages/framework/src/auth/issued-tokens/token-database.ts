@@ -1,46 +1,25 @@
 import 'reflect-metadata';
-import { resolve } from 'node:path';
 import { DatabaseError } from 'pg';
 import type { DataSource } from 'typeorm';
-import { ISSUED_TOKENS_SCHEMA } from '../auth/issued-tokens/schema.js';
-import { readCommandConfig } from '../config/config.js';
-import { withEnvFile } from '../config/env-file.js';
-import type { Identity } from '../config/identity.js';
-import { constant } from '../config/secret-file.js';
-import { connect, STARTUP_LIMITS } from '../database/connect.js';
-import { UnreadableTimeError } from '../database/connections/value-types.js';
-import { isOutage } from '../database/database-failure.js';
-import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
-import { StartupError } from '../errors/startup.error.js';
-import { LOCAL_FOLDER } from '../local/local-instance.js';
-import { runningDatabase } from '../local/running-database.js';
-import { describeFailure } from '../observability/describe-failure.js';
-import { createLogger } from '../observability/logger.js';
-import { Metrics } from '../observability/metrics.js';
-import { NO_TRACER } from '../observability/tracer.js';
+import { readCommandConfig } from '../../config/config.js';
+import { withEnvFile } from '../../config/env-file.js';
+import type { Identity } from '../../config/identity.js';
+import { constant } from '../../config/secret-file.js';
+import { connect, STARTUP_LIMITS } from '../../database/connect.js';
+import { UnreadableTimeError } from '../../database/connections/value-types.js';
+import { isOutage } from '../../database/database-failure.js';
+import { dataSourceOf, dataSourceOptions } from '../../database/data-source.js';
+import { StartupError } from '../../errors/startup.error.js';
+import { describeFailure } from '../../observability/describe-failure.js';
+import { createLogger } from '../../observability/logger.js';
+import { Metrics } from '../../observability/metrics.js';
+import { NO_TRACER } from '../../observability/tracer.js';
+import { ISSUED_TOKENS_SCHEMA } from './schema.js';
 
 /** An operator waits for a database that does not answer, in milliseconds. */
 const PATIENCE = 5_000;
 
 const UNDEFINED_TABLE = '42P01';
-
-/**
- * The URL of the database: `DATABASE_URL`, or that of the instance that `npm start` runs in the working directory.
- *
- * @throws StartupError
- */
-export async function findDatabase(
-  identity: Identity,
-  environment: NodeJS.ProcessEnv,
-  signal: AbortSignal,
-): Promise<string> {
-  const { databaseUrl } = readCommandConfig(withEnvFile(environment));
-  const url = databaseUrl ?? (await runningDatabase(identity, resolve(LOCAL_FOLDER), signal));
-  if (url !== undefined) return url;
-  throw new StartupError(
-    'DATABASE_URL is not set, and no local instance runs in this folder: set it, or run `npm start`',
-  );
-}
 
 /**
  * Prevents that a token is issued that nobody accepts.

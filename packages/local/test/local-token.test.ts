@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { localToken } from '../../src/local/local-token.js';
+import { localToken } from '../src/local-token.js';
 
 let folder: string;
 let file: string;

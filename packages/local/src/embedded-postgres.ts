@@ -2,13 +2,11 @@ import { existsSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ADVISORY_LOCKS } from '../database/advisory-locks.js';
-import type { Identity } from '../config/identity.js';
-import { StartupError } from '../errors/startup.error.js';
 import { createCluster, removeDrafts } from './create-cluster.js';
-import type { Cluster } from './create-cluster.js';
+import type { Cluster, Identity } from './create-cluster.js';
 import { embeddedBinaries } from './embedded-binaries.js';
 import { forgetLibpqVariables } from './libpq-variables.js';
+import { LocalError } from './local-error.js';
 import { launchServer, readyServer, stopServer } from './postgres-server.js';
 import type { PostgresServer } from './postgres-server.js';
 import { sendSignal } from './processes.js';
@@ -26,6 +24,9 @@ interface EmbeddedPostgresOptions {
   readonly signal?: AbortSignal;
 }
 
+/** The key of the advisory lock of an instance. The framework has others, in the same database: `database/advisory-locks.ts`. */
+const LOCK = 7_526_841_014;
+
 /** Timeouts and intervals, in milliseconds. */
 const LIMITS = {
   /** A server that exits during its start is started again for this time. */
@@ -39,11 +40,11 @@ const LIMITS = {
  * Starts a server on a folder, and creates the folder if it does not exist. Takes over the server of an instance that
  * was killed.
  *
- * @throws StartupError also when another instance uses the folder
+ * @throws LocalError also when another instance uses the folder
  * @throws AbortError when `signal` aborts the start
  */
 export async function startEmbeddedPostgres(
-  identity: Pick<Identity, 'name'>,
+  identity: Identity,
   folder: string,
   {
     log = () => {},
@@ -53,7 +54,7 @@ export async function startEmbeddedPostgres(
 ) {
   // PostgreSQL's own files have a path in each line.
   if (/[\r\n]/.test(folder)) {
-    throw new StartupError(
+    throw new LocalError(
       'the local database needs a path without line breaks: move the project, or set DATABASE_URL',
     );
   }
@@ -96,7 +97,7 @@ function explained(error: unknown, folder: string): unknown {
   if (path === undefined && syscall !== 'write') return error;
   const remedy =
     code === 'ENOSPC' ? 'free some space' : 'make it a folder that you own and can write to';
-  return new StartupError(
+  return new LocalError(
     `cannot store the local database in ${folder} (${error.message}): ${remedy}, or set DATABASE_URL`,
     { cause: error },
   );
@@ -123,7 +124,7 @@ async function lockedServer(
       if (server && isLocked) return server;
       await server?.session.end().catch(() => {});
       if (isLocked === false && waited > LIMITS.lock) {
-        throw new StartupError(
+        throw new LocalError(
           `${cluster.identity.name} is already running on ${dirname(cluster.path)}: stop it first, or set DATABASE_URL`,
         );
       }
@@ -139,7 +140,7 @@ async function lockedServer(
 async function takeLock({ session }: PostgresServer): Promise<boolean> {
   const { rows } = await session.query<{ taken: boolean }>(
     'SELECT pg_try_advisory_lock($1) AS taken',
-    [ADVISORY_LOCKS.localInstance],
+    [LOCK],
   );
   return rows[0]?.taken === true;
 }

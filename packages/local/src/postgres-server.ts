@@ -3,10 +3,9 @@ import * as fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { StartupError } from '../errors/startup.error.js';
-import { snakeCase } from '../config/identity.js';
-import type { Identity } from '../config/identity.js';
-import type { Cluster } from './create-cluster.js';
+import { userOf } from './create-cluster.js';
+import type { Cluster, Identity } from './create-cluster.js';
+import { LocalError } from './local-error.js';
 import { end, POLL_INTERVAL, sendSignal } from './processes.js';
 import { spawnAs } from './server-account.js';
 
@@ -62,7 +61,7 @@ export async function readyServer(
  * Starts a server.
  *
  * @returns `undefined` when the server exits during its start
- * @throws StartupError instead, when this is the `last` attempt
+ * @throws LocalError instead, when this is the `last` attempt
  * @throws AbortError when `signal` aborts the start
  */
 export async function launchServer(
@@ -101,7 +100,7 @@ export async function launchServer(
   if (!last) return undefined;
   const lines = (await fs.readFile(serverLog, 'utf8')).trim().split('\n');
   const reason = lines.find((line) => line.includes('FATAL:')) ?? lines.at(-1);
-  throw new StartupError(`the database did not start (see ${serverLog}): ${reason}`);
+  throw new LocalError(`the database did not start (see ${serverLog}): ${reason}`);
 }
 
 /** Stops a server and waits until it is gone. */
@@ -139,12 +138,12 @@ async function isStale(pid: number, cluster: string): Promise<boolean> {
 }
 
 async function openSession(
-  identity: Pick<Identity, 'name'>,
+  identity: Identity,
   pid: number,
   port: number,
   password: string,
 ): Promise<PostgresServer> {
-  const url = `postgres://${snakeCase(identity)}:${password}@127.0.0.1:${port}/postgres`;
+  const url = `postgres://${userOf(identity)}:${password}@127.0.0.1:${port}/postgres`;
   const session = new Client({
     connectionString: url,
     connectionTimeoutMillis: LIMITS.connect,

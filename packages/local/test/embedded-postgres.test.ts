@@ -19,16 +19,13 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createCluster } from '../../packages/framework/src/local/create-cluster.js';
-import { startEmbeddedPostgres } from '../../packages/framework/src/local/embedded-postgres.js';
-import { serverAccount, spawnAs } from '../../packages/framework/src/local/server-account.js';
-import { NOT_DURABLE } from '../support/global-setup.js';
-import { connect, query } from '../support/own-postgres.js';
-import { PATIENCE } from '../../packages/framework/test/support/patience.js';
-import { IDENTITY } from '../../src/identity.js';
+import { createCluster } from '../src/create-cluster.js';
+import { startEmbeddedPostgres } from '../src/embedded-postgres.js';
+import { serverAccount, spawnAs } from '../src/server-account.js';
+import { connect, IDENTITY, NOT_DURABLE, PATIENCE, query } from './support.js';
 
 const OTHER_INSTANCES_GO =
-  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plant-store instance'";
+  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tool-library instance'";
 
 /** Has a database that no test changes. */
 let made: string;
@@ -37,14 +34,14 @@ let made: string;
 let folder: string;
 
 beforeAll(async () => {
-  made = await mkdtemp(join(tmpdir(), 'plant-store-embedded-'));
+  made = await mkdtemp(join(tmpdir(), 'tool-library-embedded-'));
   await (await startEmbeddedPostgres(IDENTITY, made, { settings: NOT_DURABLE })).stop();
 });
 
 afterAll(() => rm(made, { recursive: true, force: true }));
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'plant-store-embedded-'));
+  folder = await mkdtemp(join(tmpdir(), 'tool-library-embedded-'));
 });
 
 afterEach(async () => {

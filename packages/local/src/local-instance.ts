@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Identity } from './create-cluster.js';
+import { startEmbeddedPostgres } from './embedded-postgres.js';
+import { forgetLibpqVariables } from './libpq-variables.js';
+import { localToken } from './local-token.js';
+import { readyServer } from './postgres-server.js';
+
+/** The folder of the database and the token, in the working directory. */
+const FOLDER = '.data';
+
+interface LocalInstanceOptions {
+  /** Called before each step that can take long. */
+  readonly log: (step: string) => void;
+  /** Aborts the start. */
+  readonly signal: AbortSignal;
+}
+
+/** What a service uses on the machine of a developer. */
+export interface LocalInstance {
+  /** The URL of its database. */
+  readonly url: string;
+  /**
+   * Its token, which is generated once and stored beside the database.
+   *
+   * @throws LocalError
+   */
+  token(): Promise<string>;
+  /** Stops the database. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the PostgreSQL server of the working directory, with its data in `.data/`. There is one instance for each directory.
+ *
+ * @example
+ *   const local = await startLocalInstance({ name: 'tool-library' }, { log: console.log, signal });
+ *   try {
+ *     await run({ DATABASE_URL: local.url, AUTH_TOKEN: await local.token() });
+ *   } finally {
+ *     await local.stop();
+ *   }
+ * @throws LocalError
+ * @throws AbortError when `signal` aborts the start
+ */
+export async function startLocalInstance(
+  identity: Identity,
+  options: LocalInstanceOptions,
+): Promise<LocalInstance> {
+  const folder = resolve(FOLDER);
+  const { url, stop } = await startEmbeddedPostgres(identity, folder, options);
+  return { url, token: () => localToken(folder), stop };
+}
+
+/**
+ * The URL of the database of the instance that runs in the working directory, for a second program. `undefined` if none runs.
+ *
+ * @example
+ *   const url = process.env.DATABASE_URL ?? (await runningDatabase({ name: 'tool-library' }, signal));
+ */
+export async function runningDatabase(
+  identity: Identity,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  forgetLibpqVariables();
+  const path = resolve(FOLDER, 'postgres');
+  const password = await readFile(join(path, 'password'), 'utf8').catch(() => undefined);
+  if (password === undefined) return undefined;
+  const server = await readyServer({ identity, path }, password.trim(), signal);
+  await server?.session.end();
+  return server?.url;
+}
