@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
-import { startEmbeddedPostgres } from '../../packages/framework/src/local/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../../packages/local/src/embedded-postgres.js';
 import { IDENTITY } from '../../src/identity.js';
 
 declare module 'vitest' {
