@@ -58,10 +58,12 @@ describe('a database server that dies', () => {
     expect((await service.post({ id: 1, name: 'before' })).status).toBe(200);
     process.kill(server.pid, 'SIGKILL');
     await isAnswered(503, 1);
-    const start = performance.now();
-    expectUnavailable(await service.post({ id: 2, name: 'during' }));
-    expectUnavailable(await service.request('GET', '/plants/1'));
-    expect(performance.now() - start).toBeLessThan(2_000);
+    const rejected = [
+      service.post({ id: 2, name: 'during' }),
+      service.request('GET', '/plants/1'),
+    ] as const;
+    expect(await processTimeOf(Promise.all(rejected))).toBeLessThan(2_000);
+    for (const answer of rejected) expectUnavailable(await answer);
     // Otherwise all replicas would become unready at once.
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
     expect((await service.request('GET', '/nothing')).status).toBe(404);
@@ -80,14 +82,15 @@ describe('a database server that dies', () => {
     const stopped = [server.pid, ...(await server.backends())];
     for (const pid of stopped) process.kill(pid, 'SIGSTOP');
     try {
-      const start = performance.now();
-      const answers: Promise<Answer>[] = [];
-      for (const used of [1, 2, 2]) {
-        answers.push(service.post({ id: 4 + answers.length, name: 'during' }));
-        await areUsed(service, used);
-      }
-      for (const { status } of await Promise.all(answers)) expect(status).toBe(503);
-      expect(performance.now() - start).toBeLessThan(15_000);
+      const answered = async (): Promise<void> => {
+        const answers: Promise<Answer>[] = [];
+        for (const used of [1, 2, 2]) {
+          answers.push(service.post({ id: 4 + answers.length, name: 'during' }));
+          await areUsed(service, used);
+        }
+        for (const { status } of await Promise.all(answers)) expect(status).toBe(503);
+      };
+      expect(await processTimeOf(answered())).toBeLessThan(15_000);
     } finally {
       for (const pid of stopped) process.kill(pid, 'SIGCONT');
     }
@@ -99,9 +102,9 @@ describe('a database server that dies', () => {
     await Promise.all(Array.from({ length: 20 }, (_, id) => service.post({ id, name: 'before' })));
     const stopped = [server.pid, ...(await server.backends())];
     const timed = async (id: number) => {
-      const start = performance.now();
-      const answer = await service.post({ id, name: 'during' });
-      return { answer, took: performance.now() - start };
+      const sent = service.post({ id, name: 'during' });
+      const took = await processTimeOf(sent);
+      return { answer: await sent, took };
     };
     for (const pid of stopped) process.kill(pid, 'SIGSTOP');
     try {
