@@ -29,7 +29,7 @@ const INTERFACE = `^${FRAMEWORK}/index\\.ts$`;
 /** What is not installed. */
 const PROJECT = '^(packages/[^/]+/src|src|examples|test|bench)/';
 
-/** A tool, not a service: it shares the rules of names with the template of a service. */
+/** A tool, not a service: it runs the code of create-service with a template of its own. */
 const GENERATOR = '^examples/generate-resource\\.js$';
 
 function importable(layer) {
