@@ -26,6 +26,10 @@ export const FRAMEWORK = 'packages/framework/src';
 /** What `@resource-service/framework` leads to. */
 const INTERFACE = `^${FRAMEWORK}/index\\.ts$`;
 
+/** What `@resource-service/changes` leads to, and what it has for migrations. */
+const CHANGES = '^packages/changes/src/index\\.ts$';
+const CHANGES_MIGRATIONS = '^packages/changes/src/migrations\\.ts$';
+
 /** What is not installed. */
 const PROJECT = '^(packages/[^/]+/src|src|examples|test|bench)/';
 
@@ -104,17 +108,26 @@ export default {
       to: { path: PROJECT, pathNot: '^packages/local/src/' },
     },
     {
-      name: 'a service imports what the framework has for services',
+      name: 'changes knows what the framework has for extensions',
+      severity: 'error',
+      from: { path: '^packages/changes/src/' },
+      to: { path: PROJECT, pathNot: ['^packages/changes/src/', `^${FRAMEWORK}/extension\\.ts$`] },
+    },
+    {
+      name: 'a service imports what packages have for services',
       severity: 'error',
       from: { path: '^(src|examples)/', pathNot: ['\\.test\\.ts$', GENERATOR] },
-      to: { path: '^packages/', pathNot: [INTERFACE, `^${FRAMEWORK}/config/identity\\.ts$`] },
+      to: {
+        path: '^packages/',
+        pathNot: [INTERFACE, CHANGES, CHANGES_MIGRATIONS, `^${FRAMEWORK}/config/identity\\.ts$`],
+      },
     },
     {
       // .oxlintrc.json lists what of it never changes.
-      name: 'a migration of a service imports only the public interface of the framework',
+      name: 'a migration of a service imports only public interfaces',
       severity: 'error',
       from: { path: '^(src|examples)/.*/migrations/\\d+-' },
-      to: { path: PROJECT, pathNot: INTERFACE },
+      to: { path: PROJECT, pathNot: [INTERFACE, CHANGES_MIGRATIONS] },
     },
     {
       name: 'what migrations use imports only what never changes',

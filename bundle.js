@@ -33,6 +33,8 @@ const SOURCES = [
   'packages/api-reference/public',
   'packages/framework/package.json',
   'packages/framework/src',
+  'packages/changes/package.json',
+  'packages/changes/src',
   'packages/client/package.json',
   'packages/client/src',
   'packages/command/package.json',

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { FeedModule } from '@resource-service/framework';
+import { FeedModule } from '@resource-service/changes';
 import { StoredPlantDto } from '../plants/dto/plant.dto.js';
 import { PlantsModule } from '../plants/plants.module.js';
 import { PlantsRepository } from '../plants/plants.repository.js';

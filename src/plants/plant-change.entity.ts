@@ -1,5 +1,5 @@
 import { Entity, Index } from 'typeorm';
-import { ChangeOf } from '@resource-service/framework';
+import { ChangeOf } from '@resource-service/changes';
 import { Plant } from './plant.entity.js';
 
 /** A record of a change of a plant. */

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { historyFunctions, ResourceModule } from '@resource-service/framework';
+import { ResourceModule } from '@resource-service/framework';
 import { CreatePlants1763683200000 } from './migrations/1763683200000-create-plants.js';
 import { DistributeTables1795305600000 } from './migrations/1795305600000-distribute-tables.js';
 import { IndexPlants1795309200000 } from './migrations/1795309200000-index-plants.js';
@@ -29,9 +29,7 @@ import { PlantsService } from './plants.service.js';
         SortPlants1795809600000,
         AddIncarnations1795813200000,
       ],
-      functions: ['clean_plants_name_search_idx()', ...historyFunctions('plant_changes')],
-      // The records can only be added to. A function removes the old ones.
-      privileges: new Map([[PlantChange, ['SELECT', 'INSERT']]]),
+      functions: ['clean_plants_name_search_idx()'],
     }),
   ],
   controllers: [PlantsController],

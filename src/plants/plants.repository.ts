@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { recordChanges } from '@resource-service/changes';
 import { ResourceRepository, ServiceException } from '@resource-service/framework';
 import { StoredPlantDto } from './dto/plant.dto.js';
 import { PlantChange } from './plant-change.entity.js';
@@ -16,5 +17,5 @@ export class PlantsRepository extends ResourceRepository(Plant, {
   notFound: (id) =>
     new ServiceException(PLANT_ERRORS.noSuchPlant, `there is no plant with id ${id}`),
   search: { index: 'plants_name_search_idx', member: 'name' },
-  changes: { record: PlantChange, member: 'plant' },
+  changes: recordChanges(PlantChange, 'plant'),
 }) {}

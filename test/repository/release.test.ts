@@ -19,6 +19,7 @@ interface Manifest {
   readonly publishConfig?: object;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
 const SCOPE = '@resource-service/';
@@ -33,8 +34,9 @@ const packages = await Promise.all(folders.map(manifestOf));
 const { version: packagesVersion } = await manifestOf('packages/framework');
 
 /** The packages of this project that another one depends on, with their ranges. */
-function ownDependencies({ dependencies, devDependencies }: Manifest): [string, string][] {
-  const all = Object.entries({ ...dependencies, ...devDependencies });
+function ownDependencies(manifest: Manifest): [string, string][] {
+  const { dependencies, devDependencies, peerDependencies } = manifest;
+  const all = Object.entries({ ...dependencies, ...devDependencies, ...peerDependencies });
   return all.filter(([name]) => name.startsWith(SCOPE));
 }
 

@@ -1,3 +1,4 @@
+import { recordChanges } from '@resource-service/changes';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -7,6 +8,7 @@ import { Statements } from '../../packages/framework/src/database/statements.js'
 import { Transactions } from '../../packages/framework/src/database/transactions.js';
 import { ERRORS } from '../../packages/framework/src/errors/common-errors.js';
 import { ServiceException } from '../../packages/framework/src/errors/service.exception.js';
+import { IDENTITY } from '../../src/identity.js';
 import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { PlantChange } from '../../src/plants/plant-change.entity.js';
@@ -14,8 +16,9 @@ import { PLANT_ERRORS } from '../../src/plants/plants.errors.js';
 import { Updates } from '../../packages/framework/src/resources/updates.js';
 import { EntityColumns } from '../../packages/framework/src/resources/entity-columns.js';
 import { GroupCreate } from '../../packages/framework/src/resources/group-create.js';
-import { History } from '../../packages/framework/src/resources/history/history.js';
-import type { Origin } from '../../packages/framework/src/resources/history/origin.js';
+import type { RecordedResource } from '../../packages/framework/src/resources/change-recorder.js';
+import type { Origin } from '../../packages/framework/src/resources/origin.js';
+import { Metrics } from '../../packages/framework/src/observability/metrics.js';
 import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
 import { RowSlots } from '../../packages/framework/src/resources/row-slots.js';
 import { createDataSource } from '../support/data-source.js';
@@ -27,6 +30,7 @@ let dataSource: DataSource;
 let transactions: Transactions;
 let updates: Updates<Plant>;
 let creates: GroupCreate<StoredPlantDto>;
+const closing = new AbortController();
 
 const ORIGIN: Origin = {
   principal: { kind: 'jwt', id: 'alice', scopes: 'all' },
@@ -54,19 +58,22 @@ beforeAll(async () => {
     locked: rowSlots.locked,
     rowSlots,
   };
-  const history = new History({
+  const recorder = recordChanges(
+    PlantChange,
+    'plant',
+  )({
     ...parts,
-    member: 'plant',
-    changes: () => new EntityColumns(dataSource, PlantChange, 'position'),
-    slots: bulkheads.lists,
-    isWanted: true,
+    name: 'plants',
+    metrics: new Metrics(IDENTITY),
+    config: { changes: { enabled: true, retention: 86_400_000 } },
     logger: pino({ level: 'silent' }),
-  });
-  await history.begin();
-  updates = new Updates<Plant>({ ...parts, history });
+    shutdown: closing.signal,
+  } as unknown as RecordedResource);
+  await recorder.start(closing.signal);
+  updates = new Updates<Plant>({ ...parts, recorder });
   creates = new GroupCreate<StoredPlantDto>({
     ...parts,
-    history,
+    recorder,
     idTaken: () => new ServiceException(PLANT_ERRORS.idTaken),
     recordGroup: () => {},
     tracer: NO_TRACER,
@@ -81,6 +88,7 @@ beforeEach(async () => {
 });
 
 afterAll(async () => {
+  closing.abort();
   await dataSource.destroy();
   await database.drop();
 });

@@ -16,7 +16,7 @@ import { StartupError } from '../../packages/framework/src/errors/startup.error.
 import { HTTP_LIMITS } from '../../packages/framework/src/http/server/limits.js';
 import { Metrics } from '../../packages/framework/src/observability/metrics.js';
 import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
-import { warnOfHistories } from '../../packages/framework/src/resources/history/incarnations.js';
+import { tableNeedsOf } from '../../packages/framework/src/database/table-needs.js';
 import { Resources } from '../../packages/framework/src/resources/resources.js';
 import { dataSourceOf } from '../../packages/framework/src/database/data-source.js';
 import { createDataSource } from '../support/data-source.js';
@@ -29,6 +29,7 @@ import type { TestDatabase } from '../../packages/framework/test/support/test-da
 import { startTestService, TOKEN } from '../support/test-service.js';
 import { AppModule } from '../../src/app.module.js';
 import { IDENTITY } from '../../src/identity.js';
+import { PlantChange } from '../../src/plants/plant-change.entity.js';
 
 const log = pino({ level: 'silent' });
 const { signal } = new AbortController();
@@ -55,14 +56,15 @@ describe('migrations', () => {
     expect(await generateMigration(dataSource, 'Drift', 1)).toBeUndefined();
   });
 
-  it('are asked for where the start of the service would warn of a history', async () => {
+  it('are asked for where the start of the service would warn of the records of changes', async () => {
     await applyMigrations(dataSource, { log, signal });
     const lines: string[] = [];
     const logger = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
-    await warnOfHistories(dataSource, logger);
+    const { check } = tableNeedsOf(PlantChange);
+    await check?.(dataSource, logger);
     expect(lines).toEqual([]);
     await dataSource.query('DROP FUNCTION open_plant_changes() CASCADE');
-    await warnOfHistories(dataSource, logger);
+    await check?.(dataSource, logger);
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
       expect.objectContaining({ reason: 'call `addIncarnations` in a migration' }),
     ]);

@@ -15,7 +15,7 @@ export async function buildToolLibrary(): Promise<string> {
   await mkdir(FOLDER, { recursive: true });
   await copyFile(join(EXAMPLE, 'package.json'), join(FOLDER, 'package.json'));
   const tsc = (...words: readonly string[]) => run('npx', ['tsc', ...words]);
-  await tsc('--build', 'packages/framework', 'packages/command');
+  await tsc('--build', 'packages/changes', 'packages/command');
   const build = join(FOLDER, 'build');
   const output = ['--outDir', build, '--tsBuildInfoFile', join(build, '.tsbuildinfo')];
   await tsc('--project', join(EXAMPLE, 'tsconfig.build.json'), ...output);

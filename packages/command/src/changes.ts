@@ -16,7 +16,6 @@ import { choiceOf } from './help.js';
 import { optionOf } from './options.js';
 import type { Feed } from './resources.js';
 import { Retries } from './retries.js';
-import type { Limits } from './retries.js';
 import type { Service } from './service.js';
 import type { Terminal } from './terminal.js';
 
@@ -32,9 +31,7 @@ export interface ChangesOptions {
   readonly follow?: true;
 }
 
-/** What one event or one page has. */
 interface Found {
-  /** In JSON. */
   readonly changes: readonly string[];
   /** The position up to which these are all. */
   readonly position: bigint | undefined;
@@ -43,7 +40,6 @@ interface Found {
 interface Reading {
   readonly connection: Connection;
   readonly retries: Retries;
-  readonly limits: Limits;
   readonly signal: AbortSignal;
 }
 
@@ -53,19 +49,13 @@ export async function writeChanges(
   connection: Connection,
   { stdout, stderr }: Terminal,
   signal: AbortSignal,
-  limits: Limits,
 ): Promise<number> {
   const broken = new AbortController();
   const fail = (error: unknown): void => broken.abort(error);
   stdout.on('error', fail);
   const end = AbortSignal.any([signal, broken.signal]);
-  const retries = new Retries(
-    connection.service.identity.name,
-    end,
-    (message) => stderr.write(`${message}\n`),
-    limits,
-  );
-  const reading = { connection, retries, limits, signal: end };
+  const retries = Retries.of(connection, end, (message) => stderr.write(`${message}\n`));
+  const reading = { connection, retries, signal: end };
   let { after } = options;
   let written = after;
   try {
@@ -94,7 +84,6 @@ export async function writeChanges(
   return EXIT.done;
 }
 
-/** Resolves when the text is written. A failure of the stream aborts the signal. */
 function write(
   stream: Writable,
   text: string,
@@ -136,10 +125,9 @@ async function* listed(
   } while (after < latest);
 }
 
-/** Reads events without an end. */
 function followed(
   options: ChangesOptions,
-  { connection, retries, limits, signal }: Reading,
+  { connection, retries, signal }: Reading,
 ): AsyncGenerator<Found, void> {
   let { after } = options;
   return retries.resume(async function* () {
@@ -158,7 +146,7 @@ function followed(
       failure = error;
     }
     // A long silence is a success, too.
-    const isUseful = performance.now() - openedAt >= limits.longestPause;
+    const isUseful = performance.now() - openedAt >= connection.limits.longestPause;
     if (isUseful) yield { changes: [], position: after };
     throw failure as Error;
   });

@@ -86,7 +86,7 @@ async function* bytesOf(incoming: IncomingMessage): AsyncGenerator<Buffer> {
 }
 
 async function responseTo(
-  { baseUrl, contact, idle }: Connection,
+  { baseUrl, contact, limits: { idle } }: Connection,
   { method, url, headers, body }: Request,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {

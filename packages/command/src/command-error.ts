@@ -57,7 +57,6 @@ export class TemporaryFailure extends Error {
   }
 }
 
-/** There was no connection for a request. */
 export class Unreachable extends TemporaryFailure {
   override readonly name = 'Unreachable';
 

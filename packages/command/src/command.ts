@@ -18,14 +18,12 @@ import { addTokenCommands } from './token.js';
 
 const LIST = new Intl.ListFormat('en');
 
-/** What a run of the command has. */
 interface Run {
   readonly service: Service;
   readonly args: readonly string[];
   readonly terminal: Terminal;
   /** Aborted with the name of a signal of the process. */
   readonly signal: AbortSignal;
-  readonly limits: Limits;
   readonly connection: () => Promise<Connection>;
   readonly end: (exitCode: number) => void;
 }
@@ -60,7 +58,7 @@ export async function run(
     );
   const end = (exitCode: number) => void (code = exitCode);
   const connection = () => readConnection(service, env, limits);
-  const given: Run = { service, args, terminal, signal, limits, connection, end };
+  const given: Run = { service, args, terminal, signal, connection, end };
   addImportCommand(program, given);
   addExportCommand(program, given);
   addChangesCommand(program, given);
@@ -100,7 +98,7 @@ function formatOption(): Option {
 
 function addImportCommand(
   program: Command,
-  { service, args, terminal, signal, limits, connection, end }: Run,
+  { service, args, terminal, signal, connection, end }: Run,
 ): void {
   const resources = service.resources.filter(({ isImportable }) => isImportable);
   const byDefault = resources.find((each) => each === service.defaultResource) ?? resources[0];
@@ -128,13 +126,13 @@ function addImportCommand(
     .action(async (files: string[], given: Omit<ImportOptions, 'resource'>) => {
       const { importFiles } = await import('./import.js');
       const options = { ...given, resource };
-      end(await importFiles(files, options, await connection(), terminal, signal, limits));
+      end(await importFiles(files, options, await connection(), terminal, signal));
     });
 }
 
 function addExportCommand(
   program: Command,
-  { service, args, terminal, signal, limits, connection, end }: Run,
+  { service, args, terminal, signal, connection, end }: Run,
 ): void {
   const { resources, defaultResource } = service;
   if (defaultResource === undefined) return;
@@ -157,13 +155,13 @@ function addExportCommand(
     .action(async (given: Omit<ExportOptions, 'resource' | 'filters'>) => {
       const { exportRecords } = await import('./export.js');
       const options = { ...given, resource, filters };
-      end(await exportRecords(options, await connection(), terminal, signal, limits));
+      end(await exportRecords(options, await connection(), terminal, signal));
     });
 }
 
 function addChangesCommand(
   program: Command,
-  { service, args, terminal, signal, limits, connection, end }: Run,
+  { service, args, terminal, signal, connection, end }: Run,
 ): void {
   const { feeds } = service;
   const [defaultFeed] = feeds;
@@ -193,6 +191,6 @@ function addChangesCommand(
     .action(async (given: Pick<ChangesOptions, 'follow' | 'after'>) => {
       const { writeChanges } = await import('./changes.js');
       const options = { ...given, feed, selected };
-      end(await writeChanges(options, await connection(), terminal, signal, limits));
+      end(await writeChanges(options, await connection(), terminal, signal));
     });
 }

@@ -11,12 +11,10 @@ const TOKEN_RULE = 'of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)
 export interface Connection {
   /** What the command expects there. */
   readonly service: Service;
-  /** Without a trailing slash. */
   readonly baseUrl: string;
   /** Reads a token file anew, because tokens are rotated. */
   readonly token: () => Promise<string>;
-  /** Longest time of a request without a byte sent or received, in milliseconds. */
-  readonly idle: number;
+  readonly limits: Limits;
   readonly contact: Contact;
 }
 
@@ -28,7 +26,7 @@ export interface Connection {
 export async function readConnection(
   service: Service,
   environment: NodeJS.ProcessEnv,
-  { idle, firstContact }: Limits,
+  limits: Limits,
 ): Promise<Connection> {
   const { variables } = service;
   const text = (name: string) => environment[name]?.trim() ?? '';
@@ -43,7 +41,7 @@ export async function readConnection(
     );
   }
   const baseUrl = url.href.replace(/\/$/, '');
-  const contact = new Contact(baseUrl, firstContact);
+  const contact = new Contact(baseUrl, limits.firstContact);
   const given = text(variables.token);
   if (given !== '' && file !== '') {
     throw usageError(`${variables.token} and ${variables.tokenFile} are both set: unset one`);
@@ -58,7 +56,7 @@ export async function readConnection(
       );
     }
     if (!B64TOKEN.test(token)) throw usageError(`${variables.token} must consist ${TOKEN_RULE}`);
-    return { service, baseUrl, idle, contact, token: () => Promise.resolve(token) };
+    return { service, baseUrl, limits, contact, token: () => Promise.resolve(token) };
   }
   const fault = (error: Error) => `${variables.tokenFile} must name a file ${error.message}`;
   await readToken(file).catch((error: Error) => {
@@ -69,7 +67,7 @@ export async function readConnection(
       // Perhaps the token is being replaced.
       throw new TemporaryFailure(fault(error));
     });
-  return { service, baseUrl, idle, contact, token: readAgain };
+  return { service, baseUrl, limits, contact, token: readAgain };
 }
 
 /** @throws Error whose message says what the file must be */

@@ -43,7 +43,6 @@ export class Contact {
         clearTimeout(timer);
       },
       end: () => clearTimeout(timer),
-      /** The failure to throw if there was no connection. */
       failure: (error: NodeJS.ErrnoException): Error =>
         error.name === 'AbortError' ? error : new Unreachable(this.explain(error), !this.isMade),
     };

@@ -5,7 +5,6 @@ import type { Column } from './resources.js';
 /** What programs write between fields instead of commas. */
 const SEPARATORS = { ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars' } as const;
 
-/** How much of a wrong name is shown. */
 const SHOWN = 40;
 
 const LIST = new Intl.ListFormat('en');

@@ -1,5 +1,4 @@
-import { stringify } from 'lossless-json';
-import { ExactNumber, toInteger } from '@resource-service/framework/exact-json';
+import { ExactNumber, stringifyExactJson } from '@resource-service/framework/exact-json';
 import { asItIs } from './formulas.js';
 import type { TextConversion } from './formulas.js';
 import type { Column, ColumnType } from './resources.js';
@@ -29,20 +28,10 @@ export function csvRecord(
 function fieldOf(type: ColumnType, value: unknown, convertText: TextConversion): string {
   if (value === undefined || value === null) return '';
   if (type === 'text' && typeof value === 'string') return quoted(convertText(value));
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  if (value instanceof ExactNumber) return digitsOf(value);
-  const exactNumbers = { test: isExactNumber, stringify: digitsOf };
-  return quoted(stringify(value, undefined, undefined, [exactNumbers]) ?? '');
+  const isPlain = ['number', 'boolean'].includes(typeof value) || value instanceof ExactNumber;
+  return isPlain ? String(value) : quoted(stringifyExactJson(value));
 }
 
 function quoted(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;
-}
-
-function isExactNumber(value: unknown): value is ExactNumber {
-  return value instanceof ExactNumber;
-}
-
-function digitsOf(value: unknown): string {
-  return String(toInteger(value) ?? (value as ExactNumber).decimal);
 }

@@ -28,7 +28,6 @@ const READ_AHEAD = 1024 ** 2;
 
 interface Parsed {
   readonly fields: readonly string[];
-  /** Where the record ends in the file. */
   readonly end: number;
 }
 
@@ -39,7 +38,6 @@ class RecordParser extends Parser {
   }
 }
 
-/** A file whose columns may stand in any order. */
 export class CsvInput implements Input {
   header: Buffer = Buffer.alloc(0);
   private readonly unread = new ByteQueue();
@@ -88,7 +86,6 @@ export class CsvInput implements Input {
     }
   }
 
-  /** The bytes of a record, without empty lines before it. */
   private next(length: number): { readonly line: number; readonly source: Buffer } {
     const taken = this.unread.take(length);
     const start = taken.findIndex((byte) => byte !== 0x0a && byte !== 0x0d);

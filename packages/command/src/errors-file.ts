@@ -40,7 +40,6 @@ export class ErrorsFile {
     this.file = new NewFile(path, 'the errors');
   }
 
-  /** See `NewFile`. */
   get name(): string | undefined {
     return this.file.name;
   }

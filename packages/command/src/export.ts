@@ -14,7 +14,6 @@ import type { TextConversion } from './formulas.js';
 import { Progress } from './progress.js';
 import type { Resource } from './resources.js';
 import { Retries } from './retries.js';
-import type { Limits } from './retries.js';
 import type { Terminal } from './terminal.js';
 
 export interface ExportOptions {
@@ -33,17 +32,11 @@ export async function exportRecords(
   connection: Connection,
   { stdout, stderr }: Terminal,
   signal: AbortSignal,
-  limits: Limits,
 ): Promise<number> {
   const isCsv = formatOf(output, format) === 'csv';
   if (escapeFormulas && !isCsv) throw usageError('--escape-formulas is for CSV');
   const progress = new Progress(stderr, resource.name);
-  const retries = new Retries(
-    connection.service.identity.name,
-    signal,
-    (message) => progress.print(message),
-    limits,
-  );
+  const retries = Retries.of(connection, signal, (message) => progress.print(message));
   let formulas = 0;
   const convertText: TextConversion = (each) => {
     if (escapeFormulas) return escapeFormula(each);
@@ -55,10 +48,9 @@ export async function exportRecords(
     if (isCsv) yield csvHeader(columns);
     for await (const lines of recordLines(name, connection, filters, retries, signal)) {
       progress.rows += lines.length;
-      const records = isCsv
-        ? lines.map((line) => csvRecord(columns, parseRecord(line), convertText))
-        : lines.map((line) => `${line}\n`);
-      yield records.join('');
+      yield isCsv
+        ? lines.map((line) => csvRecord(columns, parseRecord(line), convertText)).join('')
+        : `${lines.join('\n')}\n`;
     }
   };
   const summary = () =>

@@ -15,7 +15,6 @@ export function formatByExtension(file: string): Format | undefined {
   return BY_EXTENSION[extname(file).toLowerCase()];
 }
 
-/** The format of a file. `-` is stdin or stdout. */
 export function formatOf(file: string, given: Format | undefined): Format {
   const format = given ?? (file === '-' ? 'ndjson' : formatByExtension(file));
   if (format !== undefined) return format;

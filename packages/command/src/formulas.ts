@@ -10,7 +10,6 @@ export const asItIs: TextConversion = (text) => text;
  */
 const FORMULA = /^'*(?:\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/;
 
-/** Whether a spreadsheet could run a text. */
 export function isFormula(text: string): boolean {
   return FORMULA.test(text) && !text.startsWith("'");
 }

@@ -26,23 +26,17 @@ import { Progress } from './progress.js';
 import type { Input, InputRecord } from './records.js';
 import type { Resource } from './resources.js';
 import { Retries } from './retries.js';
-import type { Limits } from './retries.js';
 import type { Terminal } from './terminal.js';
 
-/** How many refused records are printed. */
 const PRINTED = 20;
 
-/** Most records of a request. */
 const MAX_RECORDS = 2_000;
 
 export interface ImportOptions {
   readonly resource: Resource;
   readonly format?: Format;
-  /** How many requests run at a time. */
   readonly concurrency: number;
-  /** File for the refused records. */
   readonly refused?: string;
-  /** File for the reasons why they are refused. */
   readonly errors?: string;
   /** Whether the files were exported with `--escape-formulas`. */
   readonly unescapeFormulas?: boolean;
@@ -54,7 +48,6 @@ type Sendable = InputRecord & { readonly json: Buffer };
 
 const NEWLINE = Buffer.from('\n');
 
-/** What the service did with the records of a request. */
 interface Outcome {
   readonly created: number;
   readonly unchanged: number;
@@ -68,7 +61,6 @@ export async function importFiles(
   connection: Connection,
   terminal: Terminal,
   signal: AbortSignal,
-  limits: Limits,
 ): Promise<number> {
   const { name, columns } = options.resource;
   if (options.refused !== undefined && files.length > 1) {
@@ -87,7 +79,7 @@ export async function importFiles(
   let size = 0;
   for (const source of sources) size += await checkSource(source);
   const progress = new Progress(terminal.stderr, name, files.includes('-') ? undefined : size);
-  const run = new Import(name, connection, options.concurrency, progress, errors, signal, limits);
+  const run = new Import(name, connection, options.concurrency, progress, errors, signal);
   let failure: unknown;
   try {
     for (const source of sources) {
@@ -147,15 +139,9 @@ class Import {
     private readonly progress: Progress,
     private readonly errors: ErrorsFile | undefined,
     signal: AbortSignal,
-    limits: Limits,
   ) {
     this.signal = AbortSignal.any([signal, this.stop.signal]);
-    this.retries = new Retries(
-      connection.service.identity.name,
-      this.signal,
-      (message) => progress.print(message),
-      limits,
-    );
+    this.retries = Retries.of(connection, this.signal, (message) => progress.print(message));
   }
 
   async add(name: string, input: Input, refusedFile: NewFile): Promise<void> {
@@ -214,7 +200,6 @@ class Import {
     }
   }
 
-  /** Ends all requests. */
   private fail(error: unknown): void {
     this.failure ??= error;
     this.stop.abort();

@@ -16,14 +16,12 @@ const BEGINNING = 64 * 1024;
 /** Enough to tell UTF-16 from UTF-8. */
 const LEAST = 4;
 
-/** A file to import. */
 export interface Source {
   /** `-` is stdin. */
   readonly file: string;
   readonly format: Format;
   readonly columns: readonly Column[];
   readonly names: ColumnNames;
-  /** What to make of a text in CSV. */
   readonly convertText: TextConversion;
 }
 
@@ -63,7 +61,6 @@ export function nameOf({ file }: Source): string {
   return file === '-' ? 'stdin' : file;
 }
 
-/** Default name of the file for the refused records. */
 export function refusedPath({ file, format }: Source): string {
   const { name, ext } = parse(file);
   return file === '-' ? `stdin.refused.${format}` : `${name}.refused${ext}`;

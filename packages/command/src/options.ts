@@ -3,16 +3,11 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { ColumnNames } from './csv-header.js';
 import type { Column, Filter } from './resources.js';
 
-/** What can be chosen by its name. */
-interface Choice {
-  readonly name: string;
-}
-
 /**
  * What an option of the arguments chooses. It is looked for before all else, because other options depend on it. Commander refuses a
  * name that is unknown.
  */
-export function chosenIn<T extends Choice>(
+export function chosenIn<T extends { readonly name: string }>(
   args: readonly string[],
   option: 'resource' | 'feed',
   choices: readonly T[],

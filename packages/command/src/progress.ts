@@ -1,6 +1,5 @@
 import type { Terminal } from './terminal.js';
 
-/** Milliseconds between two drawings. */
 const INTERVAL = 100;
 
 const BAR = 24;
@@ -11,7 +10,6 @@ const CLEAR = '\r\u001B[2K';
 /** A line on the terminal that shows how far the work is. Nothing where stderr is not a terminal. */
 export class Progress {
   rows = 0;
-  /** Bytes of the input that are done. */
   bytes = 0;
   private readonly start = performance.now();
   private readonly timer: NodeJS.Timeout | undefined;
@@ -41,7 +39,6 @@ export class Progress {
     return Math.round(this.rows / Math.max(this.seconds, 0.001));
   }
 
-  /** Prints a line on stderr. */
   print(line: string): void {
     this.stderr.write(`${this.stderr.isTTY ? CLEAR : ''}${line}\n`);
   }

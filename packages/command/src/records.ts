@@ -3,7 +3,6 @@ import { EXIT, InputError } from './command-error.js';
 /** Longest record, in bytes. Without a bound, a file without line ends would be held in memory. */
 export const MAX_RECORD = 16 * 1024 ** 2;
 
-/** A record of an input file. */
 export type InputRecord = {
   /** Line where it begins, from 1. */
   readonly line: number;
@@ -14,7 +13,6 @@ export type InputRecord = {
 /** A line of a request, or why the command cannot make one. */
 export type Content = { readonly json: Buffer } | { readonly fault: string };
 
-/** An input file in one of the formats. */
 export interface Input {
   /** Throws CommandError if the rest of the file cannot be read. */
   records(): AsyncIterable<InputRecord>;
@@ -33,7 +31,6 @@ export class ByteQueue {
     this.length += chunk.length;
   }
 
-  /** Removes the first bytes. */
   take(length: number): Buffer {
     this.length -= length;
     const all = this.chunks.length === 1 ? this.chunks[0]! : Buffer.concat(this.chunks);
@@ -42,7 +39,7 @@ export class ByteQueue {
   }
 }
 
-/** One record per line. The lines are sent as they are: the service checks them. */
+/** One record per line, in bytes and not in text like the lines of a response: they are sent as they are, and the service checks them. */
 export class NdjsonInput implements Input {
   readonly header = Buffer.alloc(0);
 

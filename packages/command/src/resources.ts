@@ -13,14 +13,12 @@ export interface Column {
   readonly isOptional: boolean;
 }
 
-/** A query parameter. */
 export interface Filter {
   readonly name: string;
   readonly type: ColumnType;
   readonly description: string;
 }
 
-/** What can be exported. */
 export interface Resource {
   /** In the plural, as in its paths. */
   readonly name: string;
@@ -33,7 +31,6 @@ export interface Resource {
   readonly example: string;
 }
 
-/** The changes of a resource. */
 export interface Feed {
   /** Its path without the slash at the beginning, such as `changes`. */
   readonly name: string;
@@ -72,7 +69,6 @@ export function feedsOf(document: OpenApiDocument): readonly Feed[] {
   }));
 }
 
-/** All scopes that operations of a document need. */
 export function scopesOf({ paths }: OpenApiDocument): readonly string[] {
   const operations = Object.values(paths).flatMap((path) => Object.values(path));
   const scopes = operations.flatMap((one) =>
@@ -90,7 +86,6 @@ function filtersOf(document: OpenApiDocument, { parameters = [] }: Operation): r
   );
 }
 
-/** The type of the values of a schema. */
 function typeOf(document: OpenApiDocument, schema: Schema | undefined): ColumnType {
   const types = [resolved(document, schema).type ?? []].flat().filter((type) => type !== 'null');
   const [type] = types.length === 1 ? types : [];

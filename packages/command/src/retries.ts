@@ -6,6 +6,7 @@ import {
   TemporaryFailure,
   Unreachable,
 } from './command-error.js';
+import type { Connection } from './connection.js';
 import { inSeconds } from './seconds.js';
 
 /** In milliseconds. */
@@ -49,6 +50,14 @@ export class Retries {
     private readonly announce: (message: string) => void,
     private readonly limits: Limits,
   ) {}
+
+  static of(
+    { service, limits }: Connection,
+    signal: AbortSignal,
+    announce: (message: string) => void,
+  ) {
+    return new Retries(service.identity.name, signal, announce, limits);
+  }
 
   /**
    * Repeats an attempt until it succeeds.

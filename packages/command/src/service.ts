@@ -3,14 +3,12 @@ import type { Identity } from '@resource-service/framework/identity';
 import { feedsOf, resourcesOf, scopesOf } from './resources.js';
 import type { Feed, OpenApiDocument, Resource } from './resources.js';
 
-/** What a service gives to its command. */
 export interface ServiceSource {
   readonly identity: Identity;
   /** The document of the service, whose resources and feeds the command works on. */
   readonly document: OpenApiDocument;
 }
 
-/** The service that the command belongs to. */
 export interface Service {
   readonly identity: Identity;
   /** The variables of the command, such as `TOOL_LIBRARY_URL`. */
@@ -23,7 +21,6 @@ export interface Service {
   /** What is exported, and imported if it can be, unless another one is chosen. `undefined` if there is none. */
   readonly defaultResource: Resource | undefined;
   readonly feeds: readonly Feed[];
-  /** All scopes that operations need. */
   readonly scopes: readonly string[];
 }
 

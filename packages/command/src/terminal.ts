@@ -1,6 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
 
-/** What the command uses of its process. */
 export interface Terminal {
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: Readable;

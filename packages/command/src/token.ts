@@ -112,8 +112,8 @@ export function addTokenCommands(
     .argument('<id>', idHelp)
     .addHelpText('after', ENVIRONMENT)
     .action(async (id: string) => {
-      const { revokeToken } = await tokens();
-      await requireId(identity, id);
+      const { isTokenId, revokeToken } = await tokens();
+      requireId(identity, isTokenId(id));
       const details = await useDatabase(identity, env, signal, (dataSource) =>
         revokeToken(dataSource, id),
       );
@@ -138,9 +138,9 @@ export function addTokenCommands(
     .addHelpText('after', SECRET_HELP)
     .action(async (id: string, options: RotateOptions) => {
       const { grace: seconds, endGrace: endsGrace = false, expires } = options;
-      const { rotateToken, TokenFormat } = await tokens();
+      const { isTokenId, rotateToken, TokenFormat } = await tokens();
       const format = new TokenFormat(identity);
-      await requireId(identity, id);
+      requireId(identity, isTokenId(id));
       await requireAcceptance(env);
       const rotated = await useDatabase(identity, env, signal, (dataSource) =>
         rotateToken(dataSource, format, id, { grace: seconds, lifetime: expires, endsGrace }),
@@ -182,9 +182,8 @@ function failed(exitCode: number): (error: unknown) => never {
 }
 
 /** Somebody may have given the token instead of its id, so the message does not repeat the text. */
-async function requireId(identity: Identity, text: string): Promise<void> {
-  const { isTokenId } = await tokens();
-  if (!isTokenId(text)) throw usageError(`the id of a token is ${idForm(identity)}`);
+function requireId(identity: Identity, isId: boolean): void {
+  if (!isId) throw usageError(`the id of a token is ${idForm(identity)}`);
 }
 
 function idForm({ tokenPrefix }: Identity): string {

@@ -129,11 +129,14 @@ export function isOfResource(name) {
   return /^(src|test)\/sample-item/.test(name);
 }
 
-/** The text of a file of the template. Only the lines that name the record of changes belong to it. */
+/** The text of a file of the template. Only the lines that name the record of changes, or import its package, belong to it. */
 export function templateText(name, hasChanges) {
   const text = readFileSync(join(TEMPLATE, name), 'utf8');
   if (hasChanges) return text;
-  return text.replace(', SampleItemChangesModule', '').replaceAll(/.*SampleItemChange.*\n/g, '');
+  return text
+    .replace(', SampleItemChangesModule', '')
+    .replace(/,\s*Feed\s*>\(/, '>(')
+    .replaceAll(/.*(SampleItemChange|from '@resource-service\/changes').*\n/g, '');
 }
 
 function migrationTime(name) {

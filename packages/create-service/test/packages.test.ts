@@ -10,6 +10,7 @@ interface Manifest {
   readonly version: string;
   readonly exports: Readonly<Record<string, unknown>>;
   readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
 async function manifestOf(name: string): Promise<Manifest> {
@@ -18,8 +19,10 @@ async function manifestOf(name: string): Promise<Manifest> {
 
 /** The package, and those of this project that it depends on. */
 async function closureOf(name: string): Promise<readonly string[]> {
-  const { dependencies } = await manifestOf(name);
-  const own = Object.keys(dependencies).filter((each) => each.startsWith('@resource-service/'));
+  const { dependencies, peerDependencies } = await manifestOf(name);
+  const own = Object.keys({ ...dependencies, ...peerDependencies }).filter((each) =>
+    each.startsWith('@resource-service/'),
+  );
   const others = await Promise.all(own.map((each) => closureOf(each.split('/')[1]!)));
   return [...new Set([name, ...others.flat()])];
 }
@@ -33,7 +36,7 @@ const COMPILER =
   `--noEmit --strict --exactOptionalPropertyTypes --skipLibCheck false --target ES2023 --lib ES2023
   --module nodenext --types node`.split(/\s+/);
 
-describe.each(['api-reference', 'framework', 'client', 'command', 'local'])('%s', (name) => {
+describe.each(['api-reference', 'framework', 'changes', 'client', 'command', 'local'])('%s', (name) => {
   let folder: string;
 
   beforeAll(async () => {

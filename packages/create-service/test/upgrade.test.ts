@@ -71,6 +71,45 @@ export class AppModule`,
   await writeFile(file, changed);
 }
 
+/** What the changelog asks of a service whose records of changes come from the framework. */
+async function importChanges(root: string): Promise<void> {
+  const edit = async (file: string, change: (text: string) => string) => {
+    const path = join(root, 'src', file);
+    await writeFile(path, change(await readFile(path, 'utf8')));
+  };
+  const [migration] = await readdir(join(root, 'src/tool-changes/migrations'));
+  await edit(`tool-changes/migrations/${migration}`, (text) =>
+    text.replace(`'@resource-service/framework'`, `'@resource-service/changes/migrations'`),
+  );
+  await edit('tool-changes/tool-change.entity.ts', (text) =>
+    text.replace(`'@resource-service/framework'`, `'@resource-service/changes'`),
+  );
+  await edit('tool-changes/tool-changes.module.ts', (text) =>
+    text
+      .replace(
+        'import { FeedModule, historyFunctions, ResourceModule }',
+        `import { FeedModule } from '@resource-service/changes';\nimport { ResourceModule }`,
+      )
+      .replace(/ *functions: historyFunctions.*\n *privileges: .*\n/, ''),
+  );
+  await edit('tools/tools.repository.ts', (text) =>
+    text.includes('recordChanges')
+      ? text
+      : text
+          .replace(
+            'import { Injectable }',
+            `import { recordChanges } from '@resource-service/changes';
+import type { Feed } from '@resource-service/changes';
+import { Injectable }`,
+          )
+          .replace(/GeneratedIdRepository<(\w+), (\w+)>/, 'GeneratedIdRepository<$1, $2, Feed>')
+          .replace(
+            /changes: \{ record: (\w+), member: ('\w+') \}/,
+            'changes: recordChanges($1, $2)',
+          ),
+  );
+}
+
 it('runs, has its rows and its record of changes, and passes its tests', async () => {
   const tarball = (await readdir(previous)).find((name) => name.includes('create-service'))!;
   const command = ['--yes', '--package', join(previous, tarball), 'create-service'];
@@ -100,6 +139,7 @@ it('runs, has its rows and its record of changes, and passes its tests', async (
   expect(ofThisProject?.filter((name) => !name.endsWith(`@${NEXT}`))).toEqual([]);
 
   await listEnhancers(root);
+  await importChanges(root);
   const after = await startService(root);
   try {
     const read = async (path: string) =>

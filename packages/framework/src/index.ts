@@ -46,25 +46,25 @@ export { ApiErrors } from './http/errors/api-errors.js';
 export { ErrorFilter } from './http/errors/error.filter.js';
 export { quote } from './json/quote.js';
 export { apiGeneratedOperations, apiOperations } from './resources/api-operations.js';
+export type {
+  ChangedRows,
+  ChangeRecorder,
+  MakeRecorder,
+  RecordedResource,
+  RecordStatements,
+} from './resources/change-recorder.js';
 export { withConstraintErrors } from './resources/constraints.js';
 export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/dto-of.js';
 export type { Filled, Lasting } from './resources/filled.js';
-export { ChangeOf } from './resources/history/change-of.js';
-export type { Feed } from './resources/history/feed.js';
-export type { FeedOptions } from './resources/history/feed.controller.js';
-export { FeedModule } from './resources/history/feed.module.js';
-export { createHistory, dropHistory } from './resources/history/frozen/history-1.js';
-export { downgradeHistory, upgradeHistory } from './resources/history/frozen/history-2.js';
-export { addIncarnations, removeIncarnations } from './resources/history/frozen/history-3.js';
-export { historyFunctions } from './resources/history/history-schema.js';
-export { RequestOrigin } from './resources/history/origin.js';
-export type { Origin } from './resources/history/origin.js';
+export { RequestOrigin } from './resources/origin.js';
+export type { Origin } from './resources/origin.js';
 export {
   INT64_COLUMN,
   INT64_SCHEMA,
   Int64Field,
   Int64Pipe,
   int64ParameterRule,
+  IsInt64,
   MAX_INT64,
 } from './resources/int64.js';
 export { IntegerField } from './resources/integer.js';
@@ -98,7 +98,7 @@ export { ResourceRepository } from './resources/resource-repository.js';
 export type { ChosenIdRepository } from './resources/resource-repository.js';
 export type { Resources } from './resources/resources.js';
 export { Sortable } from './resources/sort.js';
-export { IsStorableText, TextField } from './resources/text.js';
+export { IsStorableText, IsText, TEXT_SCHEMA, TextField } from './resources/text.js';
 export { TIMESTAMP_COLUMN, TimestampField } from './resources/timestamp.js';
 export { UUID_COLUMN, UuidField, UuidParameter, UuidPipe } from './resources/uuid.js';
 export type { ChangeContext } from './resources/updates.js';

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { createHistory, dropHistory } from '@resource-service/framework';
+import { createHistory, dropHistory } from '@resource-service/changes/migrations';
 
 export class CreatePlantChanges1795564800000 implements MigrationInterface {
   readonly name = 'CreatePlantChanges1795564800000';

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { downgradeHistory, upgradeHistory } from '@resource-service/framework';
+import { downgradeHistory, upgradeHistory } from '@resource-service/changes/migrations';
 
 const TABLES = { table: 'plants', changes: 'plant_changes', namespace: 'plant_store' };
 

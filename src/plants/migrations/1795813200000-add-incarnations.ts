@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { addIncarnations, removeIncarnations } from '@resource-service/framework';
+import { addIncarnations, removeIncarnations } from '@resource-service/changes/migrations';
 
 const TABLES = { table: 'plants', changes: 'plant_changes', namespace: 'plant_store' };
 

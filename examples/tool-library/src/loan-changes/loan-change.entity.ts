@@ -1,4 +1,4 @@
-import { ChangeOf } from '@resource-service/framework';
+import { ChangeOf } from '@resource-service/changes';
 import { Entity, Index } from 'typeorm';
 import { Loan } from '../loans/loan.entity.js';
 

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
-import { FeedModule, historyFunctions, ResourceModule } from '@resource-service/framework';
+import { FeedModule } from '@resource-service/changes';
+import { ResourceModule } from '@resource-service/framework';
 import { StoredLoanDto } from '../loans/dto/loan.dto.js';
 import { LoansModule } from '../loans/loans.module.js';
 import { LoansRepository } from '../loans/loans.repository.js';
@@ -12,8 +13,6 @@ import { AddIncarnationsToLoanChanges1795813200001 } from './migrations/17958132
   imports: [
     ResourceModule.forFeature([LoanChange], {
       migrations: [CreateLoanChanges1795722720405, AddIncarnationsToLoanChanges1795813200001],
-      functions: historyFunctions('loan_changes'),
-      privileges: new Map([[LoanChange, ['SELECT', 'INSERT']]]),
     }),
     FeedModule.forFeature({
       module: LoansModule,

@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { recordChanges } from '@resource-service/changes';
+import type { Feed } from '@resource-service/changes';
 import { GeneratedIdRepository, ServiceException } from '@resource-service/framework';
 import { LoanChange } from '../loan-changes/loan-change.entity.js';
 import { StoredLoanDto } from './dto/loan.dto.js';
@@ -7,12 +9,12 @@ import { Loan } from './loan.entity.js';
 import { LOAN_ERRORS } from './loans.errors.js';
 
 @Injectable()
-export class LoansRepository extends GeneratedIdRepository<Loan, ListLoansDto>(Loan, {
+export class LoansRepository extends GeneratedIdRepository<Loan, ListLoansDto, Feed>(Loan, {
   name: 'loans',
   dto: StoredLoanDto,
   filters: {},
   notFound: (id) =>
     new ServiceException(LOAN_ERRORS.loanNotFound, `there is no loan with id ${id}`),
   constraints: { loans_tool_id_key: LOAN_ERRORS.loanToolOnLoan },
-  changes: { record: LoanChange, member: 'loan' },
+  changes: recordChanges(LoanChange, 'loan'),
 }) {}

@@ -1,4 +1,3 @@
-/** What is read of an OpenAPI document. */
 export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
@@ -42,13 +41,11 @@ export interface Schema {
   readonly example?: unknown;
 }
 
-/** What can be created, read, changed and removed. */
 export interface Resource {
   /** In the plural, as in the paths. */
   readonly name: string;
   /** In the singular, such as `ToolBox`. */
   readonly noun: string;
-  /** The names of the schemas of its operations. */
   readonly schemas: {
     readonly new: string;
     readonly created: string;
@@ -58,11 +55,9 @@ export interface Resource {
   };
 }
 
-/** The changes of a resource. */
 export interface Feed {
   /** Its path without the slash at the beginning. */
   readonly name: string;
-  /** The name of the schema of a change. */
   readonly schema: string;
 }
 
@@ -87,7 +82,6 @@ export function resourcesOf({ paths }: OpenApiDocument): readonly Resource[] {
   });
 }
 
-/** The resources whose creates take an `Idempotency-Key`. */
 export function idempotentCreatesOf({ paths }: OpenApiDocument): readonly string[] {
   return Object.entries(paths)
     .filter(([, { post }]) => post?.parameters?.some(({ name }) => name === 'Idempotency-Key'))
@@ -142,7 +136,6 @@ function isInt64({ format, anyOf = [], oneOf = [], allOf = [] }: Schema): boolea
   return format === 'int64' || [...anyOf, ...oneOf, ...allOf].some(isInt64);
 }
 
-/** The schemas that a schema consists of. */
 export function partsOf(schema: Schema): readonly Schema[] {
   const { properties = {}, additionalProperties: others, items } = schema;
   const { allOf = [], anyOf = [], oneOf = [] } = schema;
@@ -162,12 +155,10 @@ export function responseOf(operation: Operation | undefined): Schema | undefined
   return (ok ?? created)?.content?.[JSON_TYPE]?.schema;
 }
 
-/** The schema of what an operation takes. */
 export function bodyOf(operation: Operation | undefined): Schema | undefined {
   return operation?.requestBody?.content[JSON_TYPE]?.schema;
 }
 
-/** What a schema leads to. */
 export function resolved(document: OpenApiDocument, schema: Schema = {}): Schema {
   const name = nameOf(schema);
   return name === undefined ? schema : resolved(document, document.components.schemas[name]);

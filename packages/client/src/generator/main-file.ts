@@ -2,7 +2,6 @@ import { mainResource } from './main-resource.js';
 import { camelCase } from './names.js';
 import type { Plan } from './names.js';
 
-/** The text of the file with the class of the client. */
 export function mainFile(plan: Plan): string {
   const { identity, className, main, resources, feeds } = plan;
   const own = main && mainResource(plan, main);
@@ -62,7 +61,6 @@ ${own?.methods ?? ''}}
 ${own?.functions ?? ''}`;
 }
 
-/** The schemas of the operations, each once. */
 function schemasOf({ main, mainFeed, resources, feeds }: Plan): readonly string[] {
   const names = [main, ...resources].flatMap((each) => Object.values(each?.schemas ?? {}));
   const changes = [mainFeed, ...feeds].flatMap((each) => each?.schema ?? []);

@@ -1,7 +1,6 @@
 import { feedsOf, idempotentCreatesOf, resourcesOf } from './document.js';
 import type { Feed, OpenApiDocument, Resource } from './document.js';
 
-/** What a client is called. */
 export interface ClientIdentity {
   /** Of the service, in kebab case, such as `tool-library`. */
   readonly name: string;
@@ -16,7 +15,6 @@ export interface ClientIdentity {
   };
 }
 
-/** What a client consists of. */
 export interface Plan {
   readonly identity: ClientIdentity;
   readonly packageName: string;

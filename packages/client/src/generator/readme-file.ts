@@ -1,7 +1,6 @@
 import { camelCase } from './names.js';
 import type { Plan } from './names.js';
 
-/** The text of the README of a client. */
 export function readmeFile({
   identity,
   packageName,

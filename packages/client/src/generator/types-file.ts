@@ -5,7 +5,6 @@ import type { OpenApiDocument } from './document.js';
 import { installedPackage } from './installed-package.js';
 import { camelCase } from './names.js';
 
-/** The text of a file with the types of a document. */
 export async function typesFile(document: OpenApiDocument): Promise<string> {
   // With `additionalProperties`, TypeScript would accept a member with a typing mistake.
   const closed = JSON.parse(JSON.stringify(document), (key, value: unknown) =>
@@ -40,7 +39,6 @@ export interface ErrorKind {
   readonly message: string;
 }
 
-/** The text of a file with the numbers of the failures. */
 export function errorsFile(errors: readonly ErrorKind[]): string {
   const lines = errors.map(
     ({ code, number, message }) => `  /** ${message} */\n  ${camelCase(code)}: ${number},\n`,

@@ -19,7 +19,6 @@ export type { OpenApiDocument } from './document.js';
 export type { ClientIdentity } from './names.js';
 export type { ErrorKind } from './types-file.js';
 
-/** What a service gives to its client. */
 export interface ClientSource {
   readonly identity: ClientIdentity;
   readonly document: OpenApiDocument;
@@ -96,7 +95,6 @@ const COMPILATION = {
   include: ['src'],
 };
 
-/** The files that each client has, by their paths. */
 async function sharedFiles(): Promise<Readonly<Record<string, string>>> {
   const shared = join(PACKAGE, 'src/runtime');
   const names = await readdir(shared);

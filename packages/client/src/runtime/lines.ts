@@ -53,7 +53,6 @@ export class Lines {
     this.#lineEnd = lineEnd;
   }
 
-  /** Whether the last line has no end yet. */
   get isCut(): boolean {
     return this.#pieces.some((piece) => piece !== '');
   }

@@ -30,9 +30,7 @@ export async function repeat<T>(
   }
 }
 
-/** The attempts of a request. */
 export interface Attempts {
-  /** How often it is repeated at most. */
   readonly retries: number;
   /** Whether another attempt could report an error because an earlier one may have been carried out. */
   readonly isConditional: boolean;

@@ -9,6 +9,8 @@ import type { Secret } from '../config/secret-file.js';
 import { VARIABLES } from '../config/variables.js';
 import { connect } from '../database/connect.js';
 import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
+import type { DatabaseSchema } from '../database/data-source.js';
+import { tableNeedsOf } from '../database/table-needs.js';
 import { generateMigration } from '../database/migrations/migration-file.js';
 import { applyMigrations, revertMigration } from '../database/migrations/migrate.js';
 import type { ServiceRole } from '../database/migrations/service-role.js';
@@ -19,7 +21,6 @@ import { createLogger } from '../observability/logger.js';
 import { StartupError } from '../errors/startup.error.js';
 import { schemaOf } from '../detached-app.js';
 import { identityOf } from '../framework.module.js';
-import { warnOfHistories } from '../resources/history/incarnations.js';
 import { runProgram } from '../run-program.js';
 import { SourceError, withAdditions, writeAll } from './sources/sources.js';
 import { formatted } from './write-formatted.js';
@@ -108,18 +109,22 @@ async function perform(
     await connect(dataSource, waiting);
     if (command === 'revert') await revertMigration(dataSource, waiting);
     else await applyMigrations(dataSource, waiting, role && { role, schema });
-    if (command === 'generate') await generate(task, dataSource);
+    if (command === 'generate') await generate(task, dataSource, schema);
   } finally {
     if (dataSource.isInitialized) await dataSource.destroy();
   }
 }
 
-async function generate(task: Task, dataSource: DataSource): Promise<void> {
+async function generate(
+  task: Task,
+  dataSource: DataSource,
+  { entities }: DatabaseSchema,
+): Promise<void> {
   const { name, folder, log } = task;
   const migration = await generateMigration(dataSource, name, Date.now(), (sentence) =>
     log.warn(sentence),
   );
-  await warnOfHistories(dataSource, log);
+  for (const entity of entities) await tableNeedsOf(entity).check?.(dataSource, log);
   if (migration === undefined) {
     log.info('the schema already matches the entities: nothing to migrate');
     return;

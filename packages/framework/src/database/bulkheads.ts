@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
+import type { ErrorKind } from '../errors/error-kind.js';
 import { Semaphore } from './semaphore.js';
 
 /** Connections that only creates and look-ups use: the creates and look-ups of all resources. */
@@ -16,8 +17,6 @@ export class Bulkheads {
   readonly lists: Semaphore;
   readonly searches: Semaphore;
   readonly exports: Semaphore;
-  /** Followers of changes that are far behind, of whom there can be thousands, and those that miss a few. */
-  readonly followers: Readonly<Record<'far' | 'near', Semaphore>>;
   /** Changes of single rows, and creates whose ids the database makes. */
   readonly updates: Semaphore;
   /** Transactions of the service itself. */
@@ -25,19 +24,27 @@ export class Bulkheads {
   /** Creates, changes and transactions that wait for rows which other transactions hold. */
   readonly locked: Semaphore;
 
+  private readonly all: Semaphore;
+  private readonly poolMax: number;
+
   constructor(@Inject(CONFIG) { database }: Config) {
-    const { poolMax } = database;
-    const all = new Semaphore(Math.max(1, poolMax - RESERVED), ERRORS.poolExhausted);
-    const share = (part: number) => Math.max(1, Math.floor(poolMax * part));
-    this.lists = new Semaphore(share(0.3), ERRORS.tooManyLists, all);
-    this.searches = new Semaphore(share(0.2), ERRORS.tooManySearches, all);
-    this.exports = new Semaphore(share(0.2), ERRORS.tooManyExports, all);
-    this.followers = {
-      far: new Semaphore(share(0.2), ERRORS.poolExhausted, all),
-      near: new Semaphore(share(0.2), ERRORS.poolExhausted, all),
-    };
-    this.updates = new Semaphore(share(0.3), ERRORS.tooManyChanges, all);
-    this.transactions = new Semaphore(share(0.3), ERRORS.tooManyChanges, all);
-    this.locked = new Semaphore(share(0.2), ERRORS.rowLocked, all);
+    this.poolMax = database.poolMax;
+    this.all = new Semaphore(Math.max(1, this.poolMax - RESERVED), ERRORS.poolExhausted);
+    this.lists = this.share(0.3, ERRORS.tooManyLists);
+    this.searches = this.share(0.2, ERRORS.tooManySearches);
+    this.exports = this.share(0.2, ERRORS.tooManyExports);
+    this.updates = this.share(0.3, ERRORS.tooManyChanges);
+    this.transactions = this.share(0.3, ERRORS.tooManyChanges);
+    this.locked = this.share(0.2, ERRORS.rowLocked);
+  }
+
+  /**
+   * Connections for another kind of tasks.
+   *
+   * @param part of the pool
+   * @param failure when a task finds no connection in time
+   */
+  share(part: number, failure: ErrorKind): Semaphore {
+    return new Semaphore(Math.max(1, Math.floor(this.poolMax * part)), failure, this.all);
   }
 }

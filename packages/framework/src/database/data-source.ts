@@ -71,7 +71,7 @@ export function dataSourceOptions(
 }
 
 /** The names of the tables that are in the first schema of the search path. */
-function tableNames(entities: readonly Function[]): readonly string[] {
+export function tableNames(entities: readonly Function[]): readonly string[] {
   const naming = new DefaultNamingStrategy();
   return getMetadataArgsStorage()
     .tables.filter(

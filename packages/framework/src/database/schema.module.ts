@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { DatabaseSchema } from './data-source.js';
+import { tableNeedsOf } from './table-needs.js';
 
 /** Injection token of the {@link DatabaseSchema} of all modules. */
 export const SCHEMA = Symbol('SCHEMA');
@@ -26,10 +27,20 @@ function mergedSchema(modules: ModulesContainer): DatabaseSchema {
   const parts = [...modules.values()].flatMap(
     ({ providers }) => (providers.get(PART)?.instance as DatabaseSchema | undefined) ?? [],
   );
+  const entities = parts.flatMap((part) => part.entities);
   return {
-    entities: parts.flatMap(({ entities }) => entities),
+    entities,
     migrations: parts.flatMap(({ migrations }) => migrations),
-    privileges: new Map(parts.flatMap(({ privileges = [] }) => [...privileges])),
-    functions: parts.flatMap(({ functions = [] }) => functions),
+    privileges: new Map([
+      ...entities.flatMap((entity) => {
+        const { privileges } = tableNeedsOf(entity);
+        return privileges === undefined ? [] : [[entity, privileges] as const];
+      }),
+      ...parts.flatMap(({ privileges = [] }) => [...privileges]),
+    ]),
+    functions: [
+      ...parts.flatMap(({ functions = [] }) => functions),
+      ...entities.flatMap((entity) => tableNeedsOf(entity).functions ?? []),
+    ],
   };
 }

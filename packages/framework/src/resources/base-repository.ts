@@ -2,7 +2,6 @@ import type { Type } from '@nestjs/common';
 import type { Precondition } from '../http/answers/entity-tag.js';
 import type { ExportParameters, Page, PageParameters } from '../http/answers/page.js';
 import type { Keyed } from './key-type.js';
-import type { Feed } from './history/feed.js';
 import type { BaseResource } from './resource.js';
 import type { ChangeContext } from './updates.js';
 
@@ -17,8 +16,9 @@ export abstract class BaseRepository<
   Entity extends Keyed,
   Dto extends Keyed,
   Query extends PageParameters<Entity['id']>,
+  Changes = unknown,
 > {
-  constructor(protected readonly resource: BaseResource<Entity, Dto, Query>) {}
+  constructor(protected readonly resource: BaseResource<Entity, Dto, Query, Changes>) {}
 
   /** @throws ServiceException `notFound` */
   async find(id: Entity['id']): Promise<Dto> {
@@ -63,11 +63,15 @@ export abstract class BaseRepository<
     return this.resource.exports.run(query, signal);
   }
 
-  /** @throws TypeError if the resource records no changes */
-  get changes(): Feed {
-    const { feed } = this.resource;
-    if (feed === undefined) throw new TypeError('the resource records no changes');
-    return feed;
+  /**
+   * What the recorder of the resource offers, such as its feed.
+   *
+   * @throws TypeError if the resource records no changes
+   */
+  get changes(): Changes {
+    const { recorder } = this.resource;
+    if (recorder === undefined) throw new TypeError('the resource records no changes');
+    return recorder.changes;
   }
 
   /** Copies the members of a DTO, by default of the class with all members, and leaves out null. */

@@ -1,9 +1,9 @@
 import { rowWait } from '../database/row-wait.js';
 import { prepared } from '../database/statements.js';
 import type { Statement } from '../database/statements.js';
+import type { ChangedRows, RecordStatements } from './change-recorder.js';
 import type { EntityColumn } from './entity-column.js';
 import type { EntityColumns } from './entity-columns.js';
-import type { RecordStatements } from './history/record-statements.js';
 
 /** The parameters of a row, one for each given column. */
 export type RowParameters = readonly unknown[];
@@ -108,24 +108,21 @@ export class CreateStatements {
   /**
    * The statement that also records what `insert` has created, in the same transaction and round trip.
    *
-   * @param origin the expressions of the columns of the origin
+   * @param rows what is sent, if it is a table
    */
   private recorded(
     insert: string,
-    {
-      rows,
-      origin,
-      from,
-    }: { readonly rows?: string; readonly origin: readonly string[]; readonly from: string },
+    { from, actor }: Pick<ChangedRows, 'from' | 'actor'>,
+    rows?: string,
   ): string {
     if (this.records === undefined) return insert;
-    const record = this.records.insert(
-      'created',
-      'rs__stored',
-      origin,
+    const record = this.records.insert({
+      kind: 'created',
+      row: 'rs__stored',
       from,
-      'rs__stored.rs__created',
-    );
+      condition: 'rs__stored.rs__created',
+      actor,
+    });
     const source = rows === undefined ? '' : `rs__t AS (SELECT * FROM ${rows}), `;
     return `WITH ${source}rs__stored AS (${insert}), rs__recorded AS (${record})
       SELECT ${this.columns.key.name} AS id, rs__created AS created FROM rs__stored`;
@@ -140,17 +137,15 @@ export class CreateStatements {
     // The number of rows is not in the text of a statement that is prepared.
     if (kind === 'many' || kind === 'manySoon') return this.manyText(0, kind === 'manySoon');
     const { given } = this.columns;
-    const [one, origin] = [given, ORIGIN_COLUMNS].map((part) =>
-      part.map((column) => `$${this.sent.indexOf(column) + 1}`),
-    );
-    const typed = one!.map((number, at) => `${number}::${given[at]!.type}`);
+    const one = given.map((_, at) => `$${at + 1}`);
+    const typed = one.map((number, at) => `${number}::${given[at]!.type}`);
     const source =
       kind === 'one'
-        ? `VALUES (${one!.join(', ')})`
+        ? `VALUES (${one.join(', ')})`
         : `SELECT ${typed.join(', ')} WHERE ${rowWait(`$${this.sent.length + 1}`)}`;
     return this.recorded(`${this.into} ${source} ${this.unlessStored}`, {
-      origin: origin!.map((number) => `${number}::text`),
       from: 'rs__stored',
+      actor: [`$${given.length + 1}::text`, `$${given.length + 2}::text`],
     });
   }
 
@@ -161,11 +156,15 @@ export class CreateStatements {
     const parameters = this.sent.length * (hasArrays ? count : 1);
     const condition = isSoon ? `WHERE ${rowWait(`$${parameters + 1}`)}` : '';
     const insert = `${this.into} SELECT ${namesOf(given, 'rs__t')} FROM ${source} ${condition} ${this.unlessStored}`;
-    return this.recorded(insert, {
+    const [principal, requestId] = ORIGIN_COLUMNS;
+    return this.recorded(
+      insert,
+      {
+        from: `rs__stored JOIN rs__t USING (${key.name})`,
+        actor: [`rs__t.${principal.name}`, `rs__t.${requestId.name}`],
+      },
       rows,
-      origin: namesOf(ORIGIN_COLUMNS, 'rs__t').split(', '),
-      from: `rs__stored JOIN rs__t USING (${key.name})`,
-    });
+    );
   }
 }
 

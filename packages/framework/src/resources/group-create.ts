@@ -12,11 +12,10 @@ import type { Identified, IdFailure } from './entity-columns.js';
 import { findLocked } from './find-locked.js';
 import { GroupInsert, isSame } from './group-insert.js';
 import type { Creation, GroupInsertOptions, Row, Stored } from './group-insert.js';
-import { requireOrigin } from './history/origin.js';
-import type { Origin } from './history/origin.js';
-import { originParameters } from './history/record-statements.js';
 import { neededKeys } from './locked-rows.js';
 import type { LockedRows, RowKey } from './locked-rows.js';
+import { originParameters, requireOrigin } from './origin.js';
+import type { Origin } from './origin.js';
 
 /**
  * How long a statement of a group waits for a row that another transaction holds, in milliseconds: for a few commits, but at
@@ -112,11 +111,11 @@ export class GroupCreate<Content extends Identified> {
     content: Content,
     origin: Origin | undefined,
   ): Promise<Stored> {
-    const { idTaken, history } = this.options;
+    const { idTaken, recorder } = this.options;
     const row = {
       content,
       parameters: this.parametersOf(content),
-      origin: history?.records === undefined ? [] : originParameters(requireOrigin(origin)),
+      origin: recorder?.statements === undefined ? [] : originParameters(requireOrigin(origin)),
     };
     let outcome: Outcome;
     // Not `withRowErrors`: each create would pay for its promise.

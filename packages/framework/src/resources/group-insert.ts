@@ -5,10 +5,10 @@ import { isRowLocked } from '../database/row-wait.js';
 import type { Statements } from '../database/statements.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
+import type { ChangeRecorder } from './change-recorder.js';
 import { CreateStatements } from './create-statements.js';
 import type { RowParameters } from './create-statements.js';
 import type { EntityColumns, Identified } from './entity-columns.js';
-import type { History } from './history/history.js';
 
 /** `unchanged`: it was stored before with the same content. */
 export type Stored = 'created' | 'unchanged';
@@ -31,8 +31,8 @@ export interface GroupInsertOptions<Content> {
   readonly columns: () => EntityColumns;
   /** In a transaction of somebody else, a statement that fails ends the transaction. */
   readonly statements: Statements | Pick<Statements, 'run' | 'rows'>;
-  /** Where creates are recorded, if they are. */
-  readonly history?: History | undefined;
+  /** Records creates, if they are recorded. */
+  readonly recorder?: ChangeRecorder | undefined;
   /** Records the size of a group. */
   readonly recordGroup: (rows: number) => void;
   /** Called after a commit. */
@@ -143,8 +143,8 @@ export class GroupInsert<Content extends Identified> {
   }
 
   private get statements(): CreateStatements {
-    const { columns, history } = this.options;
-    return (this.sql ??= new CreateStatements(columns(), history?.records));
+    const { columns, recorder } = this.options;
+    return (this.sql ??= new CreateStatements(columns(), recorder?.statements));
   }
 }
 

@@ -11,9 +11,9 @@ import type { Tracer } from '../observability/tracer.js';
 import type { Identified } from './entity-columns.js';
 import type { GroupCreate } from './group-create.js';
 import type { Stored } from './group-insert.js';
-import type { Origin } from './history/origin.js';
 import { inOrder } from './in-order.js';
 import type { Window } from './in-order.js';
+import type { Origin } from './origin.js';
 import { retried } from './retried.js';
 
 /**

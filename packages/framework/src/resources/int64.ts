@@ -54,18 +54,33 @@ export function int64ParameterRule(name: string): string {
 export function Int64Field({ isOptional = false, ...schema }: Member<number>): PropertyDecorator {
   return applyDecorators(
     ApiProperty({ ...INT64_SCHEMA, ...schema, required: !isOptional }),
+    ...(isOptional ? [IfPresent()] : []),
+    IsInt64(),
+  );
+}
+
+/**
+ * Requires a 64-bit integer in a body, and makes it a `bigint`. In the class of a DTO:
+ *
+ * ```ts
+ * @ApiProperty({ ...INT64_SCHEMA, description: 'The number of the tool.' })
+ * @IsInt64()
+ * readonly id!: bigint;
+ * ```
+ */
+export function IsInt64(): PropertyDecorator {
+  return applyDecorators(
     // From `obj`: class-transformer leaves no digits in the `value` of a number that a double cannot hold.
     Transform(
       ({ obj, key }: { obj: Record<string, unknown>; key: string }) =>
         toInteger(obj[key]) ?? obj[key],
     ),
-    ...(isOptional ? [IfPresent()] : []),
-    IsInt64(int64Rule),
+    IsInt64Value(int64Rule),
   );
 }
 
 /** @param ruleOf makes the message from the name of the property */
-export function IsInt64(ruleOf: (name: string) => string): PropertyDecorator {
+export function IsInt64Value(ruleOf: (name: string) => string): PropertyDecorator {
   return ValidateBy({
     name: 'isInt64',
     validator: { validate: isInt64, defaultMessage: () => ruleOf('$property') },

@@ -3,7 +3,7 @@ import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { Max, ValidateBy } from 'class-validator';
 import { filterQuery, isFilter, MAX_FILTERS } from '../http/answers/page.js';
-import { INT64_SCHEMA, int64ParameterRule, IsInt64, parseInt64 } from './int64.js';
+import { INT64_SCHEMA, int64ParameterRule, IsInt64Value, parseInt64 } from './int64.js';
 import { IfPresent } from './member.js';
 import { IsText, TEXT_SCHEMA } from './text.js';
 import type { TextMember } from './text.js';
@@ -37,7 +37,7 @@ export function Int64Parameter(description: string): PropertyDecorator {
       typeof value === 'string' ? (parseInt64(value) ?? value) : value,
     ),
     IfPresent(),
-    IsInt64(int64ParameterRule),
+    IsInt64Value(int64ParameterRule),
   );
 }
 

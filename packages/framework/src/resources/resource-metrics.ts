@@ -1,22 +1,12 @@
 import { Histogram } from 'prom-client';
 import type { Metrics } from '../observability/metrics.js';
 import type { GroupCreate } from './group-create.js';
-import type { Followers } from './history/followers.js';
 
 /** The figures of resources. */
 export class ResourceMetrics {
-  /** Counts records of a table that were removed because of their age. */
-  readonly recordPruned: (table: string, records: number) => void;
-
   private readonly groupRows: Histogram<'resource'>;
 
   constructor(private readonly metrics: Metrics) {
-    this.recordPruned = metrics.counter<string>(
-      metrics.named('changes_pruned_total'),
-      'Records of changes that were removed because of their age.',
-      'table',
-      [],
-    );
     this.groupRows = new Histogram({
       name: metrics.named('creation_group_rows'),
       help: 'Rows in a group that was sent to the database.',
@@ -42,17 +32,6 @@ export class ResourceMetrics {
     for (const [name, help, figure] of gauges) {
       const read = () => creates.queue[figure];
       this.metrics.gauge(this.metrics.named(`creations_waiting${name}`), help, read, { resource });
-    }
-  }
-
-  observeFollowers(resource: string, followers: Followers): void {
-    const gauges = [
-      ['followers', 'Clients that follow changes.', 'count'],
-      ['lag_seconds', 'Time from the begin of the newest change until followers got it.', 'lag'],
-    ] as const;
-    for (const [name, help, figure] of gauges) {
-      const read = () => followers.use[figure];
-      this.metrics.gauge(this.metrics.named(`change_${name}`), help, read, { resource });
     }
   }
 }

@@ -6,7 +6,7 @@ import { BaseRepository } from './base-repository.js';
 import type { Content } from './dto-of.js';
 import type { Identified } from './entity-columns.js';
 import type { FilledNames } from './filled.js';
-import type { Origin } from './history/origin.js';
+import type { Origin } from './origin.js';
 import type { Resource, ResourceOptions } from './resource.js';
 import { Resources } from './resources.js';
 import type { ChangeContext } from './updates.js';
@@ -16,8 +16,9 @@ export abstract class ChosenIdRepository<
   Entity extends Identified,
   Dto extends Identified,
   Query extends PageParameters<Entity['id']>,
-> extends BaseRepository<Entity, Dto, Query> {
-  constructor(protected override readonly resource: Resource<Entity, Dto, Query>) {
+  Changes = unknown,
+> extends BaseRepository<Entity, Dto, Query, Changes> {
+  constructor(protected override readonly resource: Resource<Entity, Dto, Query, Changes>) {
     super(resource);
   }
 
@@ -57,12 +58,20 @@ export abstract class ChosenIdRepository<
 export function ResourceRepository<
   Entity extends Identified,
   Query extends PageParameters<Entity['id']>,
+  Changes = undefined,
 >(
   entity: Type<Entity>,
-  options: ResourceOptions<Entity, Content<Entity> & Identified, Query>,
-): new (resources: Resources) => ChosenIdRepository<Entity, Content<Entity> & Identified, Query> {
+  options: ResourceOptions<Entity, Content<Entity> & Identified, Query, Changes>,
+): new (
+  resources: Resources,
+) => ChosenIdRepository<Entity, Content<Entity> & Identified, Query, Changes> {
   @Injectable()
-  class EntityRepository extends ChosenIdRepository<Entity, Content<Entity> & Identified, Query> {
+  class EntityRepository extends ChosenIdRepository<
+    Entity,
+    Content<Entity> & Identified,
+    Query,
+    Changes
+  > {
     constructor(@Inject(Resources) resources: Resources) {
       super(resources.of(entity, options));
     }

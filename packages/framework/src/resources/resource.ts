@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { PageParameters } from '../http/answers/page.js';
+import type { ChangeRecorder, MakeRecorder } from './change-recorder.js';
 import type { ConstraintErrors } from './constraints.js';
 import type { Identified, IdFailure } from './entity-columns.js';
 import type { Exports } from './exports.js';
@@ -7,8 +8,6 @@ import type { FilledNames } from './filled.js';
 import type { GeneratedCreate } from './generated-ids/generated-create.js';
 import type { GroupCreate } from './group-create.js';
 import type { GroupLookup } from './group-lookup.js';
-import type { Change } from './history/change-of.js';
-import type { Feed } from './history/feed.js';
 import type { Imports } from './imports.js';
 import type { Keyed } from './key-type.js';
 import type { Filters } from './page-query.js';
@@ -18,7 +17,12 @@ import type { Search } from './search-index.js';
 import type { Updates } from './updates.js';
 
 /** The options of a resource whose ids the database makes. */
-export interface GeneratedResourceOptions<Entity extends Keyed, Dto extends Keyed, Query> {
+export interface GeneratedResourceOptions<
+  Entity extends Keyed,
+  Dto extends Keyed,
+  Query,
+  Changes = unknown,
+> {
   /** The name of the resource in metrics, such as `tools`. */
   readonly name: string;
   /** The class with all members, including the id. */
@@ -28,13 +32,8 @@ export interface GeneratedResourceOptions<Entity extends Keyed, Dto extends Keye
   readonly notFound: IdFailure<Entity['id']>;
   /** Failures of creates and changes. */
   readonly constraints?: ConstraintErrors;
-  /** The records of creates, updates and removals, if there are any. */
-  readonly changes?: {
-    /** An entity that extends {@link ChangeOf} of the entity. */
-    readonly record: Type<Change>;
-    /** The name of the content in a change, such as `tool`. */
-    readonly member: string;
-  };
+  /** Records creates, updates and removals, such as `recordChanges(ToolChange, 'tool')` of `@resource-service/changes`. */
+  readonly changes?: MakeRecorder<Changes>;
   /** A member that clients search in. The service cleans its index. */
   readonly search?: Search;
   /** Called with the newly created rows, after their commit. */
@@ -46,7 +45,8 @@ export interface ResourceOptions<
   Entity extends Identified,
   Dto extends Identified,
   Query,
-> extends GeneratedResourceOptions<Entity, Dto, Query> {
+  Changes = unknown,
+> extends GeneratedResourceOptions<Entity, Dto, Query, Changes> {
   /** The class of a line of an import, by default `dto`. It must lack the members that the database fills. */
   readonly imported?: Type<Omit<Dto, FilledNames<Entity>>>;
   /** When the id of a create belongs to a row with other content. */
@@ -58,13 +58,14 @@ export interface BaseResource<
   Entity extends Keyed,
   Dto extends Keyed,
   Query extends PageParameters<Entity['id']>,
+  Changes = unknown,
 > {
   readonly lookups: GroupLookup<Entity>;
   readonly updates: Updates<Entity>;
   readonly pages: Pages<Query>;
   readonly exports: Exports<Query>;
   /** If changes are recorded. */
-  readonly feed: Feed | undefined;
+  readonly recorder: ChangeRecorder<Changes> | undefined;
   /** Copies the members of a DTO, by default of the class with all members, and leaves out null. */
   represent<Other = Dto>(entity: Entity | Dto, dto?: Type<Other>): Other;
 }
@@ -74,7 +75,8 @@ export interface Resource<
   Entity extends Identified,
   Dto extends Identified,
   Query extends PageParameters<Entity['id']>,
-> extends BaseResource<Entity, Dto, Query> {
+  Changes = unknown,
+> extends BaseResource<Entity, Dto, Query, Changes> {
   readonly creates: GroupCreate<Dto>;
   /** Says how the values of a create are read. */
   readonly readBack: ReadBack;
@@ -86,6 +88,7 @@ export interface GeneratedResource<
   Entity extends Keyed,
   Dto extends Keyed,
   Query extends PageParameters<Entity['id']>,
-> extends BaseResource<Entity, Dto, Query> {
+  Changes = unknown,
+> extends BaseResource<Entity, Dto, Query, Changes> {
   readonly creates: GeneratedCreate<Dto>;
 }

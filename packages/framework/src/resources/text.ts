@@ -34,8 +34,16 @@ export function TextField({ isOptional = false, ...member }: TextMember): Proper
   );
 }
 
-/** The rule of a text, without a schema. */
-export function IsText({ minLength = 0, maxLength = Infinity }: Lengths): PropertyDecorator {
+/**
+ * Requires text that PostgreSQL can hold, if wanted of some length. In the class of a DTO:
+ *
+ * ```ts
+ * @ApiProperty({ ...TEXT_SCHEMA, maxLength: 200, description: 'The name of the tool.' })
+ * @IsText({ maxLength: 200 })
+ * readonly name!: string;
+ * ```
+ */
+export function IsText({ minLength = 0, maxLength = Infinity }: Lengths = {}): PropertyDecorator {
   const isBounded = minLength > 0 || maxLength < Infinity;
   return applyDecorators(IsStorableText(), ...(isBounded ? [HasLength(minLength, maxLength)] : []));
 }

@@ -15,15 +15,17 @@ import type { Transactions } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import type { Precondition } from '../http/answers/entity-tag.js';
+import type { ChangeRecorder } from './change-recorder.js';
 import { withRowErrors } from './constraints.js';
 import type { RowErrors } from './constraints.js';
 import { contentOf } from './entity-columns.js';
 import type { IdFailure } from './entity-columns.js';
-import type { History } from './history/history.js';
-import { requireOrigin } from './history/origin.js';
-import type { Origin } from './history/origin.js';
 import type { Keyed } from './key-type.js';
 import { rowKey } from './locked-rows.js';
+import { requireOrigin } from './origin.js';
+import type { Origin } from './origin.js';
+import { isLocked, removing, replacing } from './recorded-updates.js';
+import type { Recording } from './recorded-updates.js';
 import type { RowSlots } from './row-slots.js';
 
 export interface UpdatesOptions<Entity extends Keyed> extends RowErrors {
@@ -35,8 +37,8 @@ export interface UpdatesOptions<Entity extends Keyed> extends RowErrors {
   readonly rowSlots: RowSlots;
   readonly transactions: Transactions;
   readonly statements: Statements;
-  /** Where changes are recorded, if they are. */
-  readonly history?: History | undefined;
+  /** Records changes, if they are recorded. */
+  readonly recorder?: ChangeRecorder | undefined;
   /** Called with a row that was replaced or patched. */
   readonly onChanged?: (row: Entity) => void;
 }
@@ -89,9 +91,7 @@ export class Updates<Entity extends Keyed> {
       const query = rows.createQueryBuilder().delete().where({ id });
       const recording = this.recording(context);
       const statement = statementOf(query, lockWait);
-      return recording === undefined
-        ? statement
-        : recording.records.removing(statement, recording.origin);
+      return recording === undefined ? statement : removing(statement, recording);
     });
   }
 
@@ -132,17 +132,16 @@ export class Updates<Entity extends Keyed> {
         .setParameters(prepared);
       const recording = this.recording(context);
       if (recording === undefined) return statementOf(query, lockWait);
-      const { records, origin } = recording;
-      const statement = statementOf(query, lockWait, records.isLocked);
-      return records.replacing(statement, id, origin, lockWait);
+      const statement = statementOf(query, lockWait, isLocked(columns));
+      return replacing(statement, columns, id, recording, lockWait);
     });
     this.options.onChanged?.(changed);
     return changed;
   }
 
   /** `undefined`: changes are not recorded. */
-  private recording({ origin }: ChangeContext) {
-    const records = this.options.history?.records;
+  private recording({ origin }: ChangeContext): Recording | undefined {
+    const records = this.options.recorder?.statements;
     return records && { records, origin: requireOrigin(origin) };
   }
 

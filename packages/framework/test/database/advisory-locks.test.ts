@@ -6,16 +6,17 @@ import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.js';
 /** The key of each call, up to the first parenthesis in it. */
 const CALLS = /pg_(?:try_)?advisory_(?:xact_)?(?:un)?lock(?:_shared)?\(([^()]*)/g;
 
-const SOURCES = ['src', 'packages/command/src', 'examples'].flatMap((folder) =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.includes('node_modules'))
-    .map((name) => join(folder, name)),
+const SOURCES = ['src', 'packages/changes/src', 'packages/command/src', 'examples'].flatMap(
+  (folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') && !name.includes('node_modules'))
+      .map((name) => join(folder, name)),
 );
 
 it('every advisory lock has a key of its own', () => {
   const keys = Object.values(ADVISORY_LOCKS);
   expect(new Set(keys).size).toBe(keys.length);
-  // Greater ones belong to the tables of histories.
+  // Greater ones belong to the tables.
   for (const key of keys) expect(key / 2 ** 32).toBeLessThan(16_384);
 });
 

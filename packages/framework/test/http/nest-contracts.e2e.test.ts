@@ -185,7 +185,7 @@ class CatsController {
   @Get('disk/:name/download')
   download(@Param('name') name: string, @Res() response: Response): Promise<void> {
     return new Promise((resolve, reject) => {
-      response.download(name, { root: folder }, (error?: Error) => {
+      response.download(name, name, { root: folder }, (error?: Error) => {
         if (error === undefined) resolve();
         else reject(error);
       });

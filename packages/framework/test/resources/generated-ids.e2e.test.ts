@@ -15,6 +15,13 @@ import {
 } from '@nestjs/common';
 import type { StreamableFile, Type } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
+import { ChangeOf, FeedModule, recordChanges } from '@resource-service/changes';
+import type { Feed } from '@resource-service/changes';
+import {
+  addIncarnations,
+  createHistory,
+  upgradeHistory,
+} from '@resource-service/changes/migrations';
 import { Exclude } from 'class-transformer';
 import {
   Column,
@@ -41,18 +48,13 @@ import { schemaOf } from '../../src/detached-app.js';
 import { Statements } from '../../src/database/statements.js';
 import { KeptResponses } from '../../src/resources/idempotency/kept-responses.js';
 import {
-  addIncarnations,
   apiGeneratedOperations,
   BodyTypes,
-  ChangeOf,
   Created,
-  createHistory,
   defineErrors,
   DtoOf,
-  FeedModule,
   FrameworkModule,
   GeneratedIdRepository,
-  historyFunctions,
   Idempotency,
   INT64_COLUMN,
   Int64Field,
@@ -78,7 +80,6 @@ import {
   TIMESTAMP_COLUMN,
   TimestampField,
   Transactions,
-  upgradeHistory,
   UUID_COLUMN,
   UuidField,
   UuidListParameters,
@@ -218,12 +219,12 @@ class ToolsRepository extends GeneratedIdRepository<Tool, ListParameters>(Tool, 
 }) {}
 
 @Injectable()
-class LoansRepository extends GeneratedIdRepository<Loan, ListLoansDto>(Loan, {
+class LoansRepository extends GeneratedIdRepository<Loan, ListLoansDto, Feed>(Loan, {
   name: 'loans',
   dto: LoanDto,
   filters: {},
   notFound: (id) => new ServiceException(ERRORS.loanNotFound, `there is no loan ${id}`),
-  changes: { record: LoanChange, member: 'loan' },
+  changes: recordChanges(LoanChange, 'loan'),
 }) {}
 
 @Injectable()
@@ -421,7 +422,6 @@ class ReturnsController {
   imports: [
     ResourceModule.forFeature([Tool, Loan, LoanChange, Return], {
       migrations: [CreateTools1795700000000],
-      functions: historyFunctions('loan_changes'),
       privileges: new Map([[LoanChange, ['SELECT', 'INSERT']]]),
     }),
   ],

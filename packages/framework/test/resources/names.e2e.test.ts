@@ -1,6 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Injectable, Module } from '@nestjs/common';
 import type { OnModuleInit, Type } from '@nestjs/common';
+import { ChangeOf, recordChanges } from '@resource-service/changes';
+import type { Feed } from '@resource-service/changes';
+import {
+  addIncarnations,
+  createHistory,
+  upgradeHistory,
+} from '@resource-service/changes/migrations';
 import { escapeIdentifier } from 'pg';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
@@ -8,14 +16,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import type { Line } from '../../src/http/body/body-lines.js';
 import type { PageParameters } from '../../src/http/answers/page.js';
 import {
-  addIncarnations,
-  ChangeOf,
-  createHistory,
   defineErrors,
   DtoOf,
   FrameworkModule,
   GeneratedIdRepository,
-  historyFunctions,
   INT64_COLUMN,
   Int64Field,
   isEqual,
@@ -24,7 +28,6 @@ import {
   ServiceException,
   Sortable,
   TextField,
-  upgradeHistory,
   UUID_COLUMN,
   UuidField,
 } from '../../src/index.js';
@@ -44,12 +47,14 @@ afterAll(() => vi.resetModules());
 
 /** What the sources of the statements give a name to. */
 function namesInSql(): readonly string[] {
-  const folder = new URL('../../src/resources/', import.meta.url);
-  return readdirSync(folder, { recursive: true })
-    .map(String)
+  const folders = ['packages/framework/src/resources', 'packages/changes/src'];
+  return folders
+    .flatMap((folder) =>
+      readdirSync(folder, { recursive: true }).map((path) => join(folder, String(path))),
+    )
     .filter((path) => path.endsWith('.ts') && !/frozen|migrations/.test(path))
     .flatMap((path) => {
-      const text = readFileSync(new URL(path, folder), 'utf8');
+      const text = readFileSync(path, 'utf8');
       return Array.from(text.matchAll(/\bAS ([a-z_][\w$]*)/g), ([, name]) => name!);
     });
 }
@@ -114,7 +119,6 @@ const sqlOf = (table: string, id: string, names: readonly string[]) => {
 
 const entities: Type[] = [];
 const migrations: Type<MigrationInterface>[] = [];
-const functions: string[] = [];
 const providers: Type[] = [];
 
 /** Makes a table with these columns, and its records. */
@@ -165,7 +169,7 @@ function declare(table: string, { isGenerated, hasChanges }: Options): void {
     filters: Object.fromEntries(names.map((name) => [`with ${name}`, isEqual(name)])),
     idTaken: () => new ServiceException(ERRORS.taken),
     notFound: () => new ServiceException(ERRORS.missing),
-    ...(hasChanges && { changes: { record: SampleChange as never, member: 'sample' } }),
+    ...(hasChanges && { changes: recordChanges(SampleChange as never, 'sample') }),
   };
   const Base = (isGenerated ? GeneratedIdRepository : ResourceRepository) as unknown as (
     entity: Type,
@@ -179,12 +183,11 @@ function declare(table: string, { isGenerated, hasChanges }: Options): void {
   }
   entities.push(Sample, ...(hasChanges ? [SampleChange] : []));
   migrations.push(Create);
-  if (hasChanges) functions.push(...historyFunctions(changes));
   providers.push(Samples);
 }
 
 type Repository = InstanceType<
-  ReturnType<typeof ResourceRepository<{ id: bigint } & object, Query>>
+  ReturnType<typeof ResourceRepository<{ id: bigint } & object, Query, Feed>>
 > & { create(content: object, context?: object): Promise<Row> };
 
 const repositories = new Map<string, Repository>();
@@ -206,7 +209,6 @@ for (const [table, options] of TABLES) declare(table, options);
   imports: [
     ResourceModule.forFeature(entities, {
       migrations,
-      functions,
     }),
   ],
   providers,
@@ -293,9 +295,7 @@ describe.each(TABLES)(
       const ids = stored.map(({ id }) => id);
       // The second one shares no statement with others.
       const found = await Promise.all(
-        [{}, { ids }, {}].map((more) =>
-          rows().list({ ...filters, ...more, limit: 5 } as unknown as Query),
-        ),
+        [{}, { ids }, {}].map((more) => rows().list({ ...filters, ...more, limit: 5 })),
       );
       for (const { items } of found) {
         expect(items.map((item) => JSON.parse(item) as unknown)).toMatchObject([wanted]);
@@ -314,8 +314,7 @@ describe.each(TABLES)(
       await create([0, 1, 2]);
       const sorted = async (name: string, isDescending: boolean): Promise<void> => {
         const sort = isDescending ? `-${name}` : name;
-        const list = (begin: object) =>
-          rows().list({ limit: 2, sort, ...begin } as unknown as Query);
+        const list = (begin: object) => rows().list({ limit: 2, sort, ...begin });
         const first = await list({ count: name === 'value' });
         const rest = await list({ after: first.next, afterValue: first.details.nextValue });
         const items = [...first.items, ...rest.items];

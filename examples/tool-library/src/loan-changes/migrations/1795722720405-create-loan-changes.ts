@@ -1,4 +1,4 @@
-import { createHistory, dropHistory, upgradeHistory } from '@resource-service/framework';
+import { createHistory, dropHistory, upgradeHistory } from '@resource-service/changes/migrations';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 export class CreateLoanChanges1795722720405 implements MigrationInterface {

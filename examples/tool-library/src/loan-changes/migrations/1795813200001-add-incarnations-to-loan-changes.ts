@@ -1,4 +1,4 @@
-import { addIncarnations, removeIncarnations } from '@resource-service/framework';
+import { addIncarnations, removeIncarnations } from '@resource-service/changes/migrations';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const TABLES = { table: 'loans', changes: 'loan_changes', namespace: 'tool_library' };

@@ -1,4 +1,4 @@
-import { ChangeOf } from '@resource-service/framework';
+import { ChangeOf } from '@resource-service/changes';
 import { Entity, Index } from 'typeorm';
 import { SampleItem } from '../sample-items/sample-item.entity.js';
 

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
-import { FeedModule, historyFunctions, ResourceModule } from '@resource-service/framework';
+import { FeedModule } from '@resource-service/changes';
+import { ResourceModule } from '@resource-service/framework';
 import { StoredSampleItemDto } from '../sample-items/dto/sample-item.dto.js';
 import { SampleItemsModule } from '../sample-items/sample-items.module.js';
 import { SampleItemsRepository } from '../sample-items/sample-items.repository.js';
@@ -11,8 +12,6 @@ import { CreateSampleItemChanges1795395600001 } from './migrations/1795395600001
   imports: [
     ResourceModule.forFeature([SampleItemChange], {
       migrations: [CreateSampleItemChanges1795395600001],
-      functions: historyFunctions('sample_item_changes'),
-      privileges: new Map([[SampleItemChange, ['SELECT', 'INSERT']]]),
     }),
     FeedModule.forFeature({
       module: SampleItemsModule,

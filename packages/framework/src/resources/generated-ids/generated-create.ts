@@ -6,19 +6,17 @@ import { beforeRowWait, rowWait } from '../../database/row-wait.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { prepared } from '../../database/statements.js';
 import type { Statement, Statements } from '../../database/statements.js';
+import type { ChangeRecorder, RecordStatements } from '../change-recorder.js';
 import { withRowErrors } from '../constraints.js';
 import type { RowErrors } from '../constraints.js';
 import type { RowParameters } from '../create-statements.js';
 import { contentOf } from '../entity-columns.js';
 import type { EntityColumns } from '../entity-columns.js';
 import { findLocked } from '../find-locked.js';
-import type { History } from '../history/history.js';
-import { requireOrigin } from '../history/origin.js';
-import type { Origin } from '../history/origin.js';
-import { originParameters } from '../history/record-statements.js';
-import type { RecordStatements } from '../history/record-statements.js';
 import type { Idempotency } from '../idempotency/idempotency.js';
 import { neededKeys } from '../locked-rows.js';
+import { originParameters, requireOrigin } from '../origin.js';
+import type { Origin } from '../origin.js';
 import type { RowSlots } from '../row-slots.js';
 import type { ChangeContext } from '../updates.js';
 import { TakenIds } from './taken-ids.js';
@@ -39,8 +37,8 @@ export interface GeneratedCreateOptions<Dto> extends RowErrors {
   readonly rowSlots: RowSlots;
   readonly idempotency: Idempotency;
   readonly logger: Logger;
-  /** Where creates are recorded, if they are. */
-  readonly history?: History | undefined;
+  /** Records creates, if they are recorded. */
+  readonly recorder?: ChangeRecorder | undefined;
   /** Called after a commit. */
   readonly onCreated: (created: readonly Dto[]) => void;
 }
@@ -121,7 +119,7 @@ export class GeneratedCreate<Dto extends object> {
     origin: Origin | undefined,
     lockWait?: number,
   ): Statement {
-    const records = this.options.history?.records;
+    const records = this.options.recorder?.statements;
     const isSoon = lockWait !== undefined;
     this.sql ??= {
       late: prepared(textOf(columns, records, false)),
@@ -160,7 +158,11 @@ function textOf(
       : `(${own}) VALUES (${parameters.join(', ')})`;
   const insert = `INSERT INTO ${table} ${values} ON CONFLICT (${key.name}) DO NOTHING RETURNING ${names}`;
   if (records === undefined) return insert;
-  const origin = [1, 2].map((offset) => `$${given.length + offset}::text`);
-  const record = records.insert('created', 'rs__stored', origin, 'rs__stored');
+  const record = records.insert({
+    kind: 'created',
+    row: 'rs__stored',
+    from: 'rs__stored',
+    actor: [`$${given.length + 1}::text`, `$${given.length + 2}::text`],
+  });
   return `WITH rs__stored AS (${insert}), rs__recorded AS (${record}) SELECT ${names} FROM rs__stored`;
 }

@@ -15,8 +15,11 @@ export abstract class GeneratedRepository<
   Entity extends Keyed,
   Dto extends Keyed,
   Query extends PageParameters<Entity['id']>,
-> extends BaseRepository<Entity, Dto, Query> {
-  constructor(protected override readonly resource: GeneratedResource<Entity, Dto, Query>) {
+  Changes = unknown,
+> extends BaseRepository<Entity, Dto, Query, Changes> {
+  constructor(
+    protected override readonly resource: GeneratedResource<Entity, Dto, Query, Changes>,
+  ) {
     super(resource);
   }
 
@@ -42,15 +45,21 @@ export abstract class GeneratedRepository<
 export function GeneratedIdRepository<
   Entity extends Keyed,
   Query extends PageParameters<Entity['id']>,
+  Changes = undefined,
 >(
   entity: Type<Entity>,
-  options: GeneratedResourceOptions<Entity, Content<Entity> & Keyed, Query>,
+  options: GeneratedResourceOptions<Entity, Content<Entity> & Keyed, Query, Changes>,
 ): new (
   resources: Resources,
   idempotency: Idempotency,
-) => GeneratedRepository<Entity, Content<Entity> & Keyed, Query> {
+) => GeneratedRepository<Entity, Content<Entity> & Keyed, Query, Changes> {
   @Injectable()
-  class EntityRepository extends GeneratedRepository<Entity, Content<Entity> & Keyed, Query> {
+  class EntityRepository extends GeneratedRepository<
+    Entity,
+    Content<Entity> & Keyed,
+    Query,
+    Changes
+  > {
     constructor(
       @Inject(Resources) resources: Resources,
       @Inject(Idempotency) idempotency: Idempotency,

@@ -5,7 +5,7 @@ import {
   dropHistory,
   removeIncarnations,
   upgradeHistory,
-} from '@resource-service/framework';
+} from '@resource-service/changes/migrations';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const TABLES = {

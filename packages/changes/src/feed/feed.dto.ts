@@ -1,11 +1,15 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { ApiPropertyOptions } from '@nestjs/swagger';
-import type { PageParameters } from '../../http/answers/page.js';
-import { NoOtherParameters } from '../../http/body/dto.pipe.js';
-import { INT64_SCHEMA } from '../int64.js';
-import { Int64Parameter, Limit } from '../page-parameters.js';
-import { UUID_SCHEMA, UuidParameter } from '../uuid.js';
+import {
+  INT64_SCHEMA,
+  Int64Parameter,
+  Limit,
+  NoOtherParameters,
+  UUID_SCHEMA,
+  UuidParameter,
+} from '@resource-service/framework/extension';
+import type { PageParameters } from '@resource-service/framework/extension';
 
 /** What the documentation of a feed needs to know of its resource. */
 export interface FeedDocs {

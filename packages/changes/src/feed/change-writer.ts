@@ -1,8 +1,6 @@
 import type { Type } from '@nestjs/common';
-import { rowToJson } from '../entity-columns.js';
-import type { EntityColumn } from '../entity-column.js';
-import type { EntityColumns } from '../entity-columns.js';
-import type { Key } from '../key-type.js';
+import { rowToJson } from '@resource-service/framework/extension';
+import type { EntityColumn, EntityColumns, Key } from '@resource-service/framework/extension';
 
 /** A change as JSON. */
 export interface WrittenChange {
@@ -25,13 +23,13 @@ export class ChangeWriter {
 
   /** The columns that a row must have, after its first value. */
   static columns(
-    changes: EntityColumns,
+    records: EntityColumns,
     { dto, columns }: { readonly dto: Type; readonly columns: () => EntityColumns },
   ): readonly EntityColumn[] {
     const content = columns()
       .of(dto)
-      .map(({ property }) => changes.column(property));
-    return [...content, ...OWN.map((property) => changes.column(property))];
+      .map(({ property }) => records.column(property));
+    return [...content, ...OWN.map((property) => records.column(property))];
   }
 
   /** @param member the name of the content, such as `tool` */

@@ -1,11 +1,9 @@
 import { escapeIdentifier } from 'pg';
-import type { Semaphore } from '../../database/semaphore.js';
-import type { Statements } from '../../database/statements.js';
-import type { EntityColumns } from '../entity-columns.js';
+import type { EntityColumns, Semaphore, Statements } from '@resource-service/framework/extension';
 
 export interface NearestRecordsOptions {
   /** Known when the database is connected. */
-  readonly changes: () => EntityColumns;
+  readonly records: () => EntityColumns;
   readonly statements: Statements;
   readonly slots: Semaphore;
 }
@@ -43,8 +41,8 @@ export class NearestRecords {
   }
 
   private async read(positions: readonly bigint[]): Promise<Found> {
-    const { statements, changes } = this.options;
-    const { table, tableName, key } = changes();
+    const { statements, records } = this.options;
+    const { table, tableName, key } = records();
     const rows = await statements.rows<[string | null]>({
       text: `SELECT greatest(
           (SELECT max(${key.name}) FROM ${table} WHERE ${key.name} <= wanted.position),

@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Principal } from '../../auth/principal.js';
-import type { Semaphore } from '../../database/semaphore.js';
-import { ERRORS } from '../../errors/common-errors.js';
-import { ServiceException } from '../../errors/service.exception.js';
-import type { Key } from '../key-type.js';
-import type { ChangeQuery, History, Start } from './history.js';
+import { ERRORS, ServiceException } from '@resource-service/framework/extension';
+import type { Key, Principal, Semaphore } from '@resource-service/framework/extension';
+import type { ChangeQuery } from './change-pages.js';
+import type { ChangeReader, Start } from './change-reader.js';
 import { Tail, toEvent } from './tail.js';
 import type { NextEvents } from './tail.js';
 
@@ -25,7 +23,7 @@ const FAR = 1_000n;
 const BEGUN = '';
 
 export interface FollowersOptions {
-  readonly history: History;
+  readonly reader: ChangeReader;
   /** How many clients follow at once. */
   readonly slots: Semaphore;
   /** How many of those that are behind read at once. Those that miss little do not wait for those that are far behind. */
@@ -46,13 +44,13 @@ export interface Following {
   readonly signal: AbortSignal;
 }
 
-/** The clients that follow a history. */
+/** The clients that follow the changes of a resource. */
 export class Followers {
   private readonly tail: Tail;
   private count = 0;
 
   constructor(private readonly options: FollowersOptions) {
-    this.tail = new Tail(options.history, options.logger);
+    this.tail = new Tail(options.reader, options.logger);
   }
 
   /** The clients, and the lag of the newest change until it was read, in seconds. */
@@ -63,14 +61,14 @@ export class Followers {
   /**
    * Returns changes as server-sent events, with their positions as ids, until the signal aborts.
    *
-   * @throws ServiceException like `History.startOf`, and `too-many-followers`
+   * @throws ServiceException like `ChangeReader.startOf`, and `too-many-followers`
    */
   async follow(following: Following): Promise<AsyncGenerator<string | Uint8Array>> {
-    const { history, slots } = this.options;
+    const { reader, slots } = this.options;
     const { kind, id } = following.principal;
     const giveBack = slots.take(`${kind}:${id}`);
     try {
-      const start = await history.startOf(following.after);
+      const start = await reader.startOf(following.after);
       const events = this.events(start, following, giveBack);
       // Only a generator that has begun gives back what it holds when it ends.
       await events.next();
@@ -98,16 +96,16 @@ export class Followers {
     this.count += 1;
     let { after: position, isFirst } = start;
     // The incarnation when the position was checked.
-    let verified = start.jumpedTo;
+    let verified = start.incarnationStart;
     let told = position;
     let toldAt = performance.now();
     try {
       yield BEGUN;
       while (!signal.aborted) {
-        const { jumpedTo } = this.tail;
-        const isOtherServer = jumpedTo !== verified;
+        const { incarnationStart } = this.tail;
+        const isOtherServer = incarnationStart !== verified;
         const found = await this.eventsAfter({ after: position, isFirst, id }, isOtherServer);
-        if (found !== undefined) verified = jumpedTo;
+        if (found !== undefined) verified = incarnationStart;
         const { events, position: next } = found ?? { events: [], position };
         const wanted = id === undefined ? events : events.filter((event) => event.id === id);
         if (wanted.length > 0) {
@@ -144,15 +142,15 @@ export class Followers {
     query: Pick<ChangeQuery, 'after' | 'isFirst' | 'id'>,
     isOtherServer: boolean,
   ): Promise<NextEvents | undefined> {
-    const { history, reads } = this.options;
+    const { reader, reads } = this.options;
     try {
-      if (isOtherServer && !query.isFirst) await history.startOf(query.after);
+      if (isOtherServer && !query.isFirst) await reader.startOf(query.after);
       const recent = this.tail.after(query.after);
       if (recent !== undefined) return recent;
       const until = this.tail.position;
       const slots = until - query.after > FAR ? reads.far : reads.near;
       const { changes, isWhole } = await slots.run(() =>
-        history.read({ ...query, until, ...CATCH_UP }),
+        reader.pages.read({ ...query, until, ...CATCH_UP }),
       );
       return { events: changes.map(toEvent), position: isWhole ? until : changes.at(-1)!.position };
     } catch (error) {

@@ -1,9 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { describe, expect, it } from 'vitest';
-import { ChangeOf } from '../../src/resources/history/change-of.js';
-import { requireOrigin } from '../../src/resources/history/origin.js';
-import { INT64_COLUMN, Int64Field } from '../../src/resources/int64.js';
-import { TextField } from '../../src/resources/text.js';
+import { INT64_COLUMN, Int64Field } from '../../framework/src/resources/int64.js';
+import { requireOrigin } from '../../framework/src/resources/origin.js';
+import { TextField } from '../../framework/src/resources/text.js';
+import { ChangeOf } from '../src/index.js';
 
 describe('a change that is recorded', () => {
   it('cannot be made without its principal and request', () => {
@@ -11,7 +11,7 @@ describe('a change that is recorded', () => {
   });
 });
 
-describe('an entity with a history', () => {
+describe('an entity whose changes are recorded', () => {
   it('has no column with the name of a column of the record', () => {
     @Entity('visits')
     class Visit {

@@ -1,7 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ERRORS } from '../../errors/common-errors.js';
-import { ServiceException } from '../../errors/service.exception.js';
-import { int64ParameterRule, parseInt64 } from '../int64.js';
+import {
+  ERRORS,
+  int64ParameterRule,
+  parseInt64,
+  ServiceException,
+} from '@resource-service/framework/extension';
 
 /** A position has the bits of an incarnation, and so many that count (docs/decisions/order-of-changes.md). */
 const COUNTING = 16n;
@@ -32,4 +35,20 @@ export function lastEventId(headers: IncomingHttpHeaders): bigint | undefined {
     throw new ServiceException(ERRORS.parameterNotValid, int64ParameterRule('Last-Event-ID'));
   }
   return position;
+}
+
+/** The rejection of a reader that does not know all records that were removed because of their age. */
+export function pruned(prunedTo: bigint): ServiceException {
+  return new ServiceException(
+    ERRORS.changesPruned,
+    `changes up to position ${prunedTo} are no longer kept`,
+  );
+}
+
+/** The rejection of a position that another server has given. */
+export function otherServer(position: bigint): ServiceException {
+  return new ServiceException(
+    ERRORS.changesPruned,
+    `position ${position} is of another server, which may have lacked changes of this one: copy everything again`,
+  );
 }

@@ -1,11 +1,16 @@
 import type { Type } from '@nestjs/common';
 import { Column, getMetadataArgsStorage, PrimaryGeneratedColumn } from 'typeorm';
 import type { ColumnOptions } from 'typeorm';
-import { memberColumnsOf } from '../dto-of.js';
-import type { Key, Keyed } from '../key-type.js';
-import { TIMESTAMP_COLUMN } from '../timestamp.js';
+import {
+  memberColumnsOf,
+  setTableNeeds,
+  TIMESTAMP_COLUMN,
+} from '@resource-service/framework/extension';
+import type { ChangedRows, Key, Keyed } from '@resource-service/framework/extension';
 
-export type ChangeKind = 'created' | 'replaced' | 'removed';
+import { recordNeeds } from './record-needs.js';
+
+export type ChangeKind = ChangedRows['kind'];
 
 /** A record of a change. */
 export interface Change {
@@ -61,5 +66,6 @@ export function ChangeOf<Entity extends Keyed>(entity: Type<Entity>): Type<Chang
     const copied = { type, name, array, length, precision, scale, transformer } as ColumnOptions;
     Column({ ...copied, nullable: !primary })(ChangeColumns.prototype, propertyName);
   }
+  setTableNeeds(ChangeColumns as Type, recordNeeds);
   return ChangeColumns as unknown as Type<Change>;
 }

@@ -7,9 +7,7 @@ import {
   ApiOperation,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { ERRORS } from '../../errors/common-errors.js';
-import { ApiErrors } from '../../http/errors/api-errors.js';
-import { INT64_SCHEMA } from '../int64.js';
+import { ApiErrors, ERRORS, INT64_SCHEMA } from '@resource-service/framework/extension';
 import { LatestPositionDto } from './feed.dto.js';
 import type { FeedDocs } from './feed.dto.js';
 

@@ -1,8 +1,8 @@
 import { createParamDecorator } from '@nestjs/common';
 import type { ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
-import type { Principal } from '../../auth/principal.js';
-import { needingPrincipal, requirePrincipal } from '../../auth/require-principal.js';
+import type { Principal } from '../auth/principal.js';
+import { needingPrincipal, requirePrincipal } from '../auth/require-principal.js';
 
 /** Where a change comes from. */
 export interface Origin {
@@ -26,4 +26,12 @@ export function requireOrigin(origin: Origin | undefined): Origin {
       'a change that is recorded needs an origin, and so does an idempotency key',
     );
   return origin;
+}
+
+/** The values of `actor` in a record. */
+export function originParameters({
+  principal,
+  requestId,
+}: Origin): readonly [principal: string, requestId: string] {
+  return [`${principal.kind}:${principal.id}`, requestId];
 }

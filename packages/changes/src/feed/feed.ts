@@ -1,13 +1,12 @@
-import { EventStream } from '../../http/answers/event-stream.js';
-import type { Page, PageParameters } from '../../http/answers/page.js';
-import type { Key } from '../key-type.js';
+import { EventStream } from '@resource-service/framework/extension';
+import type { Key, Page, PageParameters } from '@resource-service/framework/extension';
+import type { ChangeReader } from './change-reader.js';
 import type { Followers, Following } from './followers.js';
-import type { History } from './history.js';
 
 /** The changes of a resource, as clients read them. */
 export class Feed {
   constructor(
-    private readonly history: History,
+    private readonly reader: ChangeReader,
     private readonly followers: Followers,
   ) {}
 
@@ -16,12 +15,12 @@ export class Feed {
    * @throws ServiceException `changes-pruned`, `position-unknown`, `too-many-lists`
    */
   list<Query extends PageParameters<bigint>>(query: Query, id?: Key): Promise<Page<Query>> {
-    return this.history.list(query, id);
+    return this.reader.list(query, id);
   }
 
   /** The position of the newest change, 0 if there is none. */
   async latest(): Promise<bigint> {
-    const { lowWatermark } = await this.history.startOf(undefined);
+    const { lowWatermark } = await this.reader.startOf(undefined);
     return lowWatermark;
   }
 

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { ServiceException } from '../../errors/service.exception.js';
-import { describeFailure } from '../../observability/describe-failure.js';
-import type { Key } from '../key-type.js';
+import { describeFailure, ServiceException } from '@resource-service/framework/extension';
+import type { Key } from '@resource-service/framework/extension';
+import type { ChangeReader, Start } from './change-reader.js';
 import type { WrittenChange } from './change-writer.js';
-import type { History, Start } from './history.js';
 
 /** Between two looks for new changes, and after a failure, in milliseconds. */
 const INTERVALS = { look: 50, retry: 1_000 } as const;
@@ -17,7 +16,7 @@ const KEPT = { events: 10_000, bytes: 4 * 1024 * 1024 } as const;
 const AT_ONCE = 16 * 1024;
 
 /** So many seconds without progress are no pause between two looks. */
-const HELD_BACK = 1;
+const BLOCKED = 1;
 
 /** A change as a server-sent event. */
 export interface ChangeEvent {
@@ -60,7 +59,7 @@ export class Tail {
   private readonly waiting = new Set<() => void>();
 
   constructor(
-    private readonly history: History,
+    private readonly reader: ChangeReader,
     private readonly logger: Logger,
   ) {}
 
@@ -70,7 +69,7 @@ export class Tail {
   }
 
   /** Where the incarnation of the server begins. */
-  get jumpedTo(): bigint {
+  get incarnationStart(): bigint {
     return this.incarnation;
   }
 
@@ -79,16 +78,16 @@ export class Tail {
    *
    * @param start of a follower
    */
-  attend({ lowWatermark, jumpedTo }: Start): () => void {
+  attend({ lowWatermark, incarnationStart }: Start): () => void {
     this.followers += 1;
     if (this.running === undefined) {
-      this.incarnation = jumpedTo;
+      this.incarnation = incarnationStart;
       this.startAt(lowWatermark);
       this.movedAt = performance.now();
       this.lastLag = 0;
       this.running = this.run();
     } else {
-      this.forgetLost(lowWatermark, jumpedTo);
+      this.forgetLost(lowWatermark, incarnationStart);
     }
     return () => {
       this.followers -= 1;
@@ -123,8 +122,8 @@ export class Tail {
    */
   get lag(): number {
     if (this.running === undefined) return 0;
-    const held = (performance.now() - this.movedAt) / 1_000;
-    return held > HELD_BACK ? Math.max(this.lastLag, held) : this.lastLag;
+    const blocked = (performance.now() - this.movedAt) / 1_000;
+    return blocked > BLOCKED ? Math.max(this.lastLag, blocked) : this.lastLag;
   }
 
   /** Resolves when there are changes after a position, or when the signal aborts. */
@@ -164,14 +163,14 @@ export class Tail {
   }
 
   private async read(): Promise<void> {
-    const { lowWatermark, prunedTo, jumpedTo, isHeld } = await this.history.state();
-    if (!isHeld || lowWatermark > this.lowWatermark) this.movedAt = performance.now();
+    const { lowWatermark, prunedTo, incarnationStart, isBlocked } = await this.reader.states.read();
+    if (!isBlocked || lowWatermark > this.lowWatermark) this.movedAt = performance.now();
     this.lowWatermark = lowWatermark;
     // Followers before it read what is left by themselves, or are told that something is gone.
     if (this.end < prunedTo) this.startAt(prunedTo);
-    this.forgetLost(lowWatermark, jumpedTo);
+    this.forgetLost(lowWatermark, incarnationStart);
     while (this.end < lowWatermark) {
-      const { changes, isWhole } = await this.history.read({
+      const { changes, isWhole } = await this.reader.pages.read({
         after: this.end,
         isFirst: false,
         until: lowWatermark,
@@ -179,7 +178,7 @@ export class Tail {
         maxBytes: READ.bytes,
       });
       // Meanwhile, a follower may have seen that the database is another one.
-      if (this.incarnation !== jumpedTo) return;
+      if (this.incarnation !== incarnationStart) return;
       this.add(changes, isWhole ? lowWatermark : changes.at(-1)!.position);
     }
   }
@@ -207,11 +206,11 @@ export class Tail {
 
   /**
    * Begins anew if the server is of another incarnation than before: it may lack what was read, and have other records before
-   * it. Followers who are behind read by themselves, and are checked like those who come back (`History.startOf`).
+   * it. Followers who are behind read by themselves, and are checked like those who come back (`ChangeReader.startOf`).
    */
-  private forgetLost(lowWatermark: bigint, jumpedTo: bigint): void {
-    if (jumpedTo === this.incarnation) return;
-    this.incarnation = jumpedTo;
+  private forgetLost(lowWatermark: bigint, incarnationStart: bigint): void {
+    if (incarnationStart === this.incarnation) return;
+    this.incarnation = incarnationStart;
     this.startAt(lowWatermark);
   }
 

@@ -1,15 +1,20 @@
 import { Controller, Get, Inject, Query, Req } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import type { Request } from 'express';
-import type { Scope } from '../../auth/principal.js';
-import { requirePrincipal } from '../../auth/require-principal.js';
-import { RequireScope } from '../../auth/require-scope.decorator.js';
-import { EnabledWhen } from '../../config/enabled-when.decorator.js';
-import type { EventStream } from '../../http/answers/event-stream.js';
-import type { Page, PageParameters } from '../../http/answers/page.js';
-import { RequestSignal } from '../../http/answers/request-signal.js';
-import { NoParametersDto } from '../../http/body/dto.pipe.js';
-import type { Key } from '../key-type.js';
+import {
+  EnabledWhen,
+  NoParametersDto,
+  RequestSignal,
+  requirePrincipal,
+  RequireScope,
+} from '@resource-service/framework/extension';
+import type {
+  EventStream,
+  Key,
+  Page,
+  PageParameters,
+  Scope,
+} from '@resource-service/framework/extension';
 import type { Feed } from './feed.js';
 import { changeDto, LatestPositionDto, listChangesDto } from './feed.dto.js';
 import type { FeedDocs } from './feed.dto.js';

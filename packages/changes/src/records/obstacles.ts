@@ -1,8 +1,6 @@
 import { escapeIdentifier } from 'pg';
-import { stateOf } from '../../database/database-failure.js';
-import type { Statements } from '../../database/statements.js';
-import { describeFailure } from '../../observability/describe-failure.js';
-import type { EntityColumns } from '../entity-columns.js';
+import { describeFailure, stateOf } from '@resource-service/framework/extension';
+import type { EntityColumns, Statements } from '@resource-service/framework/extension';
 
 /**
  * What keeps changes of a table ($1) from being recorded in another one ($2), which has a trigger ($3).
@@ -56,11 +54,12 @@ export async function findObstacles(
   }
 }
 
-/** Whether the functions of the history are those of `addIncarnations`. */
-export async function hasIncarnations(
+/** The sentence, with its reason, if the functions of a table of records are older than those of `addIncarnations`. */
+export async function incarnationsWarning(
   statements: Statements,
-  { tableName: changes }: { readonly tableName: string },
-): Promise<boolean> {
+  changes: string,
+  table: string,
+): Promise<readonly [context: { readonly reason: string }, sentence: string] | undefined> {
   const [[has] = [false]] = await statements.rows<[boolean]>({
     text: `SELECT EXISTS (
       SELECT FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace
@@ -68,5 +67,9 @@ export async function hasIncarnations(
     )`,
     values: [`open_${changes}`],
   });
-  return has;
+  if (has) return undefined;
+  return [
+    { reason: 'call `addIncarnations` in a migration' },
+    `readers may miss changes of ${table} after two failovers: until this is mended, let them copy everything again after each`,
+  ];
 }

@@ -5,27 +5,23 @@ import { getRepositoryToken, InjectRepository } from '@nestjs/typeorm';
 import { Column, Entity, Index, PrimaryColumn, Repository } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { followEvents } from '../support/event-source.js';
-import { ENHANCERS } from '../support/enhancers.js';
-import { IDENTITY } from '../support/identity.js';
-import { start } from '../support/start.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
-import { TOKEN } from '../support/tokens.js';
-import { CONFIG } from '../../src/config/config.module.js';
-import { createDetachedApp } from '../../src/detached-app.js';
-import { identityOf } from '../../src/framework.module.js';
+import { followEvents } from '../../framework/test/support/event-source.js';
+import { ENHANCERS } from '../../framework/test/support/enhancers.js';
+import { IDENTITY } from '../../framework/test/support/identity.js';
+import { start } from '../../framework/test/support/start.js';
+import { createTestDatabase } from '../../framework/test/support/test-database.js';
+import type { TestDatabase } from '../../framework/test/support/test-database.js';
+import { TOKEN } from '../../framework/test/support/tokens.js';
+import { CONFIG } from '../../framework/src/config/config.module.js';
+import { createDetachedApp } from '../../framework/src/detached-app.js';
+import { identityOf } from '../../framework/src/framework.module.js';
 import {
   AuthGuard,
-  ChangeOf,
-  createHistory,
   defineErrors,
   DtoOf,
   DtoPipe,
   ErrorFilter,
-  FeedModule,
   FrameworkModule,
-  historyFunctions,
   INT64_COLUMN,
   Int64Field,
   Int64Pipe,
@@ -37,10 +33,12 @@ import {
   ServiceException,
   TextField,
   Transactions,
-  upgradeHistory,
-} from '../../src/index.js';
-import type { FeedOptions, Origin } from '../../src/index.js';
-import { readConfig, withDatabase } from '../../src/testing.js';
+} from '../../framework/src/index.js';
+import type { Origin } from '../../framework/src/index.js';
+import { readConfig, withDatabase } from '../../framework/src/testing.js';
+import { ChangeOf, FeedModule, recordChanges } from '../src/index.js';
+import type { Feed, FeedOptions } from '../src/index.js';
+import { createHistory, upgradeHistory } from '../src/migrations.js';
 
 /* A service as another team writes it, with the public interface of the framework. */
 
@@ -98,13 +96,13 @@ class CreateTools1795700000000 implements MigrationInterface {
 }
 
 @Injectable()
-class ToolsRepository extends ResourceRepository<Tool, ListParameters>(Tool, {
+class ToolsRepository extends ResourceRepository<Tool, ListParameters, Feed>(Tool, {
   name: 'tools',
   dto: ToolDto,
   filters: {},
   idTaken: () => new ServiceException(TOOL_ERRORS.toolTaken),
   notFound: () => new ServiceException(TOOL_ERRORS.toolNotFound),
-  changes: { record: ToolChange, member: 'tool' },
+  changes: recordChanges(ToolChange, 'tool'),
 }) {}
 
 @Injectable()
@@ -156,8 +154,6 @@ class ToolsController {
   imports: [
     ResourceModule.forFeature([Tool, ToolChange], {
       migrations: [CreateTools1795700000000],
-      functions: historyFunctions('tool_changes'),
-      privileges: new Map([[ToolChange, ['SELECT', 'INSERT']]]),
     }),
   ],
   controllers: [ToolsController],
@@ -317,7 +313,12 @@ describe('an application', () => {
     @Module({
       imports: [
         FrameworkModule.forRoot(IDENTITY),
-        FeedModule.forFeature({ ...FEED, module: SilentModule, repository: SilentRepository }),
+        // The compiler refuses it, too.
+        FeedModule.forFeature({
+          ...FEED,
+          module: SilentModule,
+          repository: SilentRepository as never,
+        }),
       ],
       providers: ENHANCERS,
     })

@@ -1,0 +1,91 @@
+import { ERRORS, Page, ServiceException } from '@resource-service/framework/extension';
+import type { Key, PageParameters } from '@resource-service/framework/extension';
+import { ChangePages } from './change-pages.js';
+import type { ChangePagesOptions, ChangeQuery } from './change-pages.js';
+import { FeedStates } from './feed-state.js';
+import type { FeedState, FeedStatesOptions } from './feed-state.js';
+import { NearestRecords } from './nearest-records.js';
+import { incarnationOf, MAX_POSITION, otherServer, pruned } from './position.js';
+
+/** Most bytes of a page, unless its first item has more. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+
+export interface ChangeReaderOptions extends ChangePagesOptions, FeedStatesOptions {
+  readonly isRecorded: () => boolean;
+}
+
+/** Where a reader starts. */
+export interface Start extends FeedState, Pick<ChangeQuery, 'after' | 'isFirst'> {}
+
+/** Reads the changes of a resource in an order in which no reader misses one (docs/decisions/order-of-changes.md). */
+export class ChangeReader {
+  readonly states: FeedStates;
+  readonly pages: ChangePages;
+  private readonly nearestRecords: NearestRecords;
+
+  constructor(private readonly options: ChangeReaderOptions) {
+    this.states = new FeedStates(options);
+    this.pages = new ChangePages(options, this.states);
+    this.nearestRecords = new NearestRecords(options);
+  }
+
+  /**
+   * Reads a page.
+   *
+   * @param id only changes of this id
+   * @throws ServiceException `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`,
+   *   `too-many-lists`
+   */
+  async list<Query extends PageParameters<bigint>>(query: Query, id?: Key): Promise<Page<Query>> {
+    const { after, isFirst, lowWatermark: until } = await this.startOf(query.after);
+    if (after >= until) return new Page([], undefined, query);
+    const { changes, isWhole } = await this.options.slots.run(() =>
+      this.pages.read({ after, isFirst, until, id, limit: query.limit, maxBytes: MAX_PAGE_BYTES }),
+    );
+    return new Page(
+      changes.map(({ json }) => json),
+      isWhole ? undefined : changes.at(-1)?.position,
+      query,
+    );
+  }
+
+  /**
+   * Where a reader starts, and how far it can read.
+   *
+   * @param after `undefined`: at the oldest record that is left
+   * @throws ServiceException `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`,
+   *   `too-many-lists`
+   */
+  async startOf(after: bigint | undefined): Promise<Start> {
+    if (!this.options.isRecorded()) throw new ServiceException(ERRORS.noSuchPath);
+    const state = await this.states.readShared();
+    const { newest, prunedTo, lowWatermark, incarnationStart } = state;
+    if (after === undefined) return { ...state, after: prunedTo, isFirst: true };
+    // A read-only server that has just taken over may lack positions that the former one has given.
+    if (after > newest) await this.states.requireKnownServer();
+    const isOther = incarnationOf(after) !== incarnationOf(newest);
+    if (after > newest && after <= MAX_POSITION && isOther) throw otherServer(after);
+    if (after < 0n || after > newest) {
+      throw new ServiceException(
+        ERRORS.positionUnknown,
+        `there is no position ${after}: the newest is ${newest}`,
+      );
+    }
+    if (after < prunedTo) throw pruned(prunedTo);
+    // The low watermark is a position of this server, so a reader that has read everything needs no check.
+    if (after < incarnationStart && after !== lowWatermark) await this.requireOwn(after);
+    return { ...state, after, isFirst: false };
+  }
+
+  /**
+   * Rejects a position of an incarnation that this server does not have: it may have changes with lower positions that the
+   * server of the incarnation lacked, so the reader has never got them. Without any lower one, the reader gets all.
+   *
+   * @param after a position before the incarnation of this server
+   * @throws ServiceException `changes-pruned`
+   */
+  private async requireOwn(after: bigint): Promise<void> {
+    const nearest = await this.nearestRecords.before(after);
+    if (nearest !== 0n && incarnationOf(nearest) !== incarnationOf(after)) throw otherServer(after);
+  }
+}

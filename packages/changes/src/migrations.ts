@@ -1,0 +1,5 @@
+/* The public interface for migrations. What they call never changes: a database that applies it later is like all others. */
+
+export { createHistory, dropHistory } from './frozen/history-1.js';
+export { downgradeHistory, upgradeHistory } from './frozen/history-2.js';
+export { addIncarnations, removeIncarnations } from './frozen/history-3.js';

@@ -1,0 +1,40 @@
+import { escapeIdentifier } from 'pg';
+import { Statements } from '@resource-service/framework/extension';
+import type { TableNeeds } from '@resource-service/framework/extension';
+import type { Logger } from 'pino';
+import type { DataSource } from 'typeorm';
+import { incarnationsWarning } from './obstacles.js';
+
+/** The role of the service can only add records, and read them: a function removes the old ones. */
+export function recordNeeds(table: string): TableNeeds {
+  const name = (of: string) => escapeIdentifier(of.replace('*', table));
+  return {
+    privileges: ['SELECT', 'INSERT'],
+    functions: [
+      `${name('begin_*')}()`,
+      `${name('*_horizon')}()`,
+      `${name('*_pruned_to')}()`,
+      `${name('prune_*')}(timestamptz, integer)`,
+      `${name('record_*')}(boolean)`,
+    ],
+    check: (dataSource, logger) => warnOfOldFunctions(dataSource, table, logger),
+  };
+}
+
+/** As the start of the service does. */
+async function warnOfOldFunctions(
+  dataSource: DataSource,
+  changes: string,
+  logger: Logger,
+): Promise<void> {
+  const statements = new Statements(dataSource);
+  const tables = await statements.rows<[string]>({
+    text: `SELECT relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+      WHERE tgname = $1::text AND relnamespace = current_schema()::regnamespace`,
+    values: [`${changes}_unrecorded`],
+  });
+  for (const [table] of tables) {
+    const warning = await incarnationsWarning(statements, changes, table);
+    if (warning !== undefined) logger.warn(...warning);
+  }
+}

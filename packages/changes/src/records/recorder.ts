@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { escapeIdentifier } from 'pg';
+import {
+  describeFailure,
+  ERRORS,
+  isOutage,
+  prune,
+  ServiceException,
+  StartupError,
+} from '@resource-service/framework/extension';
+import type {
+  ChangeRecorder,
+  EntityColumns,
+  RecordedResource,
+} from '@resource-service/framework/extension';
+import { ChangeReader } from '../feed/change-reader.js';
+import { Feed } from '../feed/feed.js';
+import { Followers } from '../feed/followers.js';
+import { sharedBy } from '../shared.js';
+import { ChangeStatements } from './change-statements.js';
+import { findObstacles, incarnationsWarning } from './obstacles.js';
+
+/** Between two attempts to begin, in milliseconds. */
+const RETRY = 1_000;
+
+/** Records the changes of a resource in a table, and offers them as a feed. */
+export class Recorder implements ChangeRecorder<Feed> {
+  readonly changes: Feed;
+  private known: ChangeStatements | undefined;
+  /** The database could not tell yet whether changes can be recorded, or could not note that they are. */
+  private isPending = false;
+
+  /**
+   * @param records the table of the records. Known when the database is connected
+   * @param member the name of the content in a change, such as `tool`
+   */
+  constructor(
+    private readonly resource: RecordedResource,
+    private readonly records: () => EntityColumns,
+    member: string,
+  ) {
+    const { dto, columns, statements, bulkheads, shutdown, logger } = resource;
+    const shared = sharedBy(resource);
+    const reader = new ChangeReader({
+      member,
+      dto,
+      columns,
+      records,
+      statements,
+      slots: bulkheads.lists,
+      isRecorded: () => this.isRecorded,
+    });
+    const { followerSlots: slots, followerReads: reads } = shared;
+    const followers = new Followers({ reader, slots, reads, shutdown, logger });
+    if (this.isWanted !== false) shared.observe(resource, followers);
+    this.changes = new Feed(reader, followers);
+  }
+
+  /** @throws ServiceException `database-unavailable` if the records could not be begun: a change could have none */
+  get statements(): ChangeStatements | undefined {
+    if (this.isPending) throw new ServiceException(ERRORS.databaseUnavailable);
+    return this.known;
+  }
+
+  /** A database that is read-only or full fails here, but serves reads: then it is tried again. */
+  async start(signal: AbortSignal): Promise<void> {
+    if (await this.begin()) this.prune(signal);
+    else void this.beginLater(signal);
+  }
+
+  /** `undefined`: if the database can. */
+  private get isWanted(): boolean | undefined {
+    return this.resource.config.changes.enabled;
+  }
+
+  private get isRecorded(): boolean {
+    return this.isPending ? this.isWanted !== false : this.known !== undefined;
+  }
+
+  /**
+   * Finds out whether changes can be recorded.
+   *
+   * @returns whether it has succeeded
+   * @throws StartupError if changes must be recorded, and the database cannot
+   */
+  private async begin(): Promise<boolean> {
+    const { columns, logger } = this.resource;
+    const changes = `changes of ${columns().tableName}`;
+    try {
+      this.known = await this.findStatements();
+      if (this.isPending) logger.info(`${changes} are accepted again`);
+      this.isPending = false;
+    } catch (error) {
+      if (error instanceof StartupError || !isOutage(error)) throw error;
+      const reason = describeFailure(error);
+      if (!this.isPending) logger.error({ reason }, `${changes} are refused for now`);
+      this.isPending = true;
+    }
+    return !this.isPending;
+  }
+
+  private async beginLater(signal: AbortSignal): Promise<void> {
+    try {
+      do await sleep(RETRY, undefined, { signal, ref: false });
+      while (!(await this.begin()));
+      this.prune(signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      const reason = describeFailure(error);
+      const { tableName } = this.records();
+      this.resource.logger.error(
+        { reason },
+        `${tableName}: changes are refused until the next start`,
+      );
+    }
+  }
+
+  private async findStatements(): Promise<ChangeStatements | undefined> {
+    const { isWanted, records } = this;
+    const { columns, logger, statements } = this.resource;
+    if (isWanted === false) return undefined;
+    const table = columns().tableName;
+    if (statements.isDistributed) {
+      const reason =
+        'the database is distributed with Citus, where changes of several shards have no order';
+      if (isWanted === true) throw new StartupError(`CHANGES_ENABLED must not be true: ${reason}`);
+      logger.warn({ reason }, `changes of ${table} are not recorded`);
+      return undefined;
+    }
+    const reasons = await findObstacles(statements, columns(), records());
+    if (reasons.length > 0) {
+      throw new StartupError(
+        reasons.map((reason) => `changes of ${table} cannot be recorded: ${reason}`).join('\n'),
+      );
+    }
+    const warning = await incarnationsWarning(statements, records().tableName, table);
+    if (warning !== undefined) logger.warn(...warning);
+    return new ChangeStatements(columns(), records());
+  }
+
+  private prune(signal: AbortSignal): void {
+    if (this.known === undefined) return;
+    const { statements, logger, config } = this.resource;
+    const { tableName: table } = this.records();
+    const { recordPruned } = sharedBy(this.resource);
+    const statement = {
+      text: `SELECT ${escapeIdentifier(`prune_${table}`)}(now() - make_interval(secs => $1), $2)`,
+      values: [config.changes.retention / 1_000],
+    };
+    const onPruned = (pruned: number): void => recordPruned(table, pruned);
+    void prune({ table, rows: 'changes', statement, statements, logger, onPruned }, signal);
+  }
+}

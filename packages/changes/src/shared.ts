@@ -1,0 +1,52 @@
+import { ERRORS, Semaphore } from '@resource-service/framework/extension';
+import type { Bulkheads, Metrics, RecordedResource } from '@resource-service/framework/extension';
+import type { Followers } from './feed/followers.js';
+
+/** Most clients that follow changes at once. */
+const MAX_FOLLOWERS = 2_000;
+
+/** Parts of the pool for the followers that are far behind, of whom there can be thousands, and for those that miss a few. */
+const PART = 0.2;
+
+/** What all resources of a service share. */
+class Shared {
+  readonly followerSlots = new Semaphore(MAX_FOLLOWERS, ERRORS.tooManyFollowers);
+  readonly followerReads: Readonly<Record<'far' | 'near', Semaphore>>;
+  /** Counts records of a table that were removed because of their age. */
+  readonly recordPruned: (table: string, records: number) => void;
+
+  constructor(
+    bulkheads: Bulkheads,
+    private readonly metrics: Metrics,
+  ) {
+    this.followerReads = {
+      far: bulkheads.share(PART, ERRORS.poolExhausted),
+      near: bulkheads.share(PART, ERRORS.poolExhausted),
+    };
+    this.recordPruned = metrics.counter<string>(
+      metrics.named('changes_pruned_total'),
+      'Records of changes that were removed because of their age.',
+      'table',
+      [],
+    );
+  }
+
+  observe({ name: resource }: RecordedResource, followers: Followers): void {
+    const gauges = [
+      ['followers', 'Clients that follow changes.', 'count'],
+      ['lag_seconds', 'Time from the begin of the newest change until followers got it.', 'lag'],
+    ] as const;
+    for (const [name, help, figure] of gauges) {
+      const read = () => followers.use[figure];
+      this.metrics.gauge(this.metrics.named(`change_${name}`), help, read, { resource });
+    }
+  }
+}
+
+const services = new WeakMap<Bulkheads, Shared>();
+
+export function sharedBy({ bulkheads, metrics }: RecordedResource): Shared {
+  const shared = services.get(bulkheads) ?? new Shared(bulkheads, metrics);
+  services.set(bulkheads, shared);
+  return shared;
+}
