@@ -212,6 +212,7 @@ it('writes statements in which every name is quoted', () => {
         { path: '"shop"."orders"', schema: 'shop', privileges: ['SELECT', 'INSERT'] },
       ],
       functions: ['move_orders()'],
+      sequences: ['shop.orders_id_seq'],
     }),
   ).toEqual([
     'GRANT CONNECT ON DATABASE "Plants 1" TO "a""b"',
@@ -222,5 +223,6 @@ it('writes statements in which every name is quoted', () => {
     'REVOKE ALL ON "shop"."orders" FROM "a""b"',
     'GRANT SELECT, INSERT ON "shop"."orders" TO "a""b"',
     'GRANT EXECUTE ON FUNCTION move_orders() TO "a""b"',
+    'GRANT USAGE ON SEQUENCE shop.orders_id_seq TO "a""b"',
   ]);
 });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Client } from 'pg';
+import { Client, escapeLiteral } from 'pg';
 import type { DataSource, EntityManager, Repository } from 'typeorm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ERRORS } from '../../packages/framework/src/errors/common-errors.js';
@@ -399,9 +399,13 @@ describe('a group of creates', () => {
   it.each(['40P01', '40001'])(
     'that always ends with %s is refused as a whole, and the database counts as available',
     async (state) => {
+      const { database } = service;
+      await database.query('CREATE EXTENSION dblink');
+      // `RAISE` in a trigger would be the error of a row.
+      const conflict = `DO 'BEGIN RAISE EXCEPTION USING ERRCODE = ''${state}''; END'`;
       const attempts = await onWrite(
-        service.database,
-        `PERFORM nextval('attempts'); RAISE EXCEPTION USING ERRCODE = '${state}'`,
+        database,
+        `PERFORM nextval('attempts'), dblink_exec('${database.url}', ${escapeLiteral(conflict)})`,
       );
       const answers = await Promise.all([1, 2, 3].map((id) => service.post({ id, name: 'ours' })));
       for (const answer of answers) expectUnavailable(answer, 50311);

@@ -20,6 +20,8 @@ import { FaultyLink } from '../support/faulty-link.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { PATIENCE, processTimeOf } from '../../packages/framework/test/support/patience.js';
 import { createTestDatabase, given } from '../../packages/framework/test/support/test-database.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
+import { createMigratedDatabase } from '../support/migrated-database.js';
 import { ONLY_REQUESTS, startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 import { areUsed, expectUnavailable } from '../support/unavailable.js';
@@ -58,10 +60,12 @@ describe('a database server that dies', () => {
     expect((await service.post({ id: 1, name: 'before' })).status).toBe(200);
     process.kill(server.pid, 'SIGKILL');
     await isAnswered(503, 1);
-    const start = performance.now();
-    expectUnavailable(await service.post({ id: 2, name: 'during' }));
-    expectUnavailable(await service.request('GET', '/plants/1'));
-    expect(performance.now() - start).toBeLessThan(2_000);
+    const rejected = [
+      service.post({ id: 2, name: 'during' }),
+      service.request('GET', '/plants/1'),
+    ] as const;
+    expect(await processTimeOf(Promise.all(rejected))).toBeLessThan(2_000);
+    for (const answer of rejected) expectUnavailable(await answer);
     // Otherwise all replicas would become unready at once.
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
     expect((await service.request('GET', '/nothing')).status).toBe(404);
@@ -80,14 +84,15 @@ describe('a database server that dies', () => {
     const stopped = [server.pid, ...(await server.backends())];
     for (const pid of stopped) process.kill(pid, 'SIGSTOP');
     try {
-      const start = performance.now();
-      const answers: Promise<Answer>[] = [];
-      for (const used of [1, 2, 2]) {
-        answers.push(service.post({ id: 4 + answers.length, name: 'during' }));
-        await areUsed(service, used);
-      }
-      for (const { status } of await Promise.all(answers)) expect(status).toBe(503);
-      expect(performance.now() - start).toBeLessThan(15_000);
+      const answered = async (): Promise<void> => {
+        const answers: Promise<Answer>[] = [];
+        for (const used of [1, 2, 2]) {
+          answers.push(service.post({ id: 4 + answers.length, name: 'during' }));
+          await areUsed(service, used);
+        }
+        for (const { status } of await Promise.all(answers)) expect(status).toBe(503);
+      };
+      expect(await processTimeOf(answered())).toBeLessThan(15_000);
     } finally {
       for (const pid of stopped) process.kill(pid, 'SIGCONT');
     }
@@ -99,9 +104,9 @@ describe('a database server that dies', () => {
     await Promise.all(Array.from({ length: 20 }, (_, id) => service.post({ id, name: 'before' })));
     const stopped = [server.pid, ...(await server.backends())];
     const timed = async (id: number) => {
-      const start = performance.now();
-      const answer = await service.post({ id, name: 'during' });
-      return { answer, took: performance.now() - start };
+      const sent = service.post({ id, name: 'during' });
+      const took = await processTimeOf(sent);
+      return { answer: await sent, took };
     };
     for (const pid of stopped) process.kill(pid, 'SIGSTOP');
     try {
@@ -322,29 +327,37 @@ describe('a start', () => {
 });
 
 describe('a database that refuses some rows', () => {
+  const GUEST = 'guest_of_some_rows';
+  let database: TestDatabase;
+
   beforeAll(async () => {
-    service = await startTestService();
+    database = await createMigratedDatabase();
+    const url = Object.assign(new URL(database.url), { username: GUEST, password: 'guest' });
+    await database.query(`CREATE ROLE ${GUEST} LOGIN PASSWORD 'guest'`);
+    for (const kind of ['TABLES', 'FUNCTIONS', 'SEQUENCES']) {
+      await database.query(`GRANT ALL ON ALL ${kind} IN SCHEMA public TO ${GUEST}`);
+    }
+    service = await startTestService({ database: { ...database, url: url.href } });
   });
 
-  afterAll(() => service.stop());
-
-  /** Inserts run the statements of PL/pgSQL. */
-  async function refuse(statements: string): Promise<void> {
-    await service.database.query(
-      `CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${statements} END $$`,
-    );
-    await service.database.query(
-      'CREATE TRIGGER refuse BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION refuse()',
-    );
-  }
+  afterAll(async () => {
+    await service.stop();
+    await database.query(`DROP OWNED BY ${GUEST}`);
+    await database.query(`DROP ROLE ${GUEST}`);
+    await database.drop();
+  });
 
   it('stores the others, and the log has a line when it begins and when it ends', async () => {
     // Like Citus when the server of some shards is away.
-    await refuse(
-      `IF NEW.id % 2 = 1 THEN
-         RAISE EXCEPTION 'connection to the remote node failed' USING ERRCODE = '08006';
-       END IF;
-       RETURN NEW;`,
+    await database.query('CREATE EXTENSION dblink');
+    await database.query(
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         IF NEW.id % 2 = 1 THEN PERFORM dblink_connect('host=127.0.0.1 port=1 password=none'); END IF;
+         RETURN NEW;
+       END $$`,
+    );
+    await database.query(
+      'CREATE TRIGGER refuse BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION refuse()',
     );
     // The database refuses one plant of each pair. A group is halved for at most a second, so on a busy machine some clients
     // have to send again.
@@ -371,11 +384,11 @@ describe('a database that refuses some rows', () => {
       expect.objectContaining({
         level: 50,
         msg: 'the database refuses INSERT',
-        reason: 'connection to the remote node failed',
+        reason: 'could not establish connection',
       }),
     ]);
 
-    await service.database.query('DROP TRIGGER refuse ON plants');
+    await database.query('DROP TRIGGER refuse ON plants');
     await vi.waitFor(async () => {
       expect((await service.post({ id: 1, name: 'a' })).status).toBe(200);
       expect(service.log.map(({ msg }) => msg)).toContain('the database accepts INSERT again');
@@ -390,7 +403,7 @@ describe('a database that refuses some rows', () => {
         /^plant_store_creation_group_rows_count\{resource="plants"\} (\d+)$/m.exec(metrics)![1],
       );
     };
-    await refuse("RAISE EXCEPTION 'permission denied' USING ERRCODE = '42501';");
+    await database.query(`REVOKE INSERT ON plants FROM ${GUEST}`);
     const reported = reports().length;
     const before = await groups();
     const answers = await Promise.all(
@@ -403,10 +416,10 @@ describe('a database that refuses some rows', () => {
       expect.objectContaining({
         level: 50,
         msg: 'the database refuses INSERT',
-        reason: 'permission denied',
+        reason: 'permission denied for table plants',
       }),
     ]);
-    await service.database.query('DROP TRIGGER refuse ON plants');
+    await database.query(`GRANT INSERT ON plants TO ${GUEST}`);
     await vi.waitFor(async () => {
       expect((await service.post({ id: 1, name: 'a' })).status).toBe(200);
       expect(service.log).toContainEqual(

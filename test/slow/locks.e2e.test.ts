@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { processTimeOf } from '../../packages/framework/test/support/patience.js';
 import { startTestService } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 import { expectUnavailable } from '../support/unavailable.js';
@@ -56,9 +57,9 @@ describe('a transaction of somebody else that stays open', () => {
     'and holds a row makes %s with %j fail after a second, and changes nothing',
     async (method, headers) => {
       await other.query('BEGIN; SELECT FROM plants WHERE id = 1 FOR UPDATE');
-      const start = performance.now();
-      expectUnavailable(await change(method, headers), 50310);
-      expect(performance.now() - start).toBeLessThan(3_000);
+      const changed = change(method, headers);
+      expect(await processTimeOf(changed)).toBeLessThan(3_000);
+      expectUnavailable(await changed, 50310);
       await other.query('COMMIT');
       expect((await service.request('GET', '/plants/1')).text).toBe('{"id":1,"name":"old"}');
       expect((await change(method, headers)).status).toBeLessThan(300);
@@ -149,16 +150,17 @@ describe('a transaction of somebody else that stays open', () => {
       await beside(15, patch, async () => {
         // From here on, the row is known to be locked.
         expectUnavailable(await change('PATCH', headers), 50310);
-        const begin = performance.now();
-        for (let n = 0; n < 20; n += 1) {
-          const { status } = await service.request('PATCH', '/plants/2', {
-            headers: { 'Content-Type': 'application/json' },
-            body: `{"name":"${n}"}`,
-          });
-          expect(status).toBe(200);
-        }
+        const others = async (): Promise<void> => {
+          for (let n = 0; n < 20; n += 1) {
+            const { status } = await service.request('PATCH', '/plants/2', {
+              headers: { 'Content-Type': 'application/json' },
+              body: `{"name":"${n}"}`,
+            });
+            expect(status).toBe(200);
+          }
+        };
         // Behind the crowd, each of them would take more than a second.
-        expect(performance.now() - begin).toBeLessThan(15_000);
+        expect(await processTimeOf(others())).toBeLessThan(15_000);
       });
     },
     30_000,

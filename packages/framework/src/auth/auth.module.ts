@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
+import { DataSource } from 'typeorm';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
 import { secretOf } from '../config/secret-file.js';
@@ -40,10 +41,10 @@ const NO_DEFAULT_SCOPES =
     { provide: StaticTokens, inject: [CONFIG, LOGGER], useFactory: staticTokens },
     {
       provide: TokenRegister,
-      inject: [CONFIG, Statements, LOGGER, Metrics],
+      inject: [CONFIG, DataSource, LOGGER, Metrics],
       useFactory: tokenRegister,
     },
-    { provide: LastUses, inject: [CONFIG, Statements, LOGGER], useFactory: lastUses },
+    { provide: LastUses, inject: [CONFIG, DataSource, LOGGER], useFactory: lastUses },
     {
       provide: TOKEN_VERIFIERS,
       inject: [CONFIG, IssuerKeys, StaticTokens, TokenRegister, LastUses],
@@ -72,19 +73,19 @@ function staticTokens(config: Config, logger: Logger): StaticTokens | undefined 
 
 function tokenRegister(
   { auth }: Config,
-  statements: Statements,
+  dataSource: DataSource,
   logger: Logger,
   metrics: Metrics,
 ): TokenRegister | undefined {
   if (!auth.issuedTokens) return undefined;
-  const register = new TokenRegister(statements, logger);
+  const register = new TokenRegister(new Statements(dataSource), logger);
   const help = 'Time since the table of issued tokens was last read.';
   metrics.gauge(metrics.named('issued_tokens_age_seconds'), help, () => register.age / 1_000);
   return register;
 }
 
-function lastUses({ auth }: Config, statements: Statements, logger: Logger): LastUses | undefined {
-  return auth.issuedTokens ? new LastUses(statements, logger) : undefined;
+function lastUses({ auth }: Config, dataSource: DataSource, logger: Logger): LastUses | undefined {
+  return auth.issuedTokens ? new LastUses(new Statements(dataSource), logger) : undefined;
 }
 
 function verifiers(

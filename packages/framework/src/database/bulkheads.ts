@@ -3,10 +3,18 @@ import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
+import { RowLockedError } from './database-failure.js';
+import { isInsideTransaction } from './inside-transaction.js';
 import { Semaphore } from './semaphore.js';
 
 /** Connections that only creates and look-ups use: the creates and look-ups of all resources. */
 const RESERVED = 2;
+
+/**
+ * How long a statement waits for a lock at first, in milliseconds: for a few commits. If it is held for longer, its transaction is
+ * rolled back, and waits where nobody waits who does not need the lock.
+ */
+export const SOON = 100;
 
 /**
  * How many connections of the pool each kind of task may use at once. Creates and look-ups have no share: their groups
@@ -21,7 +29,11 @@ export class Bulkheads {
   readonly updates: Semaphore;
   /** Transactions of the service itself. */
   readonly transactions: Semaphore;
-  /** Creates, changes and transactions that wait for rows which other transactions hold. */
+  /** Transactions that TypeORM begins, which cannot be repeated. */
+  readonly unrepeatable: Semaphore;
+  /** Statements of the service itself that are no part of a transaction. */
+  readonly statements: Semaphore;
+  /** All that waits for rows which other transactions hold, and can be repeated. */
   readonly locked: Semaphore;
 
   private readonly all: Semaphore;
@@ -35,6 +47,8 @@ export class Bulkheads {
     this.exports = this.share(0.2, ERRORS.tooManyExports);
     this.updates = this.share(0.3, ERRORS.tooManyChanges);
     this.transactions = this.share(0.3, ERRORS.tooManyChanges);
+    this.unrepeatable = this.share(0.3, ERRORS.tooManyChanges);
+    this.statements = this.all;
     this.locked = this.share(0.2, ERRORS.rowLocked);
   }
 
@@ -46,5 +60,25 @@ export class Bulkheads {
    */
   share(part: number, failure: ErrorKind): Semaphore {
     return new Semaphore(Math.max(1, Math.floor(this.poolMax * part)), failure, this.all);
+  }
+
+  /**
+   * Does what a service itself wants of the database. If another transaction holds a row that it needs, it is repeated where nobody
+   * waits who does not need such a row. Inside of a transaction, it does not wait for slots, which other transactions could hold
+   * that wait for slots as well.
+   *
+   * @param attempt throws RowLockedError if a statement has waited for a lock for so many milliseconds; by default as long as others do
+   */
+  async apart<Result>(
+    free: Semaphore,
+    attempt: (lockWait?: number) => Promise<Result>,
+  ): Promise<Result> {
+    if (isInsideTransaction()) return attempt();
+    try {
+      return await free.run(() => attempt(SOON));
+    } catch (error) {
+      if (!(error instanceof RowLockedError)) throw error;
+    }
+    return this.locked.run(() => attempt());
   }
 }

@@ -40,8 +40,31 @@ const WRAPAROUND: ReadonlySet<string> = new Set(['GetNewTransactionId', 'GetNewM
  */
 const ROW_CHECK = 'ExecWithCheckOptions';
 
-/** The function of PostgreSQL that performs `RAISE`: a trigger refuses a row, with any SQLSTATE that its author likes. */
+/** The function of PostgreSQL that performs `RAISE`: a trigger rejects a row, with any SQLSTATE that its author likes. */
 const RAISE = 'exec_stmt_raise';
+
+/** In the context of an error: a function of the database ran, such as a trigger. */
+const FUNCTION = /^(SQL|PL\/\w+) (function|statement)/m;
+
+/** The functions of a history, which fail for all rows (`packages/changes/src/frozen`). */
+const HISTORY_FUNCTION = /^PL\/pgSQL function [^(\n]*(\bbegin_[^(\n]*|_horizon"?)\(/m;
+
+/**
+ * SQLSTATEs of an outage with which a function can fail for some rows only: it lacks a privilege, or calls `currval()` too
+ * early. The lock timeout is not among them.
+ */
+const FUNCTION_STATES = /^(42|55(?!P03))/;
+
+/** Whether a function of the database ran, such as a trigger, a check of a domain or what computes a column. */
+function isInFunction({ where }: DatabaseError): boolean {
+  return where !== undefined && FUNCTION.test(where);
+}
+
+/** Whether a function of the service has failed by itself, as opposed to the server or the session in which it ran. */
+function isOfFunction(error: DatabaseError): boolean {
+  if (!isInFunction(error) || HISTORY_FUNCTION.test(error.where!)) return false;
+  return error.routine === RAISE || FUNCTION_STATES.test(String(error.code));
+}
 
 /** The function of PostgreSQL that ends a statement after a timeout. Others refuse `NOWAIT`, with the SQLSTATE of the lock timeout. */
 const TIMEOUT = 'ProcessInterrupts';
@@ -57,7 +80,7 @@ export function isLockTimeout(error: unknown): boolean {
  */
 export function isOutage(error: unknown): error is Error {
   if (error instanceof DatabaseError) {
-    if (error.routine === ROW_CHECK) return false;
+    if (error.routine === ROW_CHECK || isOfFunction(error)) return false;
     const isRefused = OUTAGE_STATES.some((state) => String(error.code).startsWith(state));
     return isRefused || WRAPAROUND.has(String(error.routine));
   }
@@ -127,9 +150,9 @@ const BUGS = [RolledBackError, TypeORMError, TypeError, RangeError, ReferenceErr
  */
 export function isOfStatement(failure: unknown): boolean {
   if (!(failure instanceof DatabaseError) || failure.routine === ROW_CHECK) return false;
-  const { code = '', where, position } = failure;
+  const { code = '', position } = failure;
   return (
-    code.startsWith('42') && where === undefined && (code !== '42601' || position !== undefined)
+    code.startsWith('42') && !isInFunction(failure) && (code !== '42601' || position !== undefined)
   );
 }
 
@@ -144,6 +167,13 @@ export function isCausedByRow(failure: unknown): failure is DatabaseError {
 /** Whether a value is too large for PostgreSQL (program limit exceeded), such as a text for an index. */
 export function isTooLarge(failure: unknown): boolean {
   return isCausedByRow(failure) && failure.code === '54000';
+}
+
+/** Whether PostgreSQL itself cannot read or store a value in its column: a data exception, or a query with a syntax error. */
+export function isValueRejected(failure: unknown): failure is DatabaseError {
+  return (
+    isCausedByRow(failure) && /^(22|42601)/.test(String(failure.code)) && !isInFunction(failure)
+  );
 }
 
 /** SQLSTATEs of a statement that took too long, or was in the way of other transactions. Others may succeed. */
@@ -162,21 +192,13 @@ const PARTIAL_STATES = /^(08|57P0[123]|58|XX)/;
 
 /** The server refused the statement: `database-unavailable`, or a code of {@link ENDED_STATES}. */
 export class RefusedStatementError extends ServiceException {
-  /** @param isRaised whether a trigger has refused a row */
-  constructor(
-    readonly state: string | undefined,
-    readonly isRaised = false,
-  ) {
+  constructor(readonly state: string | undefined) {
     super(ENDED_STATES.get(state) ?? ERRORS.databaseUnavailable);
-  }
-
-  static of({ code, routine }: DatabaseError): RefusedStatementError {
-    return new RefusedStatementError(code, routine === RAISE);
   }
 
   /** Whether the statement can succeed for other rows. */
   get canBePartial(): boolean {
-    return this.isRaised || PARTIAL_STATES.test(String(this.state));
+    return PARTIAL_STATES.test(String(this.state));
   }
 }
 
@@ -207,7 +229,7 @@ export function stateOf(failure: unknown): string | undefined {
 
 /** Whether PostgreSQL rolled a transaction back that may succeed when it is repeated (manual, chapter 13.5). */
 export function isConflict(failure: unknown): boolean {
-  return ENDED_STATES.get(stateOf(failure)) === ERRORS.transactionConflict;
+  return isOutage(failure) && ENDED_STATES.get(stateOf(failure)) === ERRORS.transactionConflict;
 }
 
 /**

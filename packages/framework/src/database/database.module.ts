@@ -15,13 +15,16 @@ import { dataSourceOf, dataSourceOptions } from './data-source.js';
 import type { DatabaseSchema } from './data-source.js';
 import { poolOf } from './connections/bounded-pool.js';
 import { Bulkheads } from './bulkheads.js';
+import { OwnStatements } from './own-statements.js';
 import { SCHEMA, SchemaModule } from './schema.module.js';
 import { Statements } from './statements.js';
 import { Transactions } from './transactions.js';
+import { waitApart } from './typeorm-waits.js';
 
 const NO_POOL = { used: 0, idle: 0, pending: 0, max: 0 };
 
-const services = [Statements, Bulkheads, Transactions];
+/** The statements are the service's own. Those of the framework wait in other ways, and are made where they are needed. */
+const services = [{ provide: Statements, useClass: OwnStatements }, Bulkheads, Transactions];
 
 @Global()
 @Module({
@@ -42,7 +45,9 @@ export class DatabaseModule {
     dataSource: DataSource,
     metrics: Metrics,
     readiness: Readiness,
+    bulkheads: Bulkheads,
   ) {
+    waitApart(dataSource, bulkheads);
     // The process has a single pool.
     const pool = { db_client_connection_pool_name: identity.name };
     const use = () => poolOf(dataSource)?.use ?? NO_POOL;

@@ -39,8 +39,7 @@ export function canBePartial(failure: unknown, halving: Halving): boolean {
   const isWithinLimits =
     halving.statements < MAX_HALVING.statements &&
     halving.failuresInARow < MAX_HALVING.failuresInARow &&
-    // A database whose triggers run serves others, however slow it is.
-    (failure.isRaised || performance.now() - halving.since < MAX_HALVING.milliseconds);
+    performance.now() - halving.since < MAX_HALVING.milliseconds;
   halving.isPartial ||= isWithinLimits;
   return isWithinLimits;
 }

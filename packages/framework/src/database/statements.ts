@@ -79,7 +79,7 @@ export class Statements {
     };
   }
 
-  private async lend<Result>(use: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  protected async lend<Result>(use: (client: PoolClient) => Promise<Result>): Promise<Result> {
     const client = await poolOf(this.dataSource)?.lend();
     if (client === undefined) throw new Error('the database is not connected yet');
     try {

@@ -3,25 +3,26 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { EntityManager } from 'typeorm';
 import { Bulkheads } from './bulkheads.js';
-import type { LockWait, PoolClient } from './connections/pool-client.js';
+import type { LockWait } from './connections/lock-wait.js';
+import type { PoolClient } from './connections/pool-client.js';
 import { RowLockedError } from './database-failure.js';
+import { insideTransaction } from './inside-transaction.js';
 import { repeatAfterConflict } from './repeat-after-conflict.js';
 import type { Semaphore } from './semaphore.js';
 import { requireTransaction } from './statements.js';
 
-/**
- * How long a statement of a transaction waits for a lock at first, in milliseconds: for a few commits. If it is held for longer,
- * the transaction is rolled back, and waits where nobody waits who does not need the lock.
- */
-export const SOON = 100;
-
 /** Runs several statements as one transaction (docs/framework/transactions.md). */
 @Injectable()
 export class Transactions {
+  /** A manager of its own: the transactions of the others wait for slots (typeorm-waits.ts). */
+  private readonly manager: EntityManager;
+
   constructor(
-    @InjectDataSource() private readonly dataSource: DataSource,
+    @InjectDataSource() dataSource: DataSource,
     private readonly bulkheads: Bulkheads,
-  ) {}
+  ) {
+    this.manager = dataSource.createEntityManager();
+  }
 
   /**
    * Commits what `work` does as a whole, or nothing if it throws. Repeats it a few times if PostgreSQL rolled it back
@@ -41,13 +42,10 @@ export class Transactions {
       requireTransaction(outer);
       return work(outer);
     }
-    const { transactions, locked } = this.bulkheads;
-    try {
-      return await this.runIn(transactions, work, SOON);
-    } catch (error) {
-      if (!(error instanceof RowLockedError)) throw error;
-    }
-    return this.runIn(locked, work);
+    const ownWork = (manager: EntityManager) => insideTransaction(() => work(manager));
+    return this.bulkheads.apart(this.bulkheads.transactions, (lockWait) =>
+      this.repeated(ownWork, lockWait),
+    );
   }
 
   /**
@@ -61,7 +59,14 @@ export class Transactions {
     work: (manager: EntityManager) => Promise<Result>,
     lockWait?: number,
   ): Promise<Result> {
-    return slots.run(() => repeatAfterConflict(() => this.attempt(work, lockWait)));
+    return slots.run(() => this.repeated(work, lockWait));
+  }
+
+  private repeated<Result>(
+    work: (manager: EntityManager) => Promise<Result>,
+    lockWait: number | undefined,
+  ): Promise<Result> {
+    return repeatAfterConflict(() => this.attempt(work, lockWait));
   }
 
   /**
@@ -77,7 +82,7 @@ export class Transactions {
       if (limits.some(({ isOver }) => isOver)) throw new RowLockedError();
     };
     try {
-      return await this.dataSource.transaction(async (manager) => {
+      return await this.manager.transaction(async (manager) => {
         if (lockWait !== undefined) {
           const client = (await requireTransaction(manager).connect()) as PoolClient;
           limits.push(client.limitLockWait(lockWait));

@@ -1,10 +1,11 @@
 import { DatabaseError } from 'pg';
-import { isTooLarge } from '../database/database-failure.js';
+import { isTooLarge, isValueRejected } from '../database/database-failure.js';
 import type { Statements } from '../database/statements.js';
 import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { stringifyExactJson } from '../json/exact-json.js';
+import type { EntityColumn } from './entity-column.js';
 import type { EntityColumns } from './entity-columns.js';
 
 /** What a violation of a constraint of the database means to a client, by the name of the constraint. */
@@ -88,6 +89,7 @@ export function rowError(
   row: object,
   error: unknown,
 ): unknown {
+  if (isValueRejected(error)) return valueError(columns(), row, error);
   if (!isTooLarge(error)) return constraintError(constraints, error);
   // PostgreSQL does not always name the index.
   const names = columns()
@@ -98,6 +100,28 @@ export function rowError(
     names.length === 0
       ? 'a member is too large for the database'
       : `${names.join(' or ')} is too long for an index of the database`;
+  return new ServiceException(ERRORS.bodyNotValid, message, { cause: error });
+}
+
+/** PostgreSQL quotes a value that it cannot read, and names the type of a text that is too long. */
+function valueError({ all }: EntityColumns, row: object, error: DatabaseError): ServiceException {
+  const { message: reason } = error;
+  const values = row as Readonly<Record<string, unknown>>;
+  const isRejected = ({ property, type, exactType }: EntityColumn): boolean =>
+    [values[property]]
+      .flat(Infinity)
+      .filter((part) => part !== undefined && typeof part !== 'object')
+      .some(
+        (part) =>
+          reason.endsWith(exactType) || (type !== 'text' && reason.includes(`"${String(part)}"`)),
+      );
+  const names = all
+    .filter(isRejected)
+    .map(
+      ({ property, exactType }) =>
+        `${property} must be a value of the type ${exactType.toLowerCase()}`,
+    );
+  const message = names.join(', or ') || 'a member has a value that the database cannot store';
   return new ServiceException(ERRORS.bodyNotValid, message, { cause: error });
 }
 

@@ -63,6 +63,7 @@ const LONG_ROWS = 2;
 @Injectable()
 export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly figures: ResourceMetrics;
+  private readonly statements: Statements;
   private readonly importSlots = new Semaphore(MAX_IMPORTS, ERRORS.tooManyImports);
   private readonly exportSlots = new Semaphore(MAX_EXPORTS, ERRORS.tooManyExports);
   private readonly checks: (() => void)[] = [];
@@ -74,7 +75,6 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
 
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
-    private readonly statements: Statements,
     private readonly bulkheads: Bulkheads,
     private readonly transactions: Transactions,
     private readonly metrics: Metrics,
@@ -85,6 +85,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     private readonly rowSlots: RowSlots,
   ) {
     this.figures = new ResourceMetrics(metrics);
+    this.statements = new Statements(dataSource);
   }
 
   /**

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Bulkheads } from '../database/bulkheads.js';
+import { Bulkheads, SOON } from '../database/bulkheads.js';
 import { RowLockedError } from '../database/database-failure.js';
 import type { Semaphore } from '../database/semaphore.js';
-import { SOON } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { LockedRows } from './locked-rows.js';

@@ -164,11 +164,22 @@ describe('a group that fails', () => {
     },
   );
 
+  const TRIGGER = `SQL statement "INSERT INTO log"\nPL/pgSQL function check_plant() line 3 at SQL statement`;
+  const HISTORY = 'PL/pgSQL function public.begin_plant_changes() line 17 at RAISE';
+  const PARAMETERS = `extended query with parameters: $1 = 'PL/pgSQL function'`;
+  const RAISED = { routine: 'exec_stmt_raise' };
+
   it.each([
     ['lacks a column', { code: '42703', position: '5' }, 1],
     ['lacks a table', { code: '42P01', position: '5' }, 1],
     ['lacks the unique key of the statement', { code: '42P10' }, 1],
     ['lacks a column that a trigger needs', { code: '42703', where: 'PL/pgSQL function' }, 63],
+    ['lacks a privilege that a trigger needs', { code: '42501', where: TRIGGER }, 63],
+    ['has a trigger that raises its error', { code: '53100', where: TRIGGER, ...RAISED }, 63],
+    ['has no place for a row of a trigger', { code: '53100', where: TRIGGER }, 1],
+    ['has no positions left', { code: '55000', where: HISTORY, ...RAISED }, 1],
+    ['lacks a privilege, and tells parameters', { code: '42501', where: PARAMETERS }, 1],
+    ['lacks a table, and tells parameters', { code: '42P01', where: PARAMETERS, position: '5' }, 1],
     ['cannot read a value as a query', { code: '42601' }, 63],
     ['refuses the rows by their policy', { code: '42501', routine: 'ExecWithCheckOptions' }, 63],
   ])('are halved only if a row can be at fault: the database %s', async (_, error, statements) => {

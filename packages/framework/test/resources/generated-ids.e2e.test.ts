@@ -635,6 +635,34 @@ describe('rows that were inserted with ids of their own', () => {
     }
   });
 
+  it('do not let creates fail for DATABASE_SERVICE_ROLE, which may move the sequence', async () => {
+    const role = `tools_${randomUUID().replaceAll('-', '')}`;
+    const limited = new URL(database.url);
+    [limited.username, limited.password] = [role, 'secret'];
+    const access = { DATABASE_SERVICE_ROLE: role };
+    const usual = url;
+    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
+    await (await start(AppModule, database, access)).stop();
+    const settings = { DATABASE_MIGRATE_ON_START: 'false' };
+    const service = await start(AppModule, given(limited.href), settings);
+    url = `http://127.0.0.1:${service.address.port}`;
+    try {
+      const first = await nextId();
+      await insert(first, 1_000);
+      const created = await request('POST', '/tools', { name: 'Saw' });
+      expect(created).toMatchObject({ status: 201, json: { id: first + 1_000 } });
+      const [positions] = await database.query(
+        `SELECT has_sequence_privilege('${role}', 'loan_changes_position_seq', 'USAGE') AS may`,
+      );
+      expect(positions).toEqual({ may: false });
+    } finally {
+      url = usual;
+      await service.stop();
+      await database.query(`DROP OWNED BY ${role}`);
+      await database.query(`DROP ROLE ${role}`);
+    }
+  });
+
   it('do not hide another failure', async () => {
     await insert(await nextId(), 3);
     expect(await request('POST', '/tools', { name: 'Hammer' })).toMatchObject({
@@ -831,7 +859,7 @@ describe.each([
     async function others(other: number): Promise<readonly number[]> {
       const statuses: number[] = [];
       const sendAll = async (client: number): Promise<void> => {
-        for (let at = 0; at < 25; at += 1) {
+        for (let at = 0; at < 10; at += 1) {
           const name = `Saw ${client} ${at}`;
           const answers = [
             await request('POST', '/tools', { name }),

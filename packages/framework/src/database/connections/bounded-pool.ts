@@ -267,7 +267,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     if (isReadOnly(error)) client.replace();
     if (!isEndedByServer(error)) this.noteOutage(operation, error);
     return error instanceof DatabaseError
-      ? RefusedStatementError.of(error)
+      ? new RefusedStatementError(error.code)
       : new ServiceException(ERRORS.databaseUnavailable);
   }
 

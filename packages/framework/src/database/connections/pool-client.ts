@@ -1,14 +1,20 @@
-import { Client, DatabaseError } from 'pg';
+import { DatabaseError } from 'pg';
 import type { ClientConfig, QueryArrayConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import {
   isLockTimeout,
   ReadOnlyError,
   RolledBackError,
+  RowLockedError,
   StandbyError,
 } from '../database-failure.js';
 import { DATABASE_LIMITS } from '../limits.js';
+import { CallbackClient } from './callback-client.js';
+import { canLimitLockWait, limiting, setsLockWait } from './lock-wait.js';
+import type { LockWait } from './lock-wait.js';
 import { narrowedPath } from './search-path.js';
-import { ADD_TO_BEGIN, BEGIN_FIRST, BEGIN_SHARED, SET_UP_SESSION } from './session-settings.js';
+import { BEGIN_FIRST, BEGIN_OWN, BEGIN_SHARED, setUpSession } from './session-settings.js';
+import { TIMELINE } from './timelines.js';
+import type { Timeline } from './timelines.js';
 import { VALUE_TYPES } from './value-types.js';
 
 /** Runs the statements of a connection, and observes their results. */
@@ -18,20 +24,6 @@ export interface StatementRunner {
   /** The reply to a statement is late. The connection will be closed when a new connection could have been tried. */
   onSilence(failure: Error): void;
 }
-
-type OnResult<Row extends QueryResultRow> = (
-  failure: Error | null,
-  result: QueryResult<Row>,
-) => void;
-
-/** node-postgres' client with the types of its callback API. */
-const CallbackClient = Client as unknown as new (config?: ClientConfig) => Omit<Client, 'query'> & {
-  query<Row extends QueryResultRow>(
-    statement: QueryConfig,
-    values: undefined,
-    onResult: OnResult<Row>,
-  ): unknown;
-};
 
 export interface PoolClientConfig extends ClientConfig {
   /** Milliseconds until a statement without a result fails and closes the connection. */
@@ -49,22 +41,6 @@ const MIN_AGE = 500;
 const KEEP_PREPARED = 10_000;
 
 const NO_RESULT = { command: 'BEGIN', rowCount: null, oid: 0, fields: [], rows: [] };
-
-/** The limit of a transaction for each wait for a lock. */
-export interface LockWait {
-  /** Whether PostgreSQL has ended a wait because of the limit, whatever became of the failure since. */
-  readonly isOver: boolean;
-}
-
-/** A statement that sets the limit itself, as `SET` or with `set_config()`. */
-const SETS_LOCK_WAIT = /\block_timeout\b/i;
-
-/** The history of a database cluster that a primary writes. Each promotion begins a new one (manual, chapter 25.3.6). */
-export interface Timeline {
-  /** All servers of a cluster, and only these, have one identifier. */
-  readonly system: string;
-  readonly number: number;
-}
 
 /**
  * A connection of the pool. Between the checkout and the first statement, neither the pool nor TypeORM listens for
@@ -86,7 +62,9 @@ export class PoolClient extends CallbackClient {
   private beginShared = BEGIN_SHARED;
   private inTransaction = false;
   /** Of the last transaction that has set it and has not set another limit since. */
-  private lockWait: { isOver: boolean } | undefined;
+  private lockWait: LockWait | undefined;
+  /** Of the next statement. */
+  private nextLockWait: LockWait | undefined;
   /** The key is the name of a prepared statement, the value a time of `performance.now()`. */
   private readonly keptUntil = new Map<string, number>();
 
@@ -114,15 +92,9 @@ export class PoolClient extends CallbackClient {
    */
   async adoptSession(mustWrite: boolean, runner?: StatementRunner): Promise<void> {
     const { processID } = this as unknown as { readonly processID: number | null };
-    const text = `SELECT pid = $1 AS own, current_setting('transaction_read_only') = 'off' AS writable,
-        to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS citus,
-        concat(${ADD_TO_BEGIN}, '; SET LOCAL search_path = ' || path) AS added,
-        CASE WHEN pid = $1 THEN ${SET_UP_SESSION} END,
-        CASE WHEN pid = $1 AND path IS NOT NULL THEN set_config('search_path', path, false) END
-      FROM pg_backend_pid() AS pid, (SELECT ${this.path} AS path OFFSET 0) AS narrowed`;
     type Session = Record<'own' | 'writable' | 'citus', boolean> & { readonly added: string };
-    const { rows } = await this.transact<Session>(BEGIN_FIRST, { text, values: [processID] });
-    const [session] = rows;
+    const statement = { text: setUpSession(this.path), values: [processID] };
+    const [session] = (await this.transact<Session>(BEGIN_FIRST, statement)).rows;
     if (mustWrite && session?.writable !== true) throw new ReadOnlyError();
     this.isPooled = session?.own !== true;
     this.beginShared = BEGIN_SHARED + (session?.added ?? '');
@@ -133,11 +105,8 @@ export class PoolClient extends CallbackClient {
   /** The timeline that the primary writes; `undefined` if the server does not tell, like some that are not PostgreSQL. */
   async timeline(): Promise<Timeline | undefined> {
     try {
-      // The name of a WAL file begins with the timeline. The control file would have it only after the next checkpoint.
-      const text = `SELECT system_identifier::text AS system,
-          left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline
-        FROM pg_control_system()`;
-      const [row] = (await this.send<{ system: string; timeline: string }>({ text })).rows;
+      const result = await this.send<{ system: string; timeline: string }>({ text: TIMELINE });
+      const [row] = result.rows;
       return row && { system: row.system, number: Number.parseInt(row.timeline, 16) };
     } catch (error) {
       if (error instanceof DatabaseError) return undefined;
@@ -152,8 +121,15 @@ export class PoolClient extends CallbackClient {
     // With no values (`[]`), the driver uses the simple protocol.
     const config =
       typeof statement === 'string' ? { text: statement, values: values ?? [] } : statement;
-    if (this.lockWait !== undefined && SETS_LOCK_WAIT.test(config.text)) this.lockWait = undefined;
-    const send = () => (this.isPooled ? this.queryPooled<Row>(config) : this.send<Row>(config));
+    if (this.lockWait !== undefined && setsLockWait(config.text)) this.lockWait = undefined;
+    const limit = this.nextLockWait;
+    this.nextLockWait = undefined;
+    const send = () => {
+      if (limit !== undefined && canLimitLockWait(config.text)) {
+        return this.queryLimited<Row>(config, limit);
+      }
+      return this.isPooled ? this.queryPooled<Row>(config) : this.send<Row>(config);
+    };
     return this.runner === undefined ? send() : this.runner.run(this, config.text, send);
   }
 
@@ -163,9 +139,30 @@ export class PoolClient extends CallbackClient {
    * @param milliseconds until the transaction sets another limit
    */
   limitLockWait(milliseconds: number): LockWait {
-    this.query(`SET LOCAL lock_timeout = ${milliseconds}`).catch(() => {});
-    this.lockWait = { isOver: false };
+    this.query(limiting(milliseconds)).catch(() => {});
+    this.lockWait = { milliseconds, isOver: false };
     return this.lockWait;
+  }
+
+  /**
+   * Runs a single statement, which is no part of a transaction, and limits its waits for locks, unless it seems to need no row or
+   * sets a limit itself.
+   *
+   * @throws RowLockedError if it has waited for so many milliseconds
+   */
+  async limitingLockWait<Result>(
+    milliseconds: number,
+    run: () => Promise<Result>,
+  ): Promise<Result> {
+    const limit = { milliseconds, isOver: false };
+    this.nextLockWait = limit;
+    try {
+      return await run();
+    } catch (error) {
+      throw limit.isOver ? new RowLockedError() : error;
+    } finally {
+      this.nextLockWait = undefined;
+    }
   }
 
   /**
@@ -257,6 +254,21 @@ export class PoolClient extends CallbackClient {
       return this.send<Row>(unnamed);
     }
     return this.transact<Row>(this.beginShared, unnamed);
+  }
+
+  /** Runs a statement in a separate transaction, in a single round trip. */
+  private async queryLimited<Row extends QueryResultRow>(
+    config: QueryConfig,
+    limit: LockWait,
+  ): Promise<QueryResult<Row>> {
+    const { name: _name, ...unnamed } = config;
+    const [begin, statement] = this.isPooled ? [this.beginShared, unnamed] : [BEGIN_OWN, config];
+    try {
+      return await this.transact(`${begin}; ${limiting(limit.milliseconds)}`, statement);
+    } catch (failure) {
+      limit.isOver = isLockTimeout(failure);
+      throw failure;
+    }
   }
 
   /** Pipelined: all parts are sent at once. After a failure, PostgreSQL turns the COMMIT into a ROLLBACK (manual, chapter 3.4). */

@@ -64,14 +64,28 @@ function keeping(settings: Replacements): readonly string[] {
 }
 
 /** An expression that sets up a session that nobody else uses. */
-export const SET_UP_SESSION = `ARRAY[${[
+const SET_UP_SESSION = `ARRAY[${[
   ...Object.entries(OWN_SESSION).map(([name, value]) => set(name, value)),
   ...keeping({ ...TIMEOUTS, ...DURABILITY }),
   ...replacing(INTEGRITY, set),
 ].join()}]`;
 
 /** An expression for what is to be added to {@link BEGIN_SHARED}. */
-export const ADD_TO_BEGIN = `concat(${replacing({ ...DURABILITY, ...INTEGRITY }, (name, value) => `'; SET LOCAL ${name} = ${value}'`).join()})`;
+const ADD_TO_BEGIN = `concat(${replacing({ ...DURABILITY, ...INTEGRITY }, (name, value) => `'; SET LOCAL ${name} = ${value}'`).join()})`;
+
+/**
+ * Tells what the session is, and sets it up if its process has the id `$1`, so that nobody else uses it.
+ *
+ * @param path an expression for the search path
+ */
+export function setUpSession(path: string): string {
+  return `SELECT pid = $1 AS own, current_setting('transaction_read_only') = 'off' AS writable,
+      to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS citus,
+      concat(${ADD_TO_BEGIN}, '; SET LOCAL search_path = ' || path) AS added,
+      CASE WHEN pid = $1 THEN ${SET_UP_SESSION} END,
+      CASE WHEN pid = $1 AND path IS NOT NULL THEN set_config('search_path', path, false) END
+    FROM pg_backend_pid() AS pid, (SELECT ${path} AS path OFFSET 0) AS narrowed`;
+}
 
 /**
  * Begins a transaction that tells whether the server is a standby. No statement of it takes a snapshot, so TypeORM can still
@@ -81,6 +95,9 @@ function begin(settings: Readonly<Record<string, string | number>>): string {
   const local = Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} = '${value}'`);
   return ['BEGIN ISOLATION LEVEL READ COMMITTED', ...local, 'SHOW in_hot_standby'].join('; ');
 }
+
+/** A transaction in a session that nobody else uses, and whose settings are set. */
+export const BEGIN_OWN = begin({});
 
 /** The first transaction in a session of which nothing is known begins with this. */
 export const BEGIN_FIRST = begin({ statement_timeout: DATABASE_LIMITS.statement });

@@ -1,5 +1,16 @@
 import type { Logger } from 'pino';
-import type { Timeline } from './pool-client.js';
+
+/** The history of a database cluster that a primary writes. Each promotion begins a new one (manual, chapter 25.3.6). */
+export interface Timeline {
+  /** All servers of a cluster, and only these, have one identifier. */
+  readonly system: string;
+  readonly number: number;
+}
+
+/** The name of a WAL file begins with the timeline. The control file would have it only after the next checkpoint. */
+export const TIMELINE = `SELECT system_identifier::text AS system,
+    left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline
+  FROM pg_control_system()`;
 
 /** Tells servers that were replaced by a newer primary. */
 export class Timelines {

@@ -22,10 +22,13 @@ export interface Grants {
   readonly tables: readonly GrantedTable[];
   /** Such as `move_tools()`. */
   readonly functions: readonly string[];
+  /** As identifiers of SQL. */
+  readonly sequences: readonly string[];
 }
 
 /** Statements after which the role has these privileges on the tables, and no others from the same grantor. */
-export function grantStatements({ role, database, schema, tables, functions }: Grants): string[] {
+export function grantStatements(grants: Grants): string[] {
+  const { role, database, schema, tables, functions, sequences } = grants;
   const grantee = escapeIdentifier(role);
   const schemas = new Set(tables.map((table) => table.schema ?? schema).concat(schema));
   return [
@@ -36,5 +39,6 @@ export function grantStatements({ role, database, schema, tables, functions }: G
       `GRANT ${privileges.join(', ')} ON ${path} TO ${grantee}`,
     ]),
     ...functions.map((signature) => `GRANT EXECUTE ON FUNCTION ${signature} TO ${grantee}`),
+    ...sequences.map((name) => `GRANT USAGE ON SEQUENCE ${name} TO ${grantee}`),
   ];
 }

@@ -28,19 +28,22 @@ const ROLE =
   "SELECT pg_has_role(oid, current_user, 'MEMBER') AS own FROM pg_roles WHERE rolname = $1";
 
 /**
- * Where the session is, and what of the functions ($2) it has: their migrations leave them out on servers that have no use
- * for them.
+ * Where the session is, what of the functions ($2) it has, since their migrations leave them out on servers that have no use
+ * for them, and the sequences of columns (of tables $3, with names $4).
  */
 const PLACE = `SELECT current_database() AS database, current_schema() AS schema,
     has_schema_privilege($1, current_schema(), 'CREATE')
       OR has_database_privilege($1, current_database(), 'CREATE') AS "canCreate",
-    ARRAY (SELECT name FROM unnest($2::text[]) AS name WHERE to_regprocedure(name) IS NOT NULL) AS functions`;
+    ARRAY (SELECT name FROM unnest($2::text[]) AS name WHERE to_regprocedure(name) IS NOT NULL) AS functions,
+    ARRAY (SELECT sequence FROM unnest($3::text[], $4::text[]) AS columns (path, name),
+      pg_get_serial_sequence(path, name) AS sequence WHERE sequence IS NOT NULL) AS sequences`;
 
 interface Place {
   readonly database: string;
   readonly schema: string;
   readonly canCreate: boolean;
   readonly functions: readonly string[];
+  readonly sequences: readonly string[];
 }
 
 /**
@@ -56,7 +59,13 @@ export async function grantAccess(
   log: Logger,
 ): Promise<void> {
   await requireRole(session, role);
-  const [place] = (await session.query(PLACE, [role.name, schema.functions ?? []])) as Place[];
+  const ids = numberedIds(dataSource);
+  const [place] = (await session.query(PLACE, [
+    role.name,
+    schema.functions ?? [],
+    ids.map(([path]) => path),
+    ids.map(([, name]) => name),
+  ])) as Place[];
   const statements = grantStatements({
     ...place!,
     role: role.name,
@@ -93,6 +102,15 @@ async function requireRole(session: QueryRunner, { name, password }: ServiceRole
       { cause: error },
     );
   }
+}
+
+/** Tables and columns whose ids the database counts. The service moves their sequences behind ids that are taken. */
+function numberedIds(dataSource: DataSource): readonly (readonly [path: string, name: string])[] {
+  return dataSource.entityMetadatas.flatMap((metadata) =>
+    metadata.generatedColumns
+      .filter((column) => column.generatedIdentity !== 'ALWAYS')
+      .map((column) => [tableOf(dataSource, metadata), column.databaseName] as const),
+  );
 }
 
 function grantedTables(

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import type { EntityManager } from 'typeorm';
 import { Bulkheads } from '../../database/bulkheads.js';
+import { insideTransaction } from '../../database/inside-transaction.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { Statements } from '../../database/statements.js';
 import { Transactions } from '../../database/transactions.js';
@@ -71,15 +72,17 @@ const NO_LOCKS: NeededLocks = { keys: [], findLocked: () => Promise.resolve([]) 
 export class Idempotency implements OnModuleInit, OnModuleDestroy {
   private readonly closing = new AbortController();
   private readonly errors = idempotencyErrors();
+  private readonly statements: Statements;
 
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
-    private readonly statements: Statements,
     private readonly transactions: Transactions,
     private readonly rowSlots: RowSlots,
     private readonly bulkheads: Bulkheads,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  ) {
+    this.statements = new Statements(dataSource);
+  }
 
   onModuleInit(): void {
     // The application may be made only to look at it.
@@ -116,7 +119,11 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     requireDto(dto);
     const { keys: needed, findLocked } = locks ?? NO_LOCKS;
     // What a service does by itself can need any row. Meanwhile, creates and changes of resources go on.
-    const free = locks === undefined ? this.bulkheads.transactions : this.bulkheads.updates;
+    const isOwn = locks === undefined;
+    const free = isOwn ? this.bulkheads.transactions : this.bulkheads.updates;
+    const inside = isOwn
+      ? (manager: EntityManager) => insideTransaction(() => work(manager))
+      : work;
     const { key, operation, origin } = request;
     const own = key === undefined ? [] : [rowKey(KEYS, `${operation} ${ownerOf(origin)} ${key}`)];
     const keys = [...own, ...needed];
@@ -125,7 +132,9 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
         slots,
         async (manager) => {
           this.rowSlots.requireFree(keys, slots);
-          return key === undefined ? work(manager) : this.claimed(key, request, dto, work, manager);
+          return key === undefined
+            ? inside(manager)
+            : this.claimed(key, request, dto, inside, manager);
         },
         this.rowSlots.lockWaitIn(slots),
       );

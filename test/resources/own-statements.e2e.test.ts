@@ -1,0 +1,207 @@
+import { Client } from 'pg';
+import type { DataSource, Repository } from 'typeorm';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Config } from '../../packages/framework/src/config/config.js';
+import { Bulkheads } from '../../packages/framework/src/database/bulkheads.js';
+import { poolOf } from '../../packages/framework/src/database/connections/bounded-pool.js';
+import { OwnStatements } from '../../packages/framework/src/database/own-statements.js';
+import { Transactions } from '../../packages/framework/src/database/transactions.js';
+import { waitApart } from '../../packages/framework/src/database/typeorm-waits.js';
+import { ERRORS } from '../../packages/framework/src/errors/common-errors.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
+import { Plant } from '../../src/plants/plant.entity.js';
+import { createDataSource } from '../support/data-source.js';
+import { createMigratedDatabase } from '../support/migrated-database.js';
+import { startPooler } from '../support/pooler.js';
+import type { Pooler } from '../support/pooler.js';
+
+/** Changes the row so that two changes show. */
+const RENAME = `UPDATE plants SET name = name || '!' WHERE id = 1 RETURNING name`;
+
+describe.each(['directly', 'through a pooler'])('outside of Transactions, %s', (way) => {
+  let database: TestDatabase;
+  let pooler: Pooler;
+  let dataSource: DataSource;
+  let plants: Repository<Plant>;
+  let bulkheads: Bulkheads;
+  let statements: OwnStatements;
+  let transactions: Transactions;
+  let other: Client;
+
+  const connect = async (parameters = '') => {
+    const { url } = way === 'directly' ? database : pooler;
+    const connected = createDataSource(`${url}${parameters}`, { poolMax: 3 });
+    await connected.initialize();
+    poolOf(connected)!.startServing();
+    const own = new Bulkheads({ database: { poolMax: 3 } } as Config);
+    waitApart(connected, own);
+    return [connected, own] as const;
+  };
+
+  beforeAll(async () => {
+    database = await createMigratedDatabase();
+    pooler = await startPooler(database.url);
+    [dataSource, bulkheads] = await connect();
+    plants = dataSource.getRepository(Plant);
+    statements = new OwnStatements(dataSource, bulkheads);
+    transactions = new Transactions(dataSource, bulkheads);
+  });
+
+  beforeEach(async () => {
+    await database.empty();
+    await database.query(`INSERT INTO plants (id, name) VALUES (1, 'a'), (2, 'b')`);
+    other = new Client({ connectionString: database.url });
+    await other.connect();
+  });
+
+  afterEach(() => other.end());
+
+  afterAll(async () => {
+    await dataSource.destroy();
+    await pooler.stop();
+    await database.drop();
+  });
+
+  const lock = () => other.query('BEGIN; SELECT FROM plants WHERE id = 1 FOR UPDATE');
+  const name = async () =>
+    (await database.query('SELECT name FROM plants WHERE id = 1'))[0]!['name'];
+  const limit = () => dataSource.query<object[]>('SHOW lock_timeout');
+
+  const singles: Readonly<Record<string, () => Promise<unknown>>> = {
+    'Statements.run': async () => (await statements.run({ name: 'rename', text: RENAME })).rows,
+    'Statements.rows': async () =>
+      (await statements.rows<[string]>({ text: RENAME })).map(([renamed]) => ({ name: renamed })),
+    'dataSource.query': async () => (await dataSource.query<[object[], number]>(RENAME))[0],
+    'a query builder': async () => {
+      const update = plants
+        .createQueryBuilder()
+        .update()
+        .set({ name: () => `name || '!'` });
+      return (await update.where({ id: 1n }).returning('name').execute()).raw;
+    },
+    'Repository.update': async () => {
+      const { affected } = await plants.update({ id: 1n }, { name: () => `name || '!'` });
+      return affected === 1 ? [{ name: 'a!' }] : [];
+    },
+  };
+
+  it.each(Object.keys(singles))(
+    '%s waits for a locked row where others need not wait',
+    async (door) => {
+      const before = await limit();
+      await lock();
+      const slots = vi.spyOn(bulkheads.locked, 'run');
+      const done = singles[door]!();
+      await vi.waitFor(() => expect(slots).toHaveBeenCalledTimes(1), PATIENCE);
+      await other.query('COMMIT');
+      expect(await done).toEqual([{ name: 'a!' }]);
+      expect(await name()).toBe('a!');
+      expect(slots).toHaveBeenCalledTimes(1);
+      slots.mockRestore();
+      expect(await limit()).toEqual(before);
+      expect(poolOf(dataSource)!.use).toMatchObject({ used: 0, pending: 0 });
+    },
+  );
+
+  it.each(Object.keys(singles))('%s fails after a while if the row stays locked', async (door) => {
+    await lock();
+    const start = performance.now();
+    await expect(singles[door]!()).rejects.toMatchObject({ kind: ERRORS.rowLocked });
+    expect(performance.now() - start).toBeLessThan(3_000);
+    await other.query('COMMIT');
+    expect(await name()).toBe('a');
+    expect(poolOf(dataSource)!.use).toMatchObject({ used: 0, pending: 0 });
+  });
+
+  it('a statement that does not wait for a locked row runs once', async () => {
+    await lock();
+    const slots = vi.spyOn(bulkheads.locked, 'run');
+    const nowait = { text: 'SELECT FROM plants WHERE id = 1 FOR UPDATE NOWAIT' };
+    await expect(statements.run(nowait)).rejects.toMatchObject({ kind: ERRORS.rowLocked });
+    expect(slots).not.toHaveBeenCalled();
+    slots.mockRestore();
+  });
+
+  it('a statement fails as it would alone', async () => {
+    const insert = `INSERT INTO plants (id, name) VALUES (1, 'c')`;
+    await expect(dataSource.query(insert)).rejects.toMatchObject({ code: '23505' });
+    await expect(statements.run({ text: insert })).rejects.toMatchObject({ code: '23505' });
+    await expect(statements.run({ text: 'DELETE FROM nowhere' })).rejects.toMatchObject({
+      code: '42P01',
+    });
+  });
+
+  it.runIf(way === 'directly')(
+    'a statement may be one that cannot be part of a transaction',
+    async () => {
+      await statements.run({ text: 'VACUUM plants' });
+      await dataSource.query('VACUUM plants');
+    },
+  );
+
+  it.runIf(way === 'directly')(
+    "a statement waits as long as the operator's limit says",
+    async () => {
+      const [limited] = await connect('?lock_timeout=300');
+      try {
+        await lock();
+        const start = performance.now();
+        await expect(limited.query(RENAME)).rejects.toMatchObject({ kind: ERRORS.rowLocked });
+        expect(performance.now() - start).toBeLessThan(1_000);
+        expect(await limited.query('SHOW lock_timeout')).toEqual([{ lock_timeout: '300ms' }]);
+      } finally {
+        await limited.destroy();
+      }
+    },
+  );
+
+  it('a query runner that is connected keeps its session', async () => {
+    const runner = dataSource.createQueryRunner();
+    try {
+      const session = await runner.connect();
+      await lock();
+      const slots = vi.spyOn(bulkheads.locked, 'run');
+      await expect(runner.query(RENAME)).rejects.toMatchObject({ kind: ERRORS.rowLocked });
+      expect(slots).not.toHaveBeenCalled();
+      slots.mockRestore();
+      expect(await runner.connect()).toBe(session);
+      await other.query('COMMIT');
+      await runner.query(RENAME);
+      expect(await name()).toBe('a!');
+    } finally {
+      await runner.release();
+    }
+  });
+
+  const unrepeatable: Readonly<Record<string, () => Promise<unknown>>> = {
+    'Repository.save': () => plants.save({ id: 1n, name: 'a!' }),
+    'Repository.remove': () => plants.remove(plants.create({ id: 1n })),
+    'dataSource.transaction': () => dataSource.transaction((manager) => manager.query(RENAME)),
+  };
+
+  it.each(Object.keys(unrepeatable))('%s takes one of a few connections', async (door) => {
+    await lock();
+    const crowd = Array.from({ length: 5 }, () => unrepeatable[door]!().catch(() => {}));
+    await vi.waitFor(async () => {
+      const waiting =
+        'SELECT FROM pg_stat_activity WHERE wait_event_type = $1 AND datname = current_database()';
+      expect(await database.query(waiting, ['Lock'])).toHaveLength(1);
+    }, PATIENCE);
+    expect(poolOf(dataSource)!.use).toMatchObject({ used: 1, pending: 0 });
+    await other.query('COMMIT');
+    await Promise.all(crowd);
+  });
+
+  it('what is not part of the transaction around it works', async () => {
+    const all = [...Object.values(singles), () => plants.save({ id: 1n, name: 'a' })];
+    for (const door of all) {
+      await Promise.all([
+        dataSource.transaction(door),
+        transactions.run(door),
+        transactions.run(() => transactions.run(door)),
+        dataSource.transaction(() => dataSource.transaction(door)),
+      ]);
+    }
+  });
+});
