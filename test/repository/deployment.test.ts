@@ -8,7 +8,7 @@ import { LIMITS } from '../../packages/command/src/retries.js';
 import { readCommandConfig, readConfig } from '../../packages/framework/src/config/config.js';
 import { VARIABLES } from '../../packages/framework/src/config/variables.js';
 import { LAST_CALL } from '../../packages/framework/src/http/server/drain.js';
-import { SHUTDOWN_LIMITS } from '../../packages/framework/src/service.js';
+import { SHUTDOWN_LIMITS } from '../../packages/framework/src/app/service.js';
 import { readDockerfile } from '../support/dockerfile.js';
 import { SERVICE } from '../support/plant-store-command.js';
 import { IDENTITY } from '../../src/identity.js';
