@@ -10,12 +10,15 @@ function limitOf(text: string): string {
 }
 
 it('a service has the limits of the database that the documentation tells', () => {
-  const { connection, queue, statement, reply, halving, lock, idleInTransaction, lifetime } =
+  const { connection, queue, slot, statement, reply, halving, lock, idleInTransaction, lifetime } =
     DATABASE_LIMITS;
   const seconds = (milliseconds: number) => `${milliseconds / 1_000} s`;
   expect(limitOf('time to connect, and time to wait for a connection')).toBe(seconds(connection));
   expect(limitOf('plants that wait to be created')).toContain(`, ${seconds(queue)};`);
   expect(limitOf('a create, look-up or shared page in total')).toContain(`${seconds(reply)} after`);
+  expect(limitOf('connections of the pool in use at once')).toMatch(
+    new RegExp(`at most 500 and ${seconds(slot)}$`),
+  );
   expect(limitOf('halving a group')).toContain(`, ${seconds(halving)}`);
   expect(limitOf('duration of a statement')).toBe(
     `${seconds(statement)}, enforced by PostgreSQL; ${seconds(reply)}, enforced by the service`,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readConnection } from '../../packages/command/src/connection.js';
-import { LIMITS } from '../../packages/command/src/retries.js';
+import { LIMITS } from '../../packages/command/src/limits.js';
 import { readCommandConfig, readConfig } from '../../packages/framework/src/config/config.js';
 import { VARIABLES } from '../../packages/framework/src/config/variables.js';
 import { LAST_CALL } from '../../packages/framework/src/http/server/drain.js';

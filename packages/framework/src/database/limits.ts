@@ -4,6 +4,8 @@ export const DATABASE_LIMITS = {
   connection: 2_000,
   /** A create waits this long in the queue. Then its client should rather retry. */
   queue: 2_000,
+  /** A task waits this long until others of its kind leave it a connection. */
+  slot: 2_000,
   /** The server ends a statement after this time. */
   statement: 5_000,
   /** The service gives a statement up after this time: the server may hang, or disappear without closing the connection. */

@@ -451,7 +451,8 @@ let url: string;
 let stop: () => Promise<void>;
 
 async function startTools(): Promise<void> {
-  const service = await start(AppModule, database, { CORS_ORIGINS: 'https://page.example' });
+  const environment = { CORS_ORIGINS: 'https://page.example' };
+  const service = await start(AppModule, database, environment, { slot: PATIENCE });
   url = `http://127.0.0.1:${service.address.port}`;
   stop = () => service.stop();
 }

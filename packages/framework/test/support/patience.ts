@@ -7,6 +7,7 @@ export const PATIENCE = 60_000;
 export const PATIENT = {
   connection: PATIENCE,
   queue: PATIENCE,
+  slot: PATIENCE,
   statement: PATIENCE,
   reply: 2 * PATIENCE,
   halving: PATIENCE,
