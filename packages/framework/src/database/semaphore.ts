@@ -2,7 +2,7 @@ import type { ErrorKind } from '../errors/error-kind.js';
 import { ServiceException } from '../errors/service.exception.js';
 
 /** Most tasks that wait for a slot, and their longest wait in milliseconds. */
-const WAITING = { tasks: 500, milliseconds: 2_000 } as const;
+export const WAITING = { tasks: 500, milliseconds: 2_000 } as const;
 
 /** A counting semaphore: limits how many tasks run at once, so that other tasks find free connections. The wait is bounded. */
 export class Semaphore {
