@@ -33,7 +33,7 @@ const CHANGES_MIGRATIONS = '^packages/changes/src/migrations\\.ts$';
 /** What is not installed. */
 const PROJECT = '^(packages/[^/]+/src|src|examples|test|bench)/';
 
-/** A tool, not a service: it shares the rules of names with the template of a service. */
+/** A tool, not a service: it runs the code of create-service with a template of its own. */
 const GENERATOR = '^examples/generate-resource\\.js$';
 
 function importable(layer) {

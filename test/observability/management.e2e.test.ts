@@ -9,7 +9,7 @@ import { createLogger } from '../../packages/framework/src/observability/logger.
 import { requestMetrics } from '../../packages/framework/src/http/server/request-metrics.js';
 import { Metrics } from '../../packages/framework/src/observability/metrics.js';
 import { Readiness } from '../../packages/framework/src/observability/readiness.js';
-import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { PATIENCE, PATIENT } from '../../packages/framework/test/support/patience.js';
 import { lockPlants, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
 import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
 import type { RawAnswer } from '../../packages/framework/test/support/raw-socket.js';
@@ -28,7 +28,10 @@ const POOL = 'db_client_connection_pool_name="plant-store"';
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startTestService({ parameters: WAIT_FOR_LOCKS });
+  service = await startTestService({
+    parameters: WAIT_FOR_LOCKS,
+    databaseLimits: PATIENT,
+  });
 });
 
 afterAll(() => service.stop());
@@ -332,7 +335,6 @@ describe('the management port', () => {
       creations.push(service.post({ id: 100 + connections, name: 'four' }));
       await vi.waitFor(async () => expect((await metrics()).get(used)).toBe(connections), PATIENCE);
     }
-    // Few: all must have arrived before the statement timeout ends the groups that run.
     for (let id = 200; id < 210; id++) creations.push(service.post({ id, name: 'four' }));
     await vi.waitFor(async () => expect((await metrics()).get(waiting)).toBe(10), PATIENCE);
     expect((await metrics()).get(waiting.replace('{', '_characters{'))).toBe(40);

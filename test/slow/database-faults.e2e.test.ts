@@ -13,6 +13,7 @@ import {
   it,
   vi,
 } from 'vitest';
+import { DATABASE_LIMITS } from '../../packages/framework/src/database/limits.js';
 import { isOutage } from '../../packages/framework/src/database/database-failure.js';
 import { dataSourceOf } from '../../packages/framework/src/database/data-source.js';
 import { createDataSource } from '../support/data-source.js';
@@ -299,7 +300,7 @@ describe('a statement without a reply', () => {
     const { options } = createDataSource(database.url);
     const dataSource = dataSourceOf({
       ...options,
-      extra: { ...options.extra, replyTimeout: 1_500 },
+      extra: { ...options.extra, limits: { ...DATABASE_LIMITS, reply: 1_500 } },
     });
     await dataSource.initialize();
     try {

@@ -16,6 +16,7 @@ import {
   startService,
   withDatabase,
 } from '../../packages/framework/src/testing.js';
+import { ENHANCERS } from '../../packages/framework/test/support/enhancers.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { IDENTITY } from '../../src/identity.js';
 import { PlantChangesModule } from '../../src/plant-changes/plant-changes.module.js';
@@ -101,7 +102,7 @@ class DoorsController {
     TypeOrmModule.forFeature([Plant]),
   ],
   controllers: [DoorsController],
-  providers: [Doors],
+  providers: [Doors, ...ENHANCERS],
 })
 class AppModule {}
 

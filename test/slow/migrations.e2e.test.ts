@@ -5,6 +5,7 @@ import { ADVISORY_LOCKS } from '../../packages/framework/src/database/advisory-l
 import { createApp } from '../../packages/framework/src/app.setup.js';
 import { readConfig, withDatabase } from '../../packages/framework/src/config/config.js';
 import { connect, STARTUP_LIMITS } from '../../packages/framework/src/database/connect.js';
+import { DATABASE_LIMITS } from '../../packages/framework/src/database/limits.js';
 import { describeFailure } from '../../packages/framework/src/observability/describe-failure.js';
 import { generateMigration } from '../../packages/framework/src/database/migrations/migration-file.js';
 import {
@@ -146,7 +147,7 @@ describe('migrations', () => {
     const { options } = dataSource;
     const hurried = dataSourceOf({
       ...options,
-      extra: { ...options.extra, replyTimeout: 300 },
+      extra: { ...options.extra, limits: { ...DATABASE_LIMITS, reply: 300 } },
     });
     await connect(hurried, { log, signal });
     const last = Object.getPrototypeOf(hurried.migrations.at(-1)) as MigrationInterface;

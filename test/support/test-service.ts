@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { IDENTITY } from '../../src/identity.js';
+import { DATABASE_LIMITS } from '../../packages/framework/src/database/limits.js';
+import type { DatabaseLimits } from '../../packages/framework/src/database/limits.js';
 import type { HttpLimits } from '../../packages/framework/src/http/server/limits.js';
 import type { Tracer } from '../../packages/framework/src/observability/tracer.js';
 import type { ShutdownLimits } from '../../packages/framework/src/service.js';
@@ -45,6 +47,7 @@ export interface Answer {
 export interface TestServiceOptions {
   readonly environment?: Record<string, string>;
   readonly limits?: Partial<HttpLimits>;
+  readonly databaseLimits?: Partial<DatabaseLimits>;
   readonly database?: TestDatabase;
   /** Of the database URL, such as `lock_timeout=20000`. */
   readonly parameters?: string;
@@ -61,6 +64,7 @@ export const ONLY_REQUESTS = { AUTH_ISSUED_TOKENS: 'false' };
 export async function startTestService({
   environment = {},
   limits = {},
+  databaseLimits = {},
   database: given,
   parameters,
   signal = new AbortController().signal,
@@ -90,6 +94,7 @@ export async function startTestService({
     { logger, metrics, tracer: tracer ?? program.NO_TRACER },
     signal,
     { ...program.HTTP_LIMITS, ...limits },
+    { ...DATABASE_LIMITS, ...databaseLimits },
   );
   const url = `http://127.0.0.1:${service.address.port}${config.http.basePath}`;
 

@@ -38,7 +38,7 @@ import type { Origin } from '../../framework/src/index.js';
 import { readConfig, withDatabase } from '../../framework/src/testing.js';
 import { ChangeOf, FeedModule, recordChanges } from '../src/index.js';
 import type { Feed, FeedOptions } from '../src/index.js';
-import { createHistory, upgradeHistory } from '../src/migrations.js';
+import { createChanges } from '../src/migrations.js';
 
 /* A service as another team writes it, with the public interface of the framework. */
 
@@ -85,9 +85,7 @@ class CreateTools1795700000000 implements MigrationInterface {
     await queryRunner.query(
       'CREATE INDEX tool_changes_id_position_idx ON tool_changes (id, position)',
     );
-    await createHistory(queryRunner, 'tool_changes', 'tool_library');
-    const tables = { table: 'tools', changes: 'tool_changes', namespace: 'tool_library' };
-    await upgradeHistory(queryRunner, tables);
+    await createChanges(queryRunner, { table: 'tools', changes: 'tool_changes' });
   }
 
   down(): Promise<void> {

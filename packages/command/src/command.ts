@@ -10,7 +10,6 @@ import type { ImportOptions } from './import.js';
 import { chosenIn, columnNames, concurrency, filterOption, int64, optionOf } from './options.js';
 import type { Resource } from './resources.js';
 import { LIMITS } from './retries.js';
-import type { Limits } from './retries.js';
 import { oneOf } from './service.js';
 import type { Service } from './service.js';
 import type { Terminal } from './terminal.js';

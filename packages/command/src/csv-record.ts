@@ -28,8 +28,9 @@ export function csvRecord(
 function fieldOf(type: ColumnType, value: unknown, convertText: TextConversion): string {
   if (value === undefined || value === null) return '';
   if (type === 'text' && typeof value === 'string') return quoted(convertText(value));
-  const isPlain = ['number', 'boolean'].includes(typeof value) || value instanceof ExactNumber;
-  return isPlain ? String(value) : quoted(stringifyExactJson(value));
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (value instanceof ExactNumber) return value.toString();
+  return quoted(stringifyExactJson(value));
 }
 
 function quoted(text: string): string {

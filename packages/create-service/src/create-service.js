@@ -3,21 +3,14 @@
 import './node-version.js';
 
 const { parseArgs } = await import('node:util');
-const { Refusal } = await import('./names.js');
+const { Refusal, refusing } = await import('./names.js');
 const { addResource } = await import('./resource.js');
 const { createService, npm } = await import('./service.js');
 
 const USAGE = `usage: create-service tool-library [tool tools] [--changes] [--packages FOLDER]
        create-service resource loan loans [--changes], in the folder of a service`;
 
-try {
-  await run();
-} catch (error) {
-  // What the file system refuses says so in one line, too.
-  if (!(error instanceof Refusal) && error.syscall === undefined) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 2;
-}
+await refusing(run);
 
 async function run() {
   const { positionals, packages, changes, openapi } = parsed();

@@ -3,6 +3,17 @@ import { builtinModules } from 'node:module';
 /** Why nothing is made, in one line. */
 export class Refusal extends Error {}
 
+/** Ends a command with one line if it can make nothing. What the file system refuses says so in one line, too. */
+export async function refusing(command) {
+  try {
+    await command();
+  } catch (error) {
+    if (!(error instanceof Refusal) && error.syscall === undefined) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 2;
+  }
+}
+
 const KEBAB_CASE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 
 /** PostgreSQL cuts names after 63 characters, and the longest is that of the index `…_changes_id_position_idx`. */
@@ -71,13 +82,17 @@ export function withServiceName(text, name) {
   );
 }
 
-/** Puts the names of a resource in place of those of the template. */
-export function withResourceNames(text, one, many) {
+/**
+ * Puts the names of a resource in place of the names of a template.
+ *
+ * @param noun of the template in the singular, as a pattern: its first word, what is between, and its second word
+ */
+export function withResourceNames(text, one, many, noun = '(sample)([-_ ]?)(item)') {
   const article = /^[aeiou]/.test(one) ? 'an' : 'a';
   return text
-    .replaceAll(/\b(a)(?= sample item\b)/gi, (a) => a + article.slice(1))
+    .replaceAll(new RegExp(String.raw`\ba(?= ${noun}\b)`, 'gi'), (a) => a + article.slice(1))
     .replaceAll(
-      /(sample)([-_ ]?)(item)(s?)/gi,
+      new RegExp(`${noun}(s?)`, 'gi'),
       inCaseOf((plural) => (plural === '' ? one : many)),
     );
 }

@@ -27,13 +27,7 @@ export async function addResource(root, one, many, hasChanges) {
     ...folders.map((folder) => `src/${folder}`),
     ...created.map(({ file }) => file),
   ]);
-  const { SourceError, withAdditions, writeAll } = await sourcesOf(root);
-  try {
-    const text = await withAdditions(root, APP, folders.map(additionOf));
-    writeAll(root, { created, changed: [{ file: APP, text }] });
-  } catch (error) {
-    throw error instanceof SourceError ? new Refusal(error.message) : error;
-  }
+  await writeResource(await sourcesOf(root), root, folders, created);
   format(root, ...created.map(({ file }) => file));
   process.stdout.write(`src/${many} has a resource, and test/${many}.e2e.test.ts its tests.
 
@@ -45,12 +39,38 @@ Adapt them in this order, then run "npm test":
 `);
 }
 
+/**
+ * Writes the files of a resource, and puts its modules, which have the names of their folders, into `app.module.ts`.
+ *
+ * @param sources the module of the framework that edits sources
+ */
+export async function writeResource(
+  { SourceError, withAdditions, writeAll },
+  root,
+  folders,
+  created,
+  changed = [],
+) {
+  try {
+    const text = await withAdditions(root, APP, folders.map(additionOf));
+    writeAll(root, { created, changed: [...changed, { file: APP, text }] });
+  } catch (error) {
+    throw error instanceof SourceError ? new Refusal(error.message) : error;
+  }
+}
+
 /** @param paths of the files and folders of the resource */
 function requireFree(root, one, paths) {
-  const entity = filesIn(join(root, 'src')).find((file) => basename(file) === `${one}.entity.ts`);
   const existing =
-    paths.find((path) => existsSync(join(root, path))) ?? (entity && relative(root, entity));
+    paths.find((path) => existsSync(join(root, path))) ??
+    entityIn(filesIn(join(root, 'src')), one, root);
   if (existing !== undefined) throw new Refusal(`${existing} exists already`);
+}
+
+/** The file that has the entity of this name already. */
+export function entityIn(files, one, root = '.') {
+  const entity = files.find((file) => basename(file) === `${one}.entity.ts`);
+  return entity && relative(root, entity);
 }
 
 /** As the template has it: without the scope of a package. */
@@ -72,23 +92,31 @@ function serviceName(root) {
 export function resourceFiles(root, service, one, many, hasChanges) {
   const sources = join(root, 'src');
   const others = existsSync(sources) ? filesIn(sources) : [];
-  const time = Math.max(Date.now(), ...others.flatMap(migrationTime).map((t) => t + 1));
-  const range = freeRange(others.flatMap(errorRange));
-  const renamed = (text) =>
-    MIGRATION_TIMES.reduce(
-      (changed, ofTemplate, index) => changed.replaceAll(ofTemplate, String(time + index)),
-      withResourceNames(text, one, many),
-    );
+  const rename = renamingFor({ times: MIGRATION_TIMES }, others, one, many);
   return templateFiles()
     .filter(isOfResource)
     .filter((name) => hasChanges || !name.includes('sample-item-change'))
     .map((name) => ({
-      file: renamed(name),
-      text: withErrorNumbers(
-        withServiceName(renamed(templateText(name, hasChanges)), service),
-        range,
-      ),
+      file: rename.names(name),
+      text: withServiceName(rename.text(templateText(name, hasChanges)), service),
     }));
+}
+
+/**
+ * How files of a template become those of a resource: with its names, the time of its migrations, and error numbers that are free.
+ *
+ * @param template `times` of its migrations; `noun`: see `withResourceNames`
+ * @param others the sources of which the migrations are older, and the error numbers others
+ */
+export function renamingFor({ times, noun }, others, one, many) {
+  const time = Math.max(Date.now(), ...others.flatMap(migrationTime).map((t) => t + 1));
+  const range = freeRange(others.flatMap(errorRange));
+  const names = (text) =>
+    times.reduce(
+      (changed, ofTemplate, index) => changed.replaceAll(ofTemplate, String(time + index)),
+      withResourceNames(text, one, many, noun),
+    );
+  return { range, names, text: (text) => withErrorNumbers(names(text), range) };
 }
 
 /** The paths of all files of the template. */
@@ -169,7 +197,7 @@ export function format(root, ...paths) {
   });
 }
 
-function filesIn(folder) {
+export function filesIn(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));

@@ -12,7 +12,15 @@ import {
 import { format, isOfResource, resourceFiles, templateFiles, templateText } from './resource.js';
 
 /** The packages of this project. They have one version. */
-const PACKAGES = ['framework', 'api-reference', 'changes', 'client', 'command', 'create-service'];
+const PACKAGES = [
+  'framework',
+  'api-reference',
+  'changes',
+  'client',
+  'command',
+  'create-service',
+  'local',
+];
 
 /** npm does not pack a `.gitignore`. In this project, the compiler options of the project hold for the template. */
 const RENAMED = { gitignore: '.gitignore', 'tsconfig.template.json': 'tsconfig.json' };

@@ -10,6 +10,8 @@ import { serveDocs } from './website/docs.js';
 import { answerOptions } from './http/server/allowed-methods.js';
 import { requireBasePath } from './http/server/base-path.js';
 import { corsOptions } from './http/server/cors.js';
+import { DATABASE_LIMITS, GIVEN_DATABASE_LIMITS } from './database/limits.js';
+import type { DatabaseLimits } from './database/limits.js';
 import { jsonBody } from './http/body/json-body.js';
 import type { HttpLimits } from './http/server/limits.js';
 import { ServiceAdapter } from './http/server/service.adapter.js';
@@ -26,10 +28,16 @@ import { IdempotencyModule } from './resources/idempotency/idempotency.module.js
 /** Gives an application what the process has made before. */
 @Module({})
 class ProcessModule {
-  static forRoot(app: Type, config: ServiceConfig, observability: Observability): DynamicModule {
+  static forRoot(
+    app: Type,
+    config: ServiceConfig,
+    observability: Observability,
+    databaseLimits: DatabaseLimits,
+  ): DynamicModule {
     const providers = [
       { provide: GIVEN_CONFIG, useValue: config },
       { provide: GIVEN_OBSERVABILITY, useValue: observability },
+      { provide: GIVEN_DATABASE_LIMITS, useValue: databaseLimits },
     ];
     return { module: ProcessModule, global: true, imports: [app], providers, exports: providers };
   }
@@ -46,9 +54,10 @@ export async function createApp(
   config: ServiceConfig,
   observability: Observability,
   limits: HttpLimits,
+  databaseLimits: DatabaseLimits = DATABASE_LIMITS,
 ): Promise<NestExpressApplication> {
   const created = await NestFactory.create<NestExpressApplication>(
-    ProcessModule.forRoot(app, config, observability),
+    ProcessModule.forRoot(app, config, observability, databaseLimits),
     new ServiceAdapter({ ...limits, keepAlive: config.http.keepAlive }, observability),
     { bodyParser: false, logger: new NestLog(observability.logger), abortOnError: false },
   );

@@ -7,6 +7,8 @@ import { createApp } from './app.setup.js';
 import type { ServiceConfig } from './config/config.js';
 import { HTTP_LIMITS } from './http/server/limits.js';
 import type { HttpLimits } from './http/server/limits.js';
+import { DATABASE_LIMITS } from './database/limits.js';
+import type { DatabaseLimits } from './database/limits.js';
 import { poolOf } from './database/connections/bounded-pool.js';
 import { connect } from './database/connect.js';
 import type { DatabaseSchema } from './database/data-source.js';
@@ -51,8 +53,9 @@ export async function startService(
   observability: Observability,
   signal: AbortSignal,
   limits: HttpLimits = HTTP_LIMITS,
+  databaseLimits: DatabaseLimits = DATABASE_LIMITS,
 ): Promise<Service> {
-  const app = await createApp(module, config, observability, limits);
+  const app = await createApp(module, config, observability, limits, databaseLimits);
   const { logger } = observability;
   const readiness = app.get(Readiness);
   try {

@@ -6,13 +6,12 @@ import { LoansModule } from '../loans/loans.module.js';
 import { LoansRepository } from '../loans/loans.repository.js';
 import { LoanChange } from './loan-change.entity.js';
 import { CreateLoanChanges1795722720405 } from './migrations/1795722720405-create-loan-changes.js';
-import { AddIncarnationsToLoanChanges1795813200001 } from './migrations/1795813200001-add-incarnations-to-loan-changes.js';
 
 /** Who had which tool when. */
 @Module({
   imports: [
     ResourceModule.forFeature([LoanChange], {
-      migrations: [CreateLoanChanges1795722720405, AddIncarnationsToLoanChanges1795813200001],
+      migrations: [CreateLoanChanges1795722720405],
     }),
     FeedModule.forFeature({
       module: LoansModule,

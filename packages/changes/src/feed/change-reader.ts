@@ -22,6 +22,8 @@ export class ChangeReader {
   readonly states: FeedStates;
   readonly pages: ChangePages;
   private readonly nearestRecords: NearestRecords;
+  /** The last position before an incarnation. */
+  private former: { readonly incarnationStart: bigint; readonly end: bigint } | undefined;
 
   constructor(private readonly options: ChangeReaderOptions) {
     this.states = new FeedStates(options);
@@ -75,6 +77,21 @@ export class ChangeReader {
     // The low watermark is a position of this server, so a reader that has read everything needs no check.
     if (after < incarnationStart && after !== lowWatermark) await this.requireOwn(after);
     return { ...state, after, isFirst: false };
+  }
+
+  /**
+   * How many positions were given between two, at most. Those that a new incarnation passes over do not count.
+   *
+   * @param incarnationStart where the incarnation of the later one begins
+   */
+  async distance(after: bigint, until: bigint, incarnationStart: bigint): Promise<bigint> {
+    if (after >= incarnationStart) return until - after;
+    if (this.former?.incarnationStart !== incarnationStart) {
+      const end = await this.nearestRecords.before(incarnationStart);
+      this.former = { incarnationStart, end };
+    }
+    const missedBefore = this.former.end > after ? this.former.end - after : 0n;
+    return missedBefore + until - incarnationStart;
   }
 
   /**

@@ -148,7 +148,9 @@ export class Followers {
       const recent = this.tail.after(query.after);
       if (recent !== undefined) return recent;
       const until = this.tail.position;
-      const slots = until - query.after > FAR ? reads.far : reads.near;
+      const { incarnationStart } = this.tail;
+      const distance = await reader.distance(query.after, until, incarnationStart);
+      const slots = distance > FAR ? reads.far : reads.near;
       const { changes, isWhole } = await slots.run(() =>
         reader.pages.read({ ...query, until, ...CATCH_UP }),
       );

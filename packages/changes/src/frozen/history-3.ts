@@ -16,6 +16,19 @@ export async function addIncarnations(
 ): Promise<void> {
   // There, changes are not recorded.
   if (await hasCitus(queryRunner)) return;
+  const { begin, created } = await defineFunctions(queryRunner, name);
+  await giveToOwnerOf(begin, created, queryRunner);
+}
+
+/**
+ * Defines the functions, and what only they use.
+ *
+ * @param name of the table of the records
+ */
+export async function defineFunctions(
+  queryRunner: QueryRunner,
+  name: string,
+): Promise<{ readonly begin: string; readonly created: readonly string[] }> {
   const [{ schema } = { schema: '' }] = (await queryRunner.query(
     'SELECT quote_ident(current_schema()) AS schema',
   )) as readonly { readonly schema: string }[];
@@ -202,7 +215,7 @@ export async function addIncarnations(
        RETURN pruned;
      END`,
   );
-  await giveToOwnerOf(begin!, [`TABLE ${uncrashed}`, `FUNCTION ${open}()`], queryRunner);
+  return { begin: begin!, created: [`TABLE ${uncrashed}`, `FUNCTION ${open}()`] };
 }
 
 /** Goes back to `upgradeHistory`, and keeps the positions. */
@@ -265,7 +278,7 @@ function withoutTriggers(queryRunner: QueryRunner): QueryRunner {
   });
 }
 
-async function hasCitus(queryRunner: QueryRunner): Promise<boolean> {
+export async function hasCitus(queryRunner: QueryRunner): Promise<boolean> {
   const rows = (await queryRunner.query(
     "SELECT FROM pg_extension WHERE extname = 'citus'",
   )) as readonly unknown[];

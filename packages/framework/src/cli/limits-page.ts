@@ -6,7 +6,7 @@ import { MAX_PRINCIPALS } from '../auth/rate-limits.js';
 import { MAX_SIZE as MAX_SECRET } from '../config/read-variable.js';
 import { POLL_INTERVAL } from '../config/secret-file.js';
 import { VARIABLES } from '../config/variables.js';
-import { MAX_GROUP, MAX_WAIT, MAX_WAITING } from '../database/batcher.js';
+import { MAX_GROUP, MAX_WAITING } from '../database/batcher.js';
 import { RESERVED, SHARES, SOON } from '../database/bulkheads.js';
 import { STARTUP_LIMITS } from '../database/connect.js';
 import { MAX_WAITING as MAX_WAITING_FOR_POOL } from '../database/connections/bounded-pool.js';
@@ -15,7 +15,7 @@ import { WAIT_FOR_OTHERS } from '../database/connections/find-primary.js';
 import { MAX_HALVING } from '../database/halving.js';
 import { DATABASE_LIMITS } from '../database/limits.js';
 import { LAST_BEGINS, MAX_ATTEMPTS } from '../database/repeat-after-conflict.js';
-import { WAITING } from '../database/semaphore.js';
+import { MAX_WAITING as MAX_WAITING_FOR_SLOT } from '../database/semaphore.js';
 import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
 import { statusOf } from '../errors/error-kind.js';
@@ -109,11 +109,11 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | connections in use: exports | ${percent(SHARES.exports)} | ${error(ERRORS.tooManyExports)} |
 | connections in use: changes of single rows; transactions of a service | ${percent(SHARES.updates)}; ${percent(SHARES.transactions)} | ${error(ERRORS.tooManyChanges)} |
 | connections in use: what waits for rows of other transactions | ${percent(SHARES.locked)} | ${error(ERRORS.rowLocked)} |
-| requests that wait for one of these shares | ${WAITING.tasks}, ${time(WAITING.milliseconds)}; each share has at least one connection, all together leave ${RESERVED} | the error of the share |
-| rows that wait to be created | ${number(MAX_WAITING.rows)} of a resource, ${number(MAX_WAITING.characters)} characters, ${time(MAX_WAIT)} | ${queue}, at once during a stall |
-| look-ups that wait; pages that wait, for each combination of filters | ${number(MAX_WAITING.rows)}, ${time(MAX_WAIT)} | ${queue}, at once during a stall |
+| requests that wait for one of these shares | ${MAX_WAITING_FOR_SLOT}, ${time(DATABASE_LIMITS.slot)}; each share has at least one connection, all together leave ${RESERVED} | the error of the share |
+| rows that wait to be created | ${number(MAX_WAITING.rows)} of a resource, ${number(MAX_WAITING.characters)} characters, ${time(DATABASE_LIMITS.queue)} | ${queue}, at once during a stall |
+| look-ups that wait; pages that wait, for each combination of filters | ${number(MAX_WAITING.rows)}, ${time(DATABASE_LIMITS.queue)} | ${queue}, at once during a stall |
 | group of creates | ${MAX_GROUP.rows} rows, ${number(MAX_GROUP.characters)} characters | the next group |
-| halving a group that the database may refuse for some rows | ${MAX_HALVING.statements} statements, ${MAX_HALVING.failuresInARow} errors in a row, ${time(MAX_HALVING.milliseconds)} | the error of the group |
+| halving a group that the database may refuse for some rows | ${MAX_HALVING.statements} statements, ${MAX_HALVING.failuresInARow} errors in a row, ${time(DATABASE_LIMITS.halving)} | the error of the group |
 | a create, look-up or shared page with all its waits, after its body has arrived | ${time(DATABASE_LIMITS.reply)} | ${error(ERRORS.databaseTooSlow)} |
 | row in a group of look-ups | ${bytes(MAX_LOOKUP)} | looked up alone, ${LONG_ROWS} at once |
 | statement, enforced by PostgreSQL; by the service | ${time(DATABASE_LIMITS.statement)}; ${time(DATABASE_LIMITS.reply)} | ${error(ERRORS.databaseTooSlow)}, or ${error(ERRORS.searchTooSlow)} for a search |

@@ -14,6 +14,7 @@ import {
 import { beginHalving, canBePartial, FIRST_ROWS } from './halving.js';
 import type { Halving } from './halving.js';
 import { DATABASE_LIMITS } from './limits.js';
+import type { DatabaseLimits } from './limits.js';
 
 /** Concurrent groups. While PostgreSQL flushes a group to disk, the next group is sent. */
 const MAX_RUNNING = 2;
@@ -33,12 +34,6 @@ const PACE = { fast: 1_000, slow: 2_000 };
 /** Limits of the queue. */
 export const MAX_WAITING = { rows: 1_000, characters: 50_000_000 };
 
-/** Longest time of an item in the queue, in milliseconds. Then the client should rather retry. */
-export const MAX_WAIT = 2_000;
-
-/** Longest time of an item in total, in milliseconds. Its waits have timeouts of their own, which add up. */
-const MAX_TIME = DATABASE_LIMITS.reply;
-
 export interface BatcherOptions<Item, Result> {
   /** The number of characters of an item, or of rows that it reads. */
   readonly lengthOf: (item: Item) => number;
@@ -55,6 +50,8 @@ export interface BatcherOptions<Item, Result> {
    */
   readonly perform: (items: readonly Item[], isRetry: boolean) => Promise<readonly Result[]>;
   readonly tracer: Tracer;
+  /** `reply` is also the longest time of an item in total: its waits have timeouts of their own, which add up. */
+  readonly limits?: DatabaseLimits;
 }
 
 interface Waiting<Item, Result> {
@@ -80,6 +77,7 @@ export class Batcher<Item, Result> {
   private readonly waitingCharacters = new Sum();
   private running = 0;
   private aside = 0;
+  private readonly limits: DatabaseLimits;
   private readonly mostRows: number;
   private maxRows: number;
   private nextSend: NodeJS.Immediate | undefined;
@@ -87,6 +85,7 @@ export class Batcher<Item, Result> {
   private stuck = false;
 
   constructor(private readonly options: BatcherOptions<Item, Result>) {
+    this.limits = options.limits ?? DATABASE_LIMITS;
     this.mostRows = options.maxRows ?? MAX_GROUP.rows;
     this.maxRows = Math.min(FIRST_ROWS, this.mostRows);
   }
@@ -122,7 +121,7 @@ export class Batcher<Item, Result> {
         begun,
         timer: setTimeout(
           () => this.refuseWaiting(entry),
-          Math.min(MAX_WAIT, begun + MAX_TIME - performance.now()),
+          Math.min(this.limits.queue, begun + this.limits.reply - performance.now()),
         ).unref(),
         spans: this.options.tracer.served(),
         resolve,
@@ -157,7 +156,7 @@ export class Batcher<Item, Result> {
 
   private async send(group: Group<Item, Result>): Promise<void> {
     const start = performance.now();
-    const halving = beginHalving();
+    const halving = beginHalving(this.limits.halving);
     const failure = await this.commit(group, halving);
     for (const { timer } of group) clearTimeout(timer);
     if (halving.isAside) this.aside -= 1;
@@ -196,12 +195,12 @@ export class Batcher<Item, Result> {
     return group;
   }
 
-  /** Refuses an item that has waited for {@link MAX_WAIT}, or, if its group runs, the rest of {@link MAX_TIME} later. */
+  /** Refuses an item that has waited in the queue for its time, or, if its group runs, after the rest of its whole time. */
   private refuseWaiting(entry: Waiting<Item, Result>): void {
     const index = this.waiting.indexOf(entry);
     if (index === -1) {
       const refuse = () => entry.reject(new ServiceException(ERRORS.databaseTooSlow));
-      entry.timer = setTimeout(refuse, entry.begun + MAX_TIME - performance.now()).unref();
+      entry.timer = setTimeout(refuse, entry.begun + this.limits.reply - performance.now()).unref();
       return;
     }
     this.waiting.splice(index, 1);

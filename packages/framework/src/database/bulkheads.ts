@@ -1,10 +1,12 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
 import { RowLockedError } from './database-failure.js';
 import { isInsideTransaction } from './inside-transaction.js';
+import { DATABASE_LIMITS, GIVEN_DATABASE_LIMITS } from './limits.js';
+import type { DatabaseLimits } from './limits.js';
 import { Semaphore } from './semaphore.js';
 
 /** Connections that only creates and look-ups use: the creates and look-ups of all resources. */
@@ -49,9 +51,15 @@ export class Bulkheads {
   private readonly all: Semaphore;
   private readonly poolMax: number;
 
-  constructor(@Inject(CONFIG) { database }: Config) {
+  constructor(
+    @Inject(CONFIG) { database }: Config,
+    @Optional()
+    @Inject(GIVEN_DATABASE_LIMITS)
+    private readonly limits: DatabaseLimits = DATABASE_LIMITS,
+  ) {
     this.poolMax = database.poolMax;
-    this.all = new Semaphore(Math.max(1, this.poolMax - RESERVED), ERRORS.poolExhausted);
+    const most = Math.max(1, this.poolMax - RESERVED);
+    this.all = new Semaphore(most, ERRORS.poolExhausted, undefined, limits.slot);
     this.lists = this.share(SHARES.lists, ERRORS.tooManyLists);
     this.searches = this.share(SHARES.searches, ERRORS.tooManySearches);
     this.exports = this.share(SHARES.exports, ERRORS.tooManyExports);
@@ -69,7 +77,8 @@ export class Bulkheads {
    * @param failure when a task finds no connection in time
    */
   share(part: number, failure: ErrorKind): Semaphore {
-    return new Semaphore(Math.max(1, Math.floor(this.poolMax * part)), failure, this.all);
+    const most = Math.max(1, Math.floor(this.poolMax * part));
+    return new Semaphore(most, failure, this.all, this.limits.slot);
   }
 
   /**

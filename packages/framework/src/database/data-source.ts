@@ -13,6 +13,7 @@ import type { Secret } from '../config/secret-file.js';
 import type { Observability } from '../observability/observability.module.js';
 import { BoundedPool } from './connections/bounded-pool.js';
 import { DATABASE_LIMITS } from './limits.js';
+import type { DatabaseLimits } from './limits.js';
 import type { Privilege } from './migrations/grants.js';
 
 /** TypeORM prints some failures even with `logging: false`. The code that handles them reports them. */
@@ -24,6 +25,7 @@ export interface DatabaseSettings {
   readonly identity: Identity;
   readonly url: Secret<string>;
   readonly poolMax: number;
+  readonly limits?: DatabaseLimits | undefined;
 }
 
 /** The tables of the database. */
@@ -40,7 +42,7 @@ export interface DatabaseSchema {
 
 /** The definition of the database for the service, the migration commands and the tests. */
 export function dataSourceOptions(
-  { identity, url, poolMax }: DatabaseSettings,
+  { identity, url, poolMax, limits = DATABASE_LIMITS }: DatabaseSettings,
   { entities, migrations }: DatabaseSchema,
   observability: Observability,
 ) {
@@ -56,16 +58,16 @@ export function dataSourceOptions(
     installExtensions: false,
     applicationName: identity.name,
     poolSize: poolMax,
-    connectTimeoutMS: DATABASE_LIMITS.connection,
+    connectTimeoutMS: limits.connection,
     driver: { ...pg, Pool: BoundedPool },
     extra: {
       observability,
       url,
       tables: [migrationsTableName, ...tableNames(entities)],
-      idleTimeoutMillis: DATABASE_LIMITS.idle,
-      maxLifetimeSeconds: DATABASE_LIMITS.lifetime / 1_000,
+      idleTimeoutMillis: limits.idle,
+      maxLifetimeSeconds: limits.lifetime / 1_000,
       keepAlive: true,
-      replyTimeout: DATABASE_LIMITS.reply,
+      limits,
     },
   } as const satisfies DataSourceOptions;
 }
@@ -80,9 +82,16 @@ export function tableNames(entities: readonly Function[]): readonly string[] {
     .map(({ target, name }) => naming.tableName((target as Function).name, name));
 }
 
+type Extra = ReturnType<typeof dataSourceOptions>['extra'];
+
 /** The tables that a DataSource of {@link dataSourceOptions} has in the first schema of the search path. */
 export function tablesOf({ options }: DataSource): readonly string[] {
-  return (options as { readonly extra: { readonly tables: readonly string[] } }).extra.tables;
+  return (options as { readonly extra: Extra }).extra.tables;
+}
+
+/** The limits of a DataSource of {@link dataSourceOptions}. */
+export function limitsOf({ options }: DataSource): DatabaseLimits {
+  return (options as { readonly extra: Extra }).extra.limits;
 }
 
 /**

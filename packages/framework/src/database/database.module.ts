@@ -14,6 +14,8 @@ import { Readiness } from '../observability/readiness.js';
 import { dataSourceOf, dataSourceOptions } from './data-source.js';
 import type { DatabaseSchema } from './data-source.js';
 import { poolOf } from './connections/bounded-pool.js';
+import { GIVEN_DATABASE_LIMITS } from './limits.js';
+import type { DatabaseLimits } from './limits.js';
 import { Bulkheads } from './bulkheads.js';
 import { OwnStatements } from './own-statements.js';
 import { SCHEMA, SchemaModule } from './schema.module.js';
@@ -31,7 +33,14 @@ const services = [{ provide: Statements, useClass: OwnStatements }, Bulkheads, T
   imports: [
     SchemaModule.forRoot(),
     TypeOrmModule.forRootAsync({
-      inject: [CONFIG, SCHEMA, LOGGER, Metrics, TRACER],
+      inject: [
+        CONFIG,
+        SCHEMA,
+        LOGGER,
+        Metrics,
+        TRACER,
+        { token: GIVEN_DATABASE_LIMITS, optional: true },
+      ],
       useFactory: optionsOf,
       dataSourceFactory: async (options) => dataSourceOf(options!),
     }),
@@ -77,12 +86,13 @@ function optionsOf(
   logger: Logger,
   metrics: Metrics,
   tracer: Tracer,
+  limits?: DatabaseLimits,
 ): DataSourceOptions & { readonly manualInitialization: true } {
   const { identity, database } = config;
   const { poolMax } = database;
   const url = secretOf('DATABASE_URL', database.url, config, logger);
   return {
-    ...dataSourceOptions({ identity, url, poolMax }, schema, { logger, metrics, tracer }),
+    ...dataSourceOptions({ identity, url, poolMax, limits }, schema, { logger, metrics, tracer }),
     // The start connects with a timeout, while the health port already answers (connect.ts).
     manualInitialization: true,
   };

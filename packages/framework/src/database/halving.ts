@@ -8,13 +8,15 @@ export const FIRST_ROWS = 32;
  * Limits of halving a group that the database refuses, possibly because of only some of its rows. If it refuses all rows,
  * the failures in a row soon end the attempt. The statements are enough for each row of a group of {@link FIRST_ROWS}.
  */
-export const MAX_HALVING = { statements: 2 * FIRST_ROWS, failuresInARow: 16, milliseconds: 1_000 };
+export const MAX_HALVING = { statements: 2 * FIRST_ROWS, failuresInARow: 16 };
 
 /** What a group has cost so far. */
 export type Halving = ReturnType<typeof beginHalving>;
 
-export function beginHalving() {
+/** @param milliseconds after which no more halves are tried */
+export function beginHalving(milliseconds: number) {
   return {
+    milliseconds,
     since: performance.now(),
     statements: 0,
     failuresInARow: 0,
@@ -39,7 +41,7 @@ export function canBePartial(failure: unknown, halving: Halving): boolean {
   const isWithinLimits =
     halving.statements < MAX_HALVING.statements &&
     halving.failuresInARow < MAX_HALVING.failuresInARow &&
-    performance.now() - halving.since < MAX_HALVING.milliseconds;
+    performance.now() - halving.since < halving.milliseconds;
   halving.isPartial ||= isWithinLimits;
   return isWithinLimits;
 }

@@ -1,8 +1,9 @@
 import type { ErrorKind } from '../errors/error-kind.js';
 import { ServiceException } from '../errors/service.exception.js';
+import { DATABASE_LIMITS } from './limits.js';
 
-/** Most tasks that wait for a slot, and their longest wait in milliseconds. */
-export const WAITING = { tasks: 500, milliseconds: 2_000 } as const;
+/** Most tasks that wait for a slot. */
+export const MAX_WAITING = 500;
 
 /** A counting semaphore: limits how many tasks run at once, so that other tasks find free connections. The wait is bounded. */
 export class Semaphore {
@@ -16,11 +17,13 @@ export class Semaphore {
    * @param count of the tasks that run at once
    * @param failure when a task finds no slot in time
    * @param shared slots of several kinds of tasks. Each task takes one of these as well
+   * @param longestWait in milliseconds
    */
   constructor(
     private readonly count: number,
     private readonly failure: ErrorKind,
     private readonly shared?: Semaphore,
+    private readonly longestWait: number = DATABASE_LIMITS.slot,
   ) {}
 
   /**
@@ -59,12 +62,12 @@ export class Semaphore {
 
   /** Resolves when another task has handed over its slot. */
   private async takeOver(): Promise<void> {
-    if (this.waiting.size >= WAITING.tasks) throw new ServiceException(this.failure);
+    if (this.waiting.size >= MAX_WAITING) throw new ServiceException(this.failure);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.waiting.delete(start);
         reject(new ServiceException(this.failure));
-      }, WAITING.milliseconds);
+      }, this.longestWait);
       const start = (): void => {
         clearTimeout(timer);
         resolve();

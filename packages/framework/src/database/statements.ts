@@ -6,6 +6,8 @@ import { DataSource } from 'typeorm';
 import type { EntityManager, QueryRunner } from 'typeorm';
 import { poolOf } from './connections/bounded-pool.js';
 import type { PoolClient } from './connections/pool-client.js';
+import { limitsOf } from './data-source.js';
+import type { DatabaseLimits } from './limits.js';
 import { repeatAfterConflict } from './repeat-after-conflict.js';
 
 /** A statement with its values. A statement with a name is prepared, so each name must always have the same text. */
@@ -50,6 +52,10 @@ export class Statements {
     onCitus?: () => Statement,
   ): Promise<QueryResult<Row>> {
     return repeatAfterConflict(() => this.lend((client) => send<Row>(client, statement, onCitus)));
+  }
+
+  get limits(): DatabaseLimits {
+    return limitsOf(this.dataSource);
   }
 
   /** Whether the database is distributed with Citus. */

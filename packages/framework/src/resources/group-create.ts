@@ -59,6 +59,7 @@ export class GroupCreate<Content extends Identified> {
       lengthOf: ({ parameters }: Row<Content>) => options.columns().lengthOf(parameters),
       keyOf: ({ content }: Row<Content>) => content.id,
       tracer,
+      limits: options.statements.limits,
     };
     this.groups = new Batcher({
       ...items,

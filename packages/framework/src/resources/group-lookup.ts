@@ -37,6 +37,7 @@ export class GroupLookup<Entity extends Keyed> {
       maxRows: MAX_ROWS,
       perform: (ids) => this.perform(ids),
       tracer: options.tracer,
+      limits: options.statements.limits,
     });
   }
 

@@ -175,7 +175,7 @@ export class Pages<Query extends PageParameters> {
   private groupOf(page: GroupedPage): Group | undefined {
     const known = this.groups.get(page.clauses);
     if (known !== undefined || this.groups.size === MAX_KINDS) return known;
-    const { bulkheads, tracer } = this.options;
+    const { bulkheads, statements, tracer } = this.options;
     const statement = this.statements.group(page);
     const batcher = new Batcher<GroupedPage, FoundRows | undefined>({
       lengthOf: ({ limit }) => limit + 1,
@@ -183,6 +183,7 @@ export class Pages<Query extends PageParameters> {
       maxLength: MAX_GROUP.rows,
       perform: (pages) => bulkheads.lists.run(() => this.readGroup(pages, statement)),
       tracer,
+      limits: statements.limits,
     });
     const group = { statement, batcher };
     this.groups.set(page.clauses, group);

@@ -30,6 +30,7 @@ export class ReadBack {
       maxRows: MAX_ROWS,
       perform: (rows) => statements.rows(this.statement(rows)),
       tracer,
+      limits: statements.limits,
     });
   }
 

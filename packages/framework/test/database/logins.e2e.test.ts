@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { DATABASE_LIMITS } from '../../src/database/limits.js';
 import { Logins } from '../../src/database/connections/logins.js';
 import type { PoolClientConfig } from '../../src/database/connections/pool-client.js';
 import { PATIENCE } from '../support/patience.js';
@@ -28,7 +29,7 @@ beforeEach(async () => {
   database = await createTestDatabase();
   await database.query(`CREATE ROLE ${ROLE} LOGIN PASSWORD 'first'`);
   source = { value: urlWith('first'), refresh: () => {} };
-  config = { replyTimeout: 10_000, connectionTimeoutMillis: 10_000 };
+  config = { limits: { ...DATABASE_LIMITS, reply: 10_000 }, connectionTimeoutMillis: 10_000 };
   const lines: string[] = [];
   log = lines;
   const write = (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg);

@@ -9,6 +9,7 @@ import { OmitType } from '@nestjs/swagger';
 import { Client, DatabaseError } from 'pg';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm';
 import { afterEach, describe, expect, inject, it, vi } from 'vitest';
+import { DATABASE_LIMITS } from '../../src/database/limits.js';
 import { PoolClient } from '../../src/database/connections/pool-client.js';
 import { stopParsing } from '../../src/http/body/unread-body.js';
 import { unsentBytes } from '../../src/http/server/connection.js';
@@ -89,7 +90,7 @@ it('V8 has the flag that bounds the growth of the heap', async () => {
 it('a prepared statement can be dropped, and is prepared again by its next use', async () => {
   const client = new PoolClient({
     connectionString: inject('postgresUrl'),
-    replyTimeout: 10_000,
+    limits: { ...DATABASE_LIMITS, reply: 10_000 },
   });
   await client.connect();
   try {

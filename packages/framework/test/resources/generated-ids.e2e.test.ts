@@ -17,11 +17,7 @@ import type { StreamableFile, Type } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { ChangeOf, FeedModule, recordChanges } from '@resource-service/changes';
 import type { Feed } from '@resource-service/changes';
-import {
-  addIncarnations,
-  createHistory,
-  upgradeHistory,
-} from '@resource-service/changes/migrations';
+import { createChanges } from '@resource-service/changes/migrations';
 import { Exclude } from 'class-transformer';
 import {
   Column,
@@ -198,10 +194,7 @@ class CreateTools1795700000000 implements MigrationInterface {
     await queryRunner.query(
       'CREATE INDEX loan_changes_id_position_idx ON loan_changes (id, position)',
     );
-    await createHistory(queryRunner, 'loan_changes', 'tool_library');
-    const tables = { table: 'loans', changes: 'loan_changes', namespace: 'tool_library' };
-    await upgradeHistory(queryRunner, tables);
-    await addIncarnations(queryRunner, tables);
+    await createChanges(queryRunner, { table: 'loans', changes: 'loan_changes' });
   }
 
   down(): Promise<void> {
@@ -458,7 +451,8 @@ let url: string;
 let stop: () => Promise<void>;
 
 async function startTools(): Promise<void> {
-  const service = await start(AppModule, database, { CORS_ORIGINS: 'https://page.example' });
+  const environment = { CORS_ORIGINS: 'https://page.example' };
+  const service = await start(AppModule, database, environment, { slot: PATIENCE });
   url = `http://127.0.0.1:${service.address.port}`;
   stop = () => service.stop();
 }

@@ -4,11 +4,7 @@ import { Injectable, Module } from '@nestjs/common';
 import type { OnModuleInit, Type } from '@nestjs/common';
 import { ChangeOf, recordChanges } from '@resource-service/changes';
 import type { Feed } from '@resource-service/changes';
-import {
-  addIncarnations,
-  createHistory,
-  upgradeHistory,
-} from '@resource-service/changes/migrations';
+import { createChanges } from '@resource-service/changes/migrations';
 import { escapeIdentifier } from 'pg';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
@@ -152,9 +148,7 @@ function declare(table: string, { isGenerated, hasChanges }: Options): void {
       await queryRunner.query(`CREATE TABLE ${escapeIdentifier(changes)} (position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         time timestamptz(3) NOT NULL DEFAULT now(), kind text NOT NULL, principal text NOT NULL, request_id text NOT NULL,
         id ${isGenerated ? 'uuid' : 'bigint'} NOT NULL, ${copies})`);
-      await createHistory(queryRunner, changes, 'samples');
-      await upgradeHistory(queryRunner, { table, changes, namespace: 'samples' });
-      await addIncarnations(queryRunner, { table, changes, namespace: 'samples' });
+      await createChanges(queryRunner, { table, changes });
     },
     down: () => Promise.resolve(),
   };

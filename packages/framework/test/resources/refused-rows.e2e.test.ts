@@ -25,6 +25,7 @@ import {
 import type { Service } from '../../src/service.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
+import { PATIENT } from '../support/patience.js';
 import { start } from '../support/start.js';
 import { createTestDatabase, given } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
@@ -154,7 +155,8 @@ let service: Service;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  service = await start(AppModule, database);
+  // A group of creates is split up until it is done, however busy the machine is.
+  service = await start(AppModule, database, {}, PATIENT);
 });
 
 beforeEach(() => database.empty());

@@ -16,5 +16,5 @@ it('of a table are logged once in a minute, however many creates meet them', asy
     expect(await takenIds.skip(() => Promise.resolve(rows.shift()))).toBe('row');
   }
   expect(log).toHaveLength(1);
-  expect(log[0]).toContain('docs/framework/generated-ids.md');
+  expect(log[0]).toContain('docs/framework/creating.md');
 });

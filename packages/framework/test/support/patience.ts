@@ -1,5 +1,17 @@
+import type { DatabaseLimits } from '../../src/database/limits.js';
+
 /** How long a test waits for what should happen at once, in milliseconds: long enough for a busy machine. */
 export const PATIENCE = 60_000;
+
+/** Limits of a database with which a test wants to wait, however busy the machine is. */
+export const PATIENT = {
+  connection: PATIENCE,
+  queue: PATIENCE,
+  slot: PATIENCE,
+  statement: PATIENCE,
+  reply: 2 * PATIENCE,
+  halving: PATIENCE,
+} as const satisfies Partial<DatabaseLimits>;
 
 /** In milliseconds. */
 const TICK = 10;

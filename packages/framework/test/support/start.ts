@@ -8,6 +8,8 @@ import {
   startService,
   withDatabase,
 } from '../../src/testing.js';
+import { DATABASE_LIMITS } from '../../src/database/limits.js';
+import type { DatabaseLimits } from '../../src/database/limits.js';
 import type { Service } from '../../src/service.js';
 import { IDENTITY } from './identity.js';
 import type { TestDatabase } from './test-database.js';
@@ -18,6 +20,7 @@ export function start(
   app: Type,
   { url }: TestDatabase,
   environment: Readonly<Record<string, string>> = {},
+  limits: Partial<DatabaseLimits> = {},
 ): Promise<Service> {
   const ports = { PORT: '0', MANAGEMENT_PORT: '0' };
   return startService(
@@ -26,5 +29,6 @@ export function start(
     { logger: createLogger('silent'), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
     new AbortController().signal,
     HTTP_LIMITS,
+    { ...DATABASE_LIMITS, ...limits },
   );
 }

@@ -1,5 +1,7 @@
-import { createHistory, dropHistory, upgradeHistory } from '@resource-service/changes/migrations';
+import { createChanges, dropChanges } from '@resource-service/changes/migrations';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+const TABLES = { table: 'loans', changes: 'loan_changes' };
 
 export class CreateLoanChanges1795722720405 implements MigrationInterface {
   readonly name = 'CreateLoanChanges1795722720405';
@@ -19,16 +21,11 @@ export class CreateLoanChanges1795722720405 implements MigrationInterface {
     await queryRunner.query(
       `CREATE INDEX "loan_changes_id_position_idx" ON "loan_changes" ("id", "position")`,
     );
-    await createHistory(queryRunner, 'loan_changes', 'tool_library');
-    await upgradeHistory(queryRunner, {
-      table: 'loans',
-      changes: 'loan_changes',
-      namespace: 'tool_library',
-    });
+    await createChanges(queryRunner, TABLES);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    await dropHistory(queryRunner, 'loan_changes');
+    await dropChanges(queryRunner, TABLES);
     await queryRunner.query(`DROP TABLE "loan_changes"`);
   }
 }

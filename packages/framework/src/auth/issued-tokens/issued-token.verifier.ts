@@ -4,7 +4,7 @@ import { ERRORS } from '../../errors/common-errors.js';
 import type { Principal } from '../principal.js';
 import { CredentialsError } from '../credentials.error.js';
 import type { TokenVerifier } from '../token-verifier.js';
-import { isExpired, secretOf } from './known-token.js';
+import { isExpired, matchingSecret } from './known-token.js';
 import type { LastUses } from './last-uses.js';
 import type { TokenFormat } from './token-format.js';
 import type { TokenRegister } from './token-register.js';
@@ -47,7 +47,7 @@ export class IssuedTokenVerifier implements TokenVerifier {
   /** @returns `undefined` if the register does not have the token */
   private principalOf(token: string, digest: string): Principal | undefined {
     const known = this.register.find(this.format.idIn(token));
-    const secret = known && secretOf(known, Buffer.from(digest));
+    const secret = known && matchingSecret(known, Buffer.from(digest));
     if (known === undefined || secret === undefined) return undefined;
     if (known.isRevoked) throw new CredentialsError('revoked');
     const now = Date.now();

@@ -65,7 +65,7 @@ function milliseconds(seconds: string): number {
 }
 
 /** The secret with this digest. Compares in constant time. */
-export function secretOf({ secrets }: KnownToken, digest: Buffer): KnownSecret | undefined {
+export function matchingSecret({ secrets }: KnownToken, digest: Buffer): KnownSecret | undefined {
   return secrets.find((secret) => timingSafeEqual(secret.digest, digest));
 }
 

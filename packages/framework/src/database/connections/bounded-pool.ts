@@ -20,7 +20,7 @@ import {
   isTurnedAway,
   RefusedStatementError,
 } from '../database-failure.js';
-import { DATABASE_LIMITS } from '../limits.js';
+import type { DatabaseLimits } from '../limits.js';
 import { CallbackPool } from './callback-pool.js';
 import type { OnConnection } from './callback-pool.js';
 import { Ceiling } from './ceiling.js';
@@ -47,7 +47,7 @@ const NEW_CONNECTIONS = 'new connections';
 export type BoundedPoolOptions = PoolConfig & {
   /** With one host or several. */
   readonly url: Secret<string>;
-  readonly replyTimeout: number;
+  readonly limits: DatabaseLimits;
   readonly observability: Observability;
 };
 
@@ -201,7 +201,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   /** Whether the server refuses another connection, and goes on with those that exist. */
   private canWait(failure: Error, since: number): boolean {
     const { size } = this.connections;
-    const isOver = performance.now() - since > DATABASE_LIMITS.connection;
+    const isOver = performance.now() - since > this.options.limits.connection;
     if (!(failure instanceof DatabaseError) || size === 0 || isOver) return false;
     this.ceiling.noteLimit(size);
     if (this.isServing) this.refused.noteFailure(NEW_CONNECTIONS, failure);
@@ -257,7 +257,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       this.isExhausted = true;
       return new ServiceException(ERRORS.poolExhausted);
     }
-    this.noteOutage(NEW_CONNECTIONS, failure, isTimedOut(start));
+    this.noteOutage(NEW_CONNECTIONS, failure, isTimedOut(start, this.options.limits.connection));
     return new ServiceException(ERRORS.databaseUnavailable);
   }
 

@@ -1,6 +1,5 @@
 import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
-import { DATABASE_LIMITS } from '../limits.js';
 
 /** Between a failed probe and the next, in milliseconds. */
 export const PROBE_INTERVAL = 250;
@@ -109,7 +108,7 @@ export class CircuitBreaker {
  * Whether a wait for a connection since then has timed out. A busy process notices the timeout before it reads an answer
  * that has long arrived. So the timeout counts only if the event loop was idle for at least half of the time.
  */
-export function isTimedOut(start: EventLoopUtilization): boolean {
+export function isTimedOut(start: EventLoopUtilization, timeout: number): boolean {
   const { idle, active } = performance.eventLoopUtilization(start);
-  return idle + active >= DATABASE_LIMITS.connection && idle >= active;
+  return idle + active >= timeout && idle >= active;
 }

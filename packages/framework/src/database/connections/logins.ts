@@ -4,7 +4,6 @@ import { POLL_INTERVAL } from '../../config/secret-file.js';
 import type { Secret } from '../../config/secret-file.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import { isLoginRefused } from '../database-failure.js';
-import { DATABASE_LIMITS } from '../limits.js';
 import { hostOf } from './find-primary.js';
 import type { PoolClientConfig } from './pool-client.js';
 import { Servers } from './servers.js';
@@ -90,7 +89,7 @@ export class Logins {
 
   /** After a refused login: looks for one that is accepted. */
   recover(): Promise<boolean> {
-    this.search ??= this.findPrimary(AbortSignal.timeout(DATABASE_LIMITS.connection))
+    this.search ??= this.findPrimary(AbortSignal.timeout(this.config.limits.connection))
       .then(
         () => true,
         () => false,
@@ -114,7 +113,7 @@ export class Logins {
   private async tryLogin(login: Login | undefined): Promise<boolean> {
     if (login === undefined) return false;
     try {
-      const signal = AbortSignal.timeout(DATABASE_LIMITS.connection);
+      const signal = AbortSignal.timeout(this.config.limits.connection);
       this.use(login, await login.servers.findPrimary(this.config, signal));
       return true;
     } catch (error) {

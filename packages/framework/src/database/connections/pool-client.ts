@@ -7,12 +7,12 @@ import {
   RowLockedError,
   StandbyError,
 } from '../database-failure.js';
-import { DATABASE_LIMITS } from '../limits.js';
+import type { DatabaseLimits } from '../limits.js';
 import { CallbackClient } from './callback-client.js';
 import { canLimitLockWait, limiting, setsLockWait } from './lock-wait.js';
 import type { LockWait } from './lock-wait.js';
 import { narrowedPath } from './search-path.js';
-import { BEGIN_FIRST, BEGIN_OWN, BEGIN_SHARED, setUpSession } from './session-settings.js';
+import { BEGIN_OWN, beginFirst, beginShared, setUpSession } from './session-settings.js';
 import { TIMELINE } from './timelines.js';
 import type { Timeline } from './timelines.js';
 import { VALUE_TYPES } from './value-types.js';
@@ -26,8 +26,7 @@ export interface StatementRunner {
 }
 
 export interface PoolClientConfig extends ClientConfig {
-  /** Milliseconds until a statement without a result fails and closes the connection. */
-  readonly replyTimeout: number;
+  readonly limits: DatabaseLimits;
   /** The tables that must be in the first schema of the search path. */
   readonly tables?: readonly string[];
   /** Told of each new client, before it connects. */
@@ -55,11 +54,11 @@ export class PoolClient extends CallbackClient {
   hasCitus = false;
 
   private readonly createdAt = performance.now();
-  private readonly replyTimeout: number;
+  readonly limits: DatabaseLimits;
   private readonly path: string;
   private runner: StatementRunner | undefined;
   private isPooled = true;
-  private beginShared = BEGIN_SHARED;
+  private beginShared: string;
   private inTransaction = false;
   /** Of the last transaction that has set it and has not set another limit since. */
   private lockWait: LockWait | undefined;
@@ -71,7 +70,8 @@ export class PoolClient extends CallbackClient {
   constructor(config: PoolClientConfig) {
     // The parts of a transaction for a pooler are sent at once.
     super({ ...config, pipeline: true, types: VALUE_TYPES });
-    this.replyTimeout = config.replyTimeout;
+    this.limits = config.limits;
+    this.beginShared = beginShared(this.limits);
     this.path = narrowedPath(config.tables ?? []);
     this.on('error', () => {});
     config.onCreate?.(this);
@@ -93,11 +93,11 @@ export class PoolClient extends CallbackClient {
   async adoptSession(mustWrite: boolean, runner?: StatementRunner): Promise<void> {
     const { processID } = this as unknown as { readonly processID: number | null };
     type Session = Record<'own' | 'writable' | 'citus', boolean> & { readonly added: string };
-    const statement = { text: setUpSession(this.path), values: [processID] };
-    const [session] = (await this.transact<Session>(BEGIN_FIRST, statement)).rows;
+    const statement = { text: setUpSession(this.path, this.limits), values: [processID] };
+    const [session] = (await this.transact<Session>(beginFirst(this.limits), statement)).rows;
     if (mustWrite && session?.writable !== true) throw new ReadOnlyError();
     this.isPooled = session?.own !== true;
-    this.beginShared = BEGIN_SHARED + (session?.added ?? '');
+    this.beginShared += session?.added ?? '';
     this.hasCitus = session?.citus === true;
     this.runner = runner;
   }
@@ -208,13 +208,14 @@ export class PoolClient extends CallbackClient {
   private async send<Row extends QueryResultRow>(
     statement: QueryConfig,
   ): Promise<QueryResult<Row>> {
-    const probe = Math.min(DATABASE_LIMITS.connection, this.replyTimeout / 3);
+    const { connection, reply } = this.limits;
+    const probe = Math.min(connection, reply / 3);
     let timer = setTimeout(() => {
-      const failure = new Error(`no reply within ${this.replyTimeout} ms`);
+      const failure = new Error(`no reply within ${reply} ms`);
       this.runner?.onSilence(failure);
       // A connection without a reply is closed: its next user would wait behind this statement.
       timer = setTimeout(() => this.abandon(failure), probe);
-    }, this.replyTimeout - probe);
+    }, reply - probe);
     try {
       const result = await new Promise<QueryResult<Row>>((resolve, reject) => {
         super.query<Row>(statement, undefined, (failure, success) => {

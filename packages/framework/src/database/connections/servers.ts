@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import type { DatabaseServers } from '../../config/database-url.js';
-import { DATABASE_LIMITS } from '../limits.js';
 import { findPrimary, hostOf } from './find-primary.js';
 import { PoolClient } from './pool-client.js';
 import type { PoolClientConfig, StatementRunner } from './pool-client.js';
@@ -88,7 +87,7 @@ export async function withTimeout<Result>(
   let giveUp: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
     giveUp = setImmediate(() => client.abandon());
-  }, DATABASE_LIMITS.connection);
+  }, client.limits.connection);
   try {
     return await connecting();
   } finally {

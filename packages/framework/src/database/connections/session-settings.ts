@@ -1,4 +1,5 @@
 import { DATABASE_LIMITS } from '../limits.js';
+import type { DatabaseLimits } from '../limits.js';
 
 /**
  * What statements and their results depend on, whatever the role, the database or the server has set
@@ -20,7 +21,6 @@ const OWN_SESSION = {
   ...RELIED_ON,
   default_transaction_isolation: 'read committed',
   idle_session_timeout: '0',
-  statement_timeout: String(DATABASE_LIMITS.statement),
 } as const;
 
 type Replacements = Readonly<
@@ -63,14 +63,14 @@ function keeping(settings: Replacements): readonly string[] {
   );
 }
 
-/** An expression that sets up a session that nobody else uses. */
-const SET_UP_SESSION = `ARRAY[${[
+/** An expression for each setting of a session that nobody else uses. */
+const SET_UP_SESSION = [
   ...Object.entries(OWN_SESSION).map(([name, value]) => set(name, value)),
   ...keeping({ ...TIMEOUTS, ...DURABILITY }),
   ...replacing(INTEGRITY, set),
-].join()}]`;
+].join();
 
-/** An expression for what is to be added to {@link BEGIN_SHARED}. */
+/** An expression for what is to be added to {@link beginShared}. */
 const ADD_TO_BEGIN = `concat(${replacing({ ...DURABILITY, ...INTEGRITY }, (name, value) => `'; SET LOCAL ${name} = ${value}'`).join()})`;
 
 /**
@@ -78,11 +78,11 @@ const ADD_TO_BEGIN = `concat(${replacing({ ...DURABILITY, ...INTEGRITY }, (name,
  *
  * @param path an expression for the search path
  */
-export function setUpSession(path: string): string {
+export function setUpSession(path: string, { statement }: DatabaseLimits): string {
   return `SELECT pid = $1 AS own, current_setting('transaction_read_only') = 'off' AS writable,
       to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS citus,
       concat(${ADD_TO_BEGIN}, '; SET LOCAL search_path = ' || path) AS added,
-      CASE WHEN pid = $1 THEN ${SET_UP_SESSION} END,
+      CASE WHEN pid = $1 THEN ARRAY[${SET_UP_SESSION}, ${set('statement_timeout', statement)}] END,
       CASE WHEN pid = $1 AND path IS NOT NULL THEN set_config('search_path', path, false) END
     FROM pg_backend_pid() AS pid, (SELECT ${path} AS path OFFSET 0) AS narrowed`;
 }
@@ -100,11 +100,15 @@ function begin(settings: Readonly<Record<string, string | number>>): string {
 export const BEGIN_OWN = begin({});
 
 /** The first transaction in a session of which nothing is known begins with this. */
-export const BEGIN_FIRST = begin({ statement_timeout: DATABASE_LIMITS.statement });
+export function beginFirst({ statement }: DatabaseLimits): string {
+  return begin({ statement_timeout: statement });
+}
 
 /** Transactions in sessions that other clients of a pooler share begin with this. */
-export const BEGIN_SHARED = begin({
-  ...RELIED_ON,
-  statement_timeout: DATABASE_LIMITS.statement,
-  ...Object.fromEntries(Object.entries(TIMEOUTS).map(([name, [value]]) => [name, value])),
-});
+export function beginShared({ statement }: DatabaseLimits): string {
+  return begin({
+    ...RELIED_ON,
+    statement_timeout: statement,
+    ...Object.fromEntries(Object.entries(TIMEOUTS).map(([name, [value]]) => [name, value])),
+  });
+}

@@ -99,7 +99,7 @@ export class TakenIds {
     if (repeated === undefined) return;
     const reason = failure === undefined ? undefined : describeFailure(failure);
     const context = { table, reason, ...(repeated > 0 && { repeated }) };
-    const hint = `rows of ${table} were inserted with ids that its sequence does not know: docs/framework/generated-ids.md`;
+    const hint = `rows of ${table} were inserted with ids that its sequence does not know: docs/framework/creating.md`;
     this.options.logger.warn(context, hint);
   }
 }

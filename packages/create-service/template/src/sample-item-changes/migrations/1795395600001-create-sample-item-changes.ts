@@ -1,18 +1,7 @@
-import {
-  addIncarnations,
-  createHistory,
-  downgradeHistory,
-  dropHistory,
-  removeIncarnations,
-  upgradeHistory,
-} from '@resource-service/changes/migrations';
+import { createChanges, dropChanges } from '@resource-service/changes/migrations';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-const TABLES = {
-  table: 'sample_items',
-  changes: 'sample_item_changes',
-  namespace: 'sample_service',
-};
+const TABLES = { table: 'sample_items', changes: 'sample_item_changes' };
 
 export class CreateSampleItemChanges1795395600001 implements MigrationInterface {
   readonly name = 'CreateSampleItemChanges1795395600001';
@@ -32,15 +21,11 @@ export class CreateSampleItemChanges1795395600001 implements MigrationInterface 
     await queryRunner.query(
       `CREATE INDEX "sample_item_changes_id_position_idx" ON "sample_item_changes" ("id", "position")`,
     );
-    await createHistory(queryRunner, 'sample_item_changes', 'sample_service');
-    await upgradeHistory(queryRunner, TABLES);
-    await addIncarnations(queryRunner, TABLES);
+    await createChanges(queryRunner, TABLES);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    await removeIncarnations(queryRunner, TABLES);
-    await downgradeHistory(queryRunner, TABLES);
-    await dropHistory(queryRunner, 'sample_item_changes');
+    await dropChanges(queryRunner, TABLES);
     await queryRunner.query(`DROP TABLE "sample_item_changes"`);
   }
 }
