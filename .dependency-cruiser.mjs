@@ -1,6 +1,6 @@
 /**
  * The folders of the framework, from the lowest to the highest. A folder imports from itself and from folders before it;
- * what stands in `src` of the framework itself, and `cli`, put the folders together.
+ * what stands in `src` of the framework itself, `app` and `cli` put the folders together.
  */
 export const LAYERS = [
   'bounds',
@@ -20,6 +20,20 @@ export const LAYERS = [
   'website',
 ];
 
+/** The rooms of `resources`, in the same order. Its own files put them together. */
+const ROOMS = [
+  'properties',
+  'recording',
+  'locks',
+  'creates',
+  'reads',
+  'updates',
+  'transfers',
+  'idempotency',
+  'documents',
+  'generated-ids',
+];
+
 /** Where the folders of the framework are. */
 export const FRAMEWORK = 'packages/framework/src';
 
@@ -36,8 +50,8 @@ const PROJECT = '^(packages/[^/]+/src|src|examples|test|bench)/';
 /** A tool, not a service: it runs the code of create-service with a template of its own. */
 const GENERATOR = '^examples/generate-resource\\.js$';
 
-function importable(layer) {
-  return LAYERS.slice(0, LAYERS.indexOf(layer) + 1).join('|');
+function importable(folder, folders) {
+  return folders.slice(0, folders.indexOf(folder) + 1).join('|');
 }
 
 // dependency-cruiser wants a default export.
@@ -48,15 +62,33 @@ export default {
       name: `${layer} imports only from itself and from folders below it`,
       severity: 'error',
       from: { path: `^${FRAMEWORK}/${layer}/` },
-      to: { path: `^${FRAMEWORK}/`, pathNot: `^${FRAMEWORK}/(${importable(layer)})/` },
+      to: { path: `^${FRAMEWORK}/`, pathNot: `^${FRAMEWORK}/(${importable(layer, LAYERS)})/` },
     })),
+    ...ROOMS.map((room) => ({
+      name: `resources/${room} imports only from itself and from rooms before it`,
+      severity: 'error',
+      from: { path: `^${FRAMEWORK}/resources/${room}/` },
+      to: {
+        path: `^${FRAMEWORK}/resources/`,
+        pathNot: `^${FRAMEWORK}/resources/(${importable(room, ROOMS)})/`,
+      },
+    })),
+    {
+      name: 'every room of resources has its place',
+      severity: 'error',
+      from: {},
+      to: {
+        path: `^${FRAMEWORK}/resources/[^/]+/`,
+        pathNot: `^${FRAMEWORK}/resources/(${ROOMS.join('|')})/`,
+      },
+    },
     {
       name: 'every folder has its layer',
       severity: 'error',
       from: {},
       to: {
         path: `^${FRAMEWORK}/[^/]+/`,
-        pathNot: `^${FRAMEWORK}/(${LAYERS.join('|')}|cli|testing)/`,
+        pathNot: `^${FRAMEWORK}/(${LAYERS.join('|')}|app|cli|testing)/`,
       },
     },
     {

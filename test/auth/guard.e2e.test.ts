@@ -3,7 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Application } from 'express';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createApp } from '../../packages/framework/src/app.setup.js';
+import { createApp } from '../../packages/framework/src/app/app.setup.js';
 import { readConfig, withDatabase } from '../../packages/framework/src/config/config.js';
 import { HTTP_LIMITS } from '../../packages/framework/src/http/server/limits.js';
 import { Metrics } from '../../packages/framework/src/observability/metrics.js';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readConfig } from '../../packages/framework/src/config/config.js';
-import { welcome } from '../../packages/framework/src/welcome.js';
+import { welcome } from '../../packages/framework/src/app/welcome.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 import { IDENTITY } from '../../src/identity.js';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { SHUTDOWN_LIMITS } from '../../packages/framework/src/service.js';
+import { SHUTDOWN_LIMITS } from '../../packages/framework/src/app/service.js';
 import { lastingPort } from '../support/lasting-port.js';
 
 /* The real stack: needs a Docker engine, and the images that the files name. */

@@ -7,11 +7,14 @@ import { ServiceException } from '../../packages/framework/src/errors/service.ex
 import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
 import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
 import { Plant } from '../../src/plants/plant.entity.js';
-import { EntityColumns } from '../../packages/framework/src/resources/entity-columns.js';
-import { GroupLookup } from '../../packages/framework/src/resources/group-lookup.js';
-import { MAX_INT64 } from '../../packages/framework/src/resources/int64.js';
-import { PageStatements, valuesOf } from '../../packages/framework/src/resources/page-statement.js';
-import { BY_ID } from '../../packages/framework/src/resources/sort.js';
+import { EntityColumns } from '../../packages/framework/src/resources/properties/entity-columns.js';
+import { GroupLookup } from '../../packages/framework/src/resources/reads/group-lookup.js';
+import { MAX_INT64 } from '../../packages/framework/src/resources/properties/int64.js';
+import {
+  PageStatements,
+  valuesOf,
+} from '../../packages/framework/src/resources/reads/page-statement.js';
+import { BY_ID } from '../../packages/framework/src/resources/reads/sort.js';
 import { createDataSource } from '../support/data-source.js';
 import { FaultyLink } from '../support/faulty-link.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';

@@ -50,7 +50,10 @@ it('start:dev restarts the service on a change, keeps its database, and ends eve
     const server = await readFile(note, 'utf8');
 
     let { url } = before;
-    for (const [index, file] of ['src/main.ts', 'packages/framework/src/bootstrap.ts'].entries()) {
+    for (const [index, file] of [
+      'src/main.ts',
+      'packages/framework/src/app/bootstrap.ts',
+    ].entries()) {
       const source = project.path(file);
       await writeFile(
         source,

@@ -11,7 +11,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, vi } from 'vitest';
 import { LAST_CALL } from '../../packages/framework/src/http/server/drain.js';
-import { SHUTDOWN_LIMITS } from '../../packages/framework/src/service.js';
+import { SHUTDOWN_LIMITS } from '../../packages/framework/src/app/service.js';
 import { Crowd, TOKEN } from '../support/crowd.js';
 import { it as base } from '../support/deployment.js';
 import type { OwnPostgres } from '../support/own-postgres.js';

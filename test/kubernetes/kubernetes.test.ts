@@ -10,7 +10,7 @@ import { VARIABLES } from '../../packages/framework/src/config/variables.js';
 import type { Config } from '../../packages/framework/src/config/config.js';
 import { STARTUP_LIMITS } from '../../packages/framework/src/database/connect.js';
 import { LAST_CALL } from '../../packages/framework/src/http/server/drain.js';
-import { SHUTDOWN_LIMITS } from '../../packages/framework/src/service.js';
+import { SHUTDOWN_LIMITS } from '../../packages/framework/src/app/service.js';
 import { containerOf, read, render } from './manifests.js';
 import type { Labels, Manifests } from './manifests.js';
 import { environmentOf, removeMounts } from './mounts.js';

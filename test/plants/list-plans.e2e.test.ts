@@ -6,12 +6,15 @@ import { Statements } from '../../packages/framework/src/database/statements.js'
 import type { Statement } from '../../packages/framework/src/database/statements.js';
 import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
-import { EntityColumns } from '../../packages/framework/src/resources/entity-columns.js';
-import { MAX_INT64, MIN_INT64 } from '../../packages/framework/src/resources/int64.js';
-import { Pages } from '../../packages/framework/src/resources/pages.js';
-import { PageStatements, valuesOf } from '../../packages/framework/src/resources/page-statement.js';
-import type { PageQuery } from '../../packages/framework/src/resources/page-query.js';
-import { sortOf } from '../../packages/framework/src/resources/sort.js';
+import { EntityColumns } from '../../packages/framework/src/resources/properties/entity-columns.js';
+import { MAX_INT64, MIN_INT64 } from '../../packages/framework/src/resources/properties/int64.js';
+import { Pages } from '../../packages/framework/src/resources/reads/pages.js';
+import {
+  PageStatements,
+  valuesOf,
+} from '../../packages/framework/src/resources/reads/page-statement.js';
+import type { PageQuery } from '../../packages/framework/src/resources/reads/page-query.js';
+import { sortOf } from '../../packages/framework/src/resources/reads/sort.js';
 import type { ListPlantsDto } from '../../src/plants/dto/list-plants.dto.js';
 import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
 import { Plant } from '../../src/plants/plant.entity.js';

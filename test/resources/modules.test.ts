@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ModulesContainer } from '@nestjs/core';
 import { expect, it } from 'vitest';
-import { createDetachedApp } from '../../packages/framework/src/detached-app.js';
+import { createDetachedApp } from '../../packages/framework/src/app/detached-app.js';
 import { AppModule } from '../../src/app.module.js';
 
 const FILES = readdirSync('src', { recursive: true })

@@ -9,7 +9,7 @@ import {
   revertMigration,
 } from '../../packages/framework/src/database/migrations/migrate.js';
 import { AppModule } from '../../src/app.module.js';
-import { schemaOf } from '../../packages/framework/src/detached-app.js';
+import { schemaOf } from '../../packages/framework/src/app/detached-app.js';
 import { createDataSource } from '../support/data-source.js';
 import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';

@@ -6,7 +6,7 @@ import { Client } from 'pg';
 import { DataSource, Repository } from 'typeorm';
 import type { EntityManager } from 'typeorm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Service } from '../../packages/framework/src/service.js';
+import type { Service } from '../../packages/framework/src/app/service.js';
 import {
   createLogger,
   HTTP_LIMITS,

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { check, resolveConfig } from 'prettier';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../packages/framework/src/config/config.js';
-import { welcome } from '../../packages/framework/src/welcome.js';
+import { welcome } from '../../packages/framework/src/app/welcome.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
 import { TOKEN } from '../support/test-service.js';

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { DataSource, MigrationInterface } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ADVISORY_LOCKS } from '../../packages/framework/src/database/advisory-locks.js';
-import { createApp } from '../../packages/framework/src/app.setup.js';
+import { createApp } from '../../packages/framework/src/app/app.setup.js';
 import { readConfig, withDatabase } from '../../packages/framework/src/config/config.js';
 import { connect, STARTUP_LIMITS } from '../../packages/framework/src/database/connect.js';
 import { DATABASE_LIMITS } from '../../packages/framework/src/database/limits.js';

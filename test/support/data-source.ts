@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { AppModule } from '../../src/app.module.js';
 import { IDENTITY } from '../../src/identity.js';
-import { schemaOf } from '../../packages/framework/src/detached-app.js';
+import { schemaOf } from '../../packages/framework/src/app/detached-app.js';
 import { dataSourceFor } from '../../packages/framework/test/support/data-source.js';
 import type { DataSourceSettings } from '../../packages/framework/test/support/data-source.js';
 

@@ -5,7 +5,7 @@ import { DATABASE_LIMITS } from '../../packages/framework/src/database/limits.js
 import type { DatabaseLimits } from '../../packages/framework/src/database/limits.js';
 import type { HttpLimits } from '../../packages/framework/src/http/server/limits.js';
 import type { Tracer } from '../../packages/framework/src/observability/tracer.js';
-import type { ShutdownLimits } from '../../packages/framework/src/service.js';
+import type { ShutdownLimits } from '../../packages/framework/src/app/service.js';
 import { loadProgram } from './program.js';
 import { createMigratedDatabase } from './migrated-database.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';

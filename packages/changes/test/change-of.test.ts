@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { describe, expect, it } from 'vitest';
-import { INT64_COLUMN, Int64Field } from '../../framework/src/resources/int64.js';
-import { requireOrigin } from '../../framework/src/resources/origin.js';
-import { TextField } from '../../framework/src/resources/text.js';
+import { INT64_COLUMN, Int64Field } from '../../framework/src/resources/properties/int64.js';
+import { requireOrigin } from '../../framework/src/resources/recording/origin.js';
+import { TextField } from '../../framework/src/resources/properties/text.js';
 import { ChangeOf } from '../src/index.js';
 
 describe('a change that is recorded', () => {

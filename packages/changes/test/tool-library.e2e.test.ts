@@ -13,8 +13,8 @@ import { createTestDatabase } from '../../framework/test/support/test-database.j
 import type { TestDatabase } from '../../framework/test/support/test-database.js';
 import { TOKEN } from '../../framework/test/support/tokens.js';
 import { CONFIG } from '../../framework/src/config/config.module.js';
-import { createDetachedApp } from '../../framework/src/detached-app.js';
-import { identityOf } from '../../framework/src/framework.module.js';
+import { createDetachedApp } from '../../framework/src/app/detached-app.js';
+import { identityOf } from '../../framework/src/app/framework.module.js';
 import {
   AuthGuard,
   defineErrors,

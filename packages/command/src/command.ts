@@ -9,7 +9,7 @@ import { changesHelp, environmentHelp, exportHelp, importHelp } from './help.js'
 import type { ImportOptions } from './import.js';
 import { chosenIn, columnNames, concurrency, filterOption, int64, optionOf } from './options.js';
 import type { Resource } from './resources.js';
-import { LIMITS } from './retries.js';
+import { LIMITS } from './limits.js';
 import { oneOf } from './service.js';
 import type { Service } from './service.js';
 import type { Terminal } from './terminal.js';

@@ -7,29 +7,8 @@ import {
   Unreachable,
 } from './command-error.js';
 import type { Connection } from './connection.js';
+import type { Limits } from './limits.js';
 import { inSeconds } from './seconds.js';
-
-/** In milliseconds. */
-export interface Limits {
-  /** Longest time of a request without a byte sent or received. */
-  readonly idle: number;
-  /** First and longest pause between attempts. */
-  readonly firstPause: number;
-  readonly longestPause: number;
-  /** Longest time without any success. */
-  readonly patience: number;
-  /** Longest time until the first connection. */
-  readonly firstContact: number;
-}
-
-export const LIMITS: Limits = {
-  // As long as nginx waits for an answer by default.
-  idle: 60_000,
-  firstPause: 200,
-  longestPause: 10_000,
-  patience: 120_000,
-  firstContact: 5_000,
-};
 
 const ANNOUNCEMENT_INTERVAL = 10_000;
 

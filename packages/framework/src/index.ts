@@ -8,7 +8,7 @@ export { AuthGuard } from './auth/auth.guard.js';
 export type { Principal } from './auth/principal.js';
 export { Public } from './auth/public.decorator.js';
 export { RequireScope } from './auth/require-scope.decorator.js';
-export { bootstrap } from './bootstrap.js';
+export { bootstrap } from './app/bootstrap.js';
 export { developCommand } from './cli/develop.js';
 export { migrationCommand } from './cli/migration.js';
 export { writeDocuments } from './cli/write-documents.js';
@@ -23,7 +23,7 @@ export { ERRORS } from './errors/common-errors.js';
 export { SERVICE_RANGE, allErrors, defineErrors } from './errors/error-kind.js';
 export { ServiceException } from './errors/service.exception.js';
 export { StartupError } from './errors/startup.error.js';
-export { FrameworkModule } from './framework.module.js';
+export { FrameworkModule } from './app/framework.module.js';
 export { Created } from './http/answers/created.js';
 export type { Precondition } from './http/answers/entity-tag.js';
 export type { EventStream } from './http/answers/event-stream.js';
@@ -45,19 +45,19 @@ export { LinesFile, NdjsonLines } from './http/body/ndjson.js';
 export { ApiErrors } from './http/errors/api-errors.js';
 export { ErrorFilter } from './http/errors/error.filter.js';
 export { quote } from './json/quote.js';
-export { apiGeneratedOperations, apiOperations } from './resources/api-operations.js';
+export { apiGeneratedOperations, apiOperations } from './resources/documents/api-operations.js';
 export type {
   ChangedRows,
   ChangeRecorder,
   MakeRecorder,
   RecordedResource,
   RecordStatements,
-} from './resources/change-recorder.js';
-export { withConstraintErrors } from './resources/constraints.js';
-export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/dto-of.js';
-export type { Filled, Lasting } from './resources/filled.js';
-export { RequestOrigin } from './resources/origin.js';
-export type { Origin } from './resources/origin.js';
+} from './resources/recording/change-recorder.js';
+export { withConstraintErrors } from './resources/properties/constraints.js';
+export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/properties/dto-of.js';
+export type { Filled, Lasting } from './resources/properties/filled.js';
+export { RequestOrigin } from './resources/recording/origin.js';
+export type { Origin } from './resources/recording/origin.js';
 export {
   INT64_COLUMN,
   INT64_SCHEMA,
@@ -66,10 +66,10 @@ export {
   int64ParameterRule,
   IsInt64,
   MAX_INT64,
-} from './resources/int64.js';
-export { IntegerField } from './resources/integer.js';
-export { ExportOf, ListOf } from './resources/list-of.js';
-export { IfPresent } from './resources/member.js';
+} from './resources/properties/int64.js';
+export { IntegerField } from './resources/properties/integer.js';
+export { ExportOf, ListOf } from './resources/reads/list-of.js';
+export { IfPresent } from './resources/properties/if-present.js';
 export {
   AreFiltersShort,
   Int64Parameter,
@@ -77,14 +77,14 @@ export {
   ListParameters,
   TextParameter,
   UuidListParameters,
-} from './resources/page-parameters.js';
-export { isEqual } from './resources/page-statement.js';
-export type { Filter, Filters, Parameter } from './resources/page-query.js';
+} from './resources/reads/page-parameters.js';
+export { isEqual } from './resources/reads/page-statement.js';
+export type { Filter, Filters, Parameter } from './resources/reads/page-query.js';
 export { ResourceModule } from './resources/resource.module.js';
 export type { BaseRepository, UpdateContext } from './resources/base-repository.js';
 export type { CreateContext } from './resources/generated-ids/generated-create.js';
-export { GeneratedIdRepository } from './resources/generated-ids/generated-id-repository.js';
-export type { GeneratedRepository } from './resources/generated-ids/generated-id-repository.js';
+export { GeneratedIdRepository } from './resources/generated-id-repository.js';
+export type { GeneratedRepository } from './resources/generated-id-repository.js';
 export { Idempotency } from './resources/idempotency/idempotency.js';
 export type { RepeatableRequest } from './resources/idempotency/idempotency.js';
 export { IdempotencyModule } from './resources/idempotency/idempotency.module.js';
@@ -97,8 +97,8 @@ export type { GeneratedResourceOptions, ResourceOptions } from './resources/reso
 export { ResourceRepository } from './resources/resource-repository.js';
 export type { ChosenIdRepository } from './resources/resource-repository.js';
 export type { Resources } from './resources/resources.js';
-export { Sortable } from './resources/sort.js';
-export { IsStorableText, IsText, TEXT_SCHEMA, TextField } from './resources/text.js';
-export { TIMESTAMP_COLUMN, TimestampField } from './resources/timestamp.js';
-export { UUID_COLUMN, UuidField, UuidParameter, UuidPipe } from './resources/uuid.js';
-export type { ChangeContext } from './resources/updates.js';
+export { Sortable } from './resources/reads/sort.js';
+export { IsStorableText, IsText, TEXT_SCHEMA, TextField } from './resources/properties/text.js';
+export { TIMESTAMP_COLUMN, TimestampField } from './resources/properties/timestamp.js';
+export { UUID_COLUMN, UuidField, UuidParameter, UuidPipe } from './resources/properties/uuid.js';
+export type { ChangeContext } from './resources/updates/updates.js';

@@ -6,6 +6,6 @@ export { createTracer } from './observability/create-tracer.js';
 export { createLogger } from './observability/logger.js';
 export { Metrics } from './observability/metrics.js';
 export { NO_TRACER } from './observability/tracer.js';
-export { startService } from './service.js';
+export { startService } from './app/service.js';
 export { createTestingService } from './testing/testing-service.js';
 export type { TestingAnswer, TestingService } from './testing/testing-service.js';

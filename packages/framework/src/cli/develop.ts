@@ -7,8 +7,8 @@ import type { Identity } from '../config/identity.js';
 import { installedPackage } from '../config/installed-package.js';
 import { localConfig, onLocalInstance } from '../local.js';
 import { createLogger } from '../observability/logger.js';
-import { runProgram } from '../run-program.js';
-import { welcome } from '../welcome.js';
+import { runProgram } from '../app/run-program.js';
+import { welcome } from '../app/welcome.js';
 
 /** What the compiler makes of `src/main.ts`. */
 const SERVICE = 'build/main.js';

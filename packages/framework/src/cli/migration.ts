@@ -19,9 +19,9 @@ import { Metrics } from '../observability/metrics.js';
 import { NO_TRACER } from '../observability/tracer.js';
 import { createLogger } from '../observability/logger.js';
 import { StartupError } from '../errors/startup.error.js';
-import { schemaOf } from '../detached-app.js';
-import { identityOf } from '../framework.module.js';
-import { runProgram } from '../run-program.js';
+import { schemaOf } from '../app/detached-app.js';
+import { identityOf } from '../app/framework.module.js';
+import { runProgram } from '../app/run-program.js';
 import { SourceError, withAdditions, writeAll } from './sources/sources.js';
 import { formatted } from './write-formatted.js';
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { Type } from '@nestjs/common';
 import { CONFIG } from '../config/config.module.js';
-import { createDetachedApp } from '../detached-app.js';
+import { createDetachedApp } from '../app/detached-app.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { allErrors, statusOf } from '../errors/error-kind.js';
 import { kindOfStatus, OWN_ENDING, TAKEN_STATUSES } from '../http/errors/http-exceptions.js';

@@ -1,9 +1,9 @@
 import type { Type } from '@nestjs/common';
 import type { Precondition } from '../http/answers/entity-tag.js';
 import type { ExportParameters, Page, PageParameters } from '../http/answers/page.js';
-import type { Keyed } from './key-type.js';
+import type { Keyed } from './properties/key-type.js';
 import type { BaseResource } from './resource.js';
-import type { ChangeContext } from './updates.js';
+import type { ChangeContext } from './updates/updates.js';
 
 /** What an update or a removal belongs to. */
 export interface UpdateContext extends ChangeContext {

@@ -2,9 +2,9 @@ import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
 import type { DataSource } from 'typeorm';
 import { isExcluded, membersOf } from '../http/body/dto.pipe.js';
-import type { EntityColumns } from './entity-columns.js';
-import { MAX_INT64 } from './int64.js';
-import { sortableOf, sortKeyOf } from './sort.js';
+import type { EntityColumns } from './properties/entity-columns.js';
+import { MAX_INT64 } from './properties/int64.js';
+import { sortableOf, sortKeyOf } from './reads/sort.js';
 
 /** @throws TypeError if the database makes the key and must not, or the other way round */
 export function requireKeyOf(

@@ -1,6 +1,6 @@
 import { Histogram } from 'prom-client';
 import type { Metrics } from '../observability/metrics.js';
-import type { GroupCreate } from './group-create.js';
+import type { GroupCreate } from './creates/group-create.js';
 
 /** The figures of resources. */
 export class ResourceMetrics {

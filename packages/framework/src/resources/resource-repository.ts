@@ -3,13 +3,13 @@ import type { Type } from '@nestjs/common';
 import type { PageParameters } from '../http/answers/page.js';
 import type { Line } from '../http/body/body-lines.js';
 import { BaseRepository } from './base-repository.js';
-import type { Content } from './dto-of.js';
-import type { Identified } from './entity-columns.js';
-import type { FilledNames } from './filled.js';
-import type { Origin } from './origin.js';
+import type { Content } from './properties/dto-of.js';
+import type { Identified } from './properties/entity-columns.js';
+import type { FilledNames } from './properties/filled.js';
+import type { Origin } from './recording/origin.js';
 import type { Resource, ResourceOptions } from './resource.js';
 import { Resources } from './resources.js';
-import type { ChangeContext } from './updates.js';
+import type { ChangeContext } from './updates/updates.js';
 
 /** The verbs of a resource whose clients choose the id. */
 export abstract class ChosenIdRepository<

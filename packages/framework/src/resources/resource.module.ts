@@ -3,10 +3,10 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DatabaseSchema } from '../database/data-source.js';
 import { SchemaModule } from '../database/schema.module.js';
-import { isGenerated, keyColumnOf } from './dto-of.js';
+import { isGenerated, keyColumnOf } from './properties/dto-of.js';
 import { UuidV7Module } from './generated-ids/uuid-v7.module.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
-import { UUID_COLUMN } from './uuid.js';
+import { UUID_COLUMN } from './properties/uuid.js';
 
 @Module({})
 export class ResourceModule {

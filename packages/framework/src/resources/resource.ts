@@ -1,20 +1,20 @@
 import type { Type } from '@nestjs/common';
 import type { PageParameters } from '../http/answers/page.js';
-import type { ChangeRecorder, MakeRecorder } from './change-recorder.js';
-import type { ConstraintErrors } from './constraints.js';
-import type { Identified, IdFailure } from './entity-columns.js';
-import type { Exports } from './exports.js';
-import type { FilledNames } from './filled.js';
+import type { ChangeRecorder, MakeRecorder } from './recording/change-recorder.js';
+import type { ConstraintErrors } from './properties/constraints.js';
+import type { Identified, IdFailure } from './properties/entity-columns.js';
+import type { Exports } from './transfers/exports.js';
+import type { FilledNames } from './properties/filled.js';
 import type { GeneratedCreate } from './generated-ids/generated-create.js';
-import type { GroupCreate } from './group-create.js';
-import type { GroupLookup } from './group-lookup.js';
-import type { Imports } from './imports.js';
-import type { Keyed } from './key-type.js';
-import type { Filters } from './page-query.js';
-import type { Pages } from './pages.js';
-import type { ReadBack } from './read-back.js';
-import type { Search } from './search-index.js';
-import type { Updates } from './updates.js';
+import type { GroupCreate } from './creates/group-create.js';
+import type { GroupLookup } from './reads/group-lookup.js';
+import type { Imports } from './transfers/imports.js';
+import type { Keyed } from './properties/key-type.js';
+import type { Filters } from './reads/page-query.js';
+import type { Pages } from './reads/pages.js';
+import type { ReadBack } from './creates/read-back.js';
+import type { Search } from './reads/search-index.js';
+import type { Updates } from './updates/updates.js';
 
 /** The options of a resource whose ids the database makes. */
 export interface GeneratedResourceOptions<

@@ -1,6 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { Resources } from './resources.js';
-import { RowSlots } from './row-slots.js';
+import { RowSlots } from './locks/row-slots.js';
 
 @Global()
 @Module({ providers: [Resources, RowSlots], exports: [Resources, RowSlots] })

@@ -17,22 +17,22 @@ import { Metrics } from '../observability/metrics.js';
 import { Shutdown } from '../observability/shutdown.js';
 import { TRACER } from '../observability/tracer.js';
 import type { Tracer } from '../observability/tracer.js';
-import type { ChangeRecorder } from './change-recorder.js';
-import { Updates } from './updates.js';
-import type { Content } from './dto-of.js';
-import { contentOf, EntityColumns } from './entity-columns.js';
-import type { Identified } from './entity-columns.js';
-import { indexedColumns } from './constraints.js';
-import { Exports } from './exports.js';
+import type { ChangeRecorder } from './recording/change-recorder.js';
+import { Updates } from './updates/updates.js';
+import type { Content } from './properties/dto-of.js';
+import { contentOf, EntityColumns } from './properties/entity-columns.js';
+import type { Identified } from './properties/entity-columns.js';
+import { indexedColumns } from './properties/constraints.js';
+import { Exports } from './transfers/exports.js';
 import { GeneratedCreate } from './generated-ids/generated-create.js';
-import { GroupCreate } from './group-create.js';
-import { GroupLookup } from './group-lookup.js';
+import { GroupCreate } from './creates/group-create.js';
+import { GroupLookup } from './reads/group-lookup.js';
 import type { Idempotency } from './idempotency/idempotency.js';
-import type { Keyed } from './key-type.js';
+import type { Keyed } from './properties/key-type.js';
 import { ResourceMetrics } from './resource-metrics.js';
-import { Imports } from './imports.js';
-import { Pages } from './pages.js';
-import { ReadBack } from './read-back.js';
+import { Imports } from './transfers/imports.js';
+import { Pages } from './reads/pages.js';
+import { ReadBack } from './creates/read-back.js';
 import {
   missingSortIndexes,
   requireExactIntegers,
@@ -47,8 +47,8 @@ import type {
   Resource,
   ResourceOptions,
 } from './resource.js';
-import { RowSlots } from './row-slots.js';
-import { checkLetters, SearchIndex } from './search-index.js';
+import { RowSlots } from './locks/row-slots.js';
+import { checkLetters, SearchIndex } from './reads/search-index.js';
 
 /** Most imports that run at once. */
 export const MAX_IMPORTS = 8;

@@ -7,11 +7,11 @@ import { createToken } from '../auth/issued-tokens/token-issuance.js';
 import type { Scope } from '../auth/principal.js';
 import { readConfig, withDatabase } from '../config/config.js';
 import type { Identity } from '../config/identity.js';
-import { identityOf } from '../framework.module.js';
+import { identityOf } from '../app/framework.module.js';
 import { createLogger } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { NO_TRACER } from '../observability/tracer.js';
-import { startService } from '../service.js';
+import { startService } from '../app/service.js';
 
 /** The variable with the URL of the PostgreSQL server of the tests, whose user may create databases. */
 const TEST_DATABASE_URL = 'TEST_DATABASE_URL';

@@ -11,7 +11,7 @@ import {
   RequireScope,
 } from '../../src/index.js';
 import type { Origin } from '../../src/index.js';
-import type { Service } from '../../src/service.js';
+import type { Service } from '../../src/app/service.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';

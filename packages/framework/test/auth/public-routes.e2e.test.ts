@@ -27,7 +27,7 @@ import {
 } from '../../src/index.js';
 import type { Origin } from '../../src/index.js';
 import { ScopeCheck } from '../../src/auth/scope-check.js';
-import type { Service } from '../../src/service.js';
+import type { Service } from '../../src/app/service.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { RawSocket } from '../support/raw-socket.js';

@@ -5,7 +5,7 @@ import { IsString } from 'class-validator';
 import type { Response } from 'express';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AuthGuard, DtoPipe, ErrorFilter, FrameworkModule, RequireScope } from '../../src/index.js';
-import type { Service } from '../../src/service.js';
+import type { Service } from '../../src/app/service.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';

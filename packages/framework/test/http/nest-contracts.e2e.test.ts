@@ -33,7 +33,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { RequireScope } from '../../src/auth/require-scope.decorator.js';
 import { AppModule } from '../support/tool-library.js';
 import { CONFIG } from '../../src/config/config.module.js';
-import { setUp } from '../../src/app.setup.js';
+import { setUp } from '../../src/app/app.setup.js';
 import { readConfig, withDatabase } from '../../src/config/config.js';
 import { HTTP_LIMITS } from '../../src/http/server/limits.js';
 import { ServiceAdapter } from '../../src/http/server/service.adapter.js';

@@ -2,7 +2,7 @@ import { Injectable, Module, Scope } from '@nestjs/common';
 import type { CanActivate, ExceptionFilter, PipeTransform, Provider, Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { describe, expect, it } from 'vitest';
-import { createDetachedApp } from '../../src/detached-app.js';
+import { createDetachedApp } from '../../src/app/detached-app.js';
 import { AuthGuard, DtoPipe, ErrorFilter, FrameworkModule, StartupError } from '../../src/index.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';

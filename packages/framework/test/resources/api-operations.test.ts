@@ -4,8 +4,8 @@ import { Test } from '@nestjs/testing';
 import { expect, it } from 'vitest';
 import { RequireScope } from '../../src/auth/require-scope.decorator.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
-import { apiOperations } from '../../src/resources/api-operations.js';
-import type { ResourceDocs } from '../../src/resources/resource-docs.js';
+import { apiOperations } from '../../src/resources/documents/api-operations.js';
+import type { ResourceDocs } from '../../src/resources/documents/resource-docs.js';
 import { TOOL_ERRORS, ToolDto, ToolPatchDto, ToolReplacementDto } from '../support/tool.js';
 
 const DOCS: ResourceDocs = {

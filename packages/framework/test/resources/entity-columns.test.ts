@@ -16,8 +16,8 @@ import type { Type } from '@nestjs/common';
 import { expect, it, onTestFinished } from 'vitest';
 import { createTestDatabase } from '../support/test-database.js';
 import { dataSourceOf } from '../../src/database/data-source.js';
-import { EntityColumns } from '../../src/resources/entity-columns.js';
-import { INT64_COLUMN } from '../../src/resources/int64.js';
+import { EntityColumns } from '../../src/resources/properties/entity-columns.js';
+import { INT64_COLUMN } from '../../src/resources/properties/int64.js';
 
 class Row {
   @PrimaryColumn(INT64_COLUMN)

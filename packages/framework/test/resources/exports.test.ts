@@ -6,8 +6,8 @@ import { ServiceException } from '../../src/errors/service.exception.js';
 import { Page } from '../../src/http/answers/page.js';
 import type { PageParameters } from '../../src/http/answers/page.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
-import { Exports } from '../../src/resources/exports.js';
-import type { Pages } from '../../src/resources/pages.js';
+import { Exports } from '../../src/resources/transfers/exports.js';
+import type { Pages } from '../../src/resources/reads/pages.js';
 
 const list = vi.fn<Pages<PageParameters>['list']>();
 const exports = new Exports<PageParameters>({

@@ -40,7 +40,7 @@ import { start } from '../support/start.js';
 import { createTestDatabase, given } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
-import { schemaOf } from '../../src/detached-app.js';
+import { schemaOf } from '../../src/app/detached-app.js';
 import { Statements } from '../../src/database/statements.js';
 import { KeptResponses } from '../../src/resources/idempotency/kept-responses.js';
 import {

@@ -6,9 +6,9 @@ import { ServiceException } from '../../src/errors/service.exception.js';
 import type { Line } from '../../src/http/body/body-lines.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
-import type { GroupCreate } from '../../src/resources/group-create.js';
-import type { Stored } from '../../src/resources/group-insert.js';
-import { Imports } from '../../src/resources/imports.js';
+import type { GroupCreate } from '../../src/resources/creates/group-create.js';
+import type { Stored } from '../../src/resources/creates/group-insert.js';
+import { Imports } from '../../src/resources/transfers/imports.js';
 import { ALL_ERRORS, ToolDto } from '../support/tool.js';
 
 const store = vi.fn<(tool: ToolDto) => Promise<Stored>>();

@@ -36,7 +36,7 @@ import {
   ServiceException,
 } from '../../src/index.js';
 import type { Filled } from '../../src/index.js';
-import type { Service } from '../../src/service.js';
+import type { Service } from '../../src/app/service.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { PATIENT } from '../support/patience.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LockedRows, rowKey } from '../../src/resources/locked-rows.js';
+import { LockedRows, rowKey } from '../../src/resources/locks/locked-rows.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });

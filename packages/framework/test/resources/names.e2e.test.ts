@@ -28,8 +28,8 @@ import {
   UuidField,
 } from '../../src/index.js';
 import type { Origin } from '../../src/index.js';
-import { EntityColumns } from '../../src/resources/entity-columns.js';
-import type { Service } from '../../src/service.js';
+import { EntityColumns } from '../../src/resources/properties/entity-columns.js';
+import type { Service } from '../../src/app/service.js';
 import { dataSourceFor } from '../support/data-source.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';

@@ -48,7 +48,7 @@ import type { Page } from '../../src/index.js';
 import { stringifyExactJson } from '../../src/json/exact-json.js';
 import { JsonText } from '../../src/json/json-text.js';
 import { parseStoredJson } from '../../src/json/stored-json.js';
-import type { Service } from '../../src/service.js';
+import type { Service } from '../../src/app/service.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';

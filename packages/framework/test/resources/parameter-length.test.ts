@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parameterLength } from '../../src/resources/parameter-length.js';
+import { parameterLength } from '../../src/resources/properties/parameter-length.js';
 
 describe('the length of a parameter', () => {
   it.each([

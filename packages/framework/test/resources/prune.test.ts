@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 import { createLogger } from '../../src/observability/logger.js';
-import { pruneInSteps } from '../../src/resources/prune.js';
+import { pruneInSteps } from '../../src/database/prune.js';
 
 const CANCELLED = new ServiceException(ERRORS.databaseTooSlow);
 const OUTAGE = new ServiceException(ERRORS.databaseUnavailable);

@@ -22,7 +22,7 @@ import {
   TextField,
   Transactions,
 } from '../../src/index.js';
-import type { Service } from '../../src/service.js';
+import type { Service } from '../../src/app/service.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { PATIENT } from '../support/patience.js';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { checkLetters, SearchIndex } from '../../src/resources/search-index.js';
+import { checkLetters, SearchIndex } from '../../src/resources/reads/search-index.js';
 import { createDataSource } from '../support/tool-library.js';
 import { PATIENCE } from '../support/patience.js';
 import { createTestDatabase } from '../support/test-database.js';

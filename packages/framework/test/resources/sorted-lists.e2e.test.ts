@@ -30,10 +30,10 @@ import {
   UuidField,
 } from '../../src/index.js';
 import type { Page } from '../../src/index.js';
-import { EntityColumns } from '../../src/resources/entity-columns.js';
+import { EntityColumns } from '../../src/resources/properties/entity-columns.js';
 import { missingSortIndexes, requireMembers } from '../../src/resources/resource-checks.js';
-import { sortableOf } from '../../src/resources/sort.js';
-import type { Service } from '../../src/service.js';
+import { sortableOf } from '../../src/resources/reads/sort.js';
+import type { Service } from '../../src/app/service.js';
 import { dataSourceFor } from '../support/data-source.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';

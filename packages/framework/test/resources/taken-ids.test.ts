@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Statements } from '../../src/database/statements.js';
 import { createLogger } from '../../src/observability/logger.js';
-import type { EntityColumns } from '../../src/resources/entity-columns.js';
+import type { EntityColumns } from '../../src/resources/properties/entity-columns.js';
 import { TakenIds } from '../../src/resources/generated-ids/taken-ids.js';
 
 it('of a table are logged once in a minute, however many creates meet them', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseTimestamp } from '../../src/resources/timestamp.js';
+import { parseTimestamp } from '../../src/resources/properties/timestamp.js';
 
 const two = (number: number) => String(number).padStart(2, '0');
 

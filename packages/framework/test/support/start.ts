@@ -10,7 +10,7 @@ import {
 } from '../../src/testing.js';
 import { DATABASE_LIMITS } from '../../src/database/limits.js';
 import type { DatabaseLimits } from '../../src/database/limits.js';
-import type { Service } from '../../src/service.js';
+import type { Service } from '../../src/app/service.js';
 import { IDENTITY } from './identity.js';
 import type { TestDatabase } from './test-database.js';
 import { TOKEN } from './tokens.js';

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import { schemaOf } from '../../src/detached-app.js';
-import { FrameworkModule } from '../../src/framework.module.js';
+import { schemaOf } from '../../src/app/detached-app.js';
+import { FrameworkModule } from '../../src/app/framework.module.js';
 import { dataSourceFor } from './data-source.js';
 import type { DataSourceSettings } from './data-source.js';
 import { ENHANCERS } from './enhancers.js';

@@ -5,7 +5,7 @@ import { Controller, HttpCode, Module, Post } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { Public } from '../../src/auth/public.decorator.js';
-import { FrameworkModule } from '../../src/framework.module.js';
+import { FrameworkModule } from '../../src/app/framework.module.js';
 import { createTestingService } from '../../src/testing/testing-service.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';

@@ -6,13 +6,13 @@ import { Public } from '../../src/auth/public.decorator.js';
 import { RequireScope } from '../../src/auth/require-scope.decorator.js';
 import { CONFIG } from '../../src/config/config.module.js';
 import type { Identity } from '../../src/config/identity.js';
-import { createDetachedApp } from '../../src/detached-app.js';
-import { FrameworkModule } from '../../src/framework.module.js';
+import { createDetachedApp } from '../../src/app/detached-app.js';
+import { FrameworkModule } from '../../src/app/framework.module.js';
 import { openApiText } from '../../src/openapi/openapi.js';
 import { ApiRepeatable } from '../../src/http/answers/repeatable.js';
 import { ApiIdempotencyKey } from '../../src/resources/idempotency/request-idempotency-key.decorator.js';
-import { INT64_SCHEMA } from '../../src/resources/int64.js';
-import { UUID_SCHEMA } from '../../src/resources/uuid.js';
+import { INT64_SCHEMA } from '../../src/resources/properties/int64.js';
+import { UUID_SCHEMA } from '../../src/resources/properties/uuid.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 

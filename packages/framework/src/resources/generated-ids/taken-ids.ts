@@ -5,7 +5,7 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import { RepeatedFailures } from '../../observability/repeated-failures.js';
-import type { EntityColumns } from '../entity-columns.js';
+import type { EntityColumns } from '../properties/entity-columns.js';
 
 /** How often a create meets ids that are taken, at most. Each time, the sequence has advanced by one at least. */
 const MAX_ATTEMPTS = 100;

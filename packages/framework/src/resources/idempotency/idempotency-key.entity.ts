@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import { TIMESTAMP_COLUMN } from '../timestamp.js';
+import { TIMESTAMP_COLUMN } from '../properties/timestamp.js';
 
 const KEY = { primaryKeyConstraintName: 'idempotency_keys_pkey' } as const;
 

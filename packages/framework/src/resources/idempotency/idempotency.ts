@@ -14,11 +14,11 @@ import { ServiceException } from '../../errors/service.exception.js';
 import { requireDto, restoreDto } from '../../http/body/dto.pipe.js';
 import { parseAllDigits, stringifyExactJson } from '../../json/exact-json.js';
 import { LOGGER } from '../../observability/logger.js';
-import { rowKey } from '../locked-rows.js';
-import type { RowKey } from '../locked-rows.js';
-import type { Origin } from '../origin.js';
-import { prune, pruneInSteps } from '../prune.js';
-import { RowSlots } from '../row-slots.js';
+import { rowKey } from '../locks/locked-rows.js';
+import type { RowKey } from '../locks/locked-rows.js';
+import type { Origin } from '../recording/origin.js';
+import { prune, pruneInSteps } from '../../database/prune.js';
+import { RowSlots } from '../locks/row-slots.js';
 import { idempotencyErrors } from './idempotency-errors.js';
 import { KEPT, KeptResponses } from './kept-responses.js';
 

@@ -1,0 +1,113 @@
+import { Module } from '@nestjs/common';
+import type { DynamicModule, Type } from '@nestjs/common';
+import { ModulesContainer, NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Express, NextFunction, Request, Response } from 'express';
+import type { ServiceConfig } from '../config/config.js';
+import { GIVEN_CONFIG } from '../config/config.module.js';
+import { removeDisabled } from '../config/enabled-when.decorator.js';
+import { serveDocs } from '../website/docs.js';
+import { answerOptions } from '../http/server/allowed-methods.js';
+import { requireBasePath } from '../http/server/base-path.js';
+import { corsOptions } from '../http/server/cors.js';
+import { DATABASE_LIMITS, GIVEN_DATABASE_LIMITS } from '../database/limits.js';
+import type { DatabaseLimits } from '../database/limits.js';
+import { jsonBody } from '../http/body/json-body.js';
+import type { HttpLimits } from '../http/server/limits.js';
+import { ServiceAdapter } from '../http/server/service.adapter.js';
+import { requestId } from '../http/server/request-id.js';
+import { requestLog } from '../http/server/request-log.js';
+import { wellFormed } from '../http/server/well-formed.js';
+import { addressIn } from '../observability/client-address.js';
+import { NestLog } from '../observability/logger.js';
+import { GIVEN_OBSERVABILITY } from '../observability/observability.module.js';
+import type { Observability } from '../observability/observability.module.js';
+import { requireEnhancers } from './required-enhancers.js';
+import { IdempotencyModule } from '../resources/idempotency/idempotency.module.js';
+
+/** Gives an application what the process has made before. */
+@Module({})
+class ProcessModule {
+  static forRoot(
+    app: Type,
+    config: ServiceConfig,
+    observability: Observability,
+    databaseLimits: DatabaseLimits,
+  ): DynamicModule {
+    const providers = [
+      { provide: GIVEN_CONFIG, useValue: config },
+      { provide: GIVEN_OBSERVABILITY, useValue: observability },
+      { provide: GIVEN_DATABASE_LIMITS, useValue: databaseLimits },
+    ];
+    return { module: ProcessModule, global: true, imports: [app], providers, exports: providers };
+  }
+}
+
+/**
+ * Builds the application, without connecting to the database, calling the hooks of modules or listening on a port.
+ *
+ * @param app imports `FrameworkModule.forRoot(…)`
+ * @throws StartupError if it lacks a guard, pipe or filter of the framework
+ */
+export async function createApp(
+  app: Type,
+  config: ServiceConfig,
+  observability: Observability,
+  limits: HttpLimits,
+  databaseLimits: DatabaseLimits = DATABASE_LIMITS,
+): Promise<NestExpressApplication> {
+  const created = await NestFactory.create<NestExpressApplication>(
+    ProcessModule.forRoot(app, config, observability, databaseLimits),
+    new ServiceAdapter({ ...limits, keepAlive: config.http.keepAlive }, observability),
+    { bodyParser: false, logger: new NestLog(observability.logger), abortOnError: false },
+  );
+  requireEnhancers(created, app);
+  return setUp(created, config, observability, limits);
+}
+
+/** Installs middleware, CORS and docs. The application must use a {@link ServiceAdapter}. */
+export function setUp(
+  app: NestExpressApplication,
+  config: ServiceConfig,
+  { logger, metrics }: Observability,
+  limits: HttpLimits,
+): NestExpressApplication {
+  removeDisabled(app, config);
+  const { basePath, bodyLimit, corsOrigins, docsEnabled, trustProxy } = config.http;
+  if (trustProxy !== undefined) trustProxies(app.getHttpAdapter().getInstance(), trustProxy);
+
+  const steps = [
+    requestId,
+    requestLog(logger, metrics),
+    wellFormed,
+    requireBasePath(basePath),
+    jsonBody({ bytes: bodyLimit, idleMilliseconds: limits.bodyIdle, milliseconds: limits.body }),
+  ];
+  // A single middleware, so that no step can forget to call `next`.
+  app.use((request: Request, response: Response, next: NextFunction) => {
+    for (const step of steps) step(request, response);
+    next();
+  });
+  if (corsOrigins.length > 0) {
+    const modules = [...app.get(ModulesContainer).values()];
+    const isIdempotent = modules.some(({ metatype }) => metatype === IdempotencyModule);
+    const options = { ...corsOptions(isIdempotent), origin: [...corsOrigins] };
+    app.enableCors({ ...options, preflightContinue: true });
+  }
+  app.use(answerOptions);
+  if (basePath !== '') app.setGlobalPrefix(basePath);
+  if (docsEnabled) serveDocs(app, config);
+  return app;
+}
+
+/** Compares addresses without ports, which Express would take for addresses of clients. */
+function trustProxies(
+  app: Express,
+  proxies: NonNullable<ServiceConfig['http']['trustProxy']>,
+): void {
+  app.set('trust proxy', proxies);
+  const isTrusted = app.get('trust proxy fn') as (address: string, hop: number) => boolean;
+  app.set('trust proxy', (address: string | undefined, hop: number) =>
+    isTrusted(addressIn(address), hop),
+  );
+}

@@ -1,0 +1,81 @@
+import 'reflect-metadata';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import type { Type } from '@nestjs/common';
+import { isPublicToken, readConfig, withDatabase } from '../config/config.js';
+import type { ServiceConfig } from '../config/config.js';
+import { identityOf } from './framework.module.js';
+import { localConfig, onLocalInstance } from '../local.js';
+import { bufferedStdout } from '../observability/logger.js';
+import { createObservability } from '../observability/observability.module.js';
+import type { Observability } from '../observability/observability.module.js';
+import { addressText } from '../http/server/listen.js';
+import { runProgram } from './run-program.js';
+import { startService } from './service.js';
+import { localAddress, welcome } from './welcome.js';
+
+/**
+ * Runs a service until a signal ends it, and exits. Without `DATABASE_URL`, it runs on the PostgreSQL of `@resource-service/local`,
+ * which is for development.
+ *
+ * @param app imports `FrameworkModule.forRoot(…)`
+ */
+export async function bootstrap(app: Type): Promise<never> {
+  // By default, V8 lets the old generation grow to four times its live size before a major garbage collection. V8 reads
+  // the flag at each collection, so it can be set after the start.
+  setFlagsFromString('--heap-growing-percent=30');
+  process.exit(await runProgram(identityOf(app), (signal) => run(app, signal)));
+}
+
+async function run(app: Type, signal: AbortSignal): Promise<void> {
+  const config = readConfig(identityOf(app), process.env);
+  const observability = await createObservability(
+    config,
+    process.stdout.isTTY ? undefined : bufferedStdout(),
+  );
+  const { url } = config.database;
+  if (url !== undefined) {
+    return serve(app, withDatabase(config, url), observability, signal, (address) =>
+      isPublicToken(config) ? welcome(config, address) : '',
+    );
+  }
+  await onLocalInstance(config.identity, observability.logger, signal, async (local) => {
+    const own = await localConfig(config, local);
+    await serve(app, own, observability, signal, (address) => welcome(own, address));
+  });
+}
+
+async function serve(
+  app: Type,
+  config: ServiceConfig,
+  observability: Observability,
+  signal: AbortSignal,
+  announcement: (address: AddressInfo) => string,
+): Promise<void> {
+  const service = await unlessAborted(startService(app, config, observability, signal), signal);
+  const { logger, tracer } = observability;
+  const { address, management } = service;
+  const { publicBaseUrl, docsEnabled } = config.http;
+  const base = publicBaseUrl ?? localAddress(config.http, address);
+  logger.info(
+    {
+      address: addressText(address),
+      management: addressText(management),
+      ...(docsEnabled && { docs: `${base}/docs` }),
+    },
+    'listening',
+  );
+  process.stdout.write(announcement(address));
+  if (!signal.aborted) await once(signal, 'abort');
+  logger.info('shutting down');
+  await service.stop();
+  await tracer.stop();
+  logger.info('stopped');
+}
+
+/** Stops waiting for `work` when the signal aborts. The work itself, for example a migration, is not awaited. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = signal.aborted ? Promise.resolve() : once(signal, 'abort');
+  return Promise.race([work, aborted.then(() => Promise.reject(signal.reason as Error))]);
+}

@@ -1,0 +1,33 @@
+import type { Type } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { createApp } from './app.setup.js';
+import { readConfig, withDatabase } from '../config/config.js';
+import type { DatabaseSchema } from '../database/data-source.js';
+import { SCHEMA } from '../database/schema.module.js';
+import { identityOf } from './framework.module.js';
+import { HTTP_LIMITS } from '../http/server/limits.js';
+import { createLogger } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { NO_TRACER } from '../observability/tracer.js';
+
+/** The application as it is by default, to look at what it consists of. It has no database. */
+export function createDetachedApp(app: Type): Promise<NestExpressApplication> {
+  const identity = identityOf(app);
+  const config = readConfig(identity, { DOCS_ENABLED: 'false' });
+  return createApp(
+    app,
+    withDatabase(config, 'postgres://localhost'),
+    { logger: createLogger('silent'), metrics: new Metrics(identity), tracer: NO_TRACER },
+    HTTP_LIMITS,
+  );
+}
+
+/** The tables of the framework and of all resources. */
+export async function schemaOf(app: Type): Promise<DatabaseSchema> {
+  const detached = await createDetachedApp(app);
+  try {
+    return detached.get<DatabaseSchema>(SCHEMA);
+  } finally {
+    await detached.close();
+  }
+}

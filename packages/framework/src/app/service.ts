@@ -1,0 +1,111 @@
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Type } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { DataSource } from 'typeorm';
+import { createApp } from './app.setup.js';
+import type { ServiceConfig } from '../config/config.js';
+import { HTTP_LIMITS } from '../http/server/limits.js';
+import type { HttpLimits } from '../http/server/limits.js';
+import { DATABASE_LIMITS } from '../database/limits.js';
+import type { DatabaseLimits } from '../database/limits.js';
+import { poolOf } from '../database/connections/bounded-pool.js';
+import { connect } from '../database/connect.js';
+import type { DatabaseSchema } from '../database/data-source.js';
+import { SCHEMA } from '../database/schema.module.js';
+import { applyMigrations, awaitMigrations } from '../database/migrations/migrate.js';
+import type { HttpServer } from '../http/server/http-server.js';
+import { addressText, listen } from '../http/server/listen.js';
+import { ManagementServer } from '../management/management-server.js';
+import type { Observability } from '../observability/observability.module.js';
+import { Readiness } from '../observability/readiness.js';
+import { Shutdown } from '../observability/shutdown.js';
+
+/** Timeouts of the shutdown, in milliseconds. */
+export const SHUTDOWN_LIMITS = {
+  /** Running requests may take this long. */
+  drain: 10_000,
+  /** Closing everything else afterwards may take this long. */
+  close: 5_000,
+} as const;
+
+export type ShutdownLimits = Readonly<Record<keyof typeof SHUTDOWN_LIMITS, number>>;
+
+/** A running service. */
+export interface Service {
+  readonly address: AddressInfo;
+  readonly management: AddressInfo;
+  /** Becomes unready, finishes running requests and closes everything, within the timeouts. */
+  stop(limits?: ShutdownLimits): Promise<void>;
+}
+
+/**
+ * Starts the management port, then connects to the database, then starts the public port. Probes are answered from
+ * the beginning.
+ *
+ * @param module imports `FrameworkModule.forRoot(…)`
+ * @param signal aborts the wait for the database
+ * @throws StartupError
+ */
+export async function startService(
+  module: Type,
+  config: ServiceConfig,
+  observability: Observability,
+  signal: AbortSignal,
+  limits: HttpLimits = HTTP_LIMITS,
+  databaseLimits: DatabaseLimits = DATABASE_LIMITS,
+): Promise<Service> {
+  const app = await createApp(module, config, observability, limits, databaseLimits);
+  const { logger } = observability;
+  const readiness = app.get(Readiness);
+  try {
+    const management = await listen(app.get(ManagementServer).server, {
+      ...config.management,
+      variables: { host: 'MANAGEMENT_HOST', port: 'MANAGEMENT_PORT' },
+    });
+    // Logged before the wait for the database, because probes are answered meanwhile.
+    logger.info({ management: addressText(management) }, 'starting');
+    const dataSource = app.get(DataSource);
+    const onWait = (reason: string) => readiness.notReady(reason);
+    const waiting = { log: logger, signal, onWait };
+    await connect(dataSource, waiting);
+    readiness.notReady('waiting for the migrations');
+    const { migrateOnStart, serviceRole: role } = config.database;
+    if (migrateOnStart) {
+      const access = role && { role, schema: app.get<DatabaseSchema>(SCHEMA) };
+      await applyMigrations(dataSource, waiting, access);
+    } else await awaitMigrations(dataSource, waiting);
+    readiness.notReady('starting');
+    // Now, because `onModuleInit` and `onApplicationBootstrap` may use repositories.
+    await app.init();
+    poolOf(dataSource)?.startServing();
+    // `app.listen()` would log a failure a second time.
+    const address = await listen(app.getHttpServer(), {
+      ...config.http,
+      variables: { host: 'HOST', port: 'PORT' },
+    });
+    readiness.ready();
+    return { address, management, stop: (shutdownLimits) => stop(app, config, shutdownLimits) };
+  } catch (error) {
+    await close(app, SHUTDOWN_LIMITS);
+    throw error;
+  }
+}
+
+async function stop(
+  app: NestExpressApplication,
+  { shutdownDelay }: ServiceConfig,
+  limits: ShutdownLimits = SHUTDOWN_LIMITS,
+): Promise<void> {
+  app.get(Readiness).notReady('shutting down');
+  await sleep(shutdownDelay);
+  app.get(Shutdown).begin();
+  await (app.getHttpServer() as HttpServer).drain(limits.drain);
+  await close(app, limits);
+}
+
+async function close(app: NestExpressApplication, limits: ShutdownLimits): Promise<void> {
+  // The pool waits for all connections, also for the connection of a statement that hangs.
+  await Promise.race([app.close(), sleep(limits.close, undefined, { ref: false })]);
+  await app.get(ManagementServer).close();
+}

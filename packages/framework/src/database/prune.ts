@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Statement, Statements } from './statements.js';
+import { ERRORS } from '../errors/common-errors.js';
+import { ServiceException } from '../errors/service.exception.js';
+import { describeFailure } from '../observability/describe-failure.js';
+
+/** Between two rounds, and between two steps of a round, in milliseconds. */
+const INTERVALS = { round: 60_000, step: 100 } as const;
+
+/** Most rows of a statement. */
+const MOST = 2_000;
+
+interface Pruned {
+  readonly table: string;
+  /** What its rows are, such as `changes`. */
+  readonly rows: string;
+  readonly logger: Logger;
+}
+
+export interface PruneOptions extends Pruned {
+  /** Removes old rows, and returns how many. Its last parameter is the most rows that it may remove. */
+  readonly statement: Statement;
+  readonly statements: Statements;
+  readonly onPruned?: (rows: number) => void;
+}
+
+/** Removes old rows of a table, at once and then each minute, until the signal aborts. */
+export function prune(
+  { statement: { text, values = [] }, statements, onPruned, ...pruned }: PruneOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const step = async (): Promise<boolean> => {
+    const [row] = await statements.rows<[number]>({ text, values: [...values, MOST] });
+    const [removed] = row!;
+    onPruned?.(removed);
+    return removed === MOST;
+  };
+  return pruneInSteps({ ...pruned, step }, signal);
+}
+
+/**
+ * Takes steps while there is more to do, at once and then each minute, until the signal aborts. Logs a failure when it begins,
+ * and not each minute that it lasts.
+ *
+ * @param pruned its `step` returns whether there is more to do at once
+ */
+export async function pruneInSteps(
+  { table, rows, logger, step }: Pruned & { readonly step: () => Promise<boolean> },
+  signal: AbortSignal,
+  intervals: Readonly<Record<keyof typeof INTERVALS, number>> = INTERVALS,
+): Promise<void> {
+  let lasting: string | undefined;
+  while (!signal.aborted) {
+    let isMore = false;
+    try {
+      isMore = await step();
+      lasting = undefined;
+    } catch (error) {
+      if (!signal.aborted && !isReported(error)) {
+        const reason = describeFailure(error);
+        if (reason !== lasting) logger.error({ table, reason }, `old ${rows} cannot be removed`);
+        lasting = reason;
+      }
+    }
+    const pause = isMore ? intervals.step : intervals.round;
+    await sleep(pause, undefined, { signal, ref: false }).catch(() => {});
+  }
+}
+
+/** The pool reports outages and overload. It does not report what PostgreSQL cancels because it takes too long. */
+function isReported(error: unknown): boolean {
+  return error instanceof ServiceException && error.kind !== ERRORS.databaseTooSlow;
+}

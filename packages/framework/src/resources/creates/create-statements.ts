@@ -1,0 +1,197 @@
+import { rowWait } from '../../database/row-wait.js';
+import { prepared } from '../../database/statements.js';
+import type { Statement } from '../../database/statements.js';
+import type { ChangedRows, RecordStatements } from '../recording/change-recorder.js';
+import type { EntityColumn } from '../properties/entity-column.js';
+import type { EntityColumns, RowParameters } from '../properties/entity-columns.js';
+
+/** The columns of the origin of a row. They follow the given columns if creates are recorded. */
+const ORIGIN_COLUMNS = [
+  { name: 'rs__principal', type: 'text' },
+  { name: 'rs__request_id', type: 'text' },
+] as const;
+
+type SentColumn = Pick<EntityColumn, 'name' | 'type'>;
+
+/** The statements that are prepared. With `Soon`, the last parameter says how long it waits for the lock of a row. */
+type Kind = 'one' | 'oneSoon' | 'many' | 'manySoon';
+
+/**
+ * The statements that create rows of an entity. Rows of one statement must have different ids. If creates are recorded, a
+ * row has the parameters of its origin as well.
+ */
+export class CreateStatements {
+  private readonly sent: readonly SentColumn[];
+  private readonly into: string;
+  private readonly unlessStored: string;
+  private readonly prepared: { [kind in Kind]?: ReturnType<typeof prepared> } = {};
+
+  /** @param records `undefined`: creates are not recorded */
+  constructor(
+    private readonly columns: EntityColumns,
+    private readonly records?: RecordStatements,
+  ) {
+    const { table, given, key } = columns;
+    this.sent = records === undefined ? given : [...given, ...ORIGIN_COLUMNS];
+    const others = given.filter((column) => column !== key);
+    const [first = key] = others;
+    const isSame = others.map(({ name, isNullable }) =>
+      isNullable
+        ? `rs__row.${name} IS NOT DISTINCT FROM EXCLUDED.${name}`
+        : `rs__row.${name} = EXCLUDED.${name}`,
+    );
+    this.into = `INSERT INTO ${table} AS rs__row (${namesOf(given)})`;
+    // If the id exists with the same content, the row is updated without a change. The update makes the COMMIT write WAL
+    // and wait for the flush and for synchronous standbys, like the commit of the first create (manual, chapter 26.2.8).
+    // If the content differs, no row is returned. Only an updated row has an xmax: its lock in ON CONFLICT sets it.
+    this.unlessStored = `ON CONFLICT (${key.name}) DO UPDATE SET ${first.name} = rs__row.${first.name}
+      WHERE ${isSame.join(' AND ') || 'true'} RETURNING ${records?.copied ?? `${key.name} AS id`}, xmax = 0 AS ${records === undefined ? 'created' : 'rs__created'}`;
+  }
+
+  /**
+   * A faster statement for a single row.
+   *
+   * @param milliseconds how long it waits for the lock of a row; by default as long as for other locks
+   */
+  insertOne(row: RowParameters, milliseconds?: number): Statement {
+    return milliseconds === undefined
+      ? { ...this.known('one'), values: [...row] }
+      : { ...this.known('oneSoon'), values: [...row, String(milliseconds)] };
+  }
+
+  /** @param milliseconds how long it waits for the lock of a row; by default as long as for other locks */
+  insertMany(rows: readonly RowParameters[], milliseconds?: number): Statement {
+    const isSoon = milliseconds !== undefined;
+    const values = valuesOf(this.sent, rows, this.columns.hasArrays);
+    const statement = this.columns.hasArrays
+      ? { text: this.manyText(rows.length, isSoon) }
+      : this.known(isSoon ? 'manySoon' : 'many');
+    return { ...statement, values: isSoon ? [...values, String(milliseconds)] : values };
+  }
+
+  /** Citus sends these rows straight to their shards, but copies rows from `unnest` to files first. */
+  insertValues(rows: readonly RowParameters[]): Statement {
+    const { length } = this.columns.given;
+    const tuples = rows.map(
+      (row, at) => `(${row.map((_, i) => `$${at * length + i + 1}`).join(', ')})`,
+    );
+    return {
+      text: `${this.into} VALUES ${tuples.join()} ${this.unlessStored}`,
+      values: rows.flat(),
+    };
+  }
+
+  /**
+   * Returns the numbers, from 1, of the rows whose ids are stored with other content.
+   *
+   * @param rows without their origins
+   */
+  findDifferent(rows: readonly RowParameters[]): Statement {
+    const { table, given, key, hasArrays } = this.columns;
+    const values = valuesOf(given, rows, hasArrays);
+    const ids = rows.map((row) => row[given.indexOf(key)]);
+    const differences = given
+      .filter((column) => column !== key)
+      .map(({ name }) => `rs__stored.${name} IS DISTINCT FROM rs__t.${name}`);
+    return {
+      // Without the condition on the id, Citus would read the whole table.
+      text: `SELECT rs__t.rs__n FROM ${tableOf(given, rows.length, hasArrays)}
+        JOIN (SELECT * FROM ${table} WHERE ${key.name} = ANY ($${values.length + 1}::bigint[])) AS rs__stored USING (${key.name})
+        WHERE ${differences.join(' OR ') || 'false'}`,
+      values: [...values, ids],
+    };
+  }
+
+  /**
+   * The statement that also records what `insert` has created, in the same transaction and round trip.
+   *
+   * @param rows what is sent, if it is a table
+   */
+  private recorded(
+    insert: string,
+    { from, actor }: Pick<ChangedRows, 'from' | 'actor'>,
+    rows?: string,
+  ): string {
+    if (this.records === undefined) return insert;
+    const record = this.records.insert({
+      kind: 'created',
+      row: 'rs__stored',
+      from,
+      condition: 'rs__stored.rs__created',
+      actor,
+    });
+    const source = rows === undefined ? '' : `rs__t AS (SELECT * FROM ${rows}), `;
+    return `WITH ${source}rs__stored AS (${insert}), rs__recorded AS (${record})
+      SELECT ${this.columns.key.name} AS id, rs__created AS created FROM rs__stored`;
+  }
+
+  /** Made once: to build and digest a text takes longer than all else here. */
+  private known(kind: Kind): ReturnType<typeof prepared> {
+    return (this.prepared[kind] ??= prepared(this.textOf(kind)));
+  }
+
+  private textOf(kind: Kind): string {
+    // The number of rows is not in the text of a statement that is prepared.
+    if (kind === 'many' || kind === 'manySoon') return this.manyText(0, kind === 'manySoon');
+    const { given } = this.columns;
+    const one = given.map((_, at) => `$${at + 1}`);
+    const typed = one.map((number, at) => `${number}::${given[at]!.type}`);
+    const source =
+      kind === 'one'
+        ? `VALUES (${one.join(', ')})`
+        : `SELECT ${typed.join(', ')} WHERE ${rowWait(`$${this.sent.length + 1}`)}`;
+    return this.recorded(`${this.into} ${source} ${this.unlessStored}`, {
+      from: 'rs__stored',
+      actor: [`$${given.length + 1}::text`, `$${given.length + 2}::text`],
+    });
+  }
+
+  private manyText(count: number, isSoon: boolean): string {
+    const { key, given, hasArrays } = this.columns;
+    const rows = tableOf(this.sent, count, hasArrays);
+    const source = this.records === undefined ? rows : 'rs__t';
+    const parameters = this.sent.length * (hasArrays ? count : 1);
+    const condition = isSoon ? `WHERE ${rowWait(`$${parameters + 1}`)}` : '';
+    const insert = `${this.into} SELECT ${namesOf(given, 'rs__t')} FROM ${source} ${condition} ${this.unlessStored}`;
+    const [principal, requestId] = ORIGIN_COLUMNS;
+    return this.recorded(
+      insert,
+      {
+        from: `rs__stored JOIN rs__t USING (${key.name})`,
+        actor: [`rs__t.${principal.name}`, `rs__t.${requestId.name}`],
+      },
+      rows,
+    );
+  }
+}
+
+/** The parameters of {@link tableOf}. */
+function valuesOf(
+  columns: readonly SentColumn[],
+  rows: readonly RowParameters[],
+  hasArrays: boolean,
+): unknown[] {
+  return hasArrays ? rows.flat() : columns.map((_, at) => rows.map((row) => row[at]));
+}
+
+/**
+ * The rows as a table `rs__t` with their numbers, `rs__n`.
+ *
+ * @param count matters only if a column has arrays
+ */
+function tableOf(columns: readonly SentColumn[], count: number, hasArrays: boolean): string {
+  const alias = `AS rs__t (${namesOf(columns)}, rs__n)`;
+  if (!hasArrays) {
+    const arrays = columns.map(({ type }, at) => `$${at + 1}::${type}[]`);
+    return `unnest(${arrays.join(', ')}) WITH ORDINALITY ${alias}`;
+  }
+  const tuples = Array.from({ length: count }, (_, at) => {
+    const cells = columns.map(({ type }, i) => `$${at * columns.length + i + 1}::${type}`);
+    return `(${cells.join(', ')}, ${at + 1})`;
+  });
+  return `(VALUES ${tuples.join()}) ${alias}`;
+}
+
+function namesOf(columns: readonly SentColumn[], table?: string): string {
+  return columns.map(({ name }) => (table === undefined ? name : `${table}.${name}`)).join(', ');
+}

@@ -1,0 +1,71 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
+import type { PageParameters } from '../http/answers/page.js';
+import { BaseRepository } from './base-repository.js';
+import type { Content } from './properties/dto-of.js';
+import type { FilledNames } from './properties/filled.js';
+import { Idempotency } from './idempotency/idempotency.js';
+import type { Keyed } from './properties/key-type.js';
+import type { GeneratedResource, GeneratedResourceOptions } from './resource.js';
+import { Resources } from './resources.js';
+import type { CreateContext } from './generated-ids/generated-create.js';
+
+/** The verbs of a resource whose ids the database makes. */
+export abstract class GeneratedRepository<
+  Entity extends Keyed,
+  Dto extends Keyed,
+  Query extends PageParameters<Entity['id']>,
+  Changes = unknown,
+> extends BaseRepository<Entity, Dto, Query, Changes> {
+  constructor(
+    protected override readonly resource: GeneratedResource<Entity, Dto, Query, Changes>,
+  ) {
+    super(resource);
+  }
+
+  /**
+   * Resolves when the row is committed, or in a transaction when it is stored.
+   *
+   * @param content without the id, and without other members that the database fills
+   * @returns the members of the stored row; with an idempotency key that was used before, what was returned then
+   * @throws ServiceException `idempotency-key-reused`
+   */
+  create(
+    content: Omit<Dto, 'id' | FilledNames<Entity>>,
+    context: CreateContext = {},
+  ): Promise<Dto> {
+    return this.resource.creates.create(content, context);
+  }
+}
+
+/**
+ * The base of the repository of a resource whose ids the database makes: `class ToolsRepository extends
+ * GeneratedIdRepository(Tool, { … }) {}`. Nest injects such a class like any provider.
+ */
+export function GeneratedIdRepository<
+  Entity extends Keyed,
+  Query extends PageParameters<Entity['id']>,
+  Changes = undefined,
+>(
+  entity: Type<Entity>,
+  options: GeneratedResourceOptions<Entity, Content<Entity> & Keyed, Query, Changes>,
+): new (
+  resources: Resources,
+  idempotency: Idempotency,
+) => GeneratedRepository<Entity, Content<Entity> & Keyed, Query, Changes> {
+  @Injectable()
+  class EntityRepository extends GeneratedRepository<
+    Entity,
+    Content<Entity> & Keyed,
+    Query,
+    Changes
+  > {
+    constructor(
+      @Inject(Resources) resources: Resources,
+      @Inject(Idempotency) idempotency: Idempotency,
+    ) {
+      super(resources.generated(entity, options, idempotency));
+    }
+  }
+  return EntityRepository;
+}

@@ -1,0 +1,32 @@
+import type { Statements } from '../../database/statements.js';
+import type { RowParameters } from '../properties/entity-columns.js';
+import type { EntityColumns } from '../properties/entity-columns.js';
+import { rowKey } from './locked-rows.js';
+import type { RowKey } from './locked-rows.js';
+
+/**
+ * The rows that another transaction holds, of those that creates need. It does not see rows that are not committed.
+ *
+ * @param rows the parameters of the creates
+ */
+export async function findLocked(
+  statements: Statements,
+  { needed }: EntityColumns,
+  rows: readonly RowParameters[],
+): Promise<readonly RowKey[]> {
+  const found: RowKey[] = [];
+  // Citus cannot skip locked rows of several shards.
+  if (statements.isDistributed) return found;
+  for (const { at, table, key, type, lock } of needed) {
+    const keys = new Set(rows.map((parameters) => parameters[at]));
+    keys.delete(null);
+    if (keys.size === 0) continue;
+    const wanted = `SELECT ${key} FROM ${table} WHERE ${key} = ANY ($1::${type}[])`;
+    const locked = await statements.rows({
+      text: `${wanted} AND ${key} NOT IN (SELECT ${key} FROM (${wanted} FOR ${lock} SKIP LOCKED) AS free)`,
+      values: [[...keys]],
+    });
+    found.push(...locked.map(([value]) => rowKey({ table, key }, value)));
+  }
+  return found;
+}

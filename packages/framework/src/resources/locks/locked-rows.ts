@@ -1,0 +1,58 @@
+import { hash } from 'node:crypto';
+import type { RowParameters } from '../properties/entity-columns.js';
+import type { EntityColumns, NeededRows } from '../properties/entity-columns.js';
+
+/** How long a row counts as locked, in milliseconds, unless it is found free before. */
+const MEMORY = 10_000;
+
+/** Most rows that are remembered. */
+const MAX_ROWS = 10_000;
+
+/** The longest value, in characters, that is kept as it is. Of a longer one, such as a text that is a foreign key, its hash is. */
+const MAX_LENGTH = 64;
+
+/** The table, the column and the value of a key. */
+export type RowKey = string;
+
+export function rowKey({ table, key }: Pick<NeededRows, 'table' | 'key'>, value: unknown): RowKey {
+  const text = String(value);
+  return `${table}.${key} ${text.length > MAX_LENGTH ? hash('sha256', text, 'base64') : text}`;
+}
+
+/** The rows that a create needs: first its own, if clients choose the id, then those that it refers to. */
+export function neededKeys(
+  { needed }: EntityColumns,
+  parameters: RowParameters,
+): readonly RowKey[] {
+  return needed
+    .filter(({ at }) => parameters[at] !== null)
+    .map((rows) => rowKey(rows, parameters[rows.at]));
+}
+
+/** Rows that another transaction held when they were needed last. Who needs one of them waits where nobody else does. */
+export class LockedRows {
+  /** Until when, as of `performance.now()`, in ascending order. */
+  private readonly until = new Map<RowKey, number>();
+
+  get size(): number {
+    return this.until.size;
+  }
+
+  has(key: RowKey): boolean {
+    const until = this.until.get(key);
+    if (until === undefined || until > performance.now()) return until !== undefined;
+    this.until.delete(key);
+    return false;
+  }
+
+  add(key: RowKey): void {
+    this.until.delete(key);
+    this.until.set(key, performance.now() + MEMORY);
+    const [oldest] = this.until.keys();
+    if (this.until.size > MAX_ROWS && oldest !== undefined) this.until.delete(oldest);
+  }
+
+  delete(key: RowKey): void {
+    this.until.delete(key);
+  }
+}

@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+import { Bulkheads, SOON } from '../../database/bulkheads.js';
+import { RowLockedError } from '../../database/database-failure.js';
+import type { Semaphore } from '../../database/semaphore.js';
+import { ERRORS } from '../../errors/common-errors.js';
+import { ServiceException } from '../../errors/service.exception.js';
+import { LockedRows } from './locked-rows.js';
+import type { RowKey } from './locked-rows.js';
+
+/** Work on single rows. If another transaction holds one of them, the work waits on a share of the connections of its own. */
+@Injectable()
+export class RowSlots {
+  /** Of all resources. */
+  readonly locked = new LockedRows();
+
+  constructor(private readonly bulkheads: Bulkheads) {}
+
+  /**
+   * @param work takes one of the slots, and then calls {@link requireFree}
+   * @param findLocked finds out which of the rows were held when the work failed because of one of them
+   * @param free the slots if no row is known to be held
+   */
+  async run<Result>(
+    keys: readonly RowKey[],
+    work: (slots: Semaphore) => Promise<Result>,
+    findLocked?: () => Promise<readonly RowKey[]>,
+    free = this.bulkheads.updates,
+  ): Promise<Result> {
+    const { locked, bulkheads } = this;
+    const note = async (error: unknown): Promise<void> => {
+      if (!(error instanceof ServiceException) || error.kind !== ERRORS.rowLocked) return;
+      for (const key of (await findLocked?.()) ?? keys) locked.add(key);
+    };
+    try {
+      if (!this.areLocked(keys)) return await work(free);
+    } catch (error) {
+      // While it waited for a slot, other work has waited for a row.
+      if (!this.areLocked(keys)) await note(error);
+      if (!(error instanceof RowLockedError)) throw error;
+    }
+    try {
+      const result = await work(bulkheads.locked);
+      for (const key of keys) locked.delete(key);
+      return result;
+    } catch (error) {
+      await note(error);
+      throw error;
+    }
+  }
+
+  /** How long a transaction in these slots waits for a lock; `undefined`: as long as others. */
+  lockWaitIn(slots: Semaphore): number | undefined {
+    return slots === this.bulkheads.locked ? undefined : SOON;
+  }
+
+  /** @throws RowLockedError */
+  requireFree(keys: readonly RowKey[], slots: Semaphore | undefined): void {
+    const isFree = slots !== undefined && slots !== this.bulkheads.locked;
+    if (isFree && this.areLocked(keys)) throw new RowLockedError();
+  }
+
+  private areLocked(keys: readonly RowKey[]): boolean {
+    return keys.some((key) => this.locked.has(key));
+  }
+}

@@ -1,0 +1,131 @@
+import { DatabaseError } from 'pg';
+import { isTooLarge, isValueRejected } from '../../database/database-failure.js';
+import type { Statements } from '../../database/statements.js';
+import { ERRORS } from '../../errors/common-errors.js';
+import type { ErrorKind } from '../../errors/error-kind.js';
+import { ServiceException } from '../../errors/service.exception.js';
+import { stringifyExactJson } from '../../json/exact-json.js';
+import type { EntityColumn } from './entity-column.js';
+import type { EntityColumns } from './entity-columns.js';
+
+/** What a violation of a constraint of the database means to a client, by the name of the constraint. */
+export type ConstraintErrors = Readonly<Record<string, ErrorKind>>;
+
+/**
+ * Performs work on the database. A violation of one of the constraints, such as a foreign key or a unique key, becomes
+ * the declared failure; any other failure is passed on.
+ */
+export async function withConstraintErrors<Result>(
+  errors: ConstraintErrors,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw constraintError(errors, error);
+  }
+}
+
+function constraintError(errors: ConstraintErrors, error: unknown): unknown {
+  // A text that is too long for the index of a unique key names the key, too, but is no violation.
+  const isViolation = error instanceof DatabaseError && !isTooLarge(error);
+  const constraint = isViolation ? error.constraint : undefined;
+  const kind = constraint === undefined ? undefined : errors[constraint];
+  return kind === undefined ? error : new ServiceException(kind);
+}
+
+/** A B-tree takes entries of up to 2,704 bytes (`BTMaxItemSize`), of which some are no value. */
+const INDEXABLE = 2_690;
+
+/** The columns in an index of a table, also in its expressions; none if there is no such table. */
+const INDEXED = `SELECT DISTINCT attname FROM pg_index
+    JOIN pg_attribute ON attrelid = indrelid AND attnum > 0
+  WHERE indrelid = to_regclass($1) AND (attnum = ANY (indkey) OR EXISTS (
+    SELECT FROM pg_depend
+    WHERE classid = 'pg_class'::regclass AND objid = indexrelid AND refobjid = indrelid AND refobjsubid = attnum
+  ))`;
+
+/**
+ * Reads the names of the columns that are in an index. To be called at the start: what asks when a row is refused may hold
+ * the only connection in a transaction.
+ */
+export async function indexedColumns(
+  statements: Statements,
+  { table }: EntityColumns,
+): Promise<ReadonlySet<string>> {
+  const found = await statements.rows<[string]>({ text: INDEXED, values: [table] });
+  return new Set(found.map(([name]) => name));
+}
+
+/** Where a row is stored. */
+export interface RowErrors {
+  readonly constraints: ConstraintErrors;
+  /** Known when the database is connected. */
+  readonly columns: () => EntityColumns;
+  /** The names of the columns that were in an index at the start. */
+  readonly indexed: () => ReadonlySet<string>;
+}
+
+/**
+ * Stores a row. Like {@link withConstraintErrors}; a value that is too large for the database becomes `body-not-valid`.
+ *
+ * @param row the values by their properties
+ */
+export async function withRowErrors<Result>(
+  options: RowErrors,
+  row: object,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw rowError(options, row, error);
+  }
+}
+
+/** What {@link withRowErrors} throws when its work has thrown `error`. */
+export function rowError(
+  { constraints, columns, indexed }: RowErrors,
+  row: object,
+  error: unknown,
+): unknown {
+  if (isValueRejected(error)) return valueError(columns(), row, error);
+  if (!isTooLarge(error)) return constraintError(constraints, error);
+  // PostgreSQL does not always name the index.
+  const names = columns()
+    .all.filter(({ databaseName }) => indexed().has(databaseName))
+    .map(({ property }) => property)
+    .filter((property) => bytesOf((row as Record<string, unknown>)[property]) > INDEXABLE);
+  const message =
+    names.length === 0
+      ? 'a member is too large for the database'
+      : `${names.join(' or ')} is too long for an index of the database`;
+  return new ServiceException(ERRORS.bodyNotValid, message, { cause: error });
+}
+
+/** PostgreSQL quotes a value that it cannot read, and names the type of a text that is too long. */
+function valueError({ all }: EntityColumns, row: object, error: DatabaseError): ServiceException {
+  const { message: reason } = error;
+  const values = row as Readonly<Record<string, unknown>>;
+  const isRejected = ({ property, type, exactType }: EntityColumn): boolean =>
+    [values[property]]
+      .flat(Infinity)
+      .filter((part) => part !== undefined && typeof part !== 'object')
+      .some(
+        (part) =>
+          reason.endsWith(exactType) || (type !== 'text' && reason.includes(`"${String(part)}"`)),
+      );
+  const names = all
+    .filter(isRejected)
+    .map(
+      ({ property, exactType }) =>
+        `${property} must be a value of the type ${exactType.toLowerCase()}`,
+    );
+  const message = names.join(', or ') || 'a member has a value that the database cannot store';
+  return new ServiceException(ERRORS.bodyNotValid, message, { cause: error });
+}
+
+function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  return typeof value === 'object' && value !== null ? stringifyExactJson(value).length : 0;
+}

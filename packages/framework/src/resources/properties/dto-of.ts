@@ -1,0 +1,146 @@
+import type { Type } from '@nestjs/common';
+import { ApiProperty, PickType } from '@nestjs/swagger';
+import { ValidateIf } from 'class-validator';
+import { getMetadataArgsStorage } from 'typeorm';
+import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js';
+import { ExactDigits, membersOf } from '../../http/body/dto.pipe.js';
+import type { FilledNames, LastingNames } from './filled.js';
+import type { Keyed } from './key-type.js';
+import { IfPresent } from './if-present.js';
+
+const ID_OF_PATH = { description: 'If present, the id in the path.' } as const;
+
+/** The property names of an entity whose columns can be null. */
+type Nullable<Entity> = {
+  [Name in keyof Entity]-?: null extends Entity[Name] ? Name : never;
+}[keyof Entity];
+
+/** The members of an entity in JSON: what is null in the database is absent. */
+export type Content<Entity> = Omit<Entity, Nullable<Entity>> & {
+  [Name in Nullable<Entity>]?: NonNullable<Entity[Name]>;
+};
+
+/**
+ * A class with members of an entity, by default with all, with their rules and schemas: `class StoredGardenDto extends
+ * DtoOf(Garden) {}`. A member that is null in the database is absent in JSON, so it must be optional.
+ */
+export function DtoOf<Entity extends object, Name extends keyof Entity = keyof Entity>(
+  entity: Type<Entity>,
+  names: readonly Name[] = namesOf(entity) as readonly Name[],
+): Type<Content<Pick<Entity, Name>>> {
+  const Dto = PickType(entity, names);
+  keepDigits(entity, Dto, names);
+  return Dto as Type<Content<Pick<Entity, Name>>>;
+}
+
+/** A class with the members of an entity that the client sends in a create, without the members that the database fills. */
+export function NewOf<Entity extends Keyed>(
+  entity: Type<Entity>,
+): Type<Omit<Content<Entity>, FilledNames<Entity>>> {
+  return DtoOf(entity, namesOf(entity, isGiven));
+}
+
+/** A class with the members of an entity that can change, and the id, which can be absent: the body of a PUT. */
+export function ReplacementOf<Entity extends Keyed>(
+  entity: Type<Entity>,
+): Type<
+  Omit<Content<Entity>, 'id' | FilledNames<Entity> | LastingNames<Entity>> & {
+    readonly id?: Entity['id'];
+  }
+> {
+  const Replacement = DtoOf(entity, namesOf(entity, isChangeable));
+  makeOptional(Replacement, 'id', ID_OF_PATH);
+  return Replacement;
+}
+
+/**
+ * A class with the members of an entity that can change, all of them optional: a JSON Merge Patch (RFC 7396). Null removes a
+ * member whose column is nullable.
+ */
+export function PatchOf<Entity extends Keyed>(
+  entity: Type<Entity>,
+): Type<
+  Partial<Omit<Entity, 'id' | FilledNames<Entity> | LastingNames<Entity>>> & {
+    readonly id?: Entity['id'];
+  }
+> {
+  const names = namesOf(entity, isChangeable);
+  const Patch = PickType(entity, names);
+  keepDigits(entity, Patch, names);
+  for (const { propertyName, options } of memberColumnsOf(entity).filter(isChangeable)) {
+    makeOptional(Patch, propertyName, {
+      ...(propertyName === 'id' && ID_OF_PATH),
+      ...(options.nullable === true && { nullable: true }),
+    });
+    if (options.nullable === true) {
+      ValidateIf((_, value) => value !== null)(Patch.prototype as object, propertyName);
+    }
+  }
+  return Patch;
+}
+
+/** What a column `jsonb` has is of any form, and is stored with all digits. */
+function keepDigits<Entity>(
+  entity: Type<Entity>,
+  dto: Type,
+  names: readonly (keyof Entity)[],
+): void {
+  for (const { propertyName, options } of memberColumnsOf(entity)) {
+    if (options.type !== 'jsonb' || !names.includes(propertyName as keyof Entity)) continue;
+    ExactDigits()(dto.prototype as object, propertyName);
+  }
+}
+
+function makeOptional(
+  dto: Type,
+  member: string,
+  schema: { readonly description?: string; readonly nullable?: boolean },
+): void {
+  ApiProperty({ ...schema, required: false })(dto.prototype as object, member);
+  IfPresent()(dto.prototype as object, member);
+}
+
+function namesOf<Entity>(
+  entity: Type<Entity>,
+  isWanted: (column: ColumnMetadataArgs) => boolean = () => true,
+): readonly (keyof Entity)[] {
+  const columns = memberColumnsOf(entity).filter(isWanted);
+  return columns.map(({ propertyName }) => propertyName as keyof Entity);
+}
+
+/**
+ * The columns that are members, because they have a validation rule. From the arguments of `@Column()` and its relatives,
+ * because TypeORM makes the metadata of an entity only when it connects.
+ */
+export function memberColumnsOf(entity: Type): readonly ColumnMetadataArgs[] {
+  const members = membersOf(entity);
+  return getMetadataArgsStorage().columns.filter(
+    ({ target, propertyName }) =>
+      members.has(propertyName) &&
+      (target === entity || entity.prototype instanceof (target as Function)),
+  );
+}
+
+/** The column of the primary key `id`, if the entity has one. */
+export function keyColumnOf(entity: Type): ColumnMetadataArgs | undefined {
+  return memberColumnsOf(entity).find(
+    ({ propertyName, options }) => propertyName === 'id' && options.primary === true,
+  );
+}
+
+/** Whether the database makes the values of a column, of which a client cannot give any. */
+export function isGenerated({ target, propertyName, options }: ColumnMetadataArgs): boolean {
+  const { primary = false, default: otherwise } = options;
+  const generated = getMetadataArgsStorage().findGenerated(target, propertyName);
+  return generated !== undefined || (primary && otherwise !== undefined);
+}
+
+function isGiven(column: ColumnMetadataArgs): boolean {
+  return column.mode === 'regular' && column.options.insert !== false && !isGenerated(column);
+}
+
+/** A key is never changed, but a body may have it. */
+function isChangeable(column: ColumnMetadataArgs): boolean {
+  const { options } = column;
+  return options.primary === true || (isGiven(column) && options.update !== false);
+}

@@ -1,0 +1,198 @@
+import type { Type } from '@nestjs/common';
+import type { DataSource, EntityMetadata } from 'typeorm';
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
+import { tableOf } from '../../database/data-source.js';
+import type { ServiceException } from '../../errors/service.exception.js';
+import { membersOf } from '../../http/body/dto.pipe.js';
+import { requireKey, requireSupported } from './entity-checks.js';
+import { entityColumn } from './entity-column.js';
+import type { EntityColumn } from './entity-column.js';
+import { KEY_TYPES } from './key-type.js';
+import type { Key, Keyed, KeyType } from './key-type.js';
+import { parameterLength } from './parameter-length.js';
+
+/** The parameters of a row, one for each given column. */
+export type RowParameters = readonly unknown[];
+
+/** An entity whose clients choose its key. */
+export interface Identified extends Keyed {
+  readonly id: bigint;
+}
+
+/** What is wrong with an id. */
+export type IdFailure<Id extends Key> = (id: Id) => ServiceException;
+
+/** Rows that a create needs: the row of its id if clients choose it, and rows that it refers to. */
+export interface NeededRows {
+  /** The position among {@link EntityColumns.given} of the column with their key. */
+  readonly at: number;
+  readonly table: string;
+  readonly key: string;
+  readonly type: string;
+  /** The lock that a create takes. */
+  readonly lock: 'NO KEY UPDATE' | 'KEY SHARE';
+}
+
+/** The columns of an entity. */
+export class EntityColumns {
+  readonly tableName: string;
+  /** As an identifier of SQL. */
+  readonly table: string;
+  readonly key: EntityColumn;
+  readonly keyType: KeyType;
+  /** Whether the database makes the key, not the client. */
+  readonly isGenerated: boolean;
+  readonly all: readonly EntityColumn[];
+  /** The columns that a create stores: all but the columns that the database or TypeORM fills. */
+  readonly given: readonly EntityColumn[];
+  /** Whether all values of {@link given} are read as they were written. */
+  readonly isVerbatim: boolean;
+  /** The columns of {@link given} that a change may set. */
+  readonly changeable: readonly EntityColumn[];
+  readonly needed: readonly NeededRows[];
+  /** The number of bytes of a row, as far as it can be large: an expression of SQL. */
+  readonly bytes: string;
+  /** PostgreSQL has no arrays of arrays, so `unnest` cannot take such columns. */
+  readonly hasArrays: boolean;
+  private readonly ofDto = new Map<Type, readonly EntityColumn[]>();
+
+  /**
+   * Reads the metadata that TypeORM makes when it connects.
+   *
+   * @param key the property of the primary key
+   * @throws TypeError if the entity has another primary key, or something that statements of a resource would ignore
+   */
+  constructor(dataSource: DataSource, entity: Type, key = 'id') {
+    const metadata = dataSource.getMetadata(entity);
+    const primary = requireKey(metadata, key);
+    requireSupported(metadata);
+    this.tableName = metadata.tableName;
+    this.table = tableOf(dataSource, metadata);
+    const columns = metadata.columns.filter(({ isVirtual }) => !isVirtual);
+    this.all = columns.map((column) => entityColumn(dataSource, column));
+    this.key = this.column(key);
+    this.keyType = KEY_TYPES[this.key.type]!;
+    this.isGenerated = primary.isGenerated || primary.default !== undefined;
+    this.given = this.all.filter(
+      (column, at) => isGiven(columns[at]!) && !(column === this.key && this.isGenerated),
+    );
+    this.isVerbatim = this.given.every((column) => column.isVerbatim);
+    this.changeable = this.given.filter(
+      (column) =>
+        column !== this.key && metadata.findColumnWithPropertyName(column.property)?.isUpdate,
+    );
+    this.needed = this.neededRows(dataSource, metadata);
+    const lengths = this.all.flatMap(({ bytes }) => bytes ?? []);
+    this.bytes = lengths.length === 0 ? '0' : lengths.join(' + ');
+    this.hasArrays = columns.some(({ isArray }) => isArray);
+  }
+
+  private neededRows(
+    dataSource: DataSource,
+    { foreignKeys }: EntityMetadata,
+  ): readonly NeededRows[] {
+    const { given, key, table } = this;
+    const own = { at: given.indexOf(key), table, key: key.name, type: key.type } as const;
+    const others = foreignKeys.flatMap(
+      ({ columnNames, referencedColumnNames, referencedEntityMetadata }) => {
+        const at = given.findIndex(({ databaseName }) => databaseName === columnNames[0]);
+        if (at === -1 || columnNames.length > 1) return [];
+        return {
+          at,
+          table: tableOf(dataSource, referencedEntityMetadata),
+          key: dataSource.driver.escape(referencedColumnNames[0]!),
+          type: given[at]!.type,
+          lock: 'KEY SHARE' as const,
+        };
+      },
+    );
+    return [...(this.isGenerated ? [] : [{ ...own, lock: 'NO KEY UPDATE' } as const]), ...others];
+  }
+
+  /** @throws TypeError if the entity has no such property */
+  column(property: string): EntityColumn {
+    const column = this.all.find((candidate) => candidate.property === property);
+    if (column === undefined) throw new TypeError(`${this.table} has no column for ${property}`);
+    return column;
+  }
+
+  /** The column with a name, as in the database or as an identifier of SQL. */
+  named(name: string): EntityColumn | undefined {
+    return this.all.find((each) => each.databaseName === name || each.name === name);
+  }
+
+  /** The columns of the members of a DTO, in the order of the members. */
+  of(dtoClass: Type): readonly EntityColumn[] {
+    const known = this.ofDto.get(dtoClass);
+    if (known !== undefined) return known;
+    const columns = [...membersOf(dtoClass)].map((member) => this.column(member));
+    this.ofDto.set(dtoClass, columns);
+    return columns;
+  }
+
+  /**
+   * The list of a SELECT: whether the row has more bytes than the limit, and the columns. If it has more, columns that can be
+   * long are null.
+   */
+  list(columns: readonly EntityColumn[], maxBytes = Infinity): string {
+    const isLong = maxBytes === Infinity ? 'false' : `${this.bytes} > ${maxBytes}`;
+    const names = columns.map(({ name, bytes }) =>
+      bytes === undefined || maxBytes === Infinity
+        ? name
+        : `CASE WHEN ${this.bytes} <= ${maxBytes} THEN ${name} END AS ${name}`,
+    );
+    return [`${isLong} AS rs__is_long`, ...names].join(', ');
+  }
+
+  /** The parameters of a create, one for each of {@link given}. What is absent is null. */
+  parametersOf(content: object): readonly unknown[] {
+    const values = content as Readonly<Record<string, unknown>>;
+    return this.given.map(({ property, toParameter }) => toParameter(values[property] ?? null));
+  }
+
+  /** The length of the parameters that can be long, in characters. */
+  lengthOf(parameters: readonly unknown[]): number {
+    let length = 0;
+    for (const [at, { bytes }] of this.given.entries()) {
+      if (bytes !== undefined) length += parameterLength(parameters[at]);
+    }
+    return length;
+  }
+
+  /** The entity of a row that the driver has read, by default with all columns. */
+  entityOf(row: readonly unknown[], columns = this.all): object {
+    const entity: Record<string, unknown> = {};
+    for (const [at, { property, fromDriver }] of columns.entries()) {
+      entity[property] = fromDriver(row[at]);
+    }
+    return entity;
+  }
+}
+
+/** Copies the members of a DTO that are not null. */
+export function contentOf(columns: readonly EntityColumn[], entity: object): object {
+  const values = entity as Readonly<Record<string, unknown>>;
+  const content: Record<string, unknown> = {};
+  for (const { property } of columns) {
+    const value = values[property];
+    if (value !== null && value !== undefined) content[property] = value;
+  }
+  return content;
+}
+
+/** Writes a row, whose columns begin after its first value, as the JSON of {@link contentOf} without making that object. */
+export function rowToJson(columns: readonly EntityColumn[], row: readonly unknown[]): string {
+  let json = '';
+  for (let at = 0; at < columns.length; at++) {
+    const value = row[at + 1];
+    if (value === null) continue;
+    const { jsonName, toJson } = columns[at]!;
+    json += (json === '' ? '{' : ',') + jsonName + toJson(value);
+  }
+  return `${json}}`;
+}
+
+function isGiven(column: ColumnMetadata): boolean {
+  const { isInsert, isGenerated, isCreateDate, isUpdateDate, isDeleteDate, isVersion } = column;
+  return isInsert && !(isGenerated || isCreateDate || isUpdateDate || isDeleteDate || isVersion);
+}

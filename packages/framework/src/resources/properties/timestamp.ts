@@ -1,0 +1,87 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { ValidateBy } from 'class-validator';
+import { IfPresent } from './if-present.js';
+import type { Member } from './if-present.js';
+
+/* Timestamps: `Date` in TypeScript, `string` of format `date-time` in JSON, `timestamptz(3)` in PostgreSQL. A `Date` is written
+   to JSON in UTC with three decimals, so every answer has the same form. */
+
+/** Years 0001 to 9999 in UTC: RFC 3339 has no others, and `Date` writes them with four digits. */
+const FIRST = Date.parse('0001-01-01T00:00:00.000Z');
+const LAST = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * RFC 3339, section 5.6, with at most three decimals that are not zero. No leap second: neither `Date` nor PostgreSQL has a
+ * value for it.
+ */
+const DATE_TIME =
+  /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,3})0*)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+
+/** A parameter of a statement. */
+class UtcParameter {
+  constructor(private readonly text: string) {}
+
+  /** Called by pg. */
+  toPostgres(): string {
+    return this.text;
+  }
+}
+
+/**
+ * The options of a column: `@Column(TIMESTAMP_COLUMN)`. pg would write a `Date` with the offset of the process's time zone in
+ * whole minutes, but before about 1900, many offsets had seconds.
+ */
+export const TIMESTAMP_COLUMN = {
+  type: 'timestamptz',
+  precision: 3,
+  transformer: {
+    from: (value: Date | null) => value,
+    to: (value: Date | null | undefined) => value && new UtcParameter(value.toISOString()),
+  },
+} as const;
+
+/** Parses a date-time of RFC 3339; `undefined` for any other text, and for what a column cannot hold exactly. */
+export function parseTimestamp(text: string): Date | undefined {
+  const [, day, time, decimals = '', offset] = DATE_TIME.exec(text) ?? [];
+  if (day === undefined) return undefined;
+  // `Date` takes 30 February for 1 March.
+  const midnight = new Date(`${day}T00:00:00Z`);
+  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return undefined;
+  const moment = new Date(`${day}T${time}.${decimals.padEnd(3, '0')}${offset?.toUpperCase()}`);
+  return isTimestamp(moment) ? moment : undefined;
+}
+
+function isTimestamp(value: unknown): value is Date {
+  return value instanceof Date && value.getTime() >= FIRST && value.getTime() <= LAST;
+}
+
+/** A member that is a timestamp: its type, its rule and its schema. The property is a `Date`. */
+export function TimestampField({
+  isOptional = false,
+  ...schema
+}: Member<string>): PropertyDecorator {
+  return applyDecorators(
+    ApiProperty({
+      type: 'string',
+      format: 'date-time',
+      ...schema,
+      description: `${schema.description} At most milliseconds; answered in UTC.`,
+      required: !isOptional,
+    }),
+    Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => {
+      const value = obj[key];
+      return typeof value === 'string' ? (parseTimestamp(value) ?? value) : value;
+    }),
+    ...(isOptional ? [IfPresent()] : []),
+    ValidateBy({
+      name: 'isTimestamp',
+      validator: {
+        validate: isTimestamp,
+        defaultMessage: () =>
+          '$property must be an existing date and time with an offset, as in RFC 3339, in the years 0001 to 9999 (UTC), with at most milliseconds, such as 2024-03-01T10:00:00.000Z',
+      },
+    }),
+  );
+}

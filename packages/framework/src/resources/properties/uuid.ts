@@ -1,0 +1,71 @@
+import { applyDecorators, Injectable } from '@nestjs/common';
+import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { Matches } from 'class-validator';
+import { ERRORS } from '../../errors/common-errors.js';
+import { ServiceException } from '../../errors/service.exception.js';
+import { IfPresent } from './if-present.js';
+import type { Member } from './if-present.js';
+
+/* UUIDs (RFC 9562): `string` in TypeScript, `string` of format `uuid` in JSON, `uuid` in PostgreSQL. */
+
+/** In any case (RFC 9562, section 4): Apple's systems write upper case. */
+const HYPHENATED = /^[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}$/;
+
+export const UUID_SCHEMA = { type: 'string', format: 'uuid', pattern: HYPHENATED.source } as const;
+
+/**
+ * The options of a primary key that the database makes: `@PrimaryColumn(UUID_COLUMN)`. Its UUIDs are of version 7, so the
+ * newest rows are at the end of the index, and of each list.
+ */
+export const UUID_COLUMN = { type: 'uuid', default: () => 'uuid_v7()' } as const;
+
+/** Parses a UUID with hyphens into lower case, as PostgreSQL writes it, so that each has one form; `undefined` for any other text. */
+export function parseUuid(text: string): string | undefined {
+  return HYPHENATED.test(text) ? text.toLowerCase() : undefined;
+}
+
+/** The message for a member or a parameter with any other value. */
+export function uuidRule(name: string): string {
+  return `${name} must be a UUID with hyphens`;
+}
+
+function IsUuid(): PropertyDecorator {
+  return applyDecorators(
+    Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => {
+      const value = obj[key];
+      return typeof value === 'string' ? (parseUuid(value) ?? value) : value;
+    }),
+    Matches(HYPHENATED, { message: uuidRule('$property') }),
+  );
+}
+
+/** A member of a body: its type, its rule and its schema. The property is a `string`. */
+export function UuidField({ isOptional = false, ...schema }: Member<string>): PropertyDecorator {
+  return applyDecorators(
+    ApiProperty({ ...UUID_SCHEMA, ...schema, required: !isOptional }),
+    ...(isOptional ? [IfPresent()] : []),
+    IsUuid(),
+  );
+}
+
+/** A parameter of the query that is a UUID. The property is a `string`. */
+export function UuidParameter(description: string): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional({ ...UUID_SCHEMA, description }),
+    IfPresent(),
+    IsUuid(),
+  );
+}
+
+/** Parses a parameter of a path, in any case. */
+@Injectable()
+export class UuidPipe implements PipeTransform<string, string> {
+  /** @throws ServiceException `parameter-not-valid` */
+  transform(text: string, { data = 'the parameter' }: ArgumentMetadata): string {
+    const value = parseUuid(text);
+    if (value !== undefined) return value;
+    throw new ServiceException(ERRORS.parameterNotValid, uuidRule(data));
+  }
+}

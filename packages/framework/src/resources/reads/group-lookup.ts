@@ -1,0 +1,86 @@
+import { Batcher } from '../../database/batcher.js';
+import { STORED_TYPES } from '../../database/connections/stored-types.js';
+import type { Semaphore } from '../../database/semaphore.js';
+import { prepared, uncounted } from '../../database/statements.js';
+import type { Statements } from '../../database/statements.js';
+import type { Tracer } from '../../observability/tracer.js';
+import type { EntityColumns, IdFailure } from '../properties/entity-columns.js';
+import type { Key, Keyed } from '../properties/key-type.js';
+
+/** Most rows of a statement. */
+export const MAX_ROWS = 32;
+
+/** Most bytes of a row in a group. All rows of a group are in memory at once. */
+export const MAX_BYTES = (4 * 1024 * 1024) / MAX_ROWS;
+
+export interface GroupLookupOptions<Id extends Key> {
+  /** Known when the database is connected. */
+  readonly columns: () => EntityColumns;
+  readonly statements: Statements;
+  readonly tracer: Tracer;
+  /** Rows that are read alone, because they are long, use it. */
+  readonly slots: Semaphore;
+  readonly notFound: IdFailure<Id>;
+}
+
+type Found = readonly unknown[];
+
+/** Looks up the rows of many requests in one statement. */
+export class GroupLookup<Entity extends Keyed> {
+  private readonly batcher: Batcher<Key, Found | 'long' | undefined>;
+  private short: ReturnType<typeof prepared> | undefined;
+  private whole: ReturnType<typeof prepared> | undefined;
+
+  constructor(private readonly options: GroupLookupOptions<Entity['id']>) {
+    this.batcher = new Batcher({
+      lengthOf: () => 0,
+      maxRows: MAX_ROWS,
+      perform: (ids) => this.perform(ids),
+      tracer: options.tracer,
+      limits: options.statements.limits,
+    });
+  }
+
+  /** @throws ServiceException `notFound`, `too-many-answers`, or as after any failure of the database */
+  async find(id: Entity['id']): Promise<Entity> {
+    const { columns, slots, notFound } = this.options;
+    const found = await this.batcher.add(id);
+    const row = found === 'long' ? await slots.run(() => this.findAlone(id)) : found;
+    if (row === undefined) throw notFound(id);
+    return columns().entityOf(row) as Entity;
+  }
+
+  private async perform(ids: readonly Key[]): Promise<readonly (Found | 'long' | undefined)[]> {
+    this.short ??= this.lookup(MAX_BYTES);
+    const rows = await this.read(this.short, [...new Set(ids)]);
+    const found = new Map<string, Found | 'long'>();
+    for (const [id, isLong, ...row] of rows) found.set(String(id), isLong === true ? 'long' : row);
+    return ids.map((id) => found.get(String(id)));
+  }
+
+  private async findAlone(id: Key): Promise<Found | undefined> {
+    this.whole ??= this.lookup();
+    const [found] = await this.read(this.whole, [id]);
+    return found?.slice(2);
+  }
+
+  private read(statement: ReturnType<typeof prepared>, ids: readonly Key[]) {
+    return this.options.statements.rows<Found>({
+      ...statement,
+      values: [ids.map(String)],
+      types: STORED_TYPES,
+    });
+  }
+
+  private lookup(maxBytes?: number) {
+    const columns = this.options.columns();
+    const { table, key, all } = columns;
+    // Citus finds the shards by the array itself.
+    const ids = this.options.statements.isDistributed
+      ? `$1::${key.type}[]`
+      : `${uncounted('$1', key.type)}::${key.type}[]`;
+    return prepared(
+      `SELECT ${key.name}, ${columns.list(all, maxBytes)} FROM ${table} WHERE ${key.name} = ANY (${ids})`,
+    );
+  }
+}

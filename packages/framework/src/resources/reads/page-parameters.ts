@@ -1,0 +1,91 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { Max, ValidateBy } from 'class-validator';
+import { filterQuery, isFilter, MAX_FILTERS } from '../../http/answers/page.js';
+import { INT64_SCHEMA, int64ParameterRule, IsInt64Value, parseInt64 } from '../properties/int64.js';
+import { IfPresent } from '../properties/if-present.js';
+import { IsText, TEXT_SCHEMA } from '../properties/text.js';
+import type { TextMember } from '../properties/text.js';
+import { UuidParameter } from '../properties/uuid.js';
+
+/** Most items of a page. */
+export const MAX_LIMIT = 1_000;
+
+/** The most items of a page. */
+export function Limit(): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional({
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_LIMIT,
+      default: 50,
+      description: 'The most items of the page.',
+    }),
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'string' && /^[1-9]\d{0,3}$/.test(value) ? Number(value) : value,
+    ),
+    Max(MAX_LIMIT, { message: `limit must be an integer between 1 and ${MAX_LIMIT}` }),
+  );
+}
+
+/** A parameter of the query that is a 64-bit integer. The property is a `bigint`. */
+export function Int64Parameter(description: string): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional({ ...INT64_SCHEMA, description }),
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'string' ? (parseInt64(value) ?? value) : value,
+    ),
+    IfPresent(),
+    IsInt64Value(int64ParameterRule),
+  );
+}
+
+/**
+ * A filter of the query that is text: its rule, its schema and its share of the `Link`. Without `maxLength`, only the length
+ * of all filters together is bounded.
+ */
+export function TextParameter(parameter: Omit<TextMember, 'isOptional'>): PropertyDecorator {
+  return applyDecorators(
+    ApiPropertyOptional({ ...TEXT_SCHEMA, ...parameter }),
+    IfPresent(),
+    IsText(parameter),
+    AreFiltersShort(),
+  );
+}
+
+/** A rule of each filter of a query: all filters together must fit into the `Link` to the next page. */
+export function AreFiltersShort(): PropertyDecorator {
+  return ValidateBy({
+    name: 'areFiltersShort',
+    validator: {
+      validate: (_, args) => filterQuery(args?.object ?? {}).length <= MAX_FILTERS,
+      defaultMessage: (args) => {
+        const names = Object.keys(args?.object ?? {}).filter(isFilter);
+        const all = names.length === 1 ? names : [names.join(' and '), 'together'];
+        return `${all.join(' ')} must have at most ${MAX_FILTERS} bytes, percent-encoded`;
+      },
+    },
+  });
+}
+
+const AFTER =
+  'Only items after this one: the last id that was received. The `Link` of a page has this value.';
+
+/** The parameters of a list, besides its filters. */
+export class ListParameters {
+  @Limit()
+  readonly limit: number = 50;
+
+  @Int64Parameter(AFTER)
+  readonly after?: bigint;
+}
+
+/** The same for a list of items whose id is a UUID. */
+export class UuidListParameters {
+  @Limit()
+  readonly limit: number = 50;
+
+  @UuidParameter(AFTER)
+  readonly after?: string;
+}

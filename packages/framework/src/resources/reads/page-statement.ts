@@ -1,0 +1,276 @@
+import { escapeIdentifier } from 'pg';
+import { STORED_TYPES } from '../../database/connections/stored-types.js';
+import { prepared, uncounted } from '../../database/statements.js';
+import type { Statement } from '../../database/statements.js';
+import type { EntityColumn } from '../properties/entity-column.js';
+import type { EntityColumns } from '../properties/entity-columns.js';
+import type { Key } from '../properties/key-type.js';
+import { MAX_LIMIT } from './page-parameters.js';
+import type { Filter, GroupedPage, PageQuery, Parameter, UsedFilter } from './page-query.js';
+import type { Sort, SortKey } from './sort.js';
+
+/** So many rows are counted. Whether there are more is known, but how many is an estimate. */
+export const MAX_COUNTED = 10_000;
+
+/**
+ * Selects the rows whose column equals the value. The table needs an index on the column and the id.
+ *
+ * @param column its name, with or without quotation marks: `user` is the column, not the function of SQL
+ */
+export function isEqual(column: string): Filter<unknown> {
+  const name = column.startsWith('"') ? column : escapeIdentifier(column);
+  return { where: (value, parameter) => `${name} = ${parameter(value, column)}`, equals: column };
+}
+
+/** The statements that read pages of an entity: a column of their own, then columns of the entity. */
+export class PageStatements {
+  /**
+   * @param columns must have the key
+   * @param name of the columns, for the message of the error
+   * @throws TypeError
+   */
+  constructor(
+    private readonly table: EntityColumns,
+    readonly columns: readonly EntityColumn[],
+    name: string,
+  ) {
+    if (!columns.includes(table.key)) {
+      throw new TypeError(`${name} must have the member "${table.key.property}"`);
+    }
+  }
+
+  /** The key of a row. */
+  idOf(row: readonly unknown[]): Key {
+    const { key, keyType } = this.table;
+    return keyType.fromDriver(row[1 + this.columns.indexOf(key)]);
+  }
+
+  /** The value of the column that rows are sorted by, in JSON. */
+  sortedBy(row: readonly unknown[]): string {
+    return String(row.at(-1));
+  }
+
+  /**
+   * A page whose rows begin with whether the row is longer than its share of the bytes: then columns are missing. One row
+   * more than the limit tells whether there is another page.
+   */
+  short(query: PageQuery): Statement {
+    const list = this.table.list(this.columns, Math.floor(query.maxBytes / (query.limit + 1)));
+    return this.matching(query, list);
+  }
+
+  grouped(query: PageQuery): GroupedPage {
+    const values: unknown[] = [];
+    const types: string[] = [];
+    const parameter: Parameter = (value, name) => {
+      const column = name === undefined ? undefined : this.table.named(name);
+      if (name !== undefined && column === undefined) {
+        throw new TypeError(`${this.table.table} has no column ${name}`);
+      }
+      types.push(column?.type ?? 'text');
+      return `rs__wanted.p${values.push(value)}`;
+    };
+    const { conditions, order } = this.clauses(query, parameter);
+    return {
+      ...query,
+      clauses: `WHERE ${conditions.join(' AND ')} ORDER BY ${order}`,
+      values,
+      types,
+    };
+  }
+
+  /**
+   * The statement of short pages of any size with these {@link GroupedPage.clauses}; its values are {@link valuesOf} the pages. A
+   * row begins with the number of its page, from 1; the number is negative if the row is longer than its share of the bytes:
+   * then columns are missing.
+   */
+  group({
+    clauses,
+    types,
+    sort,
+  }: GroupedPage): Pick<Statement, 'text'> & { readonly name: string } {
+    const { table, key, bytes } = this.table;
+    const names = types.map((_, at) => `p${at + 1}`);
+    const arrays = ['int', ...types].map((type, at) => uncounted(`$${at + 2}`, type));
+    const found = this.columns.map(({ name }) => name);
+    // The length of a row is computed once, in a subquery that PostgreSQL does not merge with the rest, because of its LIMIT. A
+    // LIMIT that is not a constant counts as a tenth of the table (docs/decisions/pages-in-groups.md): the inner one bounds the estimate.
+    const list = this.columns.map((column) =>
+      column.bytes === undefined
+        ? `rs__page.${column.name}`
+        : `CASE WHEN NOT rs__is_long THEN rs__page.${column.name} END`,
+    );
+    return prepared(`SELECT CASE WHEN rs__is_long THEN -rs__number ELSE rs__number END, ${list.join(', ')}
+      FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS rs__wanted (${['rs__size', ...names, 'rs__number'].join(', ')}),
+      LATERAL (SELECT * FROM (SELECT ${found.join(', ')}, ${bytes} > $1::int AS rs__is_long FROM ${table} ${clauses}
+        LIMIT ${MAX_LIMIT + 1}) AS rs__found LIMIT rs__size) AS rs__page
+      ORDER BY rs__number, rs__page.${key.name}${directionOf(sort)}`);
+  }
+
+  /**
+   * The first rows of a page, up to the number of bytes. Each begins with the number of rows that were found. Takes
+   * PostgreSQL twice as long as a short page.
+   */
+  bounded(query: PageQuery): Statement {
+    const columns = this.columns.map(({ name }) => name).join(', ');
+    const { text, values } = this.matching(
+      query,
+      `${columns}, ${this.table.bytes} AS rs__row_bytes`,
+    );
+    const order = this.orderOfRows(query.sort);
+    const names = query.sort.by === undefined ? columns : `${columns}, rs__value, rs__json`;
+    const summed = `SELECT *, sum(rs__row_bytes) OVER (ORDER BY ${order}) - rs__row_bytes AS rs__bytes_before, count(*) OVER () AS rs__rows_found FROM (${text}) AS rs__page`;
+    return {
+      text: `SELECT rs__rows_found, ${names} FROM (${summed}) AS rs__page
+        WHERE rs__bytes_before < ${query.maxBytes} ORDER BY ${order} LIMIT ${query.limit}`,
+      values,
+      types: STORED_TYPES,
+    };
+  }
+
+  /** The sign of a comparison of the value that all rows have in the column of an order with another one. No row: there are none. */
+  compare(query: PageQuery, { expression, cast }: SortKey, other: string): Statement {
+    const values: unknown[] = [];
+    const parameter: Parameter = (value) => `$${values.push(value)}`;
+    const { conditions, order } = this.clauses(query, parameter);
+    const value = cast(parameter(other));
+    return {
+      text: `SELECT CASE WHEN ${expression} = ${value} THEN 0 WHEN ${expression} > ${value} THEN 1 ELSE -1 END
+        FROM ${this.table.table} WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT 1`,
+      values,
+    };
+  }
+
+  /** Counts the rows that match, on all pages, up to one more than {@link MAX_COUNTED}. */
+  count(query: PageQuery): Statement {
+    const { text, values } = this.all(query);
+    return {
+      text: `SELECT count(*) FROM (SELECT FROM ${text} LIMIT ${MAX_COUNTED + 1}) AS rs__counted`,
+      values,
+    };
+  }
+
+  /** Asks the planner how many rows match on all pages. */
+  estimate(query: PageQuery): Statement {
+    const filters = query.filters.map(([filter, value]): UsedFilter => {
+      const where: Filter<unknown>['where'] = (_, parameter, start, end) =>
+        filter.estimate?.(value, parameter) ?? filter.where(value, parameter, start, end);
+      return [{ where }, value];
+    });
+    const { text, values } = this.all({ ...query, filters });
+    return { text: `EXPLAIN (FORMAT JSON) SELECT FROM ${text}`, values };
+  }
+
+  /** The rows that match on all pages. */
+  private all(query: PageQuery) {
+    const { least: start, greatest: end } = this.table.keyType;
+    const values: unknown[] = [];
+    const parameter: Parameter = (value) => `$${values.push(value)}`;
+    const conditions = this.conditions({ ...query, start, end }, parameter);
+    const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+    return { text: `${this.table.table}${where}`, values };
+  }
+
+  private matching(query: PageQuery, list: string) {
+    const values: unknown[] = [];
+    const parameter: Parameter = (value) => `$${values.push(value)}`;
+    const { by } = query.sort;
+    const parts =
+      by === undefined ? [this.clauses(query, parameter)] : this.partsBy(by, query, parameter);
+    const own =
+      by === undefined
+        ? ''
+        : `, ${by.expression} AS rs__value, coalesce(to_json(${by.expression})::text, 'null') AS rs__json`;
+    const atMost = `LIMIT ${query.limit + 1}`;
+    const [text = '', ...others] = parts.map(
+      ({ conditions, order }) =>
+        `SELECT ${list}${own} FROM ${this.table.table} WHERE ${conditions.join(' AND ')} ORDER BY ${order} ${atMost}`,
+    );
+    if (others.length === 0) return { text, values, types: STORED_TYPES };
+    const all = [text, ...others].map((part) => `(${part})`).join(' UNION ALL ');
+    return {
+      text: `SELECT * FROM (${all}) AS rs__page ORDER BY ${this.orderOfRows(query.sort)} ${atMost}`,
+      values,
+      types: STORED_TYPES,
+    };
+  }
+
+  /** The order of what {@link matching} has found. */
+  private orderOfRows(sort: Sort): string {
+    const direction = directionOf(sort);
+    const id = `${this.table.key.name}${direction}`;
+    return sort.by === undefined ? id : `rs__value${direction} NULLS LAST, ${id}`;
+  }
+
+  private clauses(query: PageQuery, parameter: Parameter) {
+    const { start, end, sort, filters } = query;
+    const { key } = this.table;
+    const direction = directionOf(sort);
+    const conditions = this.conditions(query, parameter);
+    const [prefix] = filters.flatMap(([filter]) => filter.indexPrefix ?? []);
+    // It comes with conditions on the beginning and the end.
+    if (prefix !== undefined) {
+      return { conditions, order: `${prefix}${direction}, ${key.name}${direction}` };
+    }
+    const [isWithin, bound] = sort.isDescending ? ['<=', end] : ['>=', start];
+    conditions.push(`${key.name} ${isWithin} ${parameter(String(bound), key.databaseName)}`);
+    return { conditions, order: `${key.name}${direction}` };
+  }
+
+  /**
+   * The rows with a value, and after them those without. Each part is a range of the index, which one condition for both would not
+   * be.
+   */
+  private partsBy(by: SortKey, query: PageQuery, parameter: Parameter) {
+    const { sort } = query;
+    const { after } = sort;
+    const key = this.table.key.name;
+    const { expression } = by;
+    const isBeyond = sort.isDescending ? '<' : '>';
+    // ORDER BY would take the name of a column for the expression in the SELECT list, which leaves long values out.
+    const order = `rs__value${directionOf(sort)}, ${key}${directionOf(sort)}`;
+    const part = (...own: readonly string[]) => ({
+      conditions: [...own, ...this.conditions(query, parameter)],
+      order,
+    });
+    if (after?.value === null) {
+      return [part(`${expression} IS NULL`, `${key} ${isBeyond} ${parameter(String(after.id))}`)];
+    }
+    const valued =
+      after === undefined
+        ? `${expression} IS NOT NULL`
+        : `(${expression}, ${key}) ${isBeyond} (${by.cast(parameter(after.value))}, ${parameter(String(after.id))})`;
+    return [part(valued), ...(by.column.isNullable ? [part(`${expression} IS NULL`)] : [])];
+  }
+
+  private conditions({ start, end, ids, filters }: PageQuery, parameter: Parameter): string[] {
+    const { key } = this.table;
+    const conditions = filters.map(([filter, value]) =>
+      filter.where(value, parameter, String(start), String(end)),
+    );
+    if (ids !== undefined) {
+      conditions.push(`${key.name} = ANY (${parameter(ids.map(String))}::${key.type}[])`);
+    }
+    return conditions;
+  }
+}
+
+function directionOf({ isDescending }: Sort): string {
+  return isDescending ? ' DESC' : '';
+}
+
+/**
+ * The values of the statement of a group. The rows of all pages together are limited like the rows of a single page, because
+ * they are in memory at once.
+ *
+ * @param pages with equal clauses, at least one
+ */
+export function valuesOf(pages: readonly GroupedPage[]): unknown[] {
+  const [{ types, maxBytes }] = pages as readonly [GroupedPage];
+  const rows = pages.reduce((sum, { limit }) => sum + limit + 1, 0);
+  return [
+    Math.floor(maxBytes / rows),
+    pages.map(({ limit }) => limit + 1),
+    ...types.map((_, at) => pages.map(({ values }) => values[at])),
+  ];
+}

@@ -1,0 +1,291 @@
+import type { Type } from '@nestjs/common';
+import { Batcher } from '../../database/batcher.js';
+import type { Bulkheads } from '../../database/bulkheads.js';
+import type { Semaphore } from '../../database/semaphore.js';
+import type { Statements } from '../../database/statements.js';
+import { STORED_TYPES } from '../../database/connections/stored-types.js';
+import { stateOf } from '../../database/database-failure.js';
+import { ERRORS } from '../../errors/common-errors.js';
+import { ServiceException } from '../../errors/service.exception.js';
+import { Page } from '../../http/answers/page.js';
+import type { PageParameters, Total } from '../../http/answers/page.js';
+import type { Tracer } from '../../observability/tracer.js';
+import { rowToJson } from '../properties/entity-columns.js';
+import type { EntityColumns } from '../properties/entity-columns.js';
+import type { Key, KeyType } from '../properties/key-type.js';
+import { usedFilters } from './page-query.js';
+import type { Filters, GroupedPage, PageQuery, UsedFilter } from './page-query.js';
+import { PageStatements, valuesOf } from './page-statement.js';
+import { BY_ID, sortOf, withoutNeedlessSort } from './sort.js';
+import type { Sort, SortKey } from './sort.js';
+import { totalOf } from './totals.js';
+
+/** Limits of pages that share a statement. Most are small: then PostgreSQL takes less time for a row than for a statement. */
+const MAX_GROUP = { pages: 16, rows: 1_000 } as const;
+
+/**
+ * Most kinds of statements that are grouped, one for each combination of filters. A filter whose condition differs with its
+ * value has more; the pages that are not grouped are read one by one.
+ */
+const MAX_KINDS = 32;
+
+/** Most bytes of a page, unless its first item has more. */
+export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+
+/** A database that reads the first row in so many milliseconds is not to blame for a slow search. */
+const RESPONSIVE = 250;
+
+const SEARCH_TOO_SLOW =
+  'the search takes too long: search for a longer or rarer text, or use another filter as well';
+
+const SORT_TOO_SLOW = 'the list takes too long: sort it by id, or use another filter as well';
+
+/** Who asks for a page. */
+export interface Reader {
+  readonly slots: Semaphore;
+  readonly maxBytes: number;
+}
+
+export interface PagesOptions<Query> {
+  /** Known when the database is connected. */
+  readonly columns: () => EntityColumns;
+  /** The class of an item. It has the id. */
+  readonly dto: Type;
+  readonly filters: Filters<Query>;
+  readonly statements: Statements;
+  readonly bulkheads: Bulkheads;
+  readonly tracer: Tracer;
+}
+
+type Row = readonly unknown[];
+
+/** The pages with equal clauses. */
+interface Group {
+  readonly statement: ReturnType<PageStatements['group']>;
+  readonly batcher: Batcher<GroupedPage, FoundRows | undefined>;
+}
+
+interface FoundRows {
+  /** In the order of the list. The columns begin at the second position. */
+  readonly rows: readonly Row[];
+  /** Whether these are all rows that match. */
+  readonly isWhole: boolean;
+}
+
+const NOTHING: FoundRows = { rows: [], isWhole: true };
+
+/** Lists rows of an entity page by page, by default in ascending order of id. No page is larger than a number of bytes. */
+export class Pages<Query extends PageParameters> {
+  private readonly groups = new Map<string, Group>();
+  private sql: PageStatements | undefined;
+
+  constructor(private readonly options: PagesOptions<Query>) {}
+
+  /**
+   * Reads a page. It can be shorter than `limit` and not be the last.
+   *
+   * @param reader reads pages one by one, in slots of its own; by default, pages that arrive together share a statement
+   * @throws ServiceException `too-many-lists`, or `too-many-searches` with a filter that searches; `search-too-slow`;
+   *   `parameter-not-valid` if `afterValue` is no value of the column
+   */
+  async list(wanted: Query, reader?: Reader): Promise<Page<Query>> {
+    const maxBytes = reader?.maxBytes ?? MAX_PAGE_BYTES;
+    const columns = this.options.columns();
+    const filters = usedFilters<Query>(this.options.filters, wanted);
+    const { parameters, isEmpty } = await this.withoutNeedlessSort(wanted, filters);
+    const { limit, after, ids } = parameters;
+    const sort = sortOf(columns, parameters);
+    const range = rangeOf(columns.keyType, sort, after);
+    const query = { ...range, sort, limit, ids, filters, maxBytes };
+    const isNothing = isEmpty || range.isEmpty;
+    const found = isNothing ? NOTHING : await this.found(query, reader?.slots);
+    const page = this.pageOf(found, parameters, query);
+    if (parameters.count !== true) return page;
+    // What is whole says how much it is. Another statement would count at another moment.
+    const isWhole = after === undefined && page.next === undefined;
+    const total = isWhole ? { items: page.items.length, isExact: true } : await this.total(query);
+    return new Page(page.items, page.next, parameters, { ...page.details, total });
+  }
+
+  private withoutNeedlessSort(wanted: Query, filters: readonly UsedFilter[]) {
+    const equal = filters.filter(([{ equals }]) => equals !== undefined);
+    const columns = this.options.columns();
+    const names = equal.flatMap(([{ equals }]) => equals ?? []);
+    return withoutNeedlessSort(columns, wanted, names, async (by, value) => {
+      const filter = equal.filter(([{ equals }]) => columns.named(equals!) === by.column);
+      const statement = this.statements.compare({ ...this.all, filters: filter }, by, value);
+      const compare = () => this.options.statements.rows<[number]>(statement);
+      const [row] = await this.options.bulkheads.lists.run(() => valueRead(by, compare));
+      return row?.[0];
+    });
+  }
+
+  private found(query: PageQuery, slots?: Semaphore): Promise<FoundRows> {
+    if (!isSearch(query)) return this.findWithoutSearch(query, slots);
+    return this.options.bulkheads.searches.run(() => this.search(query, () => this.find(query)));
+  }
+
+  private total(query: PageQuery): Promise<Total> {
+    const { bulkheads, statements } = this.options;
+    const count = () => totalOf(statements, this.statements, query);
+    if (!query.filters.some(([filter]) => filter.isSearch)) return bulkheads.lists.run(count);
+    return bulkheads.searches.run(() => this.search(query, count));
+  }
+
+  private pageOf(
+    { rows, isWhole }: FoundRows,
+    parameters: Query,
+    { maxBytes, sort }: PageQuery,
+  ): Page<Query> {
+    const { statements } = this;
+    const items: string[] = [];
+    let length = 0;
+    for (const row of rows) {
+      // JSON has up to six characters for a byte of text.
+      if (length > maxBytes) break;
+      const item = rowToJson(statements.columns, row);
+      length += item.length;
+      items.push(item);
+    }
+    const isLast = isWhole && items.length === rows.length;
+    const last = rows[items.length - 1];
+    if (isLast || last === undefined) return new Page(items, undefined, parameters);
+    const details = sort.by === undefined ? {} : { nextValue: statements.sortedBy(last) };
+    return new Page(items, statements.idOf(last), parameters, details);
+  }
+
+  private async findWithoutSearch(query: PageQuery, slots?: Semaphore): Promise<FoundRows> {
+    const alone = slots ?? this.options.bulkheads.lists;
+    // Citus does not join a distributed table in this way, and `unnest` takes no arrays of several lengths.
+    const isAlone =
+      this.options.statements.isDistributed ||
+      query.ids !== undefined ||
+      query.sort.by !== undefined;
+    const page = isAlone ? undefined : this.statements.grouped(query);
+    const group = page && this.groupOf(page);
+    if (page === undefined || group === undefined) return alone.run(() => this.find(query));
+    const found =
+      slots === undefined
+        ? await group.batcher.add(page)
+        : (await slots.run(() => this.readGroup([page], group.statement)))[0];
+    // It is known to have long rows: to look again would keep a slot from others for twice as long.
+    return found ?? alone.run(() => this.findBounded(query));
+  }
+
+  private groupOf(page: GroupedPage): Group | undefined {
+    const known = this.groups.get(page.clauses);
+    if (known !== undefined || this.groups.size === MAX_KINDS) return known;
+    const { bulkheads, statements, tracer } = this.options;
+    const statement = this.statements.group(page);
+    const batcher = new Batcher<GroupedPage, FoundRows | undefined>({
+      lengthOf: ({ limit }) => limit + 1,
+      maxRows: MAX_GROUP.pages,
+      maxLength: MAX_GROUP.rows,
+      perform: (pages) => bulkheads.lists.run(() => this.readGroup(pages, statement)),
+      tracer,
+      limits: statements.limits,
+    });
+    const group = { statement, batcher };
+    this.groups.set(page.clauses, group);
+    return group;
+  }
+
+  /** Returns the rows of each page; `undefined` if one of them is long. */
+  private async readGroup(
+    pages: readonly GroupedPage[],
+    statement: Group['statement'],
+  ): Promise<readonly (FoundRows | undefined)[]> {
+    const found: Row[][] = pages.map(() => []);
+    const long = new Set<number>();
+    const rows = await this.options.statements.rows<Row>({
+      ...statement,
+      values: valuesOf(pages),
+      types: STORED_TYPES,
+    });
+    for (const row of rows) {
+      const page = Number(row[0]);
+      found[Math.abs(page) - 1]!.push(row);
+      if (page < 0) long.add(-page - 1);
+    }
+    return found.map((page, at) => (long.has(at) ? undefined : shortPage(page, pages[at]!.limit)));
+  }
+
+  /** Returns the first rows that match: at most `limit`, and at least one if there is any. */
+  private async find(query: PageQuery): Promise<FoundRows> {
+    const { by, after } = query.sort;
+    const read = () => this.options.statements.rows<Row>(this.statements.short(query));
+    const rows = await (by === undefined || after === undefined ? read() : valueRead(by, read));
+    return rows.some(([isLong]) => isLong) ? this.findBounded(query) : shortPage(rows, query.limit);
+  }
+
+  private async findBounded(query: PageQuery): Promise<FoundRows> {
+    const rows = await this.options.statements.rows(this.statements.bounded(query));
+    return { rows, isWhole: rows.length === Number(rows[0]?.[0] ?? 0) };
+  }
+
+  private async search<Result>(query: PageQuery, perform: () => Promise<Result>): Promise<Result> {
+    try {
+      return await perform();
+    } catch (error) {
+      const isTooSlow = error instanceof ServiceException && error.kind === ERRORS.databaseTooSlow;
+      if (isTooSlow && (await this.isResponsive())) {
+        const isText = query.filters.some(([filter]) => filter.isSearch);
+        throw new ServiceException(ERRORS.searchTooSlow, isText ? SEARCH_TOO_SLOW : SORT_TOO_SLOW);
+      }
+      throw error;
+    }
+  }
+
+  private async isResponsive(): Promise<boolean> {
+    const begin = performance.now();
+    await this.find(this.all);
+    return performance.now() - begin < RESPONSIVE;
+  }
+
+  /** The first of all rows. */
+  private get all(): PageQuery {
+    const { least: start, greatest: end } = this.options.columns().keyType;
+    return { start, end, sort: BY_ID, limit: 1, filters: [], maxBytes: 1 };
+  }
+
+  /** Known when the database is connected. */
+  private get statements(): PageStatements {
+    const { columns, dto } = this.options;
+    return (this.sql ??= new PageStatements(columns(), columns().of(dto), dto.name));
+  }
+}
+
+/** The least and the greatest id of a page. In the order of a column, the page begins with a value as well. */
+function rangeOf(keyType: KeyType, { by, isDescending }: Sort, after: Key | undefined) {
+  const { least, greatest } = keyType;
+  const isEmpty = by === undefined && after === (isDescending ? least : greatest);
+  if (after === undefined || by !== undefined || isEmpty) {
+    return { start: least, end: greatest, isEmpty };
+  }
+  return isDescending
+    ? { start: least, end: keyType.before(after), isEmpty }
+    : { start: keyType.after(after), end: greatest, isEmpty };
+}
+
+/** Performs a statement with the value of a request, which need not be a value of the column. */
+async function valueRead<Result>(by: SortKey, read: () => Promise<Result>): Promise<Result> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!stateOf(error)?.startsWith('22')) throw error;
+    const message = `afterValue must be a value of ${by.column.property}`;
+    throw new ServiceException(ERRORS.parameterNotValid, message);
+  }
+}
+
+/** Whether a page may read many rows that it does not have: those that another filter leaves are in no index in the order of a column. */
+function isSearch({ filters, sort }: PageQuery): boolean {
+  return (
+    filters.some(([filter]) => filter.isSearch) || (sort.by !== undefined && filters.length > 0)
+  );
+}
+
+/** @param rows of which none is long. One more than the limit tells that there is another page */
+function shortPage(rows: readonly Row[], limit: number): FoundRows {
+  return { rows: rows.slice(0, limit), isWhole: rows.length <= limit };
+}

@@ -1,0 +1,149 @@
+import { DatabaseError } from 'pg';
+import type { Logger } from 'pino';
+import type { DataSource } from 'typeorm';
+import { ADVISORY_LOCKS } from '../../database/advisory-locks.js';
+import { poolOf } from '../../database/connections/bounded-pool.js';
+import type { PoolClient } from '../../database/connections/pool-client.js';
+import { DATABASE_LIMITS } from '../../database/limits.js';
+import { describeFailure } from '../../observability/describe-failure.js';
+
+/**
+ * New characters after which the index is cleaned. Each takes about 20 bytes of the list, which is full at 4 MB. More make a
+ * search slower and a cleaning longer, fewer make PostgreSQL write more WAL.
+ */
+const ENOUGH = 80_000;
+
+/** From a failure to the next try, in milliseconds. */
+export const RETRY = 10_000;
+
+/**
+ * The function that this role may call. Only the owner may clean an index: another role calls a function of the owner, if the
+ * database has it. Indexes of servers that only resemble PostgreSQL have no such list. On Citus, each shard has an index.
+ */
+const functionFor = (index: string) => `SELECT CASE
+      WHEN pg_has_role(relowner, 'USAGE') THEN 'gin_clean_pending_list(''${index}'')'
+      WHEN has_function_privilege(to_regprocedure('clean_${index}()'), 'EXECUTE') THEN 'clean_${index}()'
+    END AS clean
+  FROM pg_class JOIN pg_am ON pg_am.oid = relam
+  WHERE pg_class.oid = to_regclass('${index}') AND amname = 'gin'`;
+
+/** A search with pg_trgm. */
+export interface Search {
+  /** The name of the GIN index. */
+  readonly index: string;
+  readonly member: string;
+}
+
+/**
+ * Keeps requests from cleaning the GIN index of a search. PostgreSQL appends new texts to a list, and the statement that
+ * finds the list full first moves it into the index (manual, chapter 65.4.4.1). This moves it earlier, in a session that no
+ * request waits for. Without it, everything works as well, with some slow creates (docs/decisions/pending-names.md).
+ */
+export class SearchIndex {
+  private session: PoolClient | undefined;
+  private clean = '';
+  private cleaning: Promise<void> | undefined;
+  /** Closes the session when it was idle for long. */
+  private idle: NodeJS.Timeout | undefined;
+  private characters = 0;
+  private pausedUntil = 0;
+  private isReported = false;
+
+  constructor(
+    private readonly search: Search,
+    private readonly dataSource: DataSource,
+    private readonly logger: Logger,
+  ) {}
+
+  /** To be called with the rows of each statement that has stored some. */
+  note(rows: readonly object[]): void {
+    for (const row of rows) {
+      const { [this.search.member]: text } = row as Readonly<Record<string, unknown>>;
+      // A word of n characters has n + 1 trigrams.
+      if (typeof text === 'string') this.characters += text.length + 1;
+    }
+    const isDue = this.characters >= ENOUGH && performance.now() >= this.pausedUntil;
+    if (isDue) this.cleaning ??= this.cleanOnce();
+  }
+
+  async close(): Promise<void> {
+    this.pausedUntil = Infinity;
+    await this.cleaning;
+    clearTimeout(this.idle);
+    await this.session?.end();
+  }
+
+  private async cleanOnce(): Promise<void> {
+    clearTimeout(this.idle);
+    this.characters = 0;
+    try {
+      if (this.session === undefined) await this.open();
+      await this.session?.query(this.clean);
+    } catch (error) {
+      this.report(error);
+      this.closeSession();
+      this.pausedUntil = Math.max(this.pausedUntil, performance.now() + RETRY);
+    }
+    this.idle = setTimeout(() => this.closeSession(), DATABASE_LIMITS.idle).unref();
+    this.cleaning = undefined;
+  }
+
+  private async open(): Promise<void> {
+    const session = await poolOf(this.dataSource)!.connectApart('cleaner');
+    this.session = session;
+    session.once('end', () => {
+      if (this.session === session) this.session = undefined;
+    });
+    const { rows } = await session.query<{ clean: string | null }>(functionFor(this.search.index));
+    const mayClean = typeof rows[0]?.clean === 'string';
+    if (mayClean && !session.hasCitus) {
+      // If another replica has the lock, it moves the texts of this one as well. The lock ends with the transaction,
+      // because clients of a pooler share sessions.
+      this.clean = `SELECT ${rows[0]!.clean} WHERE pg_try_advisory_xact_lock(${ADVISORY_LOCKS.searchIndex})`;
+      return;
+    }
+    this.pausedUntil = Infinity;
+    this.closeSession();
+    this.logger.info(
+      { index: this.search.index, mayClean, hasCitus: session.hasCitus },
+      'the index of searches by name is cleaned by creates',
+    );
+  }
+
+  private closeSession(): void {
+    void this.session?.end().catch(() => {});
+    this.session = undefined;
+  }
+
+  /** The pool reports lost connections, because it loses its own. */
+  private report(error: unknown): void {
+    if (this.isReported || !(error instanceof DatabaseError)) return;
+    this.isReported = true;
+    this.logger.warn(
+      { index: this.search.index, reason: describeFailure(error) },
+      'the index of searches by name cannot be cleaned',
+    );
+  }
+}
+
+/**
+ * Warns if only ASCII letters are letters for pg_trgm, because the LC_CTYPE of the database is `C`. Other texts have no
+ * trigrams then, and a search for them reads every row. The role need not be allowed to use the schema of the extension, and
+ * whatever else fails here fails again where it matters.
+ */
+export async function checkLetters(dataSource: DataSource, logger: Logger): Promise<void> {
+  try {
+    const [{ trigram } = {}] = await dataSource.query<{ trigram?: string }[]>(
+      "SELECT quote_ident(nspname) || '.show_trgm' AS trigram FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'pg_trgm'",
+    );
+    if (trigram === undefined) return;
+    const [blind] = await dataSource.query<{ ctype: string }[]>(
+      `SELECT datctype AS ctype FROM pg_database WHERE datname = current_database() AND ${trigram}('яблоко') = '{}'`,
+    );
+    if (blind === undefined) return;
+    logger.warn(
+      { lcCtype: blind.ctype },
+      'searches for names that are not ASCII are slow: move the rows to a database whose LC_CTYPE is of UTF-8, such as C.UTF-8 (docs/operations.md, "Locale of searches")',
+    );
+  } catch {}
+}

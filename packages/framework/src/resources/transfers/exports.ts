@@ -1,0 +1,54 @@
+import type { Bulkheads } from '../../database/bulkheads.js';
+import type { Semaphore } from '../../database/semaphore.js';
+import type { ExportParameters, PageParameters } from '../../http/answers/page.js';
+import type { Tracer } from '../../observability/tracer.js';
+import type { Pages } from '../reads/pages.js';
+import { retried } from './retried.js';
+
+/** Limits of a page, which is the memory of an export whose client reads slowly. */
+const PAGE = { items: 1_000, bytes: 512 * 1024 } as const;
+
+export interface ExportsOptions<Query extends PageParameters> {
+  readonly pages: Pages<Query>;
+  readonly bulkheads: Bulkheads;
+  /** How many exports of all resources are open at once. */
+  readonly slots: Semaphore;
+  readonly tracer: Tracer;
+}
+
+/** Reads all rows of an entity, page by page (docs/decisions/export-by-pages.md). */
+export class Exports<Query extends PageParameters> {
+  constructor(private readonly options: ExportsOptions<Query>) {}
+
+  /**
+   * Returns the rows that match the filters as lines of NDJSON, in ascending order of their ids, and an empty line after
+   * the last of them. Each text has the lines of a page. The statements do not appear in traces, because there can be
+   * thousands.
+   *
+   * @param signal aborts when nothing more may be read. The export fails with its reason
+   * @throws ServiceException `too-many-exports`, `database-unavailable`
+   */
+  async *run(parameters: ExportParameters<Query>, signal: AbortSignal): AsyncGenerator<string> {
+    const { pages, bulkheads, slots, tracer } = this.options;
+    const reader = { slots: bulkheads.exports, maxBytes: PAGE.bytes };
+    const giveBack = slots.take();
+    try {
+      let { after } = parameters as Partial<PageParameters>;
+      do {
+        const query = { ...parameters, limit: PAGE.items, after } as unknown as Query;
+        const list = () => tracer.serving([], () => pages.list(query, reader));
+        const { items, next } = await retried(signal, list);
+        signal.throwIfAborted();
+        if (items.length > 0) yield `${items.join('\n')}\n`;
+        after = next;
+      } while (after !== undefined);
+      // To a proxy that speaks HTTP/1.0, a connection that a killed process leaves looks like the end of an answer.
+      yield '\n';
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      giveBack();
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import type { Type } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { isCausedByRow } from '../../database/database-failure.js';
+import type { Semaphore } from '../../database/semaphore.js';
+import type { ErrorDto } from '../../http/errors/error.dto.js';
+import { toAnswer } from '../../http/errors/to-answer.js';
+import type { Line } from '../../http/body/body-lines.js';
+import { lineToDto, toLine } from '../../http/body/ndjson.js';
+import { RepeatedFailures } from '../../observability/repeated-failures.js';
+import type { Tracer } from '../../observability/tracer.js';
+import type { Identified } from '../properties/entity-columns.js';
+import type { GroupCreate } from '../creates/group-create.js';
+import type { Stored } from '../creates/group-insert.js';
+import { inOrder } from './in-order.js';
+import type { Window } from './in-order.js';
+import type { Origin } from '../recording/origin.js';
+import { retried } from './retried.js';
+
+/**
+ * The lines of an import that wait for the database at once. Single creates wait behind them, so there are fewer while
+ * single creates arrive. All imports fill half of the queue.
+ */
+export const WINDOW = { items: 64, besideCreates: 16, bytes: 1024 * 1024 };
+
+/** How long a single create counts as arriving, in milliseconds. */
+const RECENT = 1_000;
+
+interface RefusedLine extends ErrorDto {
+  readonly line: number;
+}
+
+/** A row that is being stored. */
+interface Storing<Content> {
+  readonly content: Content;
+  readonly stored: Promise<Stored>;
+}
+
+/** The last row with each id that is being stored. */
+type StoringById<Content> = Map<bigint, Storing<Content>>;
+
+export interface ImportsOptions<Content extends Identified> {
+  /** The class of a line. */
+  readonly dto: Type<Content>;
+  readonly creates: GroupCreate<Content>;
+  /** How many imports of all resources run at once. */
+  readonly slots: Semaphore;
+  readonly tracer: Tracer;
+  readonly logger: Logger;
+}
+
+/** Creates the rows of a whole file. */
+export class Imports<Content extends Identified> {
+  private readonly window: Window<Line> = {
+    items: () => (this.options.creates.sinceCreate < RECENT ? WINDOW.besideCreates : WINDOW.items),
+    size: WINDOW.bytes,
+    sizeOf: ({ length }) => length,
+  };
+
+  private readonly repeated = new RepeatedFailures();
+
+  constructor(private readonly options: ImportsOptions<Content>) {}
+
+  /**
+   * Creates a row for each line, through the same groups as single creates. Of lines with the same id, the first wins.
+   * The statements do not appear in traces, because there can be thousands.
+   *
+   * @param signal aborts when no further line may be stored. If there are any, the import fails with its reason
+   * @param origin required if creates are recorded
+   * @returns the lines of the answer, several at a time: each refused line, and at the end a summary
+   * @throws ServiceException if the import cannot go on
+   */
+  async *run(
+    lines: AsyncIterable<readonly Line[]>,
+    signal: AbortSignal,
+    origin?: Origin,
+  ): AsyncGenerator<string> {
+    const { creates, slots, tracer } = this.options;
+    const giveBack = slots.take();
+    const storing: StoringById<Content> = new Map();
+    const summary = { created: 0, unchanged: 0, refused: 0 };
+    const store = (content: Content) =>
+      retried(signal, () => tracer.serving([], () => creates.createOneOfMany(content, origin)));
+    const create = (line: Line) => this.create(line, storing, store);
+    try {
+      for await (const results of inOrder(lines, this.window, create, signal)) {
+        let refused = '';
+        for (const result of results) {
+          if (typeof result !== 'string') refused += toLine(result);
+          summary[typeof result === 'string' ? result : 'refused'] += 1;
+        }
+        if (refused !== '') yield refused;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      giveBack();
+    }
+    yield toLine(summary);
+  }
+
+  private async create(
+    line: Line,
+    storing: StoringById<Content>,
+    store: (content: Content) => Promise<Stored>,
+  ): Promise<Stored | RefusedLine> {
+    try {
+      const content = lineToDto(this.options.dto, line);
+      const { id } = content;
+      const current = { content, stored: this.storeAfter(storing.get(id), content, store) };
+      storing.set(id, current);
+      try {
+        return await current.stored;
+      } finally {
+        if (storing.get(id) === current) storing.delete(id);
+      }
+    } catch (error) {
+      const isOfRow = isCausedByRow(error);
+      const { status, body } = toAnswer(error);
+      if (status >= 500 && !isOfRow) throw error;
+      if (isOfRow) this.report(error);
+      return { line: line.number, error: body.error, message: body.message };
+    }
+  }
+
+  /** A million lines may be refused for one reason. */
+  private report(failure: Error): void {
+    const repeated = this.repeated.note(failure, 'import');
+    if (repeated === undefined) return;
+    const context = { err: failure, ...(repeated > 0 && { repeated }) };
+    this.options.logger.error(context, 'the database refused a line');
+  }
+
+  private async storeAfter(
+    earlier: Storing<Content> | undefined,
+    content: Content,
+    store: (content: Content) => Promise<Stored>,
+  ): Promise<Stored> {
+    if (earlier !== undefined && this.options.creates.isSame(earlier.content, content)) {
+      await earlier.stored;
+      return 'unchanged';
+    }
+    await earlier?.stored.catch(() => {});
+    return store(content);
+  }
+}
