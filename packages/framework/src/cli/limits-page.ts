@@ -32,18 +32,18 @@ import { HTTP_LIMITS } from '../http/server/limits.js';
 import { MAX_CONNECTIONS } from '../management/management-server.js';
 import { MAX_BUFFERED } from '../observability/logger.js';
 import { FLUSH_TIMEOUT } from '../observability/open-telemetry-tracer.js';
-import { ROW_WAIT } from '../resources/group-create.js';
-import { MAX_BYTES as MAX_LOOKUP } from '../resources/group-lookup.js';
+import { ROW_WAIT } from '../resources/creates/group-create.js';
+import { MAX_BYTES as MAX_LOOKUP } from '../resources/reads/group-lookup.js';
 import { KEPT } from '../resources/idempotency/kept-responses.js';
-import { WINDOW } from '../resources/imports.js';
-import { MAX_FILTERS_BESIDE_VALUE, MAX_IDS } from '../resources/list-of.js';
-import { MAX_LIMIT } from '../resources/page-parameters.js';
-import { MAX_COUNTED } from '../resources/page-statement.js';
-import { MAX_PAGE_BYTES } from '../resources/pages.js';
+import { WINDOW } from '../resources/transfers/imports.js';
+import { MAX_FILTERS_BESIDE_VALUE, MAX_IDS } from '../resources/reads/list-of.js';
+import { MAX_LIMIT } from '../resources/reads/page-parameters.js';
+import { MAX_COUNTED } from '../resources/reads/page-statement.js';
+import { MAX_PAGE_BYTES } from '../resources/reads/pages.js';
 import { LONG_ROWS, MAX_EXPORTS, MAX_IMPORTS } from '../resources/resources.js';
-import { RETRY as CLEANING_RETRY } from '../resources/search-index.js';
-import { RETRY_TIME } from '../resources/retried.js';
-import { SHUTDOWN_LIMITS } from '../service.js';
+import { RETRY as CLEANING_RETRY } from '../resources/reads/search-index.js';
+import { RETRY_TIME } from '../resources/transfers/retried.js';
+import { SHUTDOWN_LIMITS } from '../app/service.js';
 
 function time(milliseconds: number): string {
   if (milliseconds < 1_000) return `${milliseconds} ms`;
