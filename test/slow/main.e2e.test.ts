@@ -283,15 +283,16 @@ describe('the migration command', () => {
 });
 
 it('the documents that follow from the code are as they are committed', async () => {
-  const [openApi, errors] = ['openapi.json', 'errors.md'];
+  const [openApi, errors, limits] = ['openapi.json', 'errors.md', 'limits.md'];
   // With its settings, the formatter breaks lines where it does in the project.
   await cp(join(PROJECT, '.prettierrc.json'), '.prettierrc.json');
   const { writeDocuments } = await import('../../packages/framework/src/cli/write-documents.js');
   const { AppModule } = await import('../../src/app.module.js');
-  await writeDocuments(AppModule, { openApi, errors });
+  await writeDocuments(AppModule, { openApi, errors, limits });
   for (const [written, committed] of [
     [openApi, 'openapi.json'],
     [errors, 'docs/errors.md'],
+    [limits, 'docs/limits.md'],
   ] as const) {
     expect(await readFile(written, 'utf8')).toBe(await readFile(join(PROJECT, committed), 'utf8'));
   }

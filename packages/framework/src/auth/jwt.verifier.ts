@@ -27,7 +27,7 @@ const CLAIMS: Readonly<Record<string, CredentialsFailure>> = {
 };
 
 /** Limits of the remembered tokens. `each`: what one takes besides its texts. */
-const REMEMBERED = { tokens: 10_000, bytes: 16 * 1024 * 1024, each: 512 } as const;
+export const REMEMBERED = { tokens: 10_000, bytes: 16 * 1024 * 1024, each: 512 } as const;
 
 interface Remembered {
   readonly principal: Principal;

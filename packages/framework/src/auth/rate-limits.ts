@@ -11,7 +11,7 @@ import type { RateUsage } from './rate-limited.error.js';
 const WINDOW = 60;
 
 /** Most principals. A flood of more replaces the records of those that came least recently. */
-const MAX_PRINCIPALS = 10_000;
+export const MAX_PRINCIPALS = 10_000;
 
 /**
  * Permits each principal a number of requests per minute, which begins with its first request. Other replicas count for

@@ -6,17 +6,23 @@ import { ERRORS } from '../errors/common-errors.js';
 import { allErrors, statusOf } from '../errors/error-kind.js';
 import { kindOfStatus, OWN_ENDING, TAKEN_STATUSES } from '../http/errors/http-exceptions.js';
 import { openApiText } from '../openapi/openapi.js';
+import { limitsPage } from './limits-page.js';
 import { writeFormatted } from './write-formatted.js';
 
 /** Writes the documents of a service that follow from its code, without a database. */
 export async function writeDocuments(
   app: Type,
-  files: { readonly openApi: string; readonly errors?: string | undefined },
+  files: {
+    readonly openApi: string;
+    readonly errors?: string | undefined;
+    readonly limits?: string | undefined;
+  },
 ): Promise<void> {
   const detached = await createDetachedApp(app);
   await writeFile(files.openApi, openApiText(detached, detached.get(CONFIG)));
   await detached.close();
   if (files.errors !== undefined) await writeFormatted(files.errors, errorsPage());
+  if (files.limits !== undefined) await writeFormatted(files.limits, limitsPage());
 }
 
 function errorsPage(): string {

@@ -34,7 +34,7 @@ export interface Reading<Value> {
 }
 
 /** Longest file, in bytes. */
-const MAX_SIZE = 65_536;
+export const MAX_SIZE = 65_536;
 
 /**
  * Reads a variable, or the file that the variable with the suffix `_FILE` names. White space around the text is left out,

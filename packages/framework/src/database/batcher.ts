@@ -23,7 +23,7 @@ const MAX_RUNNING = 2;
 const MAX_ASIDE = 2;
 
 /** Limits of a group. Characters are limited as well, because a row can be as long as a body. */
-const MAX_GROUP = { rows: 500, characters: 1_000_000 };
+export const MAX_GROUP = { rows: 500, characters: 1_000_000 };
 
 /**
  * Groups grow if they take less than `fast` milliseconds, and shrink if they take more than `slow`, long before the
@@ -32,7 +32,7 @@ const MAX_GROUP = { rows: 500, characters: 1_000_000 };
 const PACE = { fast: 1_000, slow: 2_000 };
 
 /** Limits of the queue. */
-const MAX_WAITING = { rows: 1_000, characters: 50_000_000 };
+export const MAX_WAITING = { rows: 1_000, characters: 50_000_000 };
 
 export interface BatcherOptions<Item, Result> {
   /** The number of characters of an item, or of rows that it reads. */

@@ -10,7 +10,17 @@ import type { DatabaseLimits } from './limits.js';
 import { Semaphore } from './semaphore.js';
 
 /** Connections that only creates and look-ups use: the creates and look-ups of all resources. */
-const RESERVED = 2;
+export const RESERVED = 2;
+
+/** Parts of the connections that each kind of task may use at once. */
+export const SHARES = {
+  lists: 0.3,
+  searches: 0.2,
+  exports: 0.2,
+  updates: 0.3,
+  transactions: 0.3,
+  locked: 0.2,
+} as const;
 
 /**
  * How long a statement waits for a lock at first, in milliseconds: for a few commits. If it is held for longer, its transaction is
@@ -50,14 +60,14 @@ export class Bulkheads {
     this.poolMax = database.poolMax;
     const most = Math.max(1, this.poolMax - RESERVED);
     this.all = new Semaphore(most, ERRORS.poolExhausted, undefined, limits.slot);
-    this.lists = this.share(0.3, ERRORS.tooManyLists);
-    this.searches = this.share(0.2, ERRORS.tooManySearches);
-    this.exports = this.share(0.2, ERRORS.tooManyExports);
-    this.updates = this.share(0.3, ERRORS.tooManyChanges);
-    this.transactions = this.share(0.3, ERRORS.tooManyChanges);
-    this.unrepeatable = this.share(0.3, ERRORS.tooManyChanges);
+    this.lists = this.share(SHARES.lists, ERRORS.tooManyLists);
+    this.searches = this.share(SHARES.searches, ERRORS.tooManySearches);
+    this.exports = this.share(SHARES.exports, ERRORS.tooManyExports);
+    this.updates = this.share(SHARES.updates, ERRORS.tooManyChanges);
+    this.transactions = this.share(SHARES.transactions, ERRORS.tooManyChanges);
+    this.unrepeatable = this.share(SHARES.transactions, ERRORS.tooManyChanges);
     this.statements = this.all;
-    this.locked = this.share(0.2, ERRORS.rowLocked);
+    this.locked = this.share(SHARES.locked, ERRORS.rowLocked);
   }
 
   /**

@@ -8,7 +8,7 @@ export const FIRST_ROWS = 32;
  * Limits of halving a group that the database refuses, possibly because of only some of its rows. If it refuses all rows,
  * the failures in a row soon end the attempt. The statements are enough for each row of a group of {@link FIRST_ROWS}.
  */
-const MAX_HALVING = { statements: 2 * FIRST_ROWS, failuresInARow: 16 };
+export const MAX_HALVING = { statements: 2 * FIRST_ROWS, failuresInARow: 16 };
 
 /** What a group has cost so far. */
 export type Halving = ReturnType<typeof beginHalving>;

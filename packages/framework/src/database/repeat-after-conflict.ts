@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isConflict } from './database-failure.js';
 
-const MAX_ATTEMPTS = 3;
+export const MAX_ATTEMPTS = 3;
 
 /**
  * Milliseconds after the first attempt until which another may begin. One that ends in a deadlock takes a second, because
  * PostgreSQL waits before it looks for a deadlock. Three of these end before the reply timeout of 6 s.
  */
-const LAST_BEGINS = 3_000;
+export const LAST_BEGINS = 3_000;
 
 /** Longest pause before an attempt, in milliseconds. Each is random, so that rivals do not meet again. */
 const MAX_PAUSE = 100;

@@ -3,7 +3,7 @@ import { ServiceException } from '../errors/service.exception.js';
 import { DATABASE_LIMITS } from './limits.js';
 
 /** Most tasks that wait for a slot. */
-const MAX_WAITING = 500;
+export const MAX_WAITING = 500;
 
 /** A counting semaphore: limits how many tasks run at once, so that other tasks find free connections. The wait is bounded. */
 export class Semaphore {

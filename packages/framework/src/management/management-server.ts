@@ -16,7 +16,7 @@ import { declaresBody } from '../http/body/unread-body.js';
 import { wellFormed } from '../http/server/well-formed.js';
 
 /** Most open connections. */
-const MAX_CONNECTIONS = 100;
+export const MAX_CONNECTIONS = 100;
 
 /** Between two requests on a connection, and for a connection without traffic, in milliseconds. */
 const LIMITS = { ...HTTP_LIMITS, keepAlive: 5_000, socketIdle: 10_000 } as const;

@@ -20,6 +20,9 @@ export function createLogger(
   );
 }
 
+/** Lines above this many bytes that wait for a slow reader are dropped. */
+export const MAX_BUFFERED = 16_000_000;
+
 /**
  * Buffered, asynchronous standard output. One system call per line would cost more than the line itself, and a slow
  * reader must not delay requests. Lines are dropped when the buffer is full. The buffer is flushed when the process
@@ -32,8 +35,7 @@ export function bufferedStdout(): DestinationStream {
     /** Flush after this many bytes, or after this many milliseconds. */
     minLength: 4_096,
     periodicFlush: 50,
-    /** Drop lines above this many bytes. */
-    maxLength: 16_000_000,
+    maxLength: MAX_BUFFERED,
   });
   // For example, the disk is full: later lines may succeed. At the exit, a write that fails would be repeated for ever.
   stdout.on('error', () => {

@@ -29,7 +29,7 @@ import { operationOf } from './tracer.js';
 import type { Tracer } from './tracer.js';
 
 /** Timeout for the last spans at shutdown, in milliseconds. */
-const FLUSH_TIMEOUT = 3_000;
+export const FLUSH_TIMEOUT = 3_000;
 
 /**
  * Sends spans by OTLP over HTTP, configured by the standard variables `OTEL_*`. The official instrumentations do not

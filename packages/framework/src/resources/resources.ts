@@ -51,13 +51,13 @@ import { RowSlots } from './locks/row-slots.js';
 import { checkLetters, SearchIndex } from './reads/search-index.js';
 
 /** Most imports that run at once. */
-const MAX_IMPORTS = 8;
+export const MAX_IMPORTS = 8;
 
 /** Most exports that are open at once. Each has up to three pages in memory: in work, in its stream and in its socket. */
-const MAX_EXPORTS = 32;
+export const MAX_EXPORTS = 32;
 
 /** Most long rows that are looked up at once. */
-const LONG_ROWS = 2;
+export const LONG_ROWS = 2;
 
 /** Makes the parts of which resources consist. */
 @Injectable()

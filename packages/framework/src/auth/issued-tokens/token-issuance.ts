@@ -10,7 +10,7 @@ import type { TokenFormat } from './token-format.js';
 export const MAX_TOKENS = 10_000;
 
 /** Tokens that are revoked or expired stay in the table, so that their use can be told from that of unknown ones. */
-const MAX_ENDED = 1_000;
+export const MAX_ENDED = 1_000;
 
 /** In seconds. */
 export type Lifetime = number | 'never';

@@ -33,7 +33,7 @@ import { RefusedOperations } from './refused-operations.js';
 import { withTimeout } from './servers.js';
 
 /** Most requests that may wait for a connection. */
-const MAX_WAITING = 1_000;
+export const MAX_WAITING = 1_000;
 
 /** Message of pg-pool's timeout error, which has no code. */
 const POOL_TIMEOUT = 'timeout exceeded when trying to connect';

@@ -2,13 +2,13 @@ import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
 
 /** Between a failed probe and the next, in milliseconds. */
-const PROBE_INTERVAL = 250;
+export const PROBE_INTERVAL = 250;
 
 /**
  * After this many milliseconds, the next probe starts although the last one still waits for an answer. A proxy can hold
  * a connection that it accepted while no server was up, and would answer a new connection at once.
  */
-const PROBE_OVERLAP = 500;
+export const PROBE_OVERLAP = 500;
 
 /** Most probes that run at once. */
 const MAX_PROBES = 4;

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { NoPrimaryError } from '../database-failure.js';
 
 /** So many milliseconds after the answer of a primary, hosts that have not answered are no longer waited for. */
-const WAIT_FOR_OTHERS = 500;
+export const WAIT_FOR_OTHERS = 500;
 
 /**
  * Tries all hosts at once. libpq takes the first that is a primary (PostgreSQL manual, chapter 32.1.1.3), but that can be

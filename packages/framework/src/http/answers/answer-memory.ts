@@ -4,10 +4,10 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 
 /** Most bytes of all answers that wait for their clients. */
-const MAX_BYTES = 64 * 1024 * 1024;
+export const MAX_BYTES = 64 * 1024 * 1024;
 
 /** How long a client has to read an answer while there is no room for others, in milliseconds. */
-const PATIENCE = 10_000;
+export const PATIENCE = 10_000;
 
 interface Held {
   readonly bytes: number;

@@ -9,7 +9,7 @@ const answerMemory = new AnswerMemory();
  * Texts above this length become bytes before they are written, and need room in the memory of answers. Node.js would keep up to
  * three times as many bytes for a text that the kernel does not take at once, and exactly the rest of a shorter one.
  */
-const LONG = 16 * 1024;
+export const LONG = 16 * 1024;
 
 /**
  * To be called before the header fields of an answer are written.

@@ -5,10 +5,10 @@ import type { Request, Response } from 'express';
 import { breakOff } from './break-off.js';
 
 /** Between two looks whether the token of a request is still valid, in milliseconds. */
-const CHECK = 1_000;
+export const CHECK = 1_000;
 
 /** The rest of an answer may take this long when the token is no longer valid, in milliseconds. */
-const REST = 10_000;
+export const REST = 10_000;
 
 /**
  * An `AbortSignal` for work that can outlast its client or the token of the request. It aborts when the response or its

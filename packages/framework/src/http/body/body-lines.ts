@@ -3,7 +3,7 @@ import { ServiceException } from '../../errors/service.exception.js';
 import type { BodyLimits } from './body-limits.js';
 
 /** How slowly a line may arrive, in bytes per millisecond. */
-const SLOWEST = 16;
+export const SLOWEST = 16;
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;

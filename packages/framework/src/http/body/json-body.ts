@@ -18,10 +18,10 @@ import { declaresBody } from './unread-body.js';
  * Most bytes of all bodies that arrive in chunks, until their requests are answered. Each body may be in memory four
  * times: as chunks, text, entity, and database message.
  */
-const MAX_UNANSWERED = 32 * 1024 * 1024;
+export const MAX_UNANSWERED = 32 * 1024 * 1024;
 
 /** Bodies up to this size have as much again, so that long bodies cannot block them. */
-const SHORT = 16 * 1024;
+export const SHORT = 16 * 1024;
 
 /** After a body that has taken longer, the token is verified once more, in milliseconds. */
 const SLOW = 1_000;

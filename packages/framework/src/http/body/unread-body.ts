@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Request } from 'express';
 
 /** What is still read and discarded from a client without a valid token, so that the refusal arrives. */
-const UNAUTHENTICATED = { bytes: 64 * 1024, milliseconds: 1_000 } as const;
+export const UNAUTHENTICATED = { bytes: 64 * 1024, milliseconds: 1_000 } as const;
 
 /** Whether a request announces content (RFC 9112, section 6.3). */
 export function declaresBody({ headers }: IncomingMessage): boolean {

@@ -15,7 +15,7 @@ import { isTarget } from './well-formed.js';
  * Most requests that wait for the responses before them (pipelining): on one connection, and of all connections together in bytes.
  * `each`: what the objects of a request take besides its header fields.
  */
-const MAX_PIPELINED = { requests: 100, bytes: 16 * 1024 * 1024, each: 4 * 1024 } as const;
+export const MAX_PIPELINED = { requests: 100, bytes: 16 * 1024 * 1024, each: 4 * 1024 } as const;
 
 const pipelined = new Sum();
 

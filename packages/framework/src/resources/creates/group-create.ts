@@ -22,7 +22,7 @@ import type { Origin } from '../recording/origin.js';
  * least this long, and shorter when a part of the group is performed again. A create that needs a row which is held longer
  * leaves the group.
  */
-const ROW_WAIT = { commits: 4, least: 50, again: 5 } as const;
+export const ROW_WAIT = { commits: 4, least: 50, again: 5 } as const;
 
 /** The same where creates wait together for such rows. At first, they wait as long as others do for any lock. */
 const AGAIN_FOR_LOCKED = 50;

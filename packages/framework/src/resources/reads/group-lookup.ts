@@ -8,10 +8,10 @@ import type { EntityColumns, IdFailure } from '../properties/entity-columns.js';
 import type { Key, Keyed } from '../properties/key-type.js';
 
 /** Most rows of a statement. */
-const MAX_ROWS = 32;
+export const MAX_ROWS = 32;
 
 /** Most bytes of a row in a group. All rows of a group are in memory at once. */
-const MAX_BYTES = (4 * 1024 * 1024) / MAX_ROWS;
+export const MAX_BYTES = (4 * 1024 * 1024) / MAX_ROWS;
 
 export interface GroupLookupOptions<Id extends Key> {
   /** Known when the database is connected. */

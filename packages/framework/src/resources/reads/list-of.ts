@@ -17,10 +17,10 @@ import { parseSort, sortableOf, sqlTextOf } from './sort.js';
 import { TEXT_SCHEMA } from '../properties/text.js';
 
 /** Most ids of a request. */
-const MAX_IDS = 100;
+export const MAX_IDS = 100;
 
 /** Most bytes of the filters in the order of a column: the `Link` has its value as well, of which 100 characters take up to 1,200 bytes. */
-const MAX_FILTERS_BESIDE_VALUE = 1_400;
+export const MAX_FILTERS_BESIDE_VALUE = 1_400;
 
 /** `ids=1,2,3`, as OpenAPI says it. It cannot say that `ids=1&ids=2,3` is accepted, too. */
 const IN_ONE = { type: 'array', style: 'form', explode: false } as const;

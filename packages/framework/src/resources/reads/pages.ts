@@ -30,7 +30,7 @@ const MAX_GROUP = { pages: 16, rows: 1_000 } as const;
 const MAX_KINDS = 32;
 
 /** Most bytes of a page, unless its first item has more. */
-const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
 /** A database that reads the first row in so many milliseconds is not to blame for a slow search. */
 const RESPONSIVE = 250;

@@ -14,7 +14,7 @@ import { describeFailure } from '../../observability/describe-failure.js';
 const ENOUGH = 80_000;
 
 /** From a failure to the next try, in milliseconds. */
-const RETRY = 10_000;
+export const RETRY = 10_000;
 
 /**
  * The function that this role may call. Only the owner may clean an index: another role calls a function of the owner, if the

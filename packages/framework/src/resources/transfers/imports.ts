@@ -20,7 +20,7 @@ import { retried } from './retried.js';
  * The lines of an import that wait for the database at once. Single creates wait behind them, so there are fewer while
  * single creates arrive. All imports fill half of the queue.
  */
-const WINDOW = { items: 64, besideCreates: 16, bytes: 1024 * 1024 };
+export const WINDOW = { items: 64, besideCreates: 16, bytes: 1024 * 1024 };
 
 /** How long a single create counts as arriving, in milliseconds. */
 const RECENT = 1_000;

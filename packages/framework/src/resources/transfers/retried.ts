@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceException } from '../../errors/service.exception.js';
 
 /** How long an outage is waited for, in milliseconds. A failover takes up to 30 s. */
-const RETRY_TIME = 30_000;
+export const RETRY_TIME = 30_000;
 
 /** Between two attempts, in milliseconds. */
 const RETRY_DELAY = 250;
