@@ -98,7 +98,7 @@ Adapt the files in this order. CONTRIBUTING.md, "Add a resource", explains each 
 3. ${FOLDER}/dto/${one}.dto.ts: the descriptions and, with their conditions in
    ${FOLDER}/${many}.repository.ts, the filters of the list
 4. ${FOLDER}/${many}.errors.ts: further errors, with numbers that end in ${firstNumber} to ${lastNumber}
-5. ${FOLDER}/${many}.openapi.ts: the examples
+5. ${FOLDER}/${many}.examples.ts: the examples of requests
 6. test/${many}/${many}.e2e.test.ts: the tests. test/resources/resources.e2e.test.ts tests each member by itself.
 7. test/slow/migration-hashes.ts: the hash of the migration, which this command prints. It also writes the schema:
    npx vitest run --project slow test/slow/frozen-migrations.e2e.test.ts --update

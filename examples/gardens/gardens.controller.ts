@@ -12,6 +12,7 @@ import {
 } from '@nestjs/common';
 import type { StreamableFile } from '@nestjs/common';
 import {
+  ApiResource,
   Int64Pipe,
   LinesFile,
   NdjsonLines,
@@ -30,13 +31,31 @@ import {
   ListGardensDto,
   NewGardenDto,
 } from './dto/garden.dto.js';
-import { API } from './gardens.openapi.js';
+import { GARDEN_ERRORS } from './gardens.errors.js';
+import { GARDEN_EXAMPLES } from './gardens.examples.js';
 import { GardensService } from './gardens.service.js';
 // #region plants
-import type { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
-import { ApiGetPlantOfGarden } from './gardens.openapi.js';
+import { ApiOkResponse, ApiOperation, ApiParam } from '@nestjs/swagger';
+import { ApiErrors, ERRORS, INT64_SCHEMA, int64ParameterRule } from '@resource-service/framework';
+import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
 // #endregion
 
+@ApiResource({
+  one: 'a garden',
+  plural: 'gardens',
+  dto: StoredGardenDto,
+  errors: {
+    idTaken: GARDEN_ERRORS.gardenIdTaken,
+    noSuch: GARDEN_ERRORS.gardenNotFound,
+    // #region plants
+    others: [GARDEN_ERRORS.gardenPlantNotFound],
+    // #endregion
+  },
+  // #region plants
+  hasSearch: true,
+  // #endregion
+  examples: GARDEN_EXAMPLES,
+})
 @Controller('gardens')
 export class GardensController {
   constructor(private readonly gardens: GardensService) {}
@@ -44,14 +63,12 @@ export class GardensController {
   @Post()
   @HttpCode(200)
   @RequireScope('gardens:write')
-  @API.create
   create(@Body() garden: NewGardenDto): Promise<StoredGardenDto> {
     return this.gardens.create(garden);
   }
 
   @Get()
   @RequireScope('gardens:read')
-  @API.list
   list(@Query() query: ListGardensDto): Promise<Page<ListGardensDto>> {
     return this.gardens.list(query);
   }
@@ -59,7 +76,6 @@ export class GardensController {
   @Post('import')
   @HttpCode(200)
   @RequireScope('gardens:write')
-  @API.import
   import(
     @Query() _query: NoParametersDto,
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
@@ -70,14 +86,12 @@ export class GardensController {
 
   @Get('export')
   @RequireScope('gardens:read')
-  @API.export
   export(@Query() query: ExportGardensDto, @RequestSignal() signal: AbortSignal): StreamableFile {
     return new LinesFile(this.gardens.export(query, signal), false);
   }
 
   @Get(':id')
   @RequireScope('gardens:read')
-  @API.get
   async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<StoredGardenDto>> {
     return new Representation(await this.gardens.find(id));
   }
@@ -85,7 +99,23 @@ export class GardensController {
   // #region plants
   @Get(':id/plant')
   @RequireScope('plants:read')
-  @ApiGetPlantOfGarden()
+  @ApiOperation({
+    operationId: 'getPlantOfGarden',
+    tags: ['gardens'],
+    summary: 'Get the plant of a garden',
+    description: 'Fails if the garden has no plant.',
+  })
+  @ApiParam({
+    name: 'id',
+    schema: { ...INT64_SCHEMA, example: 2003 },
+    description: 'Id of the garden.',
+  })
+  @ApiOkResponse({ type: StoredPlantDto, description: 'The plant that grows there.' })
+  @ApiErrors(
+    [ERRORS.parameterNotValid, int64ParameterRule('id')],
+    GARDEN_ERRORS.gardenNotFound,
+    GARDEN_ERRORS.gardenHasNoPlant,
+  )
   getPlant(@Param('id', Int64Pipe) id: bigint): Promise<StoredPlantDto> {
     return this.gardens.findPlant(id);
   }
@@ -93,7 +123,6 @@ export class GardensController {
   // #endregion
   @Put(':id')
   @RequireScope('gardens:write')
-  @API.replace
   async replace(
     @Param('id', Int64Pipe) id: bigint,
     @Body() garden: GardenReplacementDto,
@@ -104,7 +133,6 @@ export class GardensController {
 
   @Patch(':id')
   @RequireScope('gardens:write')
-  @API.patch
   async patch(
     @Param('id', Int64Pipe) id: bigint,
     @Body() patch: GardenPatchDto,
@@ -116,7 +144,6 @@ export class GardensController {
   @Delete(':id')
   @HttpCode(204)
   @RequireScope('gardens:write')
-  @API.remove
   remove(
     @Param('id', Int64Pipe) id: bigint,
     @RequestPrecondition() precondition: Precondition | undefined,

@@ -11,7 +11,9 @@ import {
   Query,
 } from '@nestjs/common';
 import type { StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import {
+  ApiResource,
   Int64Pipe,
   LinesFile,
   NdjsonLines,
@@ -24,11 +26,25 @@ import {
 } from '@resource-service/framework';
 import type { Line, Origin, Page, Precondition } from '@resource-service/framework';
 import { ExportPlantsDto, ListPlantsDto } from './dto/list-plants.dto.js';
-import { NewPlantDto, PlantPatchDto, PlantReplacementDto } from './dto/plant.dto.js';
-import type { PlantDto, StoredPlantDto } from './dto/plant.dto.js';
-import { API } from './plants.openapi.js';
+import {
+  NewPlantDto,
+  PlantDto,
+  PlantPatchDto,
+  PlantReplacementDto,
+  StoredPlantDto,
+} from './dto/plant.dto.js';
+import { PLANT_ERRORS } from './plants.errors.js';
+import { PLANT_EXAMPLES } from './plants.examples.js';
 import { PlantsService } from './plants.service.js';
 
+@ApiResource({
+  one: 'a plant',
+  plural: 'plants',
+  dto: StoredPlantDto,
+  errors: { idTaken: PLANT_ERRORS.idTaken, noSuch: PLANT_ERRORS.noSuchPlant },
+  hasSearch: true,
+  examples: PLANT_EXAMPLES,
+})
 @Controller('plants')
 export class PlantsController {
   constructor(private readonly plants: PlantsService) {}
@@ -36,14 +52,13 @@ export class PlantsController {
   @Post()
   @HttpCode(200)
   @RequireScope('plants:write')
-  @API.create
+  @ApiOkResponse({ type: PlantDto })
   create(@Body() plant: NewPlantDto, @RequestOrigin() origin: Origin): Promise<PlantDto> {
     return this.plants.create(plant, origin);
   }
 
   @Get()
   @RequireScope('plants:read')
-  @API.list
   list(@Query() query: ListPlantsDto): Promise<Page<ListPlantsDto>> {
     return this.plants.list(query);
   }
@@ -51,7 +66,6 @@ export class PlantsController {
   @Post('import')
   @HttpCode(200)
   @RequireScope('plants:write')
-  @API.import
   import(
     @Query() _query: NoParametersDto,
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
@@ -63,21 +77,18 @@ export class PlantsController {
 
   @Get('export')
   @RequireScope('plants:read')
-  @API.export
   export(@Query() query: ExportPlantsDto, @RequestSignal() signal: AbortSignal): StreamableFile {
     return new LinesFile(this.plants.export(query, signal), false);
   }
 
   @Get(':id')
   @RequireScope('plants:read')
-  @API.get
   async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<StoredPlantDto>> {
     return new Representation(await this.plants.find(id));
   }
 
   @Put(':id')
   @RequireScope('plants:write')
-  @API.replace
   async replace(
     @Param('id', Int64Pipe) id: bigint,
     @Body() plant: PlantReplacementDto,
@@ -89,7 +100,6 @@ export class PlantsController {
 
   @Patch(':id')
   @RequireScope('plants:write')
-  @API.patch
   async patch(
     @Param('id', Int64Pipe) id: bigint,
     @Body() patch: PlantPatchDto,
@@ -102,7 +112,6 @@ export class PlantsController {
   @Delete(':id')
   @HttpCode(204)
   @RequireScope('plants:write')
-  @API.remove
   remove(
     @Param('id', Int64Pipe) id: bigint,
     @RequestOrigin() origin: Origin,

@@ -46,6 +46,8 @@ export { ApiErrors } from './http/errors/api-errors.js';
 export { ErrorFilter } from './http/errors/error.filter.js';
 export { quote } from './json/quote.js';
 export { apiGeneratedOperations, apiOperations } from './resources/documents/api-operations.js';
+export { ApiResource } from './resources/documents/api-resource.js';
+export type { ResourceExamples } from './resources/documents/resource-docs.js';
 export type {
   ChangedRows,
   ChangeRecorder,

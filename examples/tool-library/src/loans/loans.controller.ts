@@ -1,5 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import {
+  ApiResource,
   Created,
   Representation,
   RequestIdempotencyKey,
@@ -8,18 +9,27 @@ import {
   UuidPipe,
 } from '@resource-service/framework';
 import type { Origin, Page } from '@resource-service/framework';
-import { ListLoansDto, NewLoanDto } from './dto/loan.dto.js';
-import type { StoredLoanDto } from './dto/loan.dto.js';
-import { API } from './loans.openapi.js';
+import { ListLoansDto, NewLoanDto, StoredLoanDto } from './dto/loan.dto.js';
+import { LOAN_ERRORS } from './loans.errors.js';
+import { LOAN_EXAMPLES } from './loans.examples.js';
 import { LoansService } from './loans.service.js';
 
+@ApiResource({
+  one: 'a loan',
+  plural: 'loans',
+  dto: StoredLoanDto,
+  errors: {
+    noSuch: LOAN_ERRORS.loanNotFound,
+    others: [LOAN_ERRORS.loanToolOnLoan, LOAN_ERRORS.loanToolNotFound],
+  },
+  examples: LOAN_EXAMPLES,
+})
 @Controller('loans')
 export class LoansController {
   constructor(private readonly loans: LoansService) {}
 
   @Post()
   @RequireScope('tools:lend')
-  @API.create
   async create(
     @Body() loan: NewLoanDto,
     @RequestOrigin() origin: Origin,
@@ -30,14 +40,12 @@ export class LoansController {
 
   @Get()
   @RequireScope('loans:read')
-  @API.list
   list(@Query() query: ListLoansDto): Promise<Page<ListLoansDto>> {
     return this.loans.list(query);
   }
 
   @Get(':id')
   @RequireScope('loans:read')
-  @API.get
   async get(@Param('id', UuidPipe) id: string): Promise<Representation<StoredLoanDto>> {
     return new Representation(await this.loans.find(id));
   }
@@ -45,7 +53,6 @@ export class LoansController {
   @Delete(':id')
   @HttpCode(204)
   @RequireScope('tools:lend')
-  @API.remove
   remove(@Param('id', UuidPipe) id: string, @RequestOrigin() origin: Origin): Promise<void> {
     return this.loans.end(id, origin);
   }

@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import type { StreamableFile } from '@nestjs/common';
 import {
+  ApiResource,
   Created,
   Int64Pipe,
   LinesFile,
@@ -19,16 +20,23 @@ import {
   ListToolsDto,
   NewToolDto,
 } from './dto/tool.dto.js';
-import { API } from './tools.openapi.js';
+import { TOOL_ERRORS } from './tools.errors.js';
+import { TOOL_EXAMPLES } from './tools.examples.js';
 import { ToolsRepository } from './tools.repository.js';
 
+@ApiResource({
+  one: 'a tool',
+  plural: 'tools',
+  dto: StoredToolDto,
+  errors: { noSuch: TOOL_ERRORS.toolNotFound, removal: [TOOL_ERRORS.toolToRemoveOnLoan] },
+  examples: TOOL_EXAMPLES,
+})
 @Controller('tools')
 export class ToolsController {
   constructor(private readonly tools: ToolsRepository) {}
 
   @Post()
   @RequireScope('tools:write')
-  @API.create
   async create(
     @Body() tool: NewToolDto,
     @RequestOrigin() origin: Origin,
@@ -39,28 +47,24 @@ export class ToolsController {
 
   @Get()
   @RequireScope('tools:read')
-  @API.list
   list(@Query() query: ListToolsDto): Promise<Page<ListToolsDto>> {
     return this.tools.list(query);
   }
 
   @Get('export')
   @RequireScope('tools:read')
-  @API.export
   export(@Query() query: ExportToolsDto, @RequestSignal() signal: AbortSignal): StreamableFile {
     return new LinesFile(this.tools.export(query, signal), false);
   }
 
   @Get(':id')
   @RequireScope('tools:read')
-  @API.get
   async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<StoredToolDto>> {
     return new Representation(await this.tools.find(id));
   }
 
   @Patch(':id')
   @RequireScope('tools:write')
-  @API.patch
   async patch(
     @Param('id', Int64Pipe) id: bigint,
     @Body() patch: ToolPatchDto,
@@ -72,7 +76,6 @@ export class ToolsController {
   @Delete(':id')
   @HttpCode(204)
   @RequireScope('tools:write')
-  @API.remove
   remove(
     @Param('id', Int64Pipe) id: bigint,
     @RequestPrecondition() precondition: Precondition | undefined,

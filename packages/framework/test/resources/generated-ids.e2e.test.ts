@@ -44,7 +44,7 @@ import { schemaOf } from '../../src/app/detached-app.js';
 import { Statements } from '../../src/database/statements.js';
 import { KeptResponses } from '../../src/resources/idempotency/kept-responses.js';
 import {
-  apiGeneratedOperations,
+  ApiResource,
   BodyTypes,
   Created,
   defineErrors,
@@ -125,7 +125,6 @@ class Tool {
 class ToolDto extends DtoOf(Tool) {}
 class NewToolDto extends NewOf(Tool) {}
 class ToolReplacementDto extends ReplacementOf(Tool) {}
-class ToolPatchDto extends PatchOf(Tool) {}
 
 @Entity('loans')
 class Loan {
@@ -258,24 +257,20 @@ class LendingService {
   }
 }
 
-const TOOLS_API = apiGeneratedOperations({
+@ApiResource({
   one: 'a tool',
   plural: 'tools',
-  operationIds: ['Tool', 'Tools'],
-  created: NewToolDto,
-  stored: ToolDto,
-  replacement: ToolReplacementDto,
-  patch: ToolPatchDto,
+  dto: ToolDto,
   errors: { noSuch: ERRORS.toolNotFound, others: [ERRORS.nameTaken] },
   examples: {
-    saw: { summary: 'A saw', value: { id: 1, name: 'Saw', createdAt: '2026-11-26T10:00:00.000Z' } },
+    create: {
+      saw: {
+        summary: 'A saw',
+        value: { id: 1, name: 'Saw', createdAt: '2026-11-26T10:00:00.000Z' },
+      },
+    },
   },
-  changed: 1,
-  replacements: {},
-  patches: {},
-  refused: { message: 'name is missing' },
-});
-
+})
 @Controller('tools')
 class ToolsController {
   constructor(
@@ -285,7 +280,6 @@ class ToolsController {
 
   @Post()
   @RequireScope('tools:write')
-  @TOOLS_API.create
   async create(
     @Body() tool: NewToolDto,
     @RequestOrigin() origin: Origin,
@@ -296,14 +290,12 @@ class ToolsController {
 
   @Get(':id')
   @RequireScope('tools:read')
-  @TOOLS_API.get
   async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<ToolDto>> {
     return new Representation(await this.tools.find(id));
   }
 
   @Put(':id')
   @RequireScope('tools:write')
-  @TOOLS_API.replace
   async replace(
     @Param('id', Int64Pipe) id: bigint,
     @Body() tool: ToolReplacementDto,
@@ -314,7 +306,6 @@ class ToolsController {
   @Delete(':id')
   @HttpCode(204)
   @RequireScope('tools:write')
-  @TOOLS_API.remove
   remove(@Param('id', Int64Pipe) id: bigint): Promise<void> {
     return this.tools.remove(id);
   }

@@ -12,6 +12,7 @@ import {
 } from '@nestjs/common';
 import type { StreamableFile } from '@nestjs/common';
 import {
+  ApiResource,
   Created,
   Int64Pipe,
   LinesFile,
@@ -31,16 +32,23 @@ import {
   ListSampleItemsDto,
   NewSampleItemDto,
 } from './dto/sample-item.dto.js';
-import { API } from './sample-items.openapi.js';
+import { SAMPLE_ITEM_ERRORS } from './sample-items.errors.js';
+import { SAMPLE_ITEM_EXAMPLES } from './sample-items.examples.js';
 import { SampleItemsRepository } from './sample-items.repository.js';
 
+@ApiResource({
+  one: 'a sample item',
+  plural: 'sample items',
+  dto: StoredSampleItemDto,
+  errors: { noSuch: SAMPLE_ITEM_ERRORS.sampleItemNotFound },
+  examples: SAMPLE_ITEM_EXAMPLES,
+})
 @Controller('sample-items')
 export class SampleItemsController {
   constructor(private readonly sampleItems: SampleItemsRepository) {}
 
   @Post()
   @RequireScope('sample-items:write')
-  @API.create
   async create(
     @Body() sampleItem: NewSampleItemDto,
     @RequestOrigin() origin: Origin,
@@ -51,14 +59,12 @@ export class SampleItemsController {
 
   @Get()
   @RequireScope('sample-items:read')
-  @API.list
   list(@Query() query: ListSampleItemsDto): Promise<Page<ListSampleItemsDto>> {
     return this.sampleItems.list(query);
   }
 
   @Get('export')
   @RequireScope('sample-items:read')
-  @API.export
   export(
     @Query() query: ExportSampleItemsDto,
     @RequestSignal() signal: AbortSignal,
@@ -68,14 +74,12 @@ export class SampleItemsController {
 
   @Get(':id')
   @RequireScope('sample-items:read')
-  @API.get
   async get(@Param('id', Int64Pipe) id: bigint): Promise<Representation<StoredSampleItemDto>> {
     return new Representation(await this.sampleItems.find(id));
   }
 
   @Put(':id')
   @RequireScope('sample-items:write')
-  @API.replace
   async replace(
     @Param('id', Int64Pipe) id: bigint,
     @Body() sampleItem: SampleItemReplacementDto,
@@ -89,7 +93,6 @@ export class SampleItemsController {
 
   @Patch(':id')
   @RequireScope('sample-items:write')
-  @API.patch
   async patch(
     @Param('id', Int64Pipe) id: bigint,
     @Body() patch: SampleItemPatchDto,
@@ -102,7 +105,6 @@ export class SampleItemsController {
   @Delete(':id')
   @HttpCode(204)
   @RequireScope('sample-items:write')
-  @API.remove
   remove(
     @Param('id', Int64Pipe) id: bigint,
     @RequestOrigin() origin: Origin,

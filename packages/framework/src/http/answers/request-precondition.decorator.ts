@@ -3,7 +3,9 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import { preconditionOf } from './entity-tag.js';
 
+/** Tells the documentation which methods have the parameter. */
+export const requestPrecondition = (_: unknown, context: ExecutionContext) =>
+  preconditionOf(context.switchToHttp().getRequest<Request>().headers);
+
 /** The {@link Precondition} of the request, or `undefined`. */
-export const RequestPrecondition = createParamDecorator((_: unknown, context: ExecutionContext) =>
-  preconditionOf(context.switchToHttp().getRequest<Request>().headers),
-);
+export const RequestPrecondition = createParamDecorator(requestPrecondition);

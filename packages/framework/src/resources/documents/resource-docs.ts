@@ -2,73 +2,92 @@ import type { Type } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import { ERRORS } from '../../errors/common-errors.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
+import { INT64_KEY, UUID_KEY } from '../properties/key-docs.js';
 
 /** Named examples of a value, in the form of OpenAPI. */
-export type Examples<Value extends object = object> = Readonly<
+type Examples<Value extends object = object> = Readonly<
   Record<string, { readonly summary: string; readonly value: Value }>
 >;
 
-/** An example in JSON with its id: a number, a `bigint` if a number would be rounded, or a UUID. */
-export interface StoredExample {
+/** A row in JSON with its id: a number, a `bigint` if a number would be rounded, or a UUID. */
+interface ExampleRow {
   readonly id: number | bigint | string;
-  readonly [member: string]: unknown;
+  readonly [property: string]: unknown;
 }
 
-/** What the documentation says of the operations on stored rows. */
-export interface StoredDocs {
+/** Requests that succeed if they are sent in the order of the document: create, look up, replace, change and remove. */
+export interface ResourceExamples {
+  /** Each with an id that no other example has. The first is replaced, changed and removed: code samples send the first examples. */
+  readonly create: Examples<ExampleRow>;
+  /** Without the id. */
+  readonly replace?: Examples | undefined;
+  readonly patch?: Examples | undefined;
+  /** Two rows with further ids. The next two ids are free, too. */
+  readonly import?: readonly [ExampleRow, ExampleRow] | undefined;
+}
+
+/** What the documentation cannot take from the methods of a controller. */
+export interface ResourceDocs {
   /** With an article, such as `a tool` or `an apple`. */
   readonly one: string;
-  /** Such as `tools`: the path, and the tag of the operations. */
+  /** Such as `tools`: the tag of the operations and, with hyphens for spaces, the path. */
   readonly plural: string;
-  /** The ends of the operation ids `createTool` and `listTools`. */
-  readonly operationIds: readonly [one: string, many: string];
-  /** The class with all members. */
-  readonly stored: Type;
-  /** Needed for `replace`. */
-  readonly replacement?: Type;
-  /** Needed for `patch`. */
-  readonly patch?: Type;
+  /** The class of a row in responses. A method with another one says so: `@ApiOkResponse({ type: … })`. */
+  readonly dto: Type;
   readonly errors: {
+    /** If clients choose the ids. */
+    readonly idTaken?: ErrorKind;
     readonly noSuch: ErrorKind;
-    /** Further failures of creates and changes. */
+    /** Further errors of creates and changes. */
     readonly others?: readonly ErrorKind[];
-    /** Further failures of a removal. */
+    /** Further errors of a removal. */
     readonly removal?: readonly ErrorKind[];
   };
   /** Whether lists can take too long: a filter searches in text (`isSearch`), or lists with filters are sorted by a column. */
   readonly hasSearch?: boolean;
-  readonly examples: Examples<StoredExample>;
-  /** The id of the first example, which is replaced, changed and removed: code samples send the first examples. */
-  readonly changed: number | string;
-  /** Without the id. */
-  readonly replacements?: Examples;
-  readonly patches?: Examples;
+  readonly examples: ResourceExamples;
 }
 
-/**
- * What the documentation says of a resource whose clients choose the id. Requests with the examples succeed if they are sent in
- * the order of the document: create, look up, replace, change and remove.
- */
-export interface ResourceDocs extends StoredDocs {
-  readonly created: Type;
-  /** The class of the answer to a create, by default `stored`. It has no id. */
-  readonly answer?: Type;
-  /** `idTaken` and `noSuch` are failures of the resource. */
-  readonly errors: StoredDocs['errors'] & { readonly idTaken: ErrorKind };
-  /** Two rows to import, and the beginning of a line that is refused because members are missing. */
-  readonly imported: readonly [object, object];
-  readonly refused: { readonly body: readonly [object, object]; readonly message: string };
+/** What the method of an operation says: its classes, and whether it heeds `If-Match`. */
+export interface Method {
+  readonly body: Type;
+  readonly response: Type;
+  readonly hasPrecondition: boolean;
 }
 
-/** What the documentation says of a resource whose ids the database makes. */
-export interface GeneratedDocs extends StoredDocs {
-  /** Without the members that the database fills. */
-  readonly created: Type;
-  /** The message for a body that is not valid. */
-  readonly refused: { readonly message: string };
+/** Documents an operation. */
+export type Document = (words: Words, method: Method) => readonly MethodDecorator[];
+
+/** The documentation of a resource, and the words that follow from it. */
+export type Words = ReturnType<typeof wordsOf>;
+
+export function wordsOf(docs: ResourceDocs) {
+  const { one, plural, errors, examples } = docs;
+  const noun = one.replace(/^an? /, '');
+  const rows = Object.values(examples.create).map(({ value }) => value);
+  const [first = { id: 1 }] = rows;
+  const needed = Object.keys(first).find(
+    (name) => name !== 'id' && rows.every((row) => name in row),
+  );
+  return {
+    ...docs,
+    noun,
+    rows,
+    first,
+    key: typeof first.id === 'string' ? UUID_KEY : INT64_KEY,
+    isIdChosen: errors.idTaken !== undefined,
+    // The ends of operation ids: `createTool`, `listTools`.
+    Single: pascalCase(noun),
+    Many: pascalCase(plural),
+    missing: needed === undefined ? ERRORS.bodyNotValid.message : `${needed} is missing`,
+    searchErrors: docs.hasSearch === true ? [ERRORS.searchTooSlow, ERRORS.tooManySearches] : [],
+    entityTag: headers({
+      ETag: `The entity tag of the ${noun}, for \`If-Match\` and \`If-None-Match\` (RFC 9110, section 8.8.3).`,
+    }),
+  };
 }
 
-/** Failures of operations with a body. */
+/** Errors of operations with a body. */
 export const BODY_ERRORS = [
   ERRORS.bodyMissing,
   ERRORS.bodyTooLarge,
@@ -76,35 +95,41 @@ export const BODY_ERRORS = [
   ERRORS.tooManyAnswers,
 ] as const;
 
-export function entityTagHeader(noun: string) {
-  return {
-    ETag: {
-      description: `The entity tag of the ${noun}, for \`If-Match\` and \`If-None-Match\` (RFC 9110, section 8.8.3).`,
-      schema: { type: 'string' as const },
-    },
-  };
+export function headers(descriptions: Readonly<Record<string, string>>) {
+  return Object.fromEntries(
+    Object.entries(descriptions).map(([name, description]) => [
+      name,
+      { description, schema: { type: 'string' as const } },
+    ]),
+  );
 }
 
 export function mapExamples<Value extends object>(
-  examples: Examples<Value>,
+  examples: Examples<Value> | undefined,
   change: (value: Value) => unknown,
 ) {
   return Object.fromEntries(
-    Object.entries(examples).map(([name, { summary, value }]) => [
+    Object.entries(examples ?? {}).map(([name, { summary, value }]) => [
       name,
       { summary, value: change(value) },
     ]),
   );
 }
 
-/** What the documentation says of an operation before its details. */
+/** What `@ApiOperation()` of the method says has priority. */
 export function operation(
-  { plural }: Pick<StoredDocs, 'plural'>,
+  { plural }: Words,
   operationId: string,
   summary: string,
   description: string,
 ): MethodDecorator {
-  return ApiOperation({ operationId, tags: [plural], summary, description });
+  return (target, name, descriptor) => {
+    const own = Reflect.getMetadata('swagger/apiOperation', descriptor.value as object) as
+      object | undefined;
+    const given = Object.entries(own ?? {}).filter(([, value]) => value !== '');
+    const texts = { operationId, tags: [plural], summary, description };
+    ApiOperation({ ...texts, ...Object.fromEntries(given) })(target, name, descriptor);
+  };
 }
 
 export function unsupported(types: readonly string[], field: string) {
@@ -123,4 +148,8 @@ export function schemaName(dto: Type): string {
 
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function pascalCase(text: string): string {
+  return text.split(/[ -]/).map(capital).join('');
 }

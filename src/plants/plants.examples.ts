@@ -1,27 +1,8 @@
-import { apiOperations } from '@resource-service/framework';
-import {
-  NewPlantDto,
-  PlantDto,
-  PlantPatchDto,
-  PlantReplacementDto,
-  StoredPlantDto,
-} from './dto/plant.dto.js';
-import { PLANT_ERRORS } from './plants.errors.js';
+import type { ResourceExamples } from '@resource-service/framework';
 
-/** The documentation of the operations. */
-export const API = apiOperations({
-  one: 'a plant',
-  plural: 'plants',
-  operationIds: ['Plant', 'Plants'],
-  created: NewPlantDto,
-  answer: PlantDto,
-  stored: StoredPlantDto,
-  replacement: PlantReplacementDto,
-  patch: PlantPatchDto,
-  errors: { idTaken: PLANT_ERRORS.idTaken, noSuch: PLANT_ERRORS.noSuchPlant },
-  hasSearch: true,
-  // Each has its own id, so that every request succeeds. One id is above 2^53: it shows which tools round.
-  examples: {
+/** Requests that succeed in this order. One id is above 2^53: it shows which tools round. */
+export const PLANT_EXAMPLES: ResourceExamples = {
+  create: {
     'a-plant': {
       summary: 'A plant with a tag',
       value: { id: 1001, name: 'Monstera', tag: 'indoor' },
@@ -36,18 +17,16 @@ export const API = apiOperations({
     },
     'without-tag': { summary: 'A plant without a tag', value: { id: 1003, name: 'Ficus' } },
   },
-  changed: 1001,
-  replacements: {
+  replace: {
     'with-tag': { summary: 'A new name and a tag', value: { name: 'Weeping fig', tag: 'indoor' } },
     'without-tag': { summary: 'Without a tag', value: { name: 'Ficus' } },
   },
-  patches: {
+  patch: {
     tag: { summary: 'Another tag', value: { tag: 'balcony' } },
     'no-tag': { summary: 'No tag', value: { tag: null } },
   },
-  imported: [
+  import: [
     { id: 1101, name: 'Aloe', tag: 'indoor' },
     { id: 1102, name: 'Lavender' },
   ],
-  refused: { body: [{ id: 1103, name: 'Sage' }, { id: 1104 }], message: 'name is missing' },
-});
+};

@@ -1,0 +1,96 @@
+import { ApiBody, ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
+import { ERRORS } from '../../errors/common-errors.js';
+import { ApiRepeatable } from '../../http/answers/repeatable.js';
+import { membersOf } from '../../http/body/dto.pipe.js';
+import { ApiErrors } from '../../http/errors/api-errors.js';
+import { idempotencyErrors } from '../idempotency/idempotency-errors.js';
+import { ApiIdempotencyKey } from '../idempotency/request-idempotency-key.decorator.js';
+import {
+  BODY_ERRORS,
+  capital,
+  headers,
+  mapExamples,
+  operation,
+  schemaName,
+  unsupported,
+} from './resource-docs.js';
+import type { Document, Words } from './resource-docs.js';
+
+export const create: Document = (words, { body, response }) => {
+  const { one, noun, errors, examples, dto, isIdChosen, Single } = words;
+  return [
+    isIdChosen ? ApiRepeatable() : ApiIdempotencyKey(),
+    operation(
+      words,
+      `create${Single}`,
+      `Create ${one}`,
+      `${isIdChosen ? chosenId(words) : madeId(words)} Members that ${schemaName(body)} does not define are ignored.`,
+    ),
+    ApiBody({
+      type: body,
+      required: true,
+      description: `${capital(noun)} to add to the store.`,
+      examples: mapExamples(examples.create, propertiesOf(body)),
+    }),
+    (isIdChosen ? ApiOkResponse : ApiCreatedResponse)({
+      type: response,
+      description: `The ${noun} is stored.`,
+      ...(isIdChosen ? {} : { headers: { ...location(noun), ...words.entityTag } }),
+      examples:
+        response === dto ? examples.create : mapExamples(examples.create, propertiesOf(response)),
+      links: {
+        [`get${Single}`]: {
+          operationId: `get${Single}`,
+          parameters: { id: isIdChosen ? '$request.body#/id' : '$response.body#/id' },
+          description: `The ${noun} that was created.`,
+        },
+      },
+    }),
+    ApiErrors(
+      ...BODY_ERRORS,
+      [ERRORS.bodyNotValid, words.missing],
+      ...(isIdChosen ? chosenIdErrors(words) : madeIdErrors()),
+      ...(errors.others ?? []),
+      unsupported(['application/json'], 'Accept-Post'),
+    ),
+  ];
+};
+
+function chosenId({ one, noun }: Words): string {
+  return `Creates a new ${noun} in the store. Creating the same ${noun} again, with the same id and content, succeeds and changes nothing, so a request whose answer was lost can be sent again. If the id belongs to ${one} with other content, the request fails and the stored ${noun} does not change.`;
+}
+
+function madeId({ one, noun }: Words): string {
+  return `Creates a new ${noun}, whose id the store makes. A request with an \`Idempotency-Key\` can be sent again for 24 hours, unless a million others came after it: it then creates nothing, and gets the first answer. Without one, each request creates ${one}.`;
+}
+
+function chosenIdErrors({ one, first, errors: { idTaken } }: Words) {
+  if (idTaken === undefined) return [];
+  const twice = 'the body is not valid JSON: the member "id" occurs twice, with different values';
+  return [
+    [ERRORS.malformedJson, twice],
+    [idTaken, `id ${first.id} belongs to ${one} with other content`],
+  ] as const;
+}
+
+function madeIdErrors() {
+  const { responseNotKept, idempotencyKeyReused } = idempotencyErrors();
+  return [
+    ERRORS.malformedJson,
+    ERRORS.parameterNotValid,
+    responseNotKept,
+    idempotencyKeyReused,
+    ERRORS.tooManyChanges,
+  ];
+}
+
+function location(noun: string) {
+  return headers({ Location: `The path of the ${noun} (RFC 9110, section 10.2.2).` });
+}
+
+/** The part of an example that a class has. */
+function propertiesOf(dto: Function) {
+  const properties = membersOf(dto);
+  return (example: object) =>
+    Object.fromEntries(Object.entries(example).filter(([name]) => properties.has(name)));
+}

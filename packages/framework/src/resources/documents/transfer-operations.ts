@@ -1,0 +1,99 @@
+import { ApiBody, ApiConsumes, ApiOkResponse } from '@nestjs/swagger';
+import { ERRORS } from '../../errors/common-errors.js';
+import { NDJSON } from '../../http/body/ndjson.js';
+import { ApiRepeatable } from '../../http/answers/repeatable.js';
+import { ApiErrors } from '../../http/errors/api-errors.js';
+import { capital, operation, schemaName, unsupported } from './resource-docs.js';
+import type { Document } from './resource-docs.js';
+
+/** The documentation of the import of a resource. */
+export const importRows: Document = (words, { response }) => {
+  const { one, plural, missing } = words;
+  const [first, second] = words.examples.import ?? [{ id: 1 }, { id: 2 }];
+  const id = Number(second.id);
+  const rejected = [{ ...second, id: id + 1 }, { id: id + 2 }];
+  const examples = (two: readonly object[], line: readonly object[]) => ({
+    [plural]: { summary: `Two ${plural}`, value: ndjson(...two) },
+    'refused-line': { summary: 'A line that is refused', value: ndjson(...line) },
+  });
+  return [
+    ApiRepeatable(),
+    operation(
+      words,
+      `import${words.Many}`,
+      `Import ${plural}`,
+      `Creates ${one} for each line of the body, which is a ${schemaName(response)} in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary. There are no parameters; a request with any is refused.\n\nAn import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: ${plural} that are stored with the same content count as unchanged. The command of the service imports CSV, too.`,
+    ),
+    ApiConsumes(NDJSON),
+    ApiBody({
+      required: false,
+      description: `${capital(plural)}, each on a line of its own, or none. Blank lines are skipped. The limit on the length of a body applies to each line, and the body can have any length.`,
+      schema: { type: 'string' },
+      examples: examples([first, second], rejected),
+    }),
+    ApiOkResponse({
+      description: `Lines of JSON: one for each refused line of the body, and a summary at the end.
+
+| Line | Member | Meaning |
+| --- | --- | --- |
+| refused | \`line\` | its number in the body, from 1 |
+| refused | \`error\`, \`message\` | as in an Error |
+| summary | \`created\` | how many ${plural} are stored now |
+| summary | \`unchanged\` | how many were stored before |
+| summary | \`refused\` | how many lines were refused |
+
+If the import could not go on, the last line is an Error without \`line\`.`,
+      content: {
+        [NDJSON]: {
+          schema: { type: 'string' },
+          examples: examples(
+            [{ created: 2, unchanged: 0, refused: 0 }],
+            [
+              { line: 2, error: ERRORS.bodyNotValid.number, message: missing },
+              { created: 1, unchanged: 0, refused: 1 },
+            ],
+          ),
+        },
+      },
+    }),
+    ApiErrors(
+      [ERRORS.parameterNotValid, 'there is no parameter "dry_run"'],
+      unsupported([NDJSON], 'Accept-Post'),
+      ERRORS.tooManyImports,
+    ),
+  ];
+};
+
+/** The documentation of the export of a resource. */
+export const exportRows: Document = (words, { response }) => {
+  const { plural, key, isIdChosen } = words;
+  const rows = words.examples.import ?? words.rows.slice(0, 2);
+  return [
+    operation(
+      words,
+      `export${words.Many}`,
+      `Export ${plural}`,
+      `Returns all ${plural} that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: \`after\` with the last id continues it.${isIdChosen ? ' The answer can be imported.' : ''} ${capital(plural)} that change meanwhile appear with their old or their new content. The command of the service writes them as CSV, too.`,
+    ),
+    ApiOkResponse({
+      description: `The ${plural}. Each line is a ${schemaName(response)} in JSON. The last line is empty.`,
+      content: {
+        [NDJSON]: {
+          schema: { type: 'string' },
+          examples: {
+            [plural]: { summary: `Two ${plural}`, value: `${ndjson(...rows)}\n` },
+          },
+        },
+      },
+    }),
+    ApiErrors(
+      [ERRORS.parameterNotValid, key.ruleOf('after')],
+      ...words.searchErrors,
+      ERRORS.tooManyExports,
+    ),
+  ];
+};
+
+function ndjson(...values: readonly object[]): string {
+  return values.map((value) => `${JSON.stringify(value)}\n`).join('');
+}

@@ -1,0 +1,159 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, OmitType, SwaggerModule } from '@nestjs/swagger';
+import { Test } from '@nestjs/testing';
+import { expect, it } from 'vitest';
+import { RequireScope } from '../../src/auth/require-scope.decorator.js';
+import type { Precondition } from '../../src/http/answers/entity-tag.js';
+import { RequestPrecondition } from '../../src/http/answers/request-precondition.decorator.js';
+import { ERRORS } from '../../src/errors/common-errors.js';
+import { apiOperations } from '../../src/resources/documents/api-operations.js';
+import { ApiResource } from '../../src/resources/documents/api-resource.js';
+import { TOOL_ERRORS, ToolDto, ToolPatchDto, ToolReplacementDto } from '../support/tool.js';
+
+class ToolWithoutIdDto extends OmitType(ToolDto, ['id']) {}
+
+const DOCS = {
+  one: 'an aisle',
+  plural: 'long aisles',
+  errors: {
+    idTaken: TOOL_ERRORS.idTaken,
+    noSuch: TOOL_ERRORS.noSuchTool,
+    others: [ERRORS.tooManyImports],
+    removal: [ERRORS.tooManyLists],
+  },
+};
+const EXAMPLES = { north: { summary: 'An aisle', value: { id: 1, name: 'North' } } };
+
+@ApiResource({ ...DOCS, dto: ToolDto, examples: { create: EXAMPLES } })
+@Controller('long-aisles')
+class AislesController {
+  @Post()
+  @HttpCode(200)
+  @ApiOkResponse({ type: ToolWithoutIdDto })
+  create(@Body() aisle: ToolDto): ToolWithoutIdDto {
+    return aisle;
+  }
+
+  @Get(':id/width')
+  getWidth(@Param('id') id: string): string {
+    return id;
+  }
+
+  @Put('/:id')
+  replace(@Param('id') _id: string, @Body() aisle: ToolReplacementDto): ToolReplacementDto {
+    return aisle;
+  }
+
+  @Patch(':id')
+  @ApiOperation({ summary: 'Widen an aisle' })
+  patch(
+    @Param('id') _id: string,
+    @Body() aisle: ToolPatchDto,
+    @RequestPrecondition() _precondition: Precondition | undefined,
+  ): ToolPatchDto {
+    return aisle;
+  }
+
+  @RequireScope('aisles:write')
+  @Delete(':id')
+  remove(@Param('id') id: string): string {
+    return id;
+  }
+}
+
+async function pathsOf(controller: Type) {
+  const module = await Test.createTestingModule({ controllers: [controller] }).compile();
+  return SwaggerModule.createDocument(module.createNestApplication(), {
+    openapi: '3.1.0',
+    info: { title: 'Aisles', version: '1' },
+  }).paths;
+}
+
+const paths = await pathsOf(AislesController);
+const create = paths['/long-aisles']?.post;
+const stored = paths['/long-aisles/{id}'];
+
+it('a removal has the failures that are declared for it, and not those of creates and changes', () => {
+  const responses = JSON.stringify(stored?.delete?.responses);
+  const numbers = Array.from(responses.matchAll(/"error":(\d+)/g), ([, number]) => Number(number));
+  expect(numbers).toContain(ERRORS.tooManyLists.number);
+  expect(numbers).not.toContain(ERRORS.tooManyImports.number);
+});
+
+it('a create is described in the words of its resource, whatever letter its name begins with', () => {
+  expect(create).toMatchObject({
+    operationId: 'createAisle',
+    tags: ['long aisles'],
+    summary: 'Create an aisle',
+    description: expect.stringMatching(/^Creates a new aisle in the store\./),
+  });
+  const responses = JSON.stringify(create?.responses);
+  expect(responses).toContain('{"error":40003,"message":"name is missing"}');
+  expect(responses).toContain('id 1 belongs to an aisle with other content');
+});
+
+it('a body has the class of the parameter, and the response the class that its method names', () => {
+  const schemas = [create, stored?.put, stored?.patch].map(
+    (operation) => JSON.stringify(operation?.requestBody).match(/(?<=schemas\/)\w+/)?.[0],
+  );
+  expect(schemas).toEqual(['ToolDto', 'ToolReplacementDto', 'ToolPatchDto']);
+  expect(create?.responses['200']).toMatchObject({
+    content: {
+      'application/json': {
+        schema: { $ref: '#/components/schemas/ToolWithoutIdDto' },
+        examples: { north: { value: { name: 'North' } } },
+      },
+    },
+  });
+});
+
+it('what a method says itself has priority', () => {
+  expect(stored?.patch).toMatchObject({ operationId: 'patchAisle', summary: 'Widen an aisle' });
+});
+
+it('only an operation that heeds If-Match promises it', () => {
+  const ifMatch = expect.objectContaining({ name: 'If-Match' });
+  expect(stored?.patch?.parameters).toContainEqual(ifMatch);
+  expect(stored?.patch?.responses).toHaveProperty('412');
+  expect(stored?.delete?.parameters).not.toContainEqual(ifMatch);
+  expect(stored?.delete?.responses).not.toHaveProperty('412');
+});
+
+it('other routes are left alone', () => {
+  expect(Object.keys(paths['/long-aisles/{id}/width']?.get?.responses ?? {})).toEqual(['200']);
+});
+
+it('the deprecated decorators of methods write the same', async () => {
+  const API = apiOperations({
+    ...DOCS,
+    operationIds: ['Aisle', 'Aisles'],
+    created: ToolDto,
+    answer: ToolWithoutIdDto,
+    stored: ToolDto,
+    examples: EXAMPLES,
+    changed: 1,
+    refused: { message: 'name is missing' },
+  });
+
+  @Controller('long-aisles')
+  class OldController {
+    @Post()
+    @HttpCode(200)
+    @API.create
+    create(@Body() aisle: ToolDto): ToolDto {
+      return aisle;
+    }
+
+    @Delete(':id')
+    @RequireScope('aisles:write')
+    @API.remove
+    remove(@Param('id') id: string): string {
+      return id;
+    }
+  }
+
+  const old = await pathsOf(OldController);
+  expect(old['/long-aisles']?.post).toEqual(create);
+  expect(old['/long-aisles/{id}']?.delete).toEqual(stored?.delete);
+});
