@@ -1,6 +1,7 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Marked } from 'marked';
+import type { Tokens } from 'marked';
 import { describe, expect, it } from 'vitest';
 import { VARIABLES } from '../../packages/framework/src/config/variables.js';
 
@@ -79,6 +80,33 @@ describe('the TypeScript blocks', () => {
   it.each(PAGES)('of %s name their files', async (page) => {
     const blocks = await typeScriptOf(page);
     expect(blocks.filter((block) => !SOURCE.test(block))).toEqual([]);
+  });
+});
+
+describe('docs/private-apis.md', () => {
+  /** The names in a column of the table, from 0. */
+  const namesIn = async (column: number) => {
+    const tokens = new Marked().lexer(await readFile('docs/private-apis.md', 'utf8'));
+    const table = tokens.find(({ type }) => type === 'table') as Tokens.Table;
+    return table.rows.flatMap((row) => row[column]!.text.match(/(?<=`)[\w./-]+(?=`)/g) ?? ['']);
+  };
+
+  it('names existing files', async () => {
+    const paths = (await namesIn(1)).map((path) =>
+      /^(packages\/|bundle\.js$)/.test(path) ? path : `packages/framework/src/${path}`,
+    );
+    expect(paths.length).toBeGreaterThan(30);
+    expect(paths.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  it('names existing tests', async () => {
+    const folders = ['test', ...readdirSync('packages').map((name) => `packages/${name}/test`)];
+    const tests = folders
+      .filter((folder) => existsSync(folder))
+      .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }))
+      .flatMap((path) => /([\w-]+)(?:\.e2e)?\.test\.ts$/.exec(path)?.[1] ?? []);
+    const known = new Set(tests);
+    expect((await namesIn(3)).filter((name) => !known.has(name))).toEqual([]);
   });
 });
 

@@ -5,13 +5,12 @@ import type { Keyed } from './properties/key-type.js';
 import type { BaseResource } from './resource.js';
 import type { ChangeContext } from './updates/updates.js';
 
-/** What an update or a removal belongs to. */
 export interface UpdateContext extends ChangeContext {
-  /** It is made only if the stored row meets this. */
+  /** The change is made only if the stored row meets it. */
   readonly precondition?: Precondition | undefined;
 }
 
-/** The verbs that all resources have. Each has a page in docs/framework. */
+/** The operations that all resources have. Each has a page in docs/framework. */
 export abstract class BaseRepository<
   Entity extends Keyed,
   Dto extends Keyed,
@@ -30,27 +29,23 @@ export abstract class BaseRepository<
   }
 
   /**
-   * Replaces all members. A member that the body lacks becomes null.
+   * Replaces all properties; one that the body lacks becomes null.
    *
    * @throws ServiceException `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id
    */
   async replace(id: Entity['id'], body: object, context: UpdateContext = {}): Promise<Dto> {
-    const { precondition } = context;
-    return this.resource.represent(
-      await this.resource.updates.replace(id, body, precondition, context),
-    );
+    const row = await this.resource.updates.replace(id, body, context.precondition, context);
+    return this.resource.represent(row);
   }
 
   /**
-   * Changes the members that a JSON Merge Patch has; null removes one (RFC 7396).
+   * Changes the properties that a JSON Merge Patch has; null removes one (RFC 7396).
    *
    * @throws ServiceException like {@link replace}
    */
   async patch(id: Entity['id'], body: object, context: UpdateContext = {}): Promise<Dto> {
-    const { precondition } = context;
-    return this.resource.represent(
-      await this.resource.updates.patch(id, body, precondition, context),
-    );
+    const row = await this.resource.updates.patch(id, body, context.precondition, context);
+    return this.resource.represent(row);
   }
 
   /** @throws ServiceException `notFound`, `precondition-failed` */
@@ -58,13 +53,13 @@ export abstract class BaseRepository<
     await this.resource.updates.remove(id, context.precondition, context);
   }
 
-  /** Returns the rows that match as lines. */
+  /** Returns the matching rows as lines of NDJSON. */
   export(query: ExportParameters<Query>, signal: AbortSignal): AsyncGenerator<string> {
     return this.resource.exports.run(query, signal);
   }
 
   /**
-   * What the recorder of the resource offers, such as its feed.
+   * The `changes` of the resource's recorder, such as its feed.
    *
    * @throws TypeError if the resource records no changes
    */
@@ -74,7 +69,7 @@ export abstract class BaseRepository<
     return recorder.changes;
   }
 
-  /** Copies the members of a DTO, by default of the class with all members, and leaves out null. */
+  /** Copies the properties of a DTO, by default of the class with all properties, and leaves out null. */
   represent<Other = Dto>(row: Entity | Dto, dto?: Type<Other>): Other {
     return this.resource.represent(row, dto);
   }

@@ -10,7 +10,7 @@ import type { GeneratedResource, GeneratedResourceOptions } from './resource.js'
 import { Resources } from './resources.js';
 import type { CreateContext } from './generated-ids/generated-create.js';
 
-/** The verbs of a resource whose ids the database makes. */
+/** The operations of a resource whose ids the database makes. */
 export abstract class GeneratedRepository<
   Entity extends Keyed,
   Dto extends Keyed,
@@ -26,8 +26,8 @@ export abstract class GeneratedRepository<
   /**
    * Resolves when the row is committed, or in a transaction when it is stored.
    *
-   * @param content without the id, and without other members that the database fills
-   * @returns the members of the stored row; with an idempotency key that was used before, what was returned then
+   * @param content without the id and other properties that the database fills
+   * @returns the stored row; with an idempotency key that was used before, the result of that time
    * @throws ServiceException `idempotency-key-reused`
    */
   create(

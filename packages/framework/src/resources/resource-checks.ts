@@ -6,39 +6,38 @@ import type { EntityColumns } from './properties/entity-columns.js';
 import { MAX_INT64 } from './properties/int64.js';
 import { sortableOf, sortKeyOf } from './reads/sort.js';
 
-/** @throws TypeError if the database makes the key and must not, or the other way round */
+/** @throws TypeError if the database makes the key and must not, or vice versa */
 export function requireKeyOf(
   { table, key, keyType, isGenerated }: EntityColumns,
   isWanted: boolean,
 ) {
-  const refuse = (why: string): never => {
+  const reject = (why: string): never => {
     throw new TypeError(`${table}.${key.property}: ${why}`);
   };
   if (isGenerated !== isWanted) {
-    refuse(
+    reject(
       isGenerated
         ? 'the database makes it, so the repository must extend GeneratedIdRepository(…)'
         : 'clients choose it, so the repository must extend ResourceRepository(…)',
     );
   }
-  if (!isGenerated && key.type !== 'bigint') refuse('only a bigint can be chosen by clients');
+  if (!isGenerated && key.type !== 'bigint') reject('only a bigint can be chosen by clients');
   if (typeof key.fromDriver('1') !== typeof keyType.least) {
-    refuse('the options of the column must be those of INT64_COLUMN');
+    reject('the options of the column must be those of INT64_COLUMN');
   }
 }
 
 /**
- * A column is a member, which has a rule, or internal, which `@Exclude()` says: without either, the interface would lack it
- * silently; with both, answers would have what is meant to be hidden. So would a `Link`, with the value of a row in the column of the
- * order.
+ * A column is either validated, thus part of the interface, or internal, by `@Exclude()`. With neither, the interface would silently
+ * lack it; with both, responses would show what should be hidden. A `Link` would too, with the value of the sorted column.
  *
  * @throws TypeError
  */
 export function requireMembers({ all }: EntityColumns, entity: Type, dtoClass: Type): void {
-  const members = new Set([...membersOf(entity), ...membersOf(dtoClass)]);
+  const validated = new Set([...membersOf(entity), ...membersOf(dtoClass)]);
   for (const { property } of all) {
     const isInternal = isExcluded(entity, property);
-    if (members.has(property) !== isInternal) continue;
+    if (validated.has(property) !== isInternal) continue;
     throw new TypeError(
       isInternal
         ? `${entity.name}.${property} has @Exclude(), and the decorator of a member: remove one of them`
@@ -54,12 +53,7 @@ export function requireMembers({ all }: EntityColumns, entity: Type, dtoClass: T
   }
 }
 
-/**
- * The driver reads a bigint as text. Only with the conversion of `INT64_COLUMN` is it an integer with all digits, in each response and
- * for all code of the service.
- *
- * @throws TypeError that names the class and the property
- */
+/** @throws TypeError for a bigint, which the driver reads as text, without the conversion of `INT64_COLUMN` */
 export function requireExactIntegers(columns: EntityColumns, entity: Type, dtoClass: Type): void {
   for (const { property, type, fromDriver } of columns.of(dtoClass)) {
     if (type !== 'bigint' || fromDriver(String(MAX_INT64)) === MAX_INT64) continue;
@@ -69,11 +63,11 @@ export function requireExactIntegers(columns: EntityColumns, entity: Type, dtoCl
   }
 }
 
-/** @throws TypeError if a member is optional and its column is not, or the other way round */
+/** @throws TypeError if a property is optional and its column is not nullable, or vice versa */
 export function requireSameOptions(columns: EntityColumns, dtoClass: Type): void {
-  const rules = getMetadataStorage().getTargetValidationMetadatas(dtoClass, '', true, false);
+  const validations = getMetadataStorage().getTargetValidationMetadatas(dtoClass, '', true, false);
   for (const column of columns.of(dtoClass)) {
-    const isOptional = rules.some(
+    const isOptional = validations.some(
       ({ propertyName, type }) =>
         propertyName === column.property && type === 'conditionalValidation',
     );
@@ -85,10 +79,7 @@ export function requireSameOptions(columns: EntityColumns, dtoClass: Type): void
   }
 }
 
-/**
- * Finds an index in the order of a column and the id, in either direction. PostgreSQL writes the expression of an index in its own way,
- * and the collation of a text beside it.
- */
+/** Finds an index on a column and the id, in either direction. PostgreSQL rewrites an index's expression, and keeps its collation apart. */
 const FIND_SORT_INDEX = `SELECT 1 FROM pg_index
     JOIN pg_class ON pg_class.oid = indexrelid
     JOIN pg_am ON pg_am.oid = relam AND amname = 'btree'
@@ -104,7 +95,7 @@ const FIND_SORT_INDEX = `SELECT 1 FROM pg_index
           IN (format('"left"(%I, %s)', $2::text, $4::int), format('"left"((%I)::text, %s)', $2::text, $4::int))
     END`;
 
-/** The indexes that lists of an entity need and the table lacks, each as a sentence. */
+/** Returns a sentence for each index that sorted lists need and the table lacks. */
 export async function missingSortIndexes(
   dataSource: DataSource,
   columns: EntityColumns,

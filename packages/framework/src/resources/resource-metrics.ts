@@ -2,7 +2,6 @@ import { Histogram } from 'prom-client';
 import type { Metrics } from '../observability/metrics.js';
 import type { GroupCreate } from './creates/group-create.js';
 
-/** The figures of resources. */
 export class ResourceMetrics {
   private readonly groupRows: Histogram<'resource'>;
 
@@ -16,7 +15,7 @@ export class ResourceMetrics {
     });
   }
 
-  /** @returns what records the rows of a group */
+  /** Returns a function that records the number of rows of a group. */
   groupsOf(resource: string): (rows: number) => void {
     this.groupRows.zero({ resource });
     return (rows) => this.groupRows.observe({ resource }, rows);

@@ -11,7 +11,7 @@ import type { Resource, ResourceOptions } from './resource.js';
 import { Resources } from './resources.js';
 import type { ChangeContext } from './updates/updates.js';
 
-/** The verbs of a resource whose clients choose the id. */
+/** The operations of a resource whose clients choose the id. */
 export abstract class ChosenIdRepository<
   Entity extends Identified,
   Dto extends Identified,
@@ -23,11 +23,11 @@ export abstract class ChosenIdRepository<
   }
 
   /**
-   * Resolves when the row is committed, or in a transaction when it is stored. Creating the same row again succeeds and
+   * Resolves when the row is committed, or in a transaction when it is stored. Creating an equal row again succeeds and
    * changes nothing.
    *
-   * @returns the members that were given, as a look-up returns them
-   * @throws ServiceException `idTaken` when the id belongs to a row with other content
+   * @returns the given properties, as a look-up returns them
+   * @throws ServiceException `idTaken` if the id belongs to a row with other content
    */
   async create(
     content: Omit<Dto, FilledNames<Entity>>,
@@ -35,13 +35,13 @@ export abstract class ChosenIdRepository<
   ): Promise<Dto> {
     const { resource } = this;
     const { creates, readBack } = resource;
+    // Complete for `creates`, which stores no columns that the database fills.
     const given = content as Dto;
-    // Columns that the database fills are not stored, so none is missing.
     await creates.create(given, origin, manager);
     return resource.represent(readBack.isNeeded ? await readBack.read(given, manager) : given);
   }
 
-  /** Creates a row for each line, and returns the lines of the answer. */
+  /** Creates a row for each line, and returns the lines of the response. */
   import(
     lines: AsyncIterable<readonly Line[]>,
     signal: AbortSignal,

@@ -10,26 +10,23 @@ import { UUID_COLUMN } from './properties/uuid.js';
 
 @Module({})
 export class ResourceModule {
-  /**
-   * Adds the tables of a resource to the database of the service, and TypeORM's repositories of the entities to the module
-   * that imports this.
-   */
+  /** Adds the tables of a resource to the service's database, and TypeORM's repositories of the entities to the importing module. */
   static forFeature(
     entities: readonly Type[],
     schema: Omit<DatabaseSchema, 'entities'>,
   ): DynamicModule {
     const keys = entities.flatMap((entity) => keyColumnOf(entity) ?? []);
+    const isUuid = keys.some(({ options }) => options.default === UUID_COLUMN.default);
+    const idempotency = keys.some(isGenerated) ? [IdempotencyModule] : [];
     return {
       module: ResourceModule,
       imports: [
         SchemaModule.forFeature({ ...schema, entities }),
         TypeOrmModule.forFeature([...entities]),
-        ...(keys.some(isGenerated) ? [IdempotencyModule] : []),
-        ...(keys.some(({ options }) => options.default === UUID_COLUMN.default)
-          ? [UuidV7Module]
-          : []),
+        ...idempotency,
+        ...(isUuid ? [UuidV7Module] : []),
       ],
-      exports: [TypeOrmModule, ...(keys.some(isGenerated) ? [IdempotencyModule] : [])],
+      exports: [TypeOrmModule, ...idempotency],
     };
   }
 }

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import type { PageParameters } from '../http/answers/page.js';
 import type { ChangeRecorder, MakeRecorder } from './recording/change-recorder.js';
 import type { ConstraintErrors } from './properties/constraints.js';
-import type { Identified, IdFailure } from './properties/entity-columns.js';
+import type { Identified, IdError } from './properties/entity-columns.js';
 import type { Exports } from './transfers/exports.js';
 import type { FilledNames } from './properties/filled.js';
 import type { GeneratedCreate } from './generated-ids/generated-create.js';
@@ -25,16 +25,15 @@ export interface GeneratedResourceOptions<
 > {
   /** The name of the resource in metrics, such as `tools`. */
   readonly name: string;
-  /** The class with all members, including the id. */
+  /** The class with all properties, including the id. */
   readonly dto: Type<Dto>;
   readonly filters: Filters<Query>;
-  /** When there is no row with the id of a look-up or change. */
-  readonly notFound: IdFailure<Entity['id']>;
-  /** Failures of creates and changes. */
+  /** The error of a look-up or change whose id has no row. */
+  readonly notFound: IdError<Entity['id']>;
   readonly constraints?: ConstraintErrors;
   /** Records creates, updates and removals, such as `recordChanges(ToolChange, 'tool')` of `@resource-service/changes`. */
   readonly changes?: MakeRecorder<Changes>;
-  /** A member that clients search in. The service cleans its index. */
+  /** The property that clients search in; the service cleans its index. */
   readonly search?: Search;
   /** Called with the newly created rows, after their commit. */
   readonly onCreated?: (created: readonly Dto[]) => void;
@@ -47,13 +46,13 @@ export interface ResourceOptions<
   Query,
   Changes = unknown,
 > extends GeneratedResourceOptions<Entity, Dto, Query, Changes> {
-  /** The class of a line of an import, by default `dto`. It must lack the members that the database fills. */
+  /** The class of a line of an import, by default `dto`. It must lack the properties that the database fills. */
   readonly imported?: Type<Omit<Dto, FilledNames<Entity>>>;
-  /** When the id of a create belongs to a row with other content. */
-  readonly idTaken: IdFailure<bigint>;
+  /** The error of a create whose id belongs to a row with other content. */
+  readonly idTaken: IdError<bigint>;
 }
 
-/** What all resources have. Each part has a page in docs/framework. */
+/** The parts of all resources. Each has a page in docs/framework. */
 export interface BaseResource<
   Entity extends Keyed,
   Dto extends Keyed,
@@ -64,13 +63,12 @@ export interface BaseResource<
   readonly updates: Updates<Entity>;
   readonly pages: Pages<Query>;
   readonly exports: Exports<Query>;
-  /** If changes are recorded. */
   readonly recorder: ChangeRecorder<Changes> | undefined;
-  /** Copies the members of a DTO, by default of the class with all members, and leaves out null. */
+  /** Copies the properties of a DTO, by default of the class with all properties, and leaves out null. */
   represent<Other = Dto>(entity: Entity | Dto, dto?: Type<Other>): Other;
 }
 
-/** What a service needs for a resource whose clients choose the id. */
+/** The parts of a resource whose clients choose the id. */
 export interface Resource<
   Entity extends Identified,
   Dto extends Identified,
@@ -78,12 +76,11 @@ export interface Resource<
   Changes = unknown,
 > extends BaseResource<Entity, Dto, Query, Changes> {
   readonly creates: GroupCreate<Dto>;
-  /** Says how the values of a create are read. */
   readonly readBack: ReadBack;
   readonly imports: Imports<Dto>;
 }
 
-/** What a service needs for a resource whose ids the database makes. */
+/** The parts of a resource whose ids the database makes. */
 export interface GeneratedResource<
   Entity extends Keyed,
   Dto extends Keyed,

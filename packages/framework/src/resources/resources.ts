@@ -50,16 +50,15 @@ import type {
 import { RowSlots } from './locks/row-slots.js';
 import { checkLetters, SearchIndex } from './reads/search-index.js';
 
-/** Most imports that run at once. */
 export const MAX_IMPORTS = 8;
 
-/** Most exports that are open at once. Each has up to three pages in memory: in work, in its stream and in its socket. */
+/** Each export has up to three pages in memory: in work, in its stream and in its socket. */
 export const MAX_EXPORTS = 32;
 
-/** Most long rows that are looked up at once. */
+/** The limit of concurrent look-ups of long rows. */
 export const LONG_ROWS = 2;
 
-/** Makes the parts of which resources consist. */
+/** Makes the parts of resources. */
 @Injectable()
 export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly figures: ResourceMetrics;
@@ -90,11 +89,10 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
 
   /**
    * @throws TypeError if a DTO does not fit the columns of its entity
-   * @throws StartupError if lists can be sorted by a column without an index, or a recorder cannot
-   *   start
+   * @throws StartupError if lists can be sorted by a column without an index, or a recorder cannot start
    */
   async onModuleInit(): Promise<void> {
-    // Tests of the parts above may have no database.
+    // Tests may have no database.
     if (!this.dataSource.isInitialized) return;
     for (const check of this.checks) check();
     const missing = await Promise.all(this.indexChecks.map((check) => check()));
@@ -108,9 +106,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     for (const index of this.searchIndexes) await index.close();
   }
 
-  /**
-   * A resource whose clients choose the id. To be called in the constructor of its repository.
-   */
+  /** To be called in the constructor of the repository of a resource whose clients choose the id. */
   of<Entity extends Identified, Query extends PageParameters<Entity['id']>, Changes = unknown>(
     entity: Type<Entity>,
     options: ResourceOptions<Entity, Content<Entity> & Identified, Query, Changes>,
@@ -137,7 +133,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     return { ...resource, creates, readBack: new ReadBack(parts), imports };
   }
 
-  /** A resource whose ids the database makes. To be called in the constructor of its repository. */
+  /** To be called in the constructor of the repository of a resource whose ids the database makes. */
   generated<Entity extends Keyed, Query extends PageParameters<Entity['id']>, Changes = unknown>(
     entity: Type<Entity>,
     options: GeneratedResourceOptions<Entity, Content<Entity> & Keyed, Query, Changes>,

@@ -394,24 +394,36 @@ const BAD: readonly (readonly [string, object, object])[] = [
   ...FORMS.map(([row, error]) => [`the form of ${JSON.stringify(row)}`, row, error] as const),
 ];
 
-const BAD_NUMBERS = [1, 20, 31];
-
 /** 32 rows, of which the first are bad. */
 const rowsWith = (bad: number, row: object) =>
   Array.from({ length: 32 }, (_, id) => ({ id, ...(id < bad && row) }));
 
-describe.each(BAD)('rows that the database refuses because of %s', (_, row, error) => {
+async function expectToFailAlone(bad: number, row: object, error: object): Promise<void> {
+  const responses = await Promise.all(rowsWith(bad, row).map((one) => send('POST', '/cells', one)));
+  expect(
+    responses.map(({ status, text }) => (status === 201 ? status : (JSON.parse(text) as unknown))),
+  ).toEqual(rowsWith(bad, row).map(({ id }) => (id < bad ? error : 201)));
+}
+
+describe('rows that the database refuses', () => {
   beforeEach(() => database.query(`INSERT INTO cells (id, spot) VALUES (-1, '[5,6)')`));
 
-  it.each(BAD_NUMBERS)('fail alone in a group of creates: %i of 32', async (bad) => {
-    const answers = await Promise.all(rowsWith(bad, row).map((one) => send('POST', '/cells', one)));
-    expect(
-      answers.map(({ status, text }) => (status === 201 ? status : (JSON.parse(text) as unknown))),
-    ).toEqual(rowsWith(bad, row).map(({ id }) => (id < bad ? error : 201)));
+  it.each(BAD)('fail alone, 20 in a group of 32 creates, because of %s', (_, row, error) =>
+    expectToFailAlone(20, row, error),
+  );
+
+  it.each([1, 31])('fail alone, %i in a group of 32 creates', async (bad) => {
+    const [, row, error] = BAD[0]!;
+    await expectToFailAlone(bad, row, error);
   });
 
-  it.each(BAD_NUMBERS)('are lines of the response to an import: %i of 32', async (bad) => {
-    const lines = rowsWith(bad, row).map((one) => JSON.stringify(one));
+  it('are lines of the response to an import', async () => {
+    // A bad line follows a good one, and at the end 40 good ones follow.
+    const rows = [
+      ...BAD.flatMap(([, row]) => [{}, row]),
+      ...Array.from({ length: 40 }, () => ({})),
+    ];
+    const lines = rows.map((row, id) => JSON.stringify({ id, ...row }));
     const { text } = await send('POST', '/cells/import', lines.join('\n'));
     expect(
       text
@@ -419,8 +431,18 @@ describe.each(BAD)('rows that the database refuses because of %s', (_, row, erro
         .split('\n')
         .map((line) => JSON.parse(line) as unknown),
     ).toEqual([
-      ...Array.from({ length: bad }, (__, at) => ({ line: at + 1, ...error })),
-      { created: 32 - bad, unchanged: 0, refused: bad },
+      ...BAD.map(([, , error], at) => ({ line: 2 * at + 2, ...error })),
+      { created: BAD.length + 40, unchanged: 0, refused: BAD.length },
+    ]);
+  });
+
+  it.each([1, 20, 31])('are lines of the response to an import: %i in a row', async (bad) => {
+    const [, row, error] = BAD[0]!;
+    const lines = rowsWith(bad, row).map((one) => JSON.stringify(one));
+    const { text } = await send('POST', '/cells/import', lines.join('\n'));
+    expect(text.trim().split('\n')).toEqual([
+      ...Array.from({ length: bad }, (_, at) => JSON.stringify({ line: at + 1, ...error })),
+      JSON.stringify({ created: 32 - bad, unchanged: 0, refused: bad }),
     ]);
   });
 });

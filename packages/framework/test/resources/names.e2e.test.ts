@@ -33,6 +33,7 @@ import type { Service } from '../../src/app/service.js';
 import { dataSourceFor } from '../support/data-source.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
+import { PATIENT } from '../support/patience.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
@@ -217,7 +218,7 @@ let service: Service;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  service = await start(AppModule, database);
+  service = await start(AppModule, database, {}, PATIENT);
 });
 
 beforeEach(() => database.empty());

@@ -79,7 +79,9 @@ it('starts services beside each other, each with its variables and its database'
 
 it('says what is missing without a server', async () => {
   vi.stubEnv('TEST_DATABASE_URL', '');
-  await expect(createTestingService(AppModule)).rejects.toThrow('list @resource-service/framework');
+  await expect(createTestingService(AppModule)).rejects.toThrow(
+    'list @resource-service/local/global-setup in globalSetup',
+  );
   vi.stubEnv('TEST_DATABASE_URL', inject('postgresUrl'));
 });
 

@@ -5,7 +5,7 @@ import type { ChangedRows, RecordStatements } from '../recording/change-recorder
 import type { EntityColumn } from '../properties/entity-column.js';
 import type { EntityColumns, RowParameters } from '../properties/entity-columns.js';
 
-/** The columns of the origin of a row. They follow the given columns if creates are recorded. */
+/** The actor of a create. These columns follow the given columns if creates are recorded. */
 const ORIGIN_COLUMNS = [
   { name: 'rs__principal', type: 'text' },
   { name: 'rs__request_id', type: 'text' },
@@ -13,12 +13,12 @@ const ORIGIN_COLUMNS = [
 
 type SentColumn = Pick<EntityColumn, 'name' | 'type'>;
 
-/** The statements that are prepared. With `Soon`, the last parameter says how long it waits for the lock of a row. */
+/** The prepared statements. With `Soon`, the last parameter is the timeout for the lock of a row. */
 type Kind = 'one' | 'oneSoon' | 'many' | 'manySoon';
 
 /**
- * The statements that create rows of an entity. Rows of one statement must have different ids. If creates are recorded, a
- * row has the parameters of its origin as well.
+ * The statements that create rows of an entity. Rows of one statement must have different ids. If creates are recorded, the
+ * parameters of a row end with its actor.
  */
 export class CreateStatements {
   private readonly sent: readonly SentColumn[];
@@ -26,7 +26,6 @@ export class CreateStatements {
   private readonly unlessStored: string;
   private readonly prepared: { [kind in Kind]?: ReturnType<typeof prepared> } = {};
 
-  /** @param records `undefined`: creates are not recorded */
   constructor(
     private readonly columns: EntityColumns,
     private readonly records?: RecordStatements,
@@ -35,31 +34,26 @@ export class CreateStatements {
     this.sent = records === undefined ? given : [...given, ...ORIGIN_COLUMNS];
     const others = given.filter((column) => column !== key);
     const [first = key] = others;
-    const isSame = others.map(({ name, isNullable }) =>
+    const equals = others.map(({ name, isNullable }) =>
       isNullable
         ? `rs__row.${name} IS NOT DISTINCT FROM EXCLUDED.${name}`
         : `rs__row.${name} = EXCLUDED.${name}`,
     );
     this.into = `INSERT INTO ${table} AS rs__row (${namesOf(given)})`;
-    // If the id exists with the same content, the row is updated without a change. The update makes the COMMIT write WAL
-    // and wait for the flush and for synchronous standbys, like the commit of the first create (manual, chapter 26.2.8).
-    // If the content differs, no row is returned. Only an updated row has an xmax: its lock in ON CONFLICT sets it.
+    // If the id exists with equal content, an update without a change makes the COMMIT write WAL and wait for the flush and for
+    // synchronous standbys, like the first create (manual, chapter 26.2.8). If the content differs, no row is returned.
+    // Only an updated row has an xmax: its lock in ON CONFLICT sets it.
     this.unlessStored = `ON CONFLICT (${key.name}) DO UPDATE SET ${first.name} = rs__row.${first.name}
-      WHERE ${isSame.join(' AND ') || 'true'} RETURNING ${records?.copied ?? `${key.name} AS id`}, xmax = 0 AS ${records === undefined ? 'created' : 'rs__created'}`;
+      WHERE ${equals.join(' AND ') || 'true'} RETURNING ${records?.copied ?? `${key.name} AS id`}, xmax = 0 AS ${records === undefined ? 'created' : 'rs__created'}`;
   }
 
-  /**
-   * A faster statement for a single row.
-   *
-   * @param milliseconds how long it waits for the lock of a row; by default as long as for other locks
-   */
+  /** Faster for one row. `milliseconds` is the timeout for its lock, by default the timeout of other locks. */
   insertOne(row: RowParameters, milliseconds?: number): Statement {
     return milliseconds === undefined
       ? { ...this.known('one'), values: [...row] }
       : { ...this.known('oneSoon'), values: [...row, String(milliseconds)] };
   }
 
-  /** @param milliseconds how long it waits for the lock of a row; by default as long as for other locks */
   insertMany(rows: readonly RowParameters[], milliseconds?: number): Statement {
     const isSoon = milliseconds !== undefined;
     const values = valuesOf(this.sent, rows, this.columns.hasArrays);
@@ -69,7 +63,7 @@ export class CreateStatements {
     return { ...statement, values: isSoon ? [...values, String(milliseconds)] : values };
   }
 
-  /** Citus sends these rows straight to their shards, but copies rows from `unnest` to files first. */
+  /** For Citus, which sends these rows straight to their shards, but copies rows from `unnest` to files first. */
   insertValues(rows: readonly RowParameters[]): Statement {
     const { length } = this.columns.given;
     const tuples = rows.map(
@@ -81,11 +75,7 @@ export class CreateStatements {
     };
   }
 
-  /**
-   * Returns the numbers, from 1, of the rows whose ids are stored with other content.
-   *
-   * @param rows without their origins
-   */
+  /** Returns the numbers, from 1, of the rows, without actors, whose ids are stored with other content. */
   findDifferent(rows: readonly RowParameters[]): Statement {
     const { table, given, key, hasArrays } = this.columns;
     const values = valuesOf(given, rows, hasArrays);
@@ -102,11 +92,7 @@ export class CreateStatements {
     };
   }
 
-  /**
-   * The statement that also records what `insert` has created, in the same transaction and round trip.
-   *
-   * @param rows what is sent, if it is a table
-   */
+  /** Also records the created rows, in the transaction and round trip of `insert`. `rows` is the table of several rows. */
   private recorded(
     insert: string,
     { from, actor }: Pick<ChangedRows, 'from' | 'actor'>,
@@ -125,13 +111,13 @@ export class CreateStatements {
       SELECT ${this.columns.key.name} AS id, rs__created AS created FROM rs__stored`;
   }
 
-  /** Made once: to build and digest a text takes longer than all else here. */
+  /** Made once: building and hashing a text takes longer than all else here. */
   private known(kind: Kind): ReturnType<typeof prepared> {
     return (this.prepared[kind] ??= prepared(this.textOf(kind)));
   }
 
   private textOf(kind: Kind): string {
-    // The number of rows is not in the text of a statement that is prepared.
+    // The text of a prepared statement does not depend on the number of rows.
     if (kind === 'many' || kind === 'manySoon') return this.manyText(0, kind === 'manySoon');
     const { given } = this.columns;
     const one = given.map((_, at) => `$${at + 1}`);
@@ -174,11 +160,7 @@ function valuesOf(
   return hasArrays ? rows.flat() : columns.map((_, at) => rows.map((row) => row[at]));
 }
 
-/**
- * The rows as a table `rs__t` with their numbers, `rs__n`.
- *
- * @param count matters only if a column has arrays
- */
+/** The rows as a table `rs__t` with their numbers, `rs__n`. `count` matters only if a column has arrays. */
 function tableOf(columns: readonly SentColumn[], count: number, hasArrays: boolean): string {
   const alias = `AS rs__t (${namesOf(columns)}, rs__n)`;
   if (!hasArrays) {

@@ -7,8 +7,7 @@ import type { Statements } from '../../database/statements.js';
 import type { Tracer } from '../../observability/tracer.js';
 import { rowError } from '../properties/constraints.js';
 import type { RowErrors } from '../properties/constraints.js';
-import type { RowParameters } from '../properties/entity-columns.js';
-import type { Identified, IdFailure } from '../properties/entity-columns.js';
+import type { Identified, IdError, RowParameters } from '../properties/entity-columns.js';
 import { findLocked } from '../locks/find-locked.js';
 import { GroupInsert, isSame } from './group-insert.js';
 import type { Creation, GroupInsertOptions, Row, Stored } from './group-insert.js';
@@ -18,13 +17,12 @@ import { originParameters, requireOrigin } from '../recording/origin.js';
 import type { Origin } from '../recording/origin.js';
 
 /**
- * How long a statement of a group waits for a row that another transaction holds, in milliseconds: for a few commits, but at
- * least this long, and shorter when a part of the group is performed again. A create that needs a row which is held longer
- * leaves the group.
+ * The timeout of a group's statement for a row that another transaction holds, in milliseconds: a few commits, but at least
+ * `least`, and `again` when a part of the group is retried. A create that needs a row for longer leaves the group.
  */
 export const ROW_WAIT = { commits: 4, least: 50, again: 5 } as const;
 
-/** The same where creates wait together for such rows. At first, they wait as long as others do for any lock. */
+/** The timeout of a retry where creates wait together for such rows. Their first try has the timeout of other locks. */
 const AGAIN_FOR_LOCKED = 50;
 
 /** `locked`: another transaction holds a row that it needs. */
@@ -32,18 +30,18 @@ type Outcome = Creation | 'locked';
 
 export interface GroupCreateOptions<Content> extends GroupInsertOptions<Content>, RowErrors {
   readonly statements: Statements;
-  readonly idTaken: IdFailure<bigint>;
+  readonly idTaken: IdError<bigint>;
   readonly tracer: Tracer;
-  /** All resources share it. */
+  /** Shared by all resources. */
   readonly locked: LockedRows;
-  /** Creates that need locked rows use it. */
+  /** For creates that need locked rows. */
   readonly lockedSlots: Semaphore;
 }
 
 /**
- * Creates rows of an entity whose clients choose the id. The rows of many requests share a transaction. Creating a row
- * again with the same content succeeds and changes nothing, so clients can repeat a request
- * (docs/decisions/group-commit.md, docs/decisions/replays-and-conflicts.md).
+ * Creates rows of an entity whose clients choose the id. The rows of many requests share a transaction
+ * (docs/decisions/group-commit.md). Clients can repeat a request: creating an equal row again succeeds and changes nothing
+ * (docs/decisions/replays-and-conflicts.md).
  */
 export class GroupCreate<Content extends Identified> {
   private readonly inserts: GroupInsert<Content>;
@@ -79,7 +77,6 @@ export class GroupCreate<Content extends Identified> {
     });
   }
 
-  /** The creates that wait for the next group. */
   get queue() {
     return this.groups.queue;
   }
@@ -89,9 +86,9 @@ export class GroupCreate<Content extends Identified> {
    *
    * @param origin required if creates are recorded
    * @param outer the create becomes part of this transaction, resolves before its commit, shares no statement with others,
-   *   and is not told to `onCreated` (docs/framework/transactions.md)
-   * @throws ServiceException `idTaken` when a row with other content is committed, or as after any failure of the
-   *   database. The row may have been stored then
+   *   and does not call `onCreated` (docs/framework/transactions.md)
+   * @throws ServiceException `idTaken` if a row with other content is committed, or any error of the database, after which
+   *   the row may be stored
    */
   create(content: Content, origin?: Origin, outer?: EntityManager): Promise<Stored> {
     this.lastCreate = performance.now();
@@ -102,7 +99,7 @@ export class GroupCreate<Content extends Identified> {
     );
   }
 
-  /** Like {@link create}, for a request with many rows, which leaves priority to requests with a single row. */
+  /** Like {@link create}, for a request with many rows, to which requests with a single row have priority. */
   createOneOfMany(content: Content, origin?: Origin): Promise<Stored> {
     return this.createBy((row) => this.store(row), content, origin);
   }
@@ -135,7 +132,6 @@ export class GroupCreate<Content extends Identified> {
     return performance.now() - this.lastCreate;
   }
 
-  /** Whether both would be stored as the same row. */
   isSame(one: Content, other: Content): boolean {
     return isSame(this.parametersOf(one), this.parametersOf(other));
   }
@@ -172,18 +168,13 @@ export class GroupCreate<Content extends Identified> {
       return await groups.add(row, begun);
     } catch (error) {
       if (!(error instanceof RowLockedError)) throw error;
-      // Another transaction creates it: if it held another row, that would have been found.
+      // Another transaction creates this row: `findLocked` sees all others.
       if (!(error instanceof GroupLockedError)) this.options.locked.add(this.keysOf(row)[0]!);
       return 'locked';
     }
   }
 
-  /**
-   * Performs a group. If another transaction holds rows, those that need them are left out.
-   *
-   * @param locked rows that are known to be locked. What is found is added
-   * @param rowWait how long a statement waits for the lock of a row, in milliseconds; by default as long as for others
-   */
+  /** Performs a group without the creates that need rows which another transaction holds. Adds these rows to `locked`. */
   private async perform(
     group: readonly Row<Content>[],
     locked: Pick<LockedRows, 'has' | 'size'> & { add(key: RowKey): unknown },
@@ -216,7 +207,6 @@ export class GroupCreate<Content extends Identified> {
     return group.map((row) => (row === free[next] ? performed[next++]! : 'locked'));
   }
 
-  /** Whether a create needs one of the rows. */
   private needs(row: Row<Content>, rows: Pick<LockedRows, 'has' | 'size'>): boolean {
     return rows.size > 0 && this.keysOf(row).some((key) => rows.has(key));
   }

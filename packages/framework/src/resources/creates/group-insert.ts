@@ -7,16 +7,15 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import type { ChangeRecorder } from '../recording/change-recorder.js';
 import { CreateStatements } from './create-statements.js';
-import type { RowParameters } from '../properties/entity-columns.js';
-import type { EntityColumns, Identified } from '../properties/entity-columns.js';
+import type { EntityColumns, Identified, RowParameters } from '../properties/entity-columns.js';
 
-/** `unchanged`: it was stored before with the same content. */
+/** `unchanged`: it was stored before with equal content. */
 export type Stored = 'created' | 'unchanged';
 
-/** `taken`: the id belongs to something with other content. */
+/** `taken`: the id belongs to a row with other content. */
 export type Creation = Stored | 'taken';
 
-/** How often other requests may change and remove what a group is compared with. */
+/** How often other requests may change or remove the stored rows that a group is compared with. */
 const MAX_ROUNDS = 8;
 
 export interface Row<Content> {
@@ -27,35 +26,28 @@ export interface Row<Content> {
 }
 
 export interface GroupInsertOptions<Content> {
-  /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
-  /** In a transaction of somebody else, a statement that fails ends the transaction. */
+  /** In an outer transaction, an error of a statement ends the transaction. */
   readonly statements: Statements | Pick<Statements, 'run' | 'rows'>;
-  /** Records creates, if they are recorded. */
   readonly recorder?: ChangeRecorder | undefined;
-  /** Records the size of a group. */
   readonly recordGroup: (rows: number) => void;
   /** Called after a commit. */
   readonly onCreated: (created: readonly Content[]) => void;
 }
 
-/** Stores groups of rows, of which some can exist. */
+/** Stores groups of rows, some of which can exist. */
 export class GroupInsert<Content extends Identified> {
   private sql: CreateStatements | undefined;
   private pace = 0;
 
   constructor(private readonly options: GroupInsertOptions<Content>) {}
 
-  /** What a statement with its commit takes, in milliseconds. */
+  /** The usual duration of a statement with its commit, in milliseconds. */
   get usualTime(): number {
     return this.pace;
   }
 
-  /**
-   * @param rowWait how long a statement waits for the lock of a row, in milliseconds; by default as long as for others
-   * @returns what became of each row
-   * @throws RowLockedError if another transaction holds one of the rows for longer
-   */
+  /** @throws RowLockedError if another transaction holds a row for longer than `rowWait`, by default the timeout of other locks */
   async perform(group: readonly Row<Content>[], rowWait?: number): Promise<readonly Creation[]> {
     if (group.length === 0) return [];
     this.options.recordGroup(group.length);
@@ -80,11 +72,9 @@ export class GroupInsert<Content extends Identified> {
   }
 
   /**
-   * Stores the rows whose ids are free in one transaction. If concurrent transactions use the same id, the first wins.
+   * Stores the rows whose ids are free in one transaction. If concurrent transactions use one id, the first wins.
    *
    * @param rows with different ids
-   * @param rowWait how long the statement waits for the lock of a row, in milliseconds
-   * @throws RowLockedError
    * @returns the ids that are stored with the content of these rows, now or before
    */
   private async insert(
@@ -94,14 +84,14 @@ export class GroupInsert<Content extends Identified> {
     const stored = new Map<bigint, Stored>();
     if (rows.length === 0) return stored;
     const { statements, onCreated } = this.options;
-    // Sorted by id, so that concurrent transactions lock ids in the same order and cannot deadlock.
+    // Concurrent transactions that lock ids in one order cannot deadlock.
     const sorted = rows
       .toSorted((one, other) => (one.content.id < other.content.id ? -1 : 1))
       .map(({ parameters, origin }) => parameters.concat(origin));
     const start = performance.now();
     const insert = () =>
       statements
-        .run<InsertedRow>(
+        .run<{ readonly id: string; readonly created: boolean }>(
           rows.length === 1
             ? this.statements.insertOne(sorted[0]!, rowWait)
             : this.statements.insertMany(sorted, rowWait),
@@ -113,8 +103,8 @@ export class GroupInsert<Content extends Identified> {
           throw isRow ? new RowLockedError() : error;
         });
     const result = await insert().catch((error: unknown) => {
-      // When another transaction creates an equal row at once, ON CONFLICT (id) may not see its id yet, and the insert
-      // violates another unique key. By now, the other row is committed.
+      // While another transaction creates an equal row, ON CONFLICT (id) may not see its id yet, and the insert violates
+      // another unique key. By now, the other row is committed.
       const isUniqueViolation = error instanceof DatabaseError && error.code === '23505';
       const isWhole = 'isDistributed' in statements;
       if (isWhole && rows.length === 1 && isUniqueViolation) return insert();
@@ -131,8 +121,8 @@ export class GroupInsert<Content extends Identified> {
   }
 
   /**
-   * Returns the rows that a create would find free or stored with the same content. They must be created again, which
-   * makes the commit as durable as the commit of the first create: Citus allows no `FOR KEY SHARE` on several shards.
+   * Returns the rows whose ids are free or stored with equal content. They must be created again, which makes the commit as
+   * durable as the first create's: Citus allows no `FOR KEY SHARE` on several shards.
    */
   private async creatable(rows: readonly Row<Content>[]): Promise<readonly Row<Content>[]> {
     const different = await this.options.statements.rows(
@@ -148,15 +138,10 @@ export class GroupInsert<Content extends Identified> {
   }
 }
 
-interface InsertedRow {
-  readonly id: string;
-  readonly created: boolean;
-}
-
 /**
- * @param sent the row with this id that was sent; `undefined` if the id belongs to a row with other content
- * @param stored what became of it; `undefined` if it was refused
- * @returns `undefined` if the row may equal the stored row that the sent row was refused for
+ * @param sent the row that was sent with this id; `undefined` if the id belongs to a row with other content
+ * @param stored its outcome; `undefined` if it was rejected
+ * @returns `undefined` if the row may equal the stored row because of which the sent row was rejected
  */
 function creationOf<Content>(
   row: Row<Content>,

@@ -3,22 +3,20 @@ import { Batcher } from '../../database/batcher.js';
 import { STORED_TYPES } from '../../database/connections/stored-types.js';
 import type { Statement, Statements } from '../../database/statements.js';
 import type { Tracer } from '../../observability/tracer.js';
-import type { RowParameters } from '../properties/entity-columns.js';
-import type { EntityColumns } from '../properties/entity-columns.js';
+import type { EntityColumns, RowParameters } from '../properties/entity-columns.js';
 
-/** Most rows of a statement. Each has parameters of its own. */
+/** The rows of a statement, each with parameters of its own. */
 const MAX_ROWS = 32;
 
 export interface ReadBackOptions {
-  /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
   readonly statements: Statements;
   readonly tracer: Tracer;
 }
 
 /**
- * Says how values are read that were written: PostgreSQL pads `char`, rounds `real` and `numeric`, and writes `jsonb` and times in its own
- * way. It does not read the row, which may have changed since. Most entities have no such column, and need no statement.
+ * Converts created values as a look-up would read them: PostgreSQL pads `char`, rounds `real` and `numeric`, and rewrites `jsonb` and
+ * times. It does not read the row, which may have changed since. Most entities have no such column, and need no statement.
  */
 export class ReadBack {
   private readonly batcher: Batcher<RowParameters, readonly unknown[]>;
@@ -34,16 +32,11 @@ export class ReadBack {
     });
   }
 
-  /** Whether any value can be read otherwise than it was written. If not, {@link read} would only return what it is given. */
+  /** Whether {@link read} can change a value. */
   get isNeeded(): boolean {
     return !this.options.columns().isVerbatim;
   }
 
-  /**
-   * @param content what a create stores
-   * @param outer the transaction of the create
-   * @returns the same members, as a look-up would find them
-   */
   async read<Content extends object>(content: Content, outer?: EntityManager): Promise<Content> {
     const { statements } = this.options;
     const columns = this.options.columns();

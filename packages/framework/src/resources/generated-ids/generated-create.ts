@@ -9,9 +9,8 @@ import type { Statement, Statements } from '../../database/statements.js';
 import type { ChangeRecorder, RecordStatements } from '../recording/change-recorder.js';
 import { withRowErrors } from '../properties/constraints.js';
 import type { RowErrors } from '../properties/constraints.js';
-import type { RowParameters } from '../properties/entity-columns.js';
 import { contentOf } from '../properties/entity-columns.js';
-import type { EntityColumns } from '../properties/entity-columns.js';
+import type { EntityColumns, RowParameters } from '../properties/entity-columns.js';
 import { findLocked } from '../locks/find-locked.js';
 import type { Idempotency } from '../idempotency/idempotency.js';
 import { neededKeys } from '../locks/locked-rows.js';
@@ -21,23 +20,20 @@ import type { RowSlots } from '../locks/row-slots.js';
 import type { ChangeContext } from '../updates/updates.js';
 import { TakenIds } from './taken-ids.js';
 
-/** What a create belongs to. */
 export interface CreateContext extends ChangeContext {
   /**
-   * If the same request was performed before, its answer is returned, and nothing is created. It needs an origin, and is not for
-   * a create in a transaction.
+   * Of a request that was performed before, the result is returned, and nothing is created. It needs an origin, and is not for a
+   * create in a transaction.
    */
   readonly idempotencyKey?: string | undefined;
 }
 
 export interface GeneratedCreateOptions<Dto> extends RowErrors {
-  /** The class with all members. */
   readonly dto: Type<Dto>;
   readonly statements: Statements;
   readonly rowSlots: RowSlots;
   readonly idempotency: Idempotency;
   readonly logger: Logger;
-  /** Records creates, if they are recorded. */
   readonly recorder?: ChangeRecorder | undefined;
   /** Called after a commit. */
   readonly onCreated: (created: readonly Dto[]) => void;
@@ -49,7 +45,6 @@ const KEY_IN_TRANSACTION =
 /** Creates rows of an entity whose ids the database makes, each in a transaction of its own. */
 export class GeneratedCreate<Dto extends object> {
   private sql: Readonly<Record<'late' | 'soon', ReturnType<typeof prepared>>> | undefined;
-
   private readonly takenIds: TakenIds;
 
   constructor(private readonly options: GeneratedCreateOptions<Dto>) {
@@ -59,9 +54,8 @@ export class GeneratedCreate<Dto extends object> {
   /**
    * Resolves when the row is committed, or in the transaction of a manager when it is stored.
    *
-   * @returns the members of the stored row
-   * @throws ServiceException `idempotency-key-reused`, or as after any failure of the database. Without an idempotency key,
-   *   the row may have been stored then
+   * @throws ServiceException `idempotency-key-reused`, or any error of the database, after which, without an idempotency key,
+   *   the row may be stored
    */
   async create(content: object, { manager: outer, origin, idempotencyKey: key }: CreateContext) {
     const { dto, statements, rowSlots, idempotency, onCreated } = this.options;
@@ -87,7 +81,7 @@ export class GeneratedCreate<Dto extends object> {
       const perform = (slots: Semaphore) =>
         slots.run(async () => {
           rowSlots.requireFree(needed.keys, slots);
-          // Without a value, it has no parameter, and refers to no row.
+          // `DEFAULT VALUES` takes no condition, and refers to no row.
           const lockWait = parameters.length === 0 ? undefined : rowSlots.lockWaitIn(slots);
           const create = () => insert(undefined, lockWait);
           return lockWait === undefined ? create() : beforeRowWait(create);
@@ -108,7 +102,7 @@ export class GeneratedCreate<Dto extends object> {
     const result = await withRowErrors(this.options, content, () =>
       idempotency.once(request, dto, async (manager) => (created = await insert(manager)), needed),
     );
-    // After a conflict, another request may have been first.
+    // Otherwise, another request was first.
     if (result === created) onCreated([result]);
     return result;
   }
@@ -137,11 +131,7 @@ export class GeneratedCreate<Dto extends object> {
   }
 }
 
-/**
- * Stores a row, records it, and returns it with all columns. Returns nothing if the id that the database has made is taken.
- *
- * @param isSoon whether the last parameter says how long it waits for the locks of rows
- */
+/** Stores, records and returns a row, or nothing if its id is taken. With `isSoon`, the last parameter is the timeout for locks of rows. */
 function textOf(
   { table, key, given, all }: EntityColumns,
   records: RecordStatements | undefined,

@@ -7,18 +7,17 @@ import { describeFailure } from '../../observability/describe-failure.js';
 import { RepeatedFailures } from '../../observability/repeated-failures.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
 
-/** How often a create meets ids that are taken, at most. Each time, the sequence has advanced by one at least. */
+/** Each attempt advances the sequence by one at least. */
 const MAX_ATTEMPTS = 100;
 
-/** How long a create tries to make an id that is free, in milliseconds. */
+/** In milliseconds. */
 const MAX_TIME = 5_000;
 
-/** By how many numbers a sequence advances in a statement, at most. */
 const MAX_STEP = 1_000_000;
 
 /**
- * Advances the sequence of a table behind the ids that follow its last number without a gap. `nextval` never gives a number again that it has
- * given, as `setval` could beside other creates. Not behind the greatest id of all, which may be the last one that there is.
+ * Advances the sequence of a table behind the ids that follow its last number without a gap. Not behind the greatest id, which may be
+ * the last possible one. Unlike `setval` beside other creates, `nextval` never repeats a number.
  */
 function advancing({ table, key }: EntityColumns): string {
   return `WITH rs__sequence AS (SELECT pg_get_serial_sequence($1, $2)::regclass AS name),
@@ -31,15 +30,14 @@ function advancing({ table, key }: EntityColumns): string {
 }
 
 export interface TakenIdsOptions {
-  /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
   readonly statements: Statements;
   readonly logger: Logger;
 }
 
 /**
- * What becomes of a create whose made id is taken: somebody has inserted rows with ids of their own, which a sequence does not
- * know. That is never the fault of the client, so the create makes another id.
+ * Retries creates whose generated id is taken, because somebody has inserted rows with ids that the sequence does not know. Clients
+ * get no error, because they did not cause it.
  */
 export class TakenIds {
   private advance: Promise<unknown> | undefined;
@@ -48,8 +46,7 @@ export class TakenIds {
   constructor(private readonly options: TakenIdsOptions) {}
 
   /**
-   * @param insert returns nothing if the id that the database has made is taken
-   * @param outer the transaction of the create
+   * @param insert returns nothing if the generated id is taken
    * @throws ServiceException `transaction-conflict` if too many ids are taken
    */
   async skip<Row>(insert: () => Promise<Row | undefined>, outer?: EntityManager): Promise<Row> {
@@ -63,7 +60,7 @@ export class TakenIds {
     throw new ServiceException(ERRORS.transactionConflict);
   }
 
-  /** All creates that meet such an id wait for the same statement. */
+  /** All creates with a taken id wait for one statement. */
   private advanceTogether(): Promise<unknown> {
     const { statements } = this.options;
     this.advance ??= this.advanceSequence((statement) => statements.rows(statement)).finally(() => {
@@ -72,7 +69,7 @@ export class TakenIds {
     return this.advance;
   }
 
-  /** In its own connection: who holds one must not wait for another. The savepoint keeps the transaction from failing. */
+  /** In the outer connection: to wait for another could deadlock. The savepoint protects the transaction from an error. */
   private advanceIn(outer: EntityManager): Promise<void> {
     const { statements } = this.options;
     return this.advanceSequence((statement) =>
@@ -88,16 +85,15 @@ export class TakenIds {
       await run({ text: advancing(columns), values: [table, key.databaseName] });
       this.report(table);
     } catch (error) {
-      // For example, the role may not use the sequence. Each further insert advances it by one.
+      // For example, the role may lack the privilege. Each further insert advances the sequence by one.
       this.report(table, error);
     }
   }
 
-  /** Each create may meet such ids. */
-  private report(table: string, failure?: unknown): void {
-    const repeated = this.repeated.note(failure, table);
+  private report(table: string, error?: unknown): void {
+    const repeated = this.repeated.note(error, table);
     if (repeated === undefined) return;
-    const reason = failure === undefined ? undefined : describeFailure(failure);
+    const reason = error === undefined ? undefined : describeFailure(error);
     const context = { table, reason, ...(repeated > 0 && { repeated }) };
     const hint = `rows of ${table} were inserted with ids that its sequence does not know: docs/framework/creating.md`;
     this.options.logger.warn(context, hint);

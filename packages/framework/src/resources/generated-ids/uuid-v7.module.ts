@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { SchemaModule } from '../../database/schema.module.js';
 import { CreateUuidV71795651201000 } from './migrations/1795651201000-create-uuid-v7.js';
 
-/** The function that makes the ids of entities with `UUID_COLUMN`. */
+/** Adds the function that generates the ids of entities with `UUID_COLUMN`. */
 @Module({
   imports: [
     SchemaModule.forFeature({

@@ -3,7 +3,7 @@ import type { ErrorKind } from '../../errors/error-kind.js';
 
 let defined: Readonly<Record<'idempotencyKeyReused' | 'responseNotKept', ErrorKind>> | undefined;
 
-/** Defined only in a service that uses it: the documents list all failures that are defined. */
+/** Defined only in a service that uses them: the documents list all defined errors. */
 export function idempotencyErrors() {
   return (defined ??= defineErrors(SERVICE_RANGE, {
     idempotencyKeyReused: {

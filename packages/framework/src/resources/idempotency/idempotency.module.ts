@@ -4,7 +4,6 @@ import { Idempotency } from './idempotency.js';
 import { IdempotencyKey } from './idempotency-key.entity.js';
 import { CreateIdempotencyKeys1795651200000 } from './migrations/1795651200000-create-idempotency-keys.js';
 
-/** Requests that clients can send again with an `Idempotency-Key`. */
 @Module({
   imports: [
     SchemaModule.forFeature({

@@ -24,7 +24,6 @@ import { KEPT, KeptResponses } from './kept-responses.js';
 
 const KEYS = { table: 'idempotency_keys', key: 'key' } as const;
 
-/** Removes what is too old. */
 const OLDEST = {
   text: `WITH removed AS (
       DELETE FROM idempotency_keys WHERE ctid IN (
@@ -35,38 +34,36 @@ const OLDEST = {
   values: [KEPT.hours],
 };
 
-/** A request that can be sent again. */
 export interface RepeatableRequest {
-  /** The `Idempotency-Key`; `undefined`: the request cannot be sent again. */
+  /** The `Idempotency-Key`; `undefined`: the request cannot be repeated. */
   readonly key: string | undefined;
-  /** The name of the operation, such as `lend a tool`. It must be unique in the service: each operation has keys of its own. */
+  /** The name of the operation, such as `lend a tool`, unique in the service. Each operation has its own keys. */
   readonly operation: string;
-  /** Each principal has keys of its own. */
+  /** Each principal has its own keys. */
   readonly origin: Origin;
-  /** All that the answer depends on, such as the body. */
+  /** All that the result depends on, such as the body. */
   readonly content: object;
 }
 
-/** Rows that the work needs. */
+/** Rows that the work locks. */
 export interface NeededLocks {
   readonly keys: readonly RowKey[];
-  /** Finds out which of them another transaction holds. */
+  /** Returns the keys that another transaction holds. */
   readonly findLocked: () => Promise<readonly RowKey[]>;
 }
 
-/** The key of a request, which is new or was stored before. */
 interface Claim {
   readonly is_new: boolean;
   readonly fingerprint: string;
-  /** `null`: it was forgotten. */
+  /** `null`: evicted. */
   readonly answer: string | null;
 }
 
 const NO_LOCKS: NeededLocks = { keys: [], findLocked: () => Promise.resolve([]) };
 
 /**
- * Performs requests once, however often they are sent (draft-ietf-httpapi-idempotency-key-header). The key is stored in the
- * transaction that does the work, so there is never one without the other.
+ * Performs repeated requests once (draft-ietf-httpapi-idempotency-key-header). The key is stored in the transaction that does the
+ * work, so there is never one without the other.
  */
 @Injectable()
 export class Idempotency implements OnModuleInit, OnModuleDestroy {
@@ -85,7 +82,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
   }
 
   onModuleInit(): void {
-    // The application may be made only to look at it.
+    // Documents are written without a database.
     if (!this.dataSource.isInitialized) return;
     const { statements, logger } = this;
     const { signal } = this.closing;
@@ -100,15 +97,14 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
   }
 
   /**
-   * Does the work in a transaction of its own, or returns what it has returned when the request was sent before. A request
-   * waits while the same request is being performed. A failure is not kept.
+   * Does the work in a transaction of its own, or returns its result of an earlier request. A repeated request waits for the
+   * first one. Errors are not kept.
    *
-   * If answers have filled their space, the oldest are forgotten before their time. Such a request is not performed again either.
+   * If responses have filled their space, the oldest are evicted early. Their requests are not performed again either.
    *
-   * @param dto the class of the result, from whose members it is made again: each has a rule
+   * @param dto the class from which a kept result is restored: each property must be validated
    * @param work like the work of {@link Transactions.run}
-   * @throws ServiceException `idempotency-key-reused` if the content is another one, `response-not-kept`, or as after any failure
-   *   of the database
+   * @throws ServiceException `idempotency-key-reused` if the content differs, `response-not-kept`, or any error of the database
    */
   once<Result extends object>(
     request: RepeatableRequest,
@@ -118,7 +114,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
   ): Promise<Result> {
     requireDto(dto);
     const { keys: needed, findLocked } = locks ?? NO_LOCKS;
-    // What a service does by itself can need any row. Meanwhile, creates and changes of resources go on.
+    // A service's own work can lock any row. Meanwhile, creates and changes of resources go on.
     const isOwn = locks === undefined;
     const free = isOwn ? this.bulkheads.transactions : this.bulkheads.updates;
     const inside = isOwn
@@ -155,8 +151,8 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     const id = [operation, ownerOf(origin), key];
     const fingerprint = hash('sha256', stringifyExactJson(content), 'base64url');
     const statements = this.statements.in(manager);
-    // Waits for a concurrent transaction with the same key. If the key exists, the update without a change makes the commit
-    // wait for standbys, like the first one (docs/decisions/replays-and-conflicts.md). Only an updated row has an xmax.
+    // Waits for a concurrent transaction with an equal key. If the key exists, the update without a change makes the commit wait
+    // for standbys, like the first one (docs/decisions/replays-and-conflicts.md). Only an updated row has an xmax.
     const claim = await statements.run<Claim>({
       name: 'claim-idempotency-key',
       text: `INSERT INTO idempotency_keys (operation, principal, key, fingerprint) VALUES ($1, $2, $3, $4)
@@ -180,7 +176,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
   }
 }
 
-/** A static token stays the same when its variable changes, in a rotation. */
+/** The id of a static token changes with a rotation, its owner does not. */
 function ownerOf({ principal: { kind, id } }: Origin): string {
   return kind === 'static-token' ? kind : `${kind}:${id}`;
 }

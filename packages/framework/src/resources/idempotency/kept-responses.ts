@@ -2,10 +2,10 @@ import type { Statements } from '../../database/statements.js';
 
 const HOUR = 3_600_000;
 
-/** How many hours a key is kept, how many keys are, and how many bytes of their responses, as PostgreSQL stores them. */
+/** The bytes of the responses count as PostgreSQL stores them. */
 export const KEPT = { hours: 24, rows: 1_000_000, bytes: 1024 ** 3 } as const;
 
-/** What one statement reads or changes at most, so that it is short on a slow disk as well. */
+/** Limits of a statement, so that it is short even on a slow disk. */
 const PART = { rows: 1_000, bytes: 32 * 1024 ** 2 } as const;
 
 interface Amount {
@@ -14,8 +14,8 @@ interface Amount {
 }
 
 /**
- * Reads a part in the order of the index on `created_at`: all rows of one time, or more. Transactions of the last minute may
- * not have committed. What commits later still is not counted, but forgotten and removed with its part.
+ * Reads a part in the order of the index on `created_at`: all rows of one time, or more. Transactions of the last minute may not
+ * have committed. Rows that commit even later are not counted, but evicted and removed with their part.
  */
 const READ = `WITH next AS (
     SELECT created_at, coalesce(pg_column_size(answer), 0) AS bytes FROM idempotency_keys
@@ -28,8 +28,8 @@ const READ = `WITH next AS (
   FROM summed WHERE bytes <= $3 OR created_at = (SELECT min(created_at) FROM next)
   ORDER BY created_at DESC LIMIT 1`;
 
-/** Who performs the request again holds its row, and needs the response. */
-const FORGET = `UPDATE idempotency_keys SET answer = NULL WHERE ctid IN (
+/** Skips locked rows: a repeated request holds its row, and needs the response. */
+const EVICT = `UPDATE idempotency_keys SET answer = NULL WHERE ctid IN (
     SELECT ctid FROM idempotency_keys WHERE created_at > $1 AND created_at <= $2 AND answer IS NOT NULL FOR UPDATE SKIP LOCKED
   )`;
 
@@ -37,49 +37,43 @@ const REMOVE = `DELETE FROM idempotency_keys WHERE ctid IN (
     SELECT ctid FROM idempotency_keys WHERE created_at > $1 AND created_at <= $2 FOR UPDATE SKIP LOCKED
   )`;
 
-/** Rows that were created later than `after`, and not later than `until`. */
+/** Rows that were created after `after`, and not after `until`. */
 interface Part extends Amount {
   readonly after: Date;
   readonly until: Date;
 }
 
-interface NextPart extends Amount {
-  readonly until: Date;
-  readonly is_more: boolean;
-}
+type NextPart = Omit<Part, 'after'> & { readonly is_more: boolean };
 
 /**
- * Bounds what is kept. Each row is read once after a start, in parts, and the sum of each part is remembered: neither a large
- * table nor one that stays at the bound is read again. Each replica does so. The oldest parts go first, whoever removes them, so
- * a part that is gone already only costs a statement that finds nothing.
+ * Bounds the kept keys and responses. After a start, each replica reads each row once, in parts, and remembers the sum of each part:
+ * neither a large table nor one at its limit is read again. All replicas remove the oldest parts first, so a part that another one has
+ * removed only costs a statement that finds nothing.
  */
 export class KeptResponses {
-  /** The oldest first. */
   private parts: readonly Part[] = [];
 
   constructor(
     private readonly statements: Statements,
-    private readonly most: Amount = KEPT,
+    private readonly limit: Amount = KEPT,
     private readonly part: Amount = PART,
   ) {}
 
   /**
-   * Reads one part. Removes the oldest keys if there are too many, or forgets the oldest responses if they have too many bytes;
-   * their keys stay, so that no request is performed twice.
-   *
-   * @returns whether there is more to do at once
+   * Reads one part. Removes the oldest keys if there are too many, or evicts the oldest responses if they have too many bytes.
+   * Their keys stay, so that no request is performed twice. Returns whether there is more to do at once.
    */
   async trim(): Promise<boolean> {
     const isMore = await this.read();
     const [oldest] = this.parts;
-    if (oldest !== undefined && this.sum('rows') - oldest.rows >= this.most.rows) {
+    if (oldest !== undefined && this.sum('rows') - oldest.rows >= this.limit.rows) {
       await this.change(REMOVE, oldest);
       this.parts = this.parts.slice(1);
       return true;
     }
     const full = this.parts.find(({ bytes }) => bytes > 0);
-    if (full === undefined || this.sum('bytes') <= this.most.bytes) return isMore;
-    await this.change(FORGET, full);
+    if (full === undefined || this.sum('bytes') <= this.limit.bytes) return isMore;
+    await this.change(EVICT, full);
     this.parts = this.parts.map((part) => (part === full ? { ...full, bytes: 0 } : part));
     return true;
   }
@@ -91,7 +85,7 @@ export class KeptResponses {
     const [next] = rows;
     if (next === undefined) return false;
     const { until, is_more: isMore, ...amount } = next;
-    // By the clock of the database. The keys of the other parts are too old, so they are removed.
+    // By the clock of the database. Older keys are pruned elsewhere.
     const young = until.getTime() - KEPT.hours * HOUR;
     const kept = this.parts.filter((part) => part.until.getTime() >= young);
     this.parts = [...kept, { ...amount, after, until }];

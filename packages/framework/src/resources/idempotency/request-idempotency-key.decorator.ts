@@ -9,14 +9,14 @@ import { ServiceException } from '../../errors/service.exception.js';
 const MAX_LENGTH = 255;
 
 /**
- * The draft wants a string in quotation marks (RFC 9651, section 3.3.3). Most clients send the text without them. Several
- * header fields arrive joined by commas.
+ * The draft requires a string in quotation marks (RFC 9651, section 3.3.3), which most clients leave out. Repeated header fields
+ * arrive joined by commas.
  */
 const IDEMPOTENCY_KEY = new RegExp(
   String.raw`^(?:"((?:[ !#-\[\]-~]|\\["\\]){1,${MAX_LENGTH}})"|([!#-+\--~]{1,${MAX_LENGTH}}))$`,
 );
 
-/** Documents the header field of an operation. The failure is {@link idempotencyErrors}. */
+/** Documents the header field of an operation. Its errors are {@link idempotencyErrors}. */
 export const ApiIdempotencyKey = () =>
   ApiHeader({
     name: 'Idempotency-Key',
@@ -28,7 +28,7 @@ export const ApiIdempotencyKey = () =>
 
 /**
  * The `Idempotency-Key` of the request, or `undefined` (draft-ietf-httpapi-idempotency-key-header). The service does not start if a
- * `@Public()` route has it: each principal has keys of its own, and callers whom nobody knows would get each other's kept responses.
+ * `@Public()` route has it: unauthenticated callers would get each other's kept responses.
  */
 export const RequestIdempotencyKey = needingPrincipal(
   '@RequestIdempotencyKey()',

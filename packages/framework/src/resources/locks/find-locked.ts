@@ -1,14 +1,9 @@
 import type { Statements } from '../../database/statements.js';
-import type { RowParameters } from '../properties/entity-columns.js';
-import type { EntityColumns } from '../properties/entity-columns.js';
+import type { EntityColumns, RowParameters } from '../properties/entity-columns.js';
 import { rowKey } from './locked-rows.js';
 import type { RowKey } from './locked-rows.js';
 
-/**
- * The rows that another transaction holds, of those that creates need. It does not see rows that are not committed.
- *
- * @param rows the parameters of the creates
- */
+/** Finds the rows that the creates of `rows` need and another transaction holds. It does not see uncommitted rows. */
 export async function findLocked(
   statements: Statements,
   { needed }: EntityColumns,

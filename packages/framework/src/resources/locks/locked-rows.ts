@@ -2,13 +2,12 @@ import { hash } from 'node:crypto';
 import type { RowParameters } from '../properties/entity-columns.js';
 import type { EntityColumns, NeededRows } from '../properties/entity-columns.js';
 
-/** How long a row counts as locked, in milliseconds, unless it is found free before. */
+/** The time for which a row counts as locked, in milliseconds, unless it is found free earlier. */
 const MEMORY = 10_000;
 
-/** Most rows that are remembered. */
 const MAX_ROWS = 10_000;
 
-/** The longest value, in characters, that is kept as it is. Of a longer one, such as a text that is a foreign key, its hash is. */
+/** In characters. Of longer values, such as a text that is a foreign key, the hash is kept. */
 const MAX_LENGTH = 64;
 
 /** The table, the column and the value of a key. */
@@ -19,7 +18,7 @@ export function rowKey({ table, key }: Pick<NeededRows, 'table' | 'key'>, value:
   return `${table}.${key} ${text.length > MAX_LENGTH ? hash('sha256', text, 'base64') : text}`;
 }
 
-/** The rows that a create needs: first its own, if clients choose the id, then those that it refers to. */
+/** The rows that a create locks: first its own, if clients choose the id, then the rows that it refers to. */
 export function neededKeys(
   { needed }: EntityColumns,
   parameters: RowParameters,
@@ -29,9 +28,9 @@ export function neededKeys(
     .map((rows) => rowKey(rows, parameters[rows.at]));
 }
 
-/** Rows that another transaction held when they were needed last. Who needs one of them waits where nobody else does. */
+/** Rows that another transaction held when they were last needed. Work that needs one of them waits apart from other work. */
 export class LockedRows {
-  /** Until when, as of `performance.now()`, in ascending order. */
+  /** The ends by `performance.now()`, in ascending order. */
   private readonly until = new Map<RowKey, number>();
 
   get size(): number {

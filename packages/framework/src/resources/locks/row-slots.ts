@@ -7,18 +7,18 @@ import { ServiceException } from '../../errors/service.exception.js';
 import { LockedRows } from './locked-rows.js';
 import type { RowKey } from './locked-rows.js';
 
-/** Work on single rows. If another transaction holds one of them, the work waits on a share of the connections of its own. */
+/** Runs work on single rows. If another transaction holds one of them, the work waits in a bulkhead of its own. */
 @Injectable()
 export class RowSlots {
-  /** Of all resources. */
+  /** Shared by all resources. */
   readonly locked = new LockedRows();
 
   constructor(private readonly bulkheads: Bulkheads) {}
 
   /**
    * @param work takes one of the slots, and then calls {@link requireFree}
-   * @param findLocked finds out which of the rows were held when the work failed because of one of them
-   * @param free the slots if no row is known to be held
+   * @param findLocked after the work has failed because of a held row, returns the held rows; by default all count as held
+   * @param free the slots for rows that are not known to be held
    */
   async run<Result>(
     keys: readonly RowKey[],
@@ -34,7 +34,7 @@ export class RowSlots {
     try {
       if (!this.areLocked(keys)) return await work(free);
     } catch (error) {
-      // While it waited for a slot, other work has waited for a row.
+      // If other work has found a locked row meanwhile, there is nothing to note.
       if (!this.areLocked(keys)) await note(error);
       if (!(error instanceof RowLockedError)) throw error;
     }
@@ -48,7 +48,7 @@ export class RowSlots {
     }
   }
 
-  /** How long a transaction in these slots waits for a lock; `undefined`: as long as others. */
+  /** The timeout for a lock in these slots, in milliseconds; `undefined`: the timeout of other locks. */
   lockWaitIn(slots: Semaphore): number | undefined {
     return slots === this.bulkheads.locked ? undefined : SOON;
   }

@@ -8,12 +8,12 @@ import { stringifyExactJson } from '../../json/exact-json.js';
 import type { EntityColumn } from './entity-column.js';
 import type { EntityColumns } from './entity-columns.js';
 
-/** What a violation of a constraint of the database means to a client, by the name of the constraint. */
+/** The errors for violations of constraints of the database, by the name of the constraint. */
 export type ConstraintErrors = Readonly<Record<string, ErrorKind>>;
 
 /**
- * Performs work on the database. A violation of one of the constraints, such as a foreign key or a unique key, becomes
- * the declared failure; any other failure is passed on.
+ * Performs work on the database. A violation of one of the constraints, such as a foreign key or a unique key, becomes its
+ * declared error; any other error is rethrown.
  */
 export async function withConstraintErrors<Result>(
   errors: ConstraintErrors,
@@ -27,17 +27,17 @@ export async function withConstraintErrors<Result>(
 }
 
 function constraintError(errors: ConstraintErrors, error: unknown): unknown {
-  // A text that is too long for the index of a unique key names the key, too, but is no violation.
+  // The error for a text too long for the index of a unique key names the key, too.
   const isViolation = error instanceof DatabaseError && !isTooLarge(error);
   const constraint = isViolation ? error.constraint : undefined;
   const kind = constraint === undefined ? undefined : errors[constraint];
   return kind === undefined ? error : new ServiceException(kind);
 }
 
-/** A B-tree takes entries of up to 2,704 bytes (`BTMaxItemSize`), of which some are no value. */
+/** A B-tree takes entries of up to 2,704 bytes (`BTMaxItemSize`), of which some are overhead. */
 const INDEXABLE = 2_690;
 
-/** The columns in an index of a table, also in its expressions; none if there is no such table. */
+/** The columns in an index of a table, also in expressions; none if there is no such table. */
 const INDEXED = `SELECT DISTINCT attname FROM pg_index
     JOIN pg_attribute ON attrelid = indrelid AND attnum > 0
   WHERE indrelid = to_regclass($1) AND (attnum = ANY (indkey) OR EXISTS (
@@ -46,8 +46,8 @@ const INDEXED = `SELECT DISTINCT attname FROM pg_index
   ))`;
 
 /**
- * Reads the names of the columns that are in an index. To be called at the start: what asks when a row is refused may hold
- * the only connection in a transaction.
+ * Reads the names of the columns that are in an index. To be called at the start: later, when a row is rejected, a transaction
+ * may hold the only connection.
  */
 export async function indexedColumns(
   statements: Statements,
@@ -57,19 +57,18 @@ export async function indexedColumns(
   return new Set(found.map(([name]) => name));
 }
 
-/** Where a row is stored. */
 export interface RowErrors {
   readonly constraints: ConstraintErrors;
   /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
-  /** The names of the columns that were in an index at the start. */
+  /** From {@link indexedColumns}. */
   readonly indexed: () => ReadonlySet<string>;
 }
 
 /**
- * Stores a row. Like {@link withConstraintErrors}; a value that is too large for the database becomes `body-not-valid`.
+ * Like {@link withConstraintErrors}, for the work that stores a row. A value that the database rejects becomes `body-not-valid`.
  *
- * @param row the values by their properties
+ * @param row the values by property
  */
 export async function withRowErrors<Result>(
   options: RowErrors,
@@ -83,7 +82,7 @@ export async function withRowErrors<Result>(
   }
 }
 
-/** What {@link withRowErrors} throws when its work has thrown `error`. */
+/** Returns the error that {@link withRowErrors} throws for an error of its work. */
 export function rowError(
   { constraints, columns, indexed }: RowErrors,
   row: object,
@@ -103,7 +102,7 @@ export function rowError(
   return new ServiceException(ERRORS.bodyNotValid, message, { cause: error });
 }
 
-/** PostgreSQL quotes a value that it cannot read, and names the type of a text that is too long. */
+/** PostgreSQL's message quotes a value that it cannot read, and names the type of a text that is too long. */
 function valueError({ all }: EntityColumns, row: object, error: DatabaseError): ServiceException {
   const { message: reason } = error;
   const values = row as Readonly<Record<string, unknown>>;

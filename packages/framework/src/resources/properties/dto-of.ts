@@ -10,19 +10,18 @@ import { IfPresent } from './if-present.js';
 
 const ID_OF_PATH = { description: 'If present, the id in the path.' } as const;
 
-/** The property names of an entity whose columns can be null. */
 type Nullable<Entity> = {
   [Name in keyof Entity]-?: null extends Entity[Name] ? Name : never;
 }[keyof Entity];
 
-/** The members of an entity in JSON: what is null in the database is absent. */
+/** The properties of an entity as in JSON: a null of the database is absent. */
 export type Content<Entity> = Omit<Entity, Nullable<Entity>> & {
   [Name in Nullable<Entity>]?: NonNullable<Entity[Name]>;
 };
 
 /**
- * A class with members of an entity, by default with all, with their rules and schemas: `class StoredGardenDto extends
- * DtoOf(Garden) {}`. A member that is null in the database is absent in JSON, so it must be optional.
+ * A class with properties of an entity, by default with all, and their validations and schemas: `class StoredGardenDto extends
+ * DtoOf(Garden) {}`. A null of the database is absent in JSON, so a nullable property must be optional.
  */
 export function DtoOf<Entity extends object, Name extends keyof Entity = keyof Entity>(
   entity: Type<Entity>,
@@ -33,14 +32,14 @@ export function DtoOf<Entity extends object, Name extends keyof Entity = keyof E
   return Dto as Type<Content<Pick<Entity, Name>>>;
 }
 
-/** A class with the members of an entity that the client sends in a create, without the members that the database fills. */
+/** The class of the body of a create: the properties of an entity without those that the database fills. */
 export function NewOf<Entity extends Keyed>(
   entity: Type<Entity>,
 ): Type<Omit<Content<Entity>, FilledNames<Entity>>> {
   return DtoOf(entity, namesOf(entity, isGiven));
 }
 
-/** A class with the members of an entity that can change, and the id, which can be absent: the body of a PUT. */
+/** The class of the body of a PUT: the properties of an entity that can change, and the id, which can be absent. */
 export function ReplacementOf<Entity extends Keyed>(
   entity: Type<Entity>,
 ): Type<
@@ -54,8 +53,8 @@ export function ReplacementOf<Entity extends Keyed>(
 }
 
 /**
- * A class with the members of an entity that can change, all of them optional: a JSON Merge Patch (RFC 7396). Null removes a
- * member whose column is nullable.
+ * The class of a JSON Merge Patch (RFC 7396): the properties of an entity that can change, all of them optional. Null removes
+ * a value whose column is nullable.
  */
 export function PatchOf<Entity extends Keyed>(
   entity: Type<Entity>,
@@ -79,7 +78,7 @@ export function PatchOf<Entity extends Keyed>(
   return Patch;
 }
 
-/** What a column `jsonb` has is of any form, and is stored with all digits. */
+/** Values of a column `jsonb` are stored with all digits. */
 function keepDigits<Entity>(
   entity: Type<Entity>,
   dto: Type,
@@ -93,11 +92,11 @@ function keepDigits<Entity>(
 
 function makeOptional(
   dto: Type,
-  member: string,
+  property: string,
   schema: { readonly description?: string; readonly nullable?: boolean },
 ): void {
-  ApiProperty({ ...schema, required: false })(dto.prototype as object, member);
-  IfPresent()(dto.prototype as object, member);
+  ApiProperty({ ...schema, required: false })(dto.prototype as object, property);
+  IfPresent()(dto.prototype as object, property);
 }
 
 function namesOf<Entity>(
@@ -109,26 +108,25 @@ function namesOf<Entity>(
 }
 
 /**
- * The columns that are members, because they have a validation rule. From the arguments of `@Column()` and its relatives,
- * because TypeORM makes the metadata of an entity only when it connects.
+ * The columns that are public, because they are validated. Read from the arguments of `@Column()` and its relatives, because
+ * TypeORM makes the metadata of an entity only when it connects.
  */
 export function memberColumnsOf(entity: Type): readonly ColumnMetadataArgs[] {
-  const members = membersOf(entity);
+  const validated = membersOf(entity);
   return getMetadataArgsStorage().columns.filter(
     ({ target, propertyName }) =>
-      members.has(propertyName) &&
+      validated.has(propertyName) &&
       (target === entity || entity.prototype instanceof (target as Function)),
   );
 }
 
-/** The column of the primary key `id`, if the entity has one. */
 export function keyColumnOf(entity: Type): ColumnMetadataArgs | undefined {
   return memberColumnsOf(entity).find(
     ({ propertyName, options }) => propertyName === 'id' && options.primary === true,
   );
 }
 
-/** Whether the database makes the values of a column, of which a client cannot give any. */
+/** Whether the database makes all values of a column. */
 export function isGenerated({ target, propertyName, options }: ColumnMetadataArgs): boolean {
   const { primary = false, default: otherwise } = options;
   const generated = getMetadataArgsStorage().findGenerated(target, propertyName);
@@ -139,7 +137,7 @@ function isGiven(column: ColumnMetadataArgs): boolean {
   return column.mode === 'regular' && column.options.insert !== false && !isGenerated(column);
 }
 
-/** A key is never changed, but a body may have it. */
+/** A key never changes, but a body may have it. */
 function isChangeable(column: ColumnMetadataArgs): boolean {
   const { options } = column;
   return options.primary === true || (isGiven(column) && options.update !== false);

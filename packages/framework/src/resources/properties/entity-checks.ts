@@ -1,11 +1,7 @@
 import type { EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 
-/**
- * The column of the primary key.
- *
- * @throws TypeError if there are several, or it is of another type
- */
+/** @throws TypeError if there are several primary keys, or it is of another type */
 export function requireKey(
   { name, primaryColumns }: EntityMetadata,
   property: string,
@@ -18,16 +14,13 @@ export function requireKey(
   );
 }
 
-/**
- * How all names begin that the statements of resources give to what they select. Tables and columns have no such name, so that
- * none can be meant instead of another.
- */
+/** The prefix of all names that the statements of resources define, so that they are never ambiguous. */
 const RESERVED = 'rs__';
 
 /**
- * TypeORM's own statements would heed these, those of a resource would not.
+ * Rejects what TypeORM's own statements would heed, but the statements of a resource would not.
  *
- * @throws TypeError that names what is not supported
+ * @throws TypeError
  */
 export function requireSupported({
   name,
@@ -38,37 +31,37 @@ export function requireSupported({
   inheritancePattern,
   relations,
 }: EntityMetadata): void {
-  const refuse = (property: string, why: string) => {
+  const reject = (property: string, why: string) => {
     throw new TypeError(`${name}${property === '' ? '' : `.${property}`}: ${why}`);
   };
-  if (tableName.startsWith(RESERVED)) refuse('', `no table can have a name with ${RESERVED}`);
+  if (tableName.startsWith(RESERVED)) reject('', `no table can have a name with ${RESERVED}`);
   for (const { propertyName, databaseName } of columns) {
     if (databaseName.startsWith(RESERVED)) {
-      refuse(
+      reject(
         propertyName,
         `no column can have a name with ${RESERVED}: statements have such names`,
       );
     }
   }
-  if (inheritancePattern !== undefined) refuse('', 'a resource cannot have @TableInheritance()');
+  if (inheritancePattern !== undefined) reject('', 'a resource cannot have @TableInheritance()');
   if (deleteDateColumn !== undefined) {
-    refuse(
+    reject(
       deleteDateColumn.propertyName,
       'a resource removes rows: @DeleteDateColumn() has no effect',
     );
   }
   for (const { propertyName } of embeddeds) {
-    refuse(propertyName, 'a resource has no embedded columns: declare them in the entity');
+    reject(propertyName, 'a resource has no embedded columns: declare them in the entity');
   }
   const computed = columns.find(({ isVirtualProperty }) => isVirtualProperty);
   if (computed !== undefined) {
-    refuse(computed.propertyName, 'a resource computes nothing: @VirtualColumn() has no effect');
+    reject(computed.propertyName, 'a resource computes nothing: @VirtualColumn() has no effect');
   }
   for (const { propertyName, isEager, isManyToMany, joinColumns } of relations) {
-    if (isEager) refuse(propertyName, 'a resource loads no relations: remove "eager"');
-    // The columns of a many-to-many relation are in a table of their own.
+    if (isEager) reject(propertyName, 'a resource loads no relations: remove "eager"');
+    // A many-to-many relation has a table of its own.
     if (!isManyToMany && joinColumns.some(({ isVirtual }) => isVirtual)) {
-      refuse(propertyName, 'the column of a relation needs a property of its own, with @Column()');
+      reject(propertyName, 'the column of a relation needs a property of its own, with @Column()');
     }
   }
 }

@@ -7,51 +7,43 @@ import { requireStorable } from './storable.js';
 import { TIME_TYPES, timeParameter } from './storable-time.js';
 import { TIMESTAMP_COLUMN } from './timestamp.js';
 
-/** A column of an entity, as statements and answers use it. */
 export interface EntityColumn {
   readonly property: string;
   readonly databaseName: string;
-  /** The name of the member in JSON, with the colon. */
+  /** The name of the field in JSON, with the colon. */
   readonly jsonName: string;
-  /** As an identifier of SQL, in quotation marks. */
+  /** The quoted identifier in SQL. */
   readonly name: string;
   /** The type in SQL, such as `bigint`. */
   readonly type: string;
-  /** The same with its length or precision, such as `numeric(10,2)`. */
+  /** The type with its length or precision, such as `numeric(10,2)`. */
   readonly exactType: string;
   /** Whether a value is read as it was written. PostgreSQL pads, rounds or rewrites values of other types. */
   readonly isVerbatim: boolean;
   readonly isNullable: boolean;
-  /** An expression of the number of bytes that a value has; `undefined` if all values are short. */
+  /** An SQL expression for the bytes of a value; `undefined` if all values are short. */
   readonly bytes: string | undefined;
-  /** Whether the column has JSON. */
   readonly isDocument: boolean;
-  /** Whether only {@link toParameter} has each value: TypeORM would round the numbers of JSON, and make a `Date` of `infinity`. */
+  /** Whether only {@link toParameter} keeps each value: TypeORM would round the numbers of JSON, and make a `Date` of `infinity`. */
   readonly isPrepared: boolean;
-  /**
-   * The parameter of a statement for a value of the property.
-   *
-   * @throws ServiceException `body-not-valid` if no column can hold the value
-   */
+  /** @throws ServiceException `body-not-valid` if no column can store the value */
   readonly toParameter: (value: unknown) => unknown;
-  /** The value of the property for a value that the driver has read. */
   readonly fromDriver: (value: unknown) => unknown;
-  /** The JSON of a value that the driver has read, which is not null. */
+  /** Converts a value that the driver has read, other than null. */
   readonly toJson: (value: unknown) => string;
 }
 
-/** Types of which a value can be as long as a body. */
+/** Types whose stored values have a length that PostgreSQL knows without reading them. */
 const TEXT_TYPES = new Set(['text', 'bytea']);
 
-/** Types whose values are short. Of all others, the length of the text counts. */
+/** For all other types, the length of the text counts. */
 const SHORT_TYPES =
   /^((big|small)?int(eger|\d)?|bool(ean)?|real|float\d|double precision|uuid|date|interval|time(stamp)? with(out)? time zone)$/;
 
-/** Types whose values are read as they were written, if nothing converts them. */
 const VERBATIM_TYPES =
   /^(text|character varying|varchar|(small)?int(eger|[24])?|bool(ean)?|double precision|float8)$/;
 
-/** @throws TypeError for types that no statement can have */
+/** @throws TypeError for types that statements do not support */
 export function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityColumn {
   const { driver } = dataSource;
   const normalType = driver.normalizeType(column);
@@ -138,7 +130,7 @@ function textOf(value: unknown): unknown {
 }
 
 /**
- * The type of a parameter. As text, a value for `char(5)` gets its length checked when it is stored, and is not cut off.
+ * The type of a parameter. A `char(5)` is sent as text, so that its length is checked when it is stored, not cut off.
  *
  * @throws TypeError for types that cannot be compared (`json`), or whose arrays have a name of their own (`enum`)
  */
@@ -159,7 +151,6 @@ function bytesOf(
   // A precision is at most 1,000 digits.
   if (SHORT_TYPES.test(type) || (type === 'numeric' && typeof precision === 'number'))
     return undefined;
-  // PostgreSQL knows the length of a stored text without reading the text.
   const length = `octet_length(${name}${TEXT_TYPES.has(type) ? '' : '::text'})`;
   return isNullable ? `coalesce(${length}, 0)` : length;
 }

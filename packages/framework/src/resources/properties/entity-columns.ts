@@ -11,7 +11,7 @@ import { KEY_TYPES } from './key-type.js';
 import type { Key, Keyed, KeyType } from './key-type.js';
 import { parameterLength } from './parameter-length.js';
 
-/** The parameters of a row, one for each given column. */
+/** The parameters of a row, one for each of {@link EntityColumns.given}. */
 export type RowParameters = readonly unknown[];
 
 /** An entity whose clients choose its key. */
@@ -19,48 +19,44 @@ export interface Identified extends Keyed {
   readonly id: bigint;
 }
 
-/** What is wrong with an id. */
-export type IdFailure<Id extends Key> = (id: Id) => ServiceException;
+export type IdError<Id extends Key> = (id: Id) => ServiceException;
 
-/** Rows that a create needs: the row of its id if clients choose it, and rows that it refers to. */
+/** Rows that a create locks: its own if clients choose the id, and rows that it refers to. */
 export interface NeededRows {
-  /** The position among {@link EntityColumns.given} of the column with their key. */
+  /** The position in {@link EntityColumns.given} of the column with their key. */
   readonly at: number;
   readonly table: string;
   readonly key: string;
   readonly type: string;
-  /** The lock that a create takes. */
   readonly lock: 'NO KEY UPDATE' | 'KEY SHARE';
 }
 
-/** The columns of an entity. */
 export class EntityColumns {
   readonly tableName: string;
-  /** As an identifier of SQL. */
+  /** The quoted identifier in SQL. */
   readonly table: string;
   readonly key: EntityColumn;
   readonly keyType: KeyType;
   /** Whether the database makes the key, not the client. */
   readonly isGenerated: boolean;
   readonly all: readonly EntityColumn[];
-  /** The columns that a create stores: all but the columns that the database or TypeORM fills. */
+  /** The columns that a create stores: neither the database nor TypeORM fills them. */
   readonly given: readonly EntityColumn[];
   /** Whether all values of {@link given} are read as they were written. */
   readonly isVerbatim: boolean;
   /** The columns of {@link given} that a change may set. */
   readonly changeable: readonly EntityColumn[];
   readonly needed: readonly NeededRows[];
-  /** The number of bytes of a row, as far as it can be large: an expression of SQL. */
+  /** An SQL expression for the bytes of a row in columns whose values can be long. */
   readonly bytes: string;
-  /** PostgreSQL has no arrays of arrays, so `unnest` cannot take such columns. */
+  /** `unnest` cannot take columns with arrays, because PostgreSQL has no arrays of arrays. */
   readonly hasArrays: boolean;
   private readonly ofDto = new Map<Type, readonly EntityColumn[]>();
 
   /**
    * Reads the metadata that TypeORM makes when it connects.
    *
-   * @param key the property of the primary key
-   * @throws TypeError if the entity has another primary key, or something that statements of a resource would ignore
+   * @throws TypeError if the entity has another primary key, or a feature that statements of a resource would ignore
    */
   constructor(dataSource: DataSource, entity: Type, key = 'id') {
     const metadata = dataSource.getMetadata(entity);
@@ -109,30 +105,30 @@ export class EntityColumns {
     return [...(this.isGenerated ? [] : [{ ...own, lock: 'NO KEY UPDATE' } as const]), ...others];
   }
 
-  /** @throws TypeError if the entity has no such property */
+  /** @throws TypeError */
   column(property: string): EntityColumn {
     const column = this.all.find((candidate) => candidate.property === property);
     if (column === undefined) throw new TypeError(`${this.table} has no column for ${property}`);
     return column;
   }
 
-  /** The column with a name, as in the database or as an identifier of SQL. */
+  /** Returns the column with a name, quoted or not. */
   named(name: string): EntityColumn | undefined {
     return this.all.find((each) => each.databaseName === name || each.name === name);
   }
 
-  /** The columns of the members of a DTO, in the order of the members. */
+  /** The columns of the properties of a DTO, in their order. */
   of(dtoClass: Type): readonly EntityColumn[] {
     const known = this.ofDto.get(dtoClass);
     if (known !== undefined) return known;
-    const columns = [...membersOf(dtoClass)].map((member) => this.column(member));
+    const columns = [...membersOf(dtoClass)].map((property) => this.column(property));
     this.ofDto.set(dtoClass, columns);
     return columns;
   }
 
   /**
-   * The list of a SELECT: whether the row has more bytes than the limit, and the columns. If it has more, columns that can be
-   * long are null.
+   * The list of a SELECT: whether the row has more bytes than the limit, and the columns. In such a row, columns whose values can
+   * be long are null.
    */
   list(columns: readonly EntityColumn[], maxBytes = Infinity): string {
     const isLong = maxBytes === Infinity ? 'false' : `${this.bytes} > ${maxBytes}`;
@@ -144,13 +140,13 @@ export class EntityColumns {
     return [`${isLong} AS rs__is_long`, ...names].join(', ');
   }
 
-  /** The parameters of a create, one for each of {@link given}. What is absent is null. */
+  /** The parameters of a create, one for each of {@link given}; null for an absent value. */
   parametersOf(content: object): readonly unknown[] {
     const values = content as Readonly<Record<string, unknown>>;
     return this.given.map(({ property, toParameter }) => toParameter(values[property] ?? null));
   }
 
-  /** The length of the parameters that can be long, in characters. */
+  /** The total length of the parameters that can be long, in characters. */
   lengthOf(parameters: readonly unknown[]): number {
     let length = 0;
     for (const [at, { bytes }] of this.given.entries()) {
@@ -159,7 +155,7 @@ export class EntityColumns {
     return length;
   }
 
-  /** The entity of a row that the driver has read, by default with all columns. */
+  /** Converts a row that the driver has read, by default with all columns, to an entity. */
   entityOf(row: readonly unknown[], columns = this.all): object {
     const entity: Record<string, unknown> = {};
     for (const [at, { property, fromDriver }] of columns.entries()) {
@@ -169,7 +165,7 @@ export class EntityColumns {
   }
 }
 
-/** Copies the members of a DTO that are not null. */
+/** Copies the properties of a DTO that are not null. */
 export function contentOf(columns: readonly EntityColumn[], entity: object): object {
   const values = entity as Readonly<Record<string, unknown>>;
   const content: Record<string, unknown> = {};
@@ -180,7 +176,7 @@ export function contentOf(columns: readonly EntityColumn[], entity: object): obj
   return content;
 }
 
-/** Writes a row, whose columns begin after its first value, as the JSON of {@link contentOf} without making that object. */
+/** Writes a row, whose columns begin after its first value, as JSON, without the object of {@link contentOf}. */
 export function rowToJson(columns: readonly EntityColumn[], row: readonly unknown[]): string {
   let json = '';
   for (let at = 0; at < columns.length; at++) {

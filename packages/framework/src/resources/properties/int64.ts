@@ -14,7 +14,7 @@ import type { Member } from './if-present.js';
 export const MIN_INT64 = -(2n ** 63n);
 export const MAX_INT64 = 2n ** 63n - 1n;
 
-/** The library's types allow only numbers, but the document is written with exact digits. */
+/** Swagger's types allow only numbers, but the document is written with exact digits. */
 export const INT64_SCHEMA = {
   type: 'integer',
   format: 'int64',
@@ -22,7 +22,7 @@ export const INT64_SCHEMA = {
   maximum: MAX_INT64 as unknown as number,
 } as const;
 
-/** The options of a column: `@Column(INT64_COLUMN)`. pg returns int8 as text, because a number cannot hold every int8. */
+/** The options of a column: `@Column(INT64_COLUMN)`. pg returns int8 as text. */
 export const INT64_COLUMN = {
   type: 'bigint',
   transformer: {
@@ -35,13 +35,13 @@ function isInt64(value: unknown): value is bigint {
   return typeof value === 'bigint' && value >= MIN_INT64 && value <= MAX_INT64;
 }
 
-/** Parses an integer in canonical decimal form; `undefined` for any other text. */
+/** `undefined` for any other text than an integer in canonical decimal form. */
 export function parseInt64(text: string): bigint | undefined {
   const value = /^(0|-?[1-9]\d{0,18})$/.test(text) ? BigInt(text) : undefined;
   return isInt64(value) ? value : undefined;
 }
 
-/** The message for a member or a parameter with any other value. */
+/** The message for any other value. */
 export function int64Rule(name: string): string {
   return `${name} must be an integer between ${MIN_INT64} and ${MAX_INT64}`;
 }
@@ -50,7 +50,7 @@ export function int64ParameterRule(name: string): string {
   return `${int64Rule(name)}, in canonical decimal form`;
 }
 
-/** A member of a body: its type, its rule and its schema. The property is a `bigint`. */
+/** Declares the type, validation and schema of a property of type `bigint`. */
 export function Int64Field({ isOptional = false, ...schema }: Member<number>): PropertyDecorator {
   return applyDecorators(
     ApiProperty({ ...INT64_SCHEMA, ...schema, required: !isOptional }),
@@ -70,7 +70,7 @@ export function Int64Field({ isOptional = false, ...schema }: Member<number>): P
  */
 export function IsInt64(): PropertyDecorator {
   return applyDecorators(
-    // From `obj`: class-transformer leaves no digits in the `value` of a number that a double cannot hold.
+    // From `obj`: in `value`, class-transformer loses the digits of a number that a double cannot hold.
     Transform(
       ({ obj, key }: { obj: Record<string, unknown>; key: string }) =>
         toInteger(obj[key]) ?? obj[key],
@@ -79,7 +79,6 @@ export function IsInt64(): PropertyDecorator {
   );
 }
 
-/** @param ruleOf makes the message from the name of the property */
 export function IsInt64Value(ruleOf: (name: string) => string): PropertyDecorator {
   return ValidateBy({
     name: 'isInt64',
@@ -87,7 +86,7 @@ export function IsInt64Value(ruleOf: (name: string) => string): PropertyDecorato
   });
 }
 
-/** Parses a parameter of a path. Only the canonical decimal form is valid, so that everything has a single path. */
+/** Parses a path parameter. Only the canonical decimal form is valid, so that each resource has a single path. */
 @Injectable()
 export class Int64Pipe implements PipeTransform<string, bigint> {
   /**

@@ -10,8 +10,8 @@ interface IntegerMember extends Member<number> {
 }
 
 /**
- * A member that is a small integer, of a column `integer` or `smallint`: its type, its rule and its schema. The property is a
- * `number`, so the bounds must be safe integers, and within the range of the column.
+ * Declares the type, validation and schema of a property of type `number`, of a column `integer` or `smallint`. The bounds must
+ * be safe integers within the range of the column.
  */
 export function IntegerField({ isOptional = false, ...schema }: IntegerMember): PropertyDecorator {
   const { minimum, maximum } = schema;

@@ -2,14 +2,13 @@ import { INT64_SCHEMA, int64ParameterRule, MAX_INT64, MIN_INT64, parseInt64 } fr
 import type { Key } from './key-type.js';
 import { parseUuid, UUID_SCHEMA, uuidRule } from './uuid.js';
 
-/** What clients see of keys of a type. */
+/** The interface of a type of keys to clients. */
 export interface KeyDocs {
   readonly schema: typeof INT64_SCHEMA | typeof UUID_SCHEMA;
-  /** The message for a parameter with any other value. */
+  /** Returns the message for any other value. */
   ruleOf(name: string): string;
-  /** The key of a parameter; `undefined` if it is not valid. */
   parse(text: string): Key | undefined;
-  /** The key of a row that is missing. */
+  /** An example of a key without a row. */
   readonly missing: string;
   describe(noun: string): string;
   describeInFull(noun: string): string;

@@ -3,20 +3,17 @@ import { MAX_INT64, MIN_INT64 } from './int64.js';
 /** An id: a `bigint`, or a UUID in its canonical form. */
 export type Key = bigint | string;
 
-/** An entity with a key. */
 export interface Keyed {
   readonly id: Key;
 }
 
-/** What is true of all keys of a type. */
 export interface KeyType {
   readonly least: Key;
   readonly greatest: Key;
-  /** The least key that is greater. */
+  /** The next greater key. */
   after(key: Key): Key;
-  /** The greatest key that is less. */
+  /** The next lesser key. */
   before(key: Key): Key;
-  /** The key for a value that the driver has read. */
   fromDriver(value: unknown): Key;
 }
 

@@ -2,27 +2,27 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { ExactNumber } from '../../json/exact-number.js';
 
-/** Columns with a day, as TypeORM normalizes their types. */
+/** Types with a day, in TypeORM's normal form. */
 export const TIME_TYPES = /^(date|timestamp( with(out)? time zone)?|timestamptz)$/;
 
 /** Words that PostgreSQL reads as a time (manual, chapter 8.5.1.4). */
 const WORDS = /^([+-]?infinity|epoch|now|today|tomorrow|yesterday)$/i;
 
-/** ISO 8601, and what PostgreSQL writes (manual, chapter 8.5). */
+/** ISO 8601, and PostgreSQL's output (manual, chapter 8.5). */
 const ISO =
   /^(\d{4,7})-(\d\d)-(\d\d)(?:[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?: ?Z| ?[+-](?:0\d|1[0-5])(?::?[0-5]\d(?::[0-5]\d)?)?)?)?( BC)?$/i;
 
-/** The first and the last year that PostgreSQL has, as `Date` counts (manual, table 8.9). */
+/** PostgreSQL's first and last years, as `Date` counts (manual, table 8.9). */
 const FIRST = -4_712;
 const LAST = 294_276;
 const LAST_OF_DAYS = 5_874_897;
 
 /**
- * The parameter for a value of such a column. TypeORM makes a `Date` of a text, which is invalid for some that PostgreSQL has, and that
- * responses have: `infinity`, and years that a `Date` does not reach. These stay text.
+ * The parameter for a value of such a column. TypeORM would make an invalid `Date` of some texts that PostgreSQL and responses have:
+ * `infinity`, and years that a `Date` does not reach. These stay text.
  *
  * @param prepare TypeORM's conversion
- * @throws ServiceException `body-not-valid` for what is no time
+ * @throws ServiceException `body-not-valid`
  */
 export function timeParameter(
   property: string,
@@ -43,14 +43,14 @@ export function timeParameter(
     return isText ? value : prepare(value);
   }
   if (value instanceof Date && isWithin(value.getUTCFullYear(), isDay)) return prepare(value);
-  // What a transformer has made.
+  // A transformer has made it.
   if (typeof value === 'object' && 'toPostgres' in value && !(value instanceof ExactNumber)) {
     return value;
   }
   throw new ServiceException(ERRORS.bodyNotValid, `${property} must be an existing time`);
 }
 
-/** How `Date` writes years without four digits. */
+/** The form in which `Date` writes years without four digits. */
 const EXPANDED = /^[+-]\d{6}-/;
 
 function isTime(text: string, isDay: boolean): boolean {
@@ -63,12 +63,12 @@ function isTime(text: string, isDay: boolean): boolean {
   }
   const fullYear = isBefore === undefined ? Number(year) : 1 - Number(year);
   // The calendar repeats after 400 years, and `Date` takes 30 February for 1 March.
-  const same = new Date(Date.UTC(10_000 + (fullYear % 400), Number(month) - 1, Number(day)));
-  const exists = same.getUTCMonth() === Number(month) - 1 && same.getUTCDate() === Number(day);
+  const date = new Date(Date.UTC(10_000 + (fullYear % 400), Number(month) - 1, Number(day)));
+  const exists = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
   return exists && Number(year) > 0 && isWithin(fullYear, isDay);
 }
 
-/** False for the year of an invalid `Date`, too. */
+/** Also false for the year of an invalid `Date`, which is `NaN`. */
 function isWithin(year: number, isDay: boolean): boolean {
   return year >= FIRST && year <= (isDay ? LAST_OF_DAYS : LAST);
 }

@@ -4,8 +4,7 @@ import { ServiceException } from '../../errors/service.exception.js';
 import { ExactNumber } from '../../json/exact-number.js';
 
 /**
- * Whatever the type of a column is, PostgreSQL stores no text with U+0000, and the driver would store an unpaired surrogate as another
- * character. Nor can it store each number of JSON.
+ * In no type does PostgreSQL store text with U+0000, nor each number of JSON. The driver would replace an unpaired surrogate.
  *
  * @throws ServiceException `body-not-valid`
  */

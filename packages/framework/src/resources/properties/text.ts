@@ -7,8 +7,8 @@ import { isStorableText } from '../../database/storable-text.js';
 import { NO_TEXT } from './storable.js';
 
 /**
- * Any text without U+0000. The pattern works in ECMAScript, Java, Python and Go, whose RE2 has no `\u0000`. It leaves
- * out unpaired surrogates, which RE2 cannot match.
+ * Any text without U+0000. The pattern works in ECMAScript, Java, Python and Go, whose RE2 has no `\u0000` and cannot match
+ * unpaired surrogates.
  */
 export const TEXT_SCHEMA = { type: 'string', pattern: String.raw`^[^\x00]*$` } as const;
 
@@ -20,22 +20,22 @@ interface Lengths {
 
 export interface TextMember extends Member<string>, Lengths {}
 
-/** A member that is text of any script: its rule and its schema. */
-export function TextField({ isOptional = false, ...member }: TextMember): PropertyDecorator {
+/** Declares the validation and schema of a text of any script. */
+export function TextField({ isOptional = false, ...schema }: TextMember): PropertyDecorator {
   return applyDecorators(
     ApiProperty({
       ...TEXT_SCHEMA,
-      ...member,
-      description: `${member.description} It must not contain U+0000 or unpaired surrogates.`,
+      ...schema,
+      description: `${schema.description} It must not contain U+0000 or unpaired surrogates.`,
       required: !isOptional,
     }),
     ...(isOptional ? [IfPresent()] : []),
-    IsText(member),
+    IsText(schema),
   );
 }
 
 /**
- * Requires text that PostgreSQL can hold, if wanted of some length. In the class of a DTO:
+ * Requires text that PostgreSQL can store, optionally of bounded length. In the class of a DTO:
  *
  * ```ts
  * @ApiProperty({ ...TEXT_SCHEMA, maxLength: 200, description: 'The name of the tool.' })
@@ -48,7 +48,7 @@ export function IsText({ minLength = 0, maxLength = Infinity }: Lengths = {}): P
   return applyDecorators(IsStorableText(), ...(isBounded ? [HasLength(minLength, maxLength)] : []));
 }
 
-/** Text that PostgreSQL can hold: no U+0000 (manual, chapter 8.3) and nothing that has no UTF-8 form. */
+/** Requires text that PostgreSQL can store: no U+0000 (manual, chapter 8.3), and nothing that has no UTF-8 form. */
 export function IsStorableText(): PropertyDecorator {
   return ValidateBy({
     name: 'isStorableText',
@@ -62,16 +62,16 @@ export function IsStorableText(): PropertyDecorator {
   });
 }
 
-/** Bounds the length of a text, in Unicode code points. */
+/** In Unicode code points. */
 export function HasLength(min: number, max: number): PropertyDecorator {
-  const rule =
+  const range =
     max === Infinity ? `at least ${min}` : min === 0 ? `at most ${max}` : `${min} to ${max}`;
   return ValidateBy({
     name: 'hasLength',
     validator: {
-      // Another rule refuses what is no text.
+      // Another validation rejects other types.
       validate: (value) => typeof value !== 'string' || isWithin(value, min, max),
-      defaultMessage: buildMessage((each) => `${each}$property must have ${rule} characters`),
+      defaultMessage: buildMessage((each) => `${each}$property must have ${range} characters`),
     },
   });
 }

@@ -5,21 +5,19 @@ import { ValidateBy } from 'class-validator';
 import { IfPresent } from './if-present.js';
 import type { Member } from './if-present.js';
 
-/* Timestamps: `Date` in TypeScript, `string` of format `date-time` in JSON, `timestamptz(3)` in PostgreSQL. A `Date` is written
-   to JSON in UTC with three decimals, so every answer has the same form. */
+/* Timestamps: `Date` in TypeScript, `string` of format `date-time` in JSON, `timestamptz(3)` in PostgreSQL. */
 
 /** Years 0001 to 9999 in UTC: RFC 3339 has no others, and `Date` writes them with four digits. */
 const FIRST = Date.parse('0001-01-01T00:00:00.000Z');
 const LAST = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * RFC 3339, section 5.6, with at most three decimals that are not zero. No leap second: neither `Date` nor PostgreSQL has a
- * value for it.
+ * RFC 3339, section 5.6, with at most three decimals that are not zero, and without leap seconds, which neither `Date` nor
+ * PostgreSQL has.
  */
 const DATE_TIME =
   /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,3})0*)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** A parameter of a statement. */
 class UtcParameter {
   constructor(private readonly text: string) {}
 
@@ -30,8 +28,8 @@ class UtcParameter {
 }
 
 /**
- * The options of a column: `@Column(TIMESTAMP_COLUMN)`. pg would write a `Date` with the offset of the process's time zone in
- * whole minutes, but before about 1900, many offsets had seconds.
+ * The options of a column: `@Column(TIMESTAMP_COLUMN)`. pg would write a `Date` with the local offset in whole minutes, but
+ * before about 1900, many offsets had seconds.
  */
 export const TIMESTAMP_COLUMN = {
   type: 'timestamptz',
@@ -42,7 +40,7 @@ export const TIMESTAMP_COLUMN = {
   },
 } as const;
 
-/** Parses a date-time of RFC 3339; `undefined` for any other text, and for what a column cannot hold exactly. */
+/** Parses a date-time of RFC 3339; `undefined` for any other text, and for a time that a column cannot store exactly. */
 export function parseTimestamp(text: string): Date | undefined {
   const [, day, time, decimals = '', offset] = DATE_TIME.exec(text) ?? [];
   if (day === undefined) return undefined;
@@ -57,7 +55,7 @@ function isTimestamp(value: unknown): value is Date {
   return value instanceof Date && value.getTime() >= FIRST && value.getTime() <= LAST;
 }
 
-/** A member that is a timestamp: its type, its rule and its schema. The property is a `Date`. */
+/** Declares the type, validation and schema of a property of type `Date`. */
 export function TimestampField({
   isOptional = false,
   ...schema

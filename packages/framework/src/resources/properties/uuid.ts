@@ -16,17 +16,17 @@ const HYPHENATED = /^[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}$/;
 export const UUID_SCHEMA = { type: 'string', format: 'uuid', pattern: HYPHENATED.source } as const;
 
 /**
- * The options of a primary key that the database makes: `@PrimaryColumn(UUID_COLUMN)`. Its UUIDs are of version 7, so the
- * newest rows are at the end of the index, and of each list.
+ * The options of a primary key that the database makes: `@PrimaryColumn(UUID_COLUMN)`. Its UUIDs have version 7, so the newest
+ * rows are at the end of the index, and of each list.
  */
 export const UUID_COLUMN = { type: 'uuid', default: () => 'uuid_v7()' } as const;
 
-/** Parses a UUID with hyphens into lower case, as PostgreSQL writes it, so that each has one form; `undefined` for any other text. */
+/** Parses a UUID with hyphens into PostgreSQL's form, in lower case; `undefined` for any other text. */
 export function parseUuid(text: string): string | undefined {
   return HYPHENATED.test(text) ? text.toLowerCase() : undefined;
 }
 
-/** The message for a member or a parameter with any other value. */
+/** The message for any other value. */
 export function uuidRule(name: string): string {
   return `${name} must be a UUID with hyphens`;
 }
@@ -41,7 +41,7 @@ function IsUuid(): PropertyDecorator {
   );
 }
 
-/** A member of a body: its type, its rule and its schema. The property is a `string`. */
+/** Declares the type, validation and schema of a UUID, in a property of type `string`. */
 export function UuidField({ isOptional = false, ...schema }: Member<string>): PropertyDecorator {
   return applyDecorators(
     ApiProperty({ ...UUID_SCHEMA, ...schema, required: !isOptional }),
@@ -50,7 +50,7 @@ export function UuidField({ isOptional = false, ...schema }: Member<string>): Pr
   );
 }
 
-/** A parameter of the query that is a UUID. The property is a `string`. */
+/** Declares a query parameter that is a UUID, in a property of type `string`. */
 export function UuidParameter(description: string): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({ ...UUID_SCHEMA, description }),
@@ -59,7 +59,7 @@ export function UuidParameter(description: string): PropertyDecorator {
   );
 }
 
-/** Parses a parameter of a path, in any case. */
+/** Parses a path parameter, in any case. */
 @Injectable()
 export class UuidPipe implements PipeTransform<string, string> {
   /** @throws ServiceException `parameter-not-valid` */

@@ -4,23 +4,21 @@ import type { Semaphore } from '../../database/semaphore.js';
 import { prepared, uncounted } from '../../database/statements.js';
 import type { Statements } from '../../database/statements.js';
 import type { Tracer } from '../../observability/tracer.js';
-import type { EntityColumns, IdFailure } from '../properties/entity-columns.js';
+import type { EntityColumns, IdError } from '../properties/entity-columns.js';
 import type { Key, Keyed } from '../properties/key-type.js';
 
-/** Most rows of a statement. */
 export const MAX_ROWS = 32;
 
-/** Most bytes of a row in a group. All rows of a group are in memory at once. */
+/** The limit of a row in a group, whose rows are all in memory at once. */
 export const MAX_BYTES = (4 * 1024 * 1024) / MAX_ROWS;
 
 export interface GroupLookupOptions<Id extends Key> {
-  /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
   readonly statements: Statements;
   readonly tracer: Tracer;
-  /** Rows that are read alone, because they are long, use it. */
+  /** For long rows, which are read alone. */
   readonly slots: Semaphore;
-  readonly notFound: IdFailure<Id>;
+  readonly notFound: IdError<Id>;
 }
 
 type Found = readonly unknown[];
@@ -41,7 +39,7 @@ export class GroupLookup<Entity extends Keyed> {
     });
   }
 
-  /** @throws ServiceException `notFound`, `too-many-answers`, or as after any failure of the database */
+  /** @throws ServiceException `notFound`, `too-many-answers`, or any error of the database */
   async find(id: Entity['id']): Promise<Entity> {
     const { columns, slots, notFound } = this.options;
     const found = await this.batcher.add(id);
@@ -75,7 +73,7 @@ export class GroupLookup<Entity extends Keyed> {
   private lookup(maxBytes?: number) {
     const columns = this.options.columns();
     const { table, key, all } = columns;
-    // Citus finds the shards by the array itself.
+    // Citus finds the shards by the plain array only.
     const ids = this.options.statements.isDistributed
       ? `$1::${key.type}[]`
       : `${uncounted('$1', key.type)}::${key.type}[]`;

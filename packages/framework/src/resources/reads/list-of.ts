@@ -16,16 +16,15 @@ import { MAX_COUNTED } from './page-statement.js';
 import { parseSort, sortableOf, sqlTextOf } from './sort.js';
 import { TEXT_SCHEMA } from '../properties/text.js';
 
-/** Most ids of a request. */
 export const MAX_IDS = 100;
 
-/** Most bytes of the filters in the order of a column: the `Link` has its value as well, of which 100 characters take up to 1,200 bytes. */
+/** In bytes, for a list sorted by a column: the `Link` also has its value, whose 100 characters take up to 1,200 bytes. */
 export const MAX_FILTERS_BESIDE_VALUE = 1_400;
 
-/** `ids=1,2,3`, as OpenAPI says it. It cannot say that `ids=1&ids=2,3` is accepted, too. */
+/** `ids=1,2,3` in OpenAPI, which cannot express that `ids=1&ids=2,3` is valid, too. */
 const IN_ONE = { type: 'array', style: 'form', explode: false } as const;
 
-/** What an export lacks: it has all rows, in ascending order of their ids. */
+/** An export has all rows, in ascending order of their ids. */
 const ONLY_LISTS = ['limit', 'ids', 'sort', 'afterValue', 'count'] as const;
 
 /**
@@ -76,13 +75,13 @@ function SortBy(sortable: readonly string[]): PropertyDecorator {
   );
 }
 
-/** All parameters of the request, for the rules of several. */
+/** All parameters of the request, for validations of several. */
 const parametersOf = (args?: ValidationArguments) => (args?.object ?? {}) as PageParameters;
 
-/** What is no text is refused by another rule. */
+/** Another validation rejects other types. */
 const isById = (sort: unknown) => typeof sort !== 'string' || parseSort(sort).property === 'id';
 
-/** A page in the order of a column begins after a value and an id. With one of them, it would begin anywhere. */
+/** A page sorted by a column begins after a value and an id. With only one of them, it would begin anywhere. */
 function HasWholeStart(): PropertyDecorator {
   return ValidateBy({
     name: 'hasWholeStart',
@@ -97,7 +96,7 @@ function HasWholeStart(): PropertyDecorator {
   });
 }
 
-/** The link could be too long: only in the order of ids, it leaves out those that were read. */
+/** The link could be too long: it leaves out the ids that were read only in a list sorted by id. */
 function HasNoIds(): PropertyDecorator {
   return ValidateBy({
     name: 'hasNoIds',
@@ -145,7 +144,7 @@ function AfterValue(): PropertyDecorator {
   );
 }
 
-/** The parser of the query makes a list of a parameter that is given several times. */
+/** The parser of the query makes an array of a repeated parameter. */
 function textOf(value: unknown): string {
   return Array.isArray(value) ? value.join() : String(value);
 }
@@ -181,8 +180,8 @@ function Ids(key: KeyDocs): PropertyDecorator {
 }
 
 /**
- * The ids that the first page does not reach must fit into the `Link` to the next page, like filters. A page of long items reaches
- * fewer: then the link itself is refused.
+ * The ids beyond the first page must fit into its `Link`, like filters. A page of long items ends earlier: then the link itself
+ * is rejected.
  */
 function DoIdsFit(): PropertyDecorator {
   const lengthOf = ({ ids, limit, ...others }: PageParameters): number => {

@@ -9,10 +9,9 @@ import { IsText, TEXT_SCHEMA } from '../properties/text.js';
 import type { TextMember } from '../properties/text.js';
 import { UuidParameter } from '../properties/uuid.js';
 
-/** Most items of a page. */
 export const MAX_LIMIT = 1_000;
 
-/** The most items of a page. */
+/** Declares the maximum number of items of a page. */
 export function Limit(): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({
@@ -29,7 +28,7 @@ export function Limit(): PropertyDecorator {
   );
 }
 
-/** A parameter of the query that is a 64-bit integer. The property is a `bigint`. */
+/** Declares a query parameter that is a 64-bit integer, in a property of type `bigint`. */
 export function Int64Parameter(description: string): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({ ...INT64_SCHEMA, description }),
@@ -42,8 +41,8 @@ export function Int64Parameter(description: string): PropertyDecorator {
 }
 
 /**
- * A filter of the query that is text: its rule, its schema and its share of the `Link`. Without `maxLength`, only the length
- * of all filters together is bounded.
+ * Declares the validation and schema of a filter that is text. Without `maxLength`, only the total length of all filters is
+ * bounded.
  */
 export function TextParameter(parameter: Omit<TextMember, 'isOptional'>): PropertyDecorator {
   return applyDecorators(
@@ -54,7 +53,7 @@ export function TextParameter(parameter: Omit<TextMember, 'isOptional'>): Proper
   );
 }
 
-/** A rule of each filter of a query: all filters together must fit into the `Link` to the next page. */
+/** For each filter of a query: all filters together must fit into the `Link` to the next page. */
 export function AreFiltersShort(): PropertyDecorator {
   return ValidateBy({
     name: 'areFiltersShort',
@@ -72,7 +71,7 @@ export function AreFiltersShort(): PropertyDecorator {
 const AFTER =
   'Only items after this one: the last id that was received. The `Link` of a page has this value.';
 
-/** The parameters of a list, besides its filters. */
+/** The parameters of a list without its filters. */
 export class ListParameters {
   @Limit()
   readonly limit: number = 50;
@@ -81,7 +80,7 @@ export class ListParameters {
   readonly after?: bigint;
 }
 
-/** The same for a list of items whose id is a UUID. */
+/** Like {@link ListParameters}, for ids that are UUIDs. */
 export class UuidListParameters {
   @Limit()
   readonly limit: number = 50;

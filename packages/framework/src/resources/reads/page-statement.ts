@@ -9,25 +9,24 @@ import { MAX_LIMIT } from './page-parameters.js';
 import type { Filter, GroupedPage, PageQuery, Parameter, UsedFilter } from './page-query.js';
 import type { Sort, SortKey } from './sort.js';
 
-/** So many rows are counted. Whether there are more is known, but how many is an estimate. */
+/** Beyond this number of rows, the count is an estimate. */
 export const MAX_COUNTED = 10_000;
 
 /**
  * Selects the rows whose column equals the value. The table needs an index on the column and the id.
  *
- * @param column its name, with or without quotation marks: `user` is the column, not the function of SQL
+ * @param column its name, quoted or not: `user` is the column, not the function of SQL
  */
 export function isEqual(column: string): Filter<unknown> {
   const name = column.startsWith('"') ? column : escapeIdentifier(column);
   return { where: (value, parameter) => `${name} = ${parameter(value, column)}`, equals: column };
 }
 
-/** The statements that read pages of an entity: a column of their own, then columns of the entity. */
+/** The statements that read pages of an entity. Rows begin with a column of the statement, then the columns of the entity. */
 export class PageStatements {
   /**
-   * @param columns must have the key
-   * @param name of the columns, for the message of the error
-   * @throws TypeError
+   * @param name of the DTO with the columns
+   * @throws TypeError if the key is not among the columns
    */
   constructor(
     private readonly table: EntityColumns,
@@ -39,20 +38,19 @@ export class PageStatements {
     }
   }
 
-  /** The key of a row. */
   idOf(row: readonly unknown[]): Key {
     const { key, keyType } = this.table;
     return keyType.fromDriver(row[1 + this.columns.indexOf(key)]);
   }
 
-  /** The value of the column that rows are sorted by, in JSON. */
+  /** Returns a row's value of the sorted column, in JSON. */
   sortedBy(row: readonly unknown[]): string {
     return String(row.at(-1));
   }
 
   /**
-   * A page whose rows begin with whether the row is longer than its share of the bytes: then columns are missing. One row
-   * more than the limit tells whether there is another page.
+   * A page whose rows begin with whether the row is longer than its share of the bytes, so that columns are missing. One row more
+   * than the limit tells whether there is a next page.
    */
   short(query: PageQuery): Statement {
     const list = this.table.list(this.columns, Math.floor(query.maxBytes / (query.limit + 1)));
@@ -81,8 +79,8 @@ export class PageStatements {
 
   /**
    * The statement of short pages of any size with these {@link GroupedPage.clauses}; its values are {@link valuesOf} the pages. A
-   * row begins with the number of its page, from 1; the number is negative if the row is longer than its share of the bytes:
-   * then columns are missing.
+   * row begins with the number of its page, from 1. A negative number means that the row is longer than its share of the bytes,
+   * so that columns are missing.
    */
   group({
     clauses,
@@ -93,8 +91,8 @@ export class PageStatements {
     const names = types.map((_, at) => `p${at + 1}`);
     const arrays = ['int', ...types].map((type, at) => uncounted(`$${at + 2}`, type));
     const found = this.columns.map(({ name }) => name);
-    // The length of a row is computed once, in a subquery that PostgreSQL does not merge with the rest, because of its LIMIT. A
-    // LIMIT that is not a constant counts as a tenth of the table (docs/decisions/pages-in-groups.md): the inner one bounds the estimate.
+    // Because of its LIMIT, PostgreSQL does not merge the subquery, and computes the length of a row once. The planner takes a LIMIT
+    // that is no constant for a tenth of the table (docs/decisions/pages-in-groups.md): the inner one bounds the estimate.
     const list = this.columns.map((column) =>
       column.bytes === undefined
         ? `rs__page.${column.name}`
@@ -108,8 +106,8 @@ export class PageStatements {
   }
 
   /**
-   * The first rows of a page, up to the number of bytes. Each begins with the number of rows that were found. Takes
-   * PostgreSQL twice as long as a short page.
+   * The first rows of a page, up to the limit of bytes. Each begins with the number of found rows. PostgreSQL takes twice as
+   * long as for a short page.
    */
   bounded(query: PageQuery): Statement {
     const columns = this.columns.map(({ name }) => name).join(', ');
@@ -128,7 +126,7 @@ export class PageStatements {
     };
   }
 
-  /** The sign of a comparison of the value that all rows have in the column of an order with another one. No row: there are none. */
+  /** Compares the value that all rows have in the sorted column with another: returns a row with the sign, or none without rows. */
   compare(query: PageQuery, { expression, cast }: SortKey, other: string): Statement {
     const values: unknown[] = [];
     const parameter: Parameter = (value) => `$${values.push(value)}`;
@@ -141,7 +139,7 @@ export class PageStatements {
     };
   }
 
-  /** Counts the rows that match, on all pages, up to one more than {@link MAX_COUNTED}. */
+  /** Counts the matching rows of all pages, up to one more than {@link MAX_COUNTED}. */
   count(query: PageQuery): Statement {
     const { text, values } = this.all(query);
     return {
@@ -150,7 +148,7 @@ export class PageStatements {
     };
   }
 
-  /** Asks the planner how many rows match on all pages. */
+  /** Returns the planner's estimate of the matching rows of all pages. */
   estimate(query: PageQuery): Statement {
     const filters = query.filters.map(([filter, value]): UsedFilter => {
       const where: Filter<unknown>['where'] = (_, parameter, start, end) =>
@@ -161,7 +159,7 @@ export class PageStatements {
     return { text: `EXPLAIN (FORMAT JSON) SELECT FROM ${text}`, values };
   }
 
-  /** The rows that match on all pages. */
+  /** The matching rows of all pages. */
   private all(query: PageQuery) {
     const { least: start, greatest: end } = this.table.keyType;
     const values: unknown[] = [];
@@ -195,7 +193,6 @@ export class PageStatements {
     };
   }
 
-  /** The order of what {@link matching} has found. */
   private orderOfRows(sort: Sort): string {
     const direction = directionOf(sort);
     const id = `${this.table.key.name}${direction}`;
@@ -208,7 +205,7 @@ export class PageStatements {
     const direction = directionOf(sort);
     const conditions = this.conditions(query, parameter);
     const [prefix] = filters.flatMap(([filter]) => filter.indexPrefix ?? []);
-    // It comes with conditions on the beginning and the end.
+    // Its filter has conditions on the start and the end.
     if (prefix !== undefined) {
       return { conditions, order: `${prefix}${direction}, ${key.name}${direction}` };
     }
@@ -217,17 +214,14 @@ export class PageStatements {
     return { conditions, order: `${key.name}${direction}` };
   }
 
-  /**
-   * The rows with a value, and after them those without. Each part is a range of the index, which one condition for both would not
-   * be.
-   */
+  /** The rows with a value, then the rows without. Each part is a range of the index, unlike one condition for both. */
   private partsBy(by: SortKey, query: PageQuery, parameter: Parameter) {
     const { sort } = query;
     const { after } = sort;
     const key = this.table.key.name;
     const { expression } = by;
     const isBeyond = sort.isDescending ? '<' : '>';
-    // ORDER BY would take the name of a column for the expression in the SELECT list, which leaves long values out.
+    // In ORDER BY, the name of a column would mean the expression of the SELECT list, which leaves out long values.
     const order = `rs__value${directionOf(sort)}, ${key}${directionOf(sort)}`;
     const part = (...own: readonly string[]) => ({
       conditions: [...own, ...this.conditions(query, parameter)],
@@ -260,8 +254,7 @@ function directionOf({ isDescending }: Sort): string {
 }
 
 /**
- * The values of the statement of a group. The rows of all pages together are limited like the rows of a single page, because
- * they are in memory at once.
+ * The values of the statement of a group. All its rows are in memory at once, so they share the limit of a single page.
  *
  * @param pages with equal clauses, at least one
  */

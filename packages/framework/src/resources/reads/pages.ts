@@ -20,19 +20,19 @@ import { BY_ID, sortOf, withoutNeedlessSort } from './sort.js';
 import type { Sort, SortKey } from './sort.js';
 import { totalOf } from './totals.js';
 
-/** Limits of pages that share a statement. Most are small: then PostgreSQL takes less time for a row than for a statement. */
+/** Limits of pages that share a statement. Of a small page, the statement costs PostgreSQL more than the rows. */
 const MAX_GROUP = { pages: 16, rows: 1_000 } as const;
 
 /**
- * Most kinds of statements that are grouped, one for each combination of filters. A filter whose condition differs with its
- * value has more; the pages that are not grouped are read one by one.
+ * The limit of grouped statements, one for each combination of filters, or several if a condition depends on the value. Other pages
+ * are read one by one.
  */
 const MAX_KINDS = 32;
 
-/** Most bytes of a page, unless its first item has more. */
+/** The limit of a page, unless its first item has more. */
 export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
-/** A database that reads the first row in so many milliseconds is not to blame for a slow search. */
+/** A database that reads the first row within these milliseconds did not cause a slow search. */
 const RESPONSIVE = 250;
 
 const SEARCH_TOO_SLOW =
@@ -40,16 +40,14 @@ const SEARCH_TOO_SLOW =
 
 const SORT_TOO_SLOW = 'the list takes too long: sort it by id, or use another filter as well';
 
-/** Who asks for a page. */
 export interface Reader {
   readonly slots: Semaphore;
   readonly maxBytes: number;
 }
 
 export interface PagesOptions<Query> {
-  /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
-  /** The class of an item. It has the id. */
+  /** The class of an item, with the id. */
   readonly dto: Type;
   readonly filters: Filters<Query>;
   readonly statements: Statements;
@@ -59,7 +57,7 @@ export interface PagesOptions<Query> {
 
 type Row = readonly unknown[];
 
-/** The pages with equal clauses. */
+/** For pages with equal clauses. */
 interface Group {
   readonly statement: ReturnType<PageStatements['group']>;
   readonly batcher: Batcher<GroupedPage, FoundRows | undefined>;
@@ -68,13 +66,13 @@ interface Group {
 interface FoundRows {
   /** In the order of the list. The columns begin at the second position. */
   readonly rows: readonly Row[];
-  /** Whether these are all rows that match. */
+  /** Whether these are all matching rows. */
   readonly isWhole: boolean;
 }
 
 const NOTHING: FoundRows = { rows: [], isWhole: true };
 
-/** Lists rows of an entity page by page, by default in ascending order of id. No page is larger than a number of bytes. */
+/** Lists rows of an entity in pages of bounded bytes, by default in ascending order of id. */
 export class Pages<Query extends PageParameters> {
   private readonly groups = new Map<string, Group>();
   private sql: PageStatements | undefined;
@@ -82,9 +80,9 @@ export class Pages<Query extends PageParameters> {
   constructor(private readonly options: PagesOptions<Query>) {}
 
   /**
-   * Reads a page. It can be shorter than `limit` and not be the last.
+   * Reads a page. A page that is not the last can be shorter than `limit`, too.
    *
-   * @param reader reads pages one by one, in slots of its own; by default, pages that arrive together share a statement
+   * @param reader reads pages one by one, in slots of its own; by default, concurrent pages share a statement
    * @throws ServiceException `too-many-lists`, or `too-many-searches` with a filter that searches; `search-too-slow`;
    *   `parameter-not-valid` if `afterValue` is no value of the column
    */
@@ -101,7 +99,7 @@ export class Pages<Query extends PageParameters> {
     const found = isNothing ? NOTHING : await this.found(query, reader?.slots);
     const page = this.pageOf(found, parameters, query);
     if (parameters.count !== true) return page;
-    // What is whole says how much it is. Another statement would count at another moment.
+    // A whole list needs no other statement, which would count at another moment.
     const isWhole = after === undefined && page.next === undefined;
     const total = isWhole ? { items: page.items.length, isExact: true } : await this.total(query);
     return new Page(page.items, page.next, parameters, { ...page.details, total });
@@ -113,7 +111,7 @@ export class Pages<Query extends PageParameters> {
     const names = equal.flatMap(([{ equals }]) => equals ?? []);
     return withoutNeedlessSort(columns, wanted, names, async (by, value) => {
       const filter = equal.filter(([{ equals }]) => columns.named(equals!) === by.column);
-      const statement = this.statements.compare({ ...this.all, filters: filter }, by, value);
+      const statement = this.statements.compare({ ...this.first, filters: filter }, by, value);
       const compare = () => this.options.statements.rows<[number]>(statement);
       const [row] = await this.options.bulkheads.lists.run(() => valueRead(by, compare));
       return row?.[0];
@@ -156,7 +154,7 @@ export class Pages<Query extends PageParameters> {
 
   private async findWithoutSearch(query: PageQuery, slots?: Semaphore): Promise<FoundRows> {
     const alone = slots ?? this.options.bulkheads.lists;
-    // Citus does not join a distributed table in this way, and `unnest` takes no arrays of several lengths.
+    // Citus cannot join a distributed table in this way, and `unnest` takes no arrays of different lengths.
     const isAlone =
       this.options.statements.isDistributed ||
       query.ids !== undefined ||
@@ -168,7 +166,7 @@ export class Pages<Query extends PageParameters> {
       slots === undefined
         ? await group.batcher.add(page)
         : (await slots.run(() => this.readGroup([page], group.statement)))[0];
-    // It is known to have long rows: to look again would keep a slot from others for twice as long.
+    // It has long rows: another short page would only occupy the slot.
     return found ?? alone.run(() => this.findBounded(query));
   }
 
@@ -190,7 +188,7 @@ export class Pages<Query extends PageParameters> {
     return group;
   }
 
-  /** Returns the rows of each page; `undefined` if one of them is long. */
+  /** Returns the rows of each page; `undefined` for a page with a long row. */
   private async readGroup(
     pages: readonly GroupedPage[],
     statement: Group['statement'],
@@ -210,7 +208,7 @@ export class Pages<Query extends PageParameters> {
     return found.map((page, at) => (long.has(at) ? undefined : shortPage(page, pages[at]!.limit)));
   }
 
-  /** Returns the first rows that match: at most `limit`, and at least one if there is any. */
+  /** Returns the first matching rows: at most `limit`, and at least one if there is any. */
   private async find(query: PageQuery): Promise<FoundRows> {
     const { by, after } = query.sort;
     const read = () => this.options.statements.rows<Row>(this.statements.short(query));
@@ -238,24 +236,22 @@ export class Pages<Query extends PageParameters> {
 
   private async isResponsive(): Promise<boolean> {
     const begin = performance.now();
-    await this.find(this.all);
+    await this.find(this.first);
     return performance.now() - begin < RESPONSIVE;
   }
 
-  /** The first of all rows. */
-  private get all(): PageQuery {
+  private get first(): PageQuery {
     const { least: start, greatest: end } = this.options.columns().keyType;
     return { start, end, sort: BY_ID, limit: 1, filters: [], maxBytes: 1 };
   }
 
-  /** Known when the database is connected. */
   private get statements(): PageStatements {
     const { columns, dto } = this.options;
     return (this.sql ??= new PageStatements(columns(), columns().of(dto), dto.name));
   }
 }
 
-/** The least and the greatest id of a page. In the order of a column, the page begins with a value as well. */
+/** The least and the greatest id of a page: any id if the page is sorted by a column. */
 function rangeOf(keyType: KeyType, { by, isDescending }: Sort, after: Key | undefined) {
   const { least, greatest } = keyType;
   const isEmpty = by === undefined && after === (isDescending ? least : greatest);
@@ -267,7 +263,7 @@ function rangeOf(keyType: KeyType, { by, isDescending }: Sort, after: Key | unde
     : { start: keyType.after(after), end: greatest, isEmpty };
 }
 
-/** Performs a statement with the value of a request, which need not be a value of the column. */
+/** Reads with `afterValue`, which need not be a value of the column. */
 async function valueRead<Result>(by: SortKey, read: () => Promise<Result>): Promise<Result> {
   try {
     return await read();
@@ -278,14 +274,14 @@ async function valueRead<Result>(by: SortKey, read: () => Promise<Result>): Prom
   }
 }
 
-/** Whether a page may read many rows that it does not have: those that another filter leaves are in no index in the order of a column. */
+/** Whether a page may read many rows that do not match: no index has the matching rows of other filters in the order of a column. */
 function isSearch({ filters, sort }: PageQuery): boolean {
   return (
     filters.some(([filter]) => filter.isSearch) || (sort.by !== undefined && filters.length > 0)
   );
 }
 
-/** @param rows of which none is long. One more than the limit tells that there is another page */
+/** @param rows without long ones; one more than the limit means that there is a next page */
 function shortPage(rows: readonly Row[], limit: number): FoundRows {
   return { rows: rows.slice(0, limit), isWhole: rows.length <= limit };
 }

@@ -8,17 +8,17 @@ import { DATABASE_LIMITS } from '../../database/limits.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 
 /**
- * New characters after which the index is cleaned. Each takes about 20 bytes of the list, which is full at 4 MB. More make a
- * search slower and a cleaning longer, fewer make PostgreSQL write more WAL.
+ * The index is cleaned after this number of new characters, each of which takes about 20 bytes of the pending list of 4 MB. More
+ * characters make a search and a cleaning slower, fewer make PostgreSQL write more WAL.
  */
 const ENOUGH = 80_000;
 
-/** From a failure to the next try, in milliseconds. */
+/** The delay of a retry after an error, in milliseconds. */
 export const RETRY = 10_000;
 
 /**
- * The function that this role may call. Only the owner may clean an index: another role calls a function of the owner, if the
- * database has it. Indexes of servers that only resemble PostgreSQL have no such list. On Citus, each shard has an index.
+ * Finds the function that this role may call. Only the owner may clean an index; another role calls a function of the owner, if
+ * there is one. Servers that only resemble PostgreSQL have no pending lists, and on Citus, each shard has an index.
  */
 const functionFor = (index: string) => `SELECT CASE
       WHEN pg_has_role(relowner, 'USAGE') THEN 'gin_clean_pending_list(''${index}'')'
@@ -27,23 +27,21 @@ const functionFor = (index: string) => `SELECT CASE
   FROM pg_class JOIN pg_am ON pg_am.oid = relam
   WHERE pg_class.oid = to_regclass('${index}') AND amname = 'gin'`;
 
-/** A search with pg_trgm. */
+/** A search with a GIN index of pg_trgm. */
 export interface Search {
-  /** The name of the GIN index. */
   readonly index: string;
   readonly member: string;
 }
 
 /**
- * Keeps requests from cleaning the GIN index of a search. PostgreSQL appends new texts to a list, and the statement that
- * finds the list full first moves it into the index (manual, chapter 65.4.4.1). This moves it earlier, in a session that no
- * request waits for. Without it, everything works as well, with some slow creates (docs/decisions/pending-names.md).
+ * Keeps requests from cleaning the GIN index of a search. PostgreSQL appends new texts to a pending list, and the statement that
+ * fills it moves it into the index (manual, chapter 65.4.4.1). This moves it earlier, in a session that no request waits for.
+ * Without it, some creates are slow (docs/decisions/pending-names.md).
  */
 export class SearchIndex {
   private session: PoolClient | undefined;
   private clean = '';
   private cleaning: Promise<void> | undefined;
-  /** Closes the session when it was idle for long. */
   private idle: NodeJS.Timeout | undefined;
   private characters = 0;
   private pausedUntil = 0;
@@ -55,7 +53,7 @@ export class SearchIndex {
     private readonly logger: Logger,
   ) {}
 
-  /** To be called with the rows of each statement that has stored some. */
+  /** To be called with all stored rows. */
   note(rows: readonly object[]): void {
     for (const row of rows) {
       const { [this.search.member]: text } = row as Readonly<Record<string, unknown>>;
@@ -97,8 +95,8 @@ export class SearchIndex {
     const { rows } = await session.query<{ clean: string | null }>(functionFor(this.search.index));
     const mayClean = typeof rows[0]?.clean === 'string';
     if (mayClean && !session.hasCitus) {
-      // If another replica has the lock, it moves the texts of this one as well. The lock ends with the transaction,
-      // because clients of a pooler share sessions.
+      // Another replica with the lock moves the texts of this one, too. The lock ends with the transaction, because clients of a
+      // pooler share sessions.
       this.clean = `SELECT ${rows[0]!.clean} WHERE pg_try_advisory_xact_lock(${ADVISORY_LOCKS.searchIndex})`;
       return;
     }
@@ -115,7 +113,7 @@ export class SearchIndex {
     this.session = undefined;
   }
 
-  /** The pool reports lost connections, because it loses its own. */
+  /** Not for lost connections, which the pool reports. */
   private report(error: unknown): void {
     if (this.isReported || !(error instanceof DatabaseError)) return;
     this.isReported = true;
@@ -127,9 +125,9 @@ export class SearchIndex {
 }
 
 /**
- * Warns if only ASCII letters are letters for pg_trgm, because the LC_CTYPE of the database is `C`. Other texts have no
- * trigrams then, and a search for them reads every row. The role need not be allowed to use the schema of the extension, and
- * whatever else fails here fails again where it matters.
+ * Warns if the LC_CTYPE of the database is `C`: then pg_trgm takes only ASCII letters for letters, and a search for other texts, which
+ * have no trigrams, reads every row. Ignores errors: the role may lack access to the extension's schema, and others occur again
+ * where they matter.
  */
 export async function checkLetters(dataSource: DataSource, logger: Logger): Promise<void> {
   try {

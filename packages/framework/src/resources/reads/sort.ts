@@ -7,12 +7,12 @@ import type { Key } from '../properties/key-type.js';
 
 const SORTABLE = Symbol('sortable');
 
-/** By so many characters, texts are sorted: neither the entry of an index nor the `Link` can be as long as a text. */
+/** Texts are sorted by a prefix, because neither the entry of an index nor the `Link` can be as long as a text. */
 const SORTED_CHARACTERS = 100;
 
 /**
- * Declares that lists can be sorted by a column. The table needs an index on it and the id, in the form that the service says when it
- * refuses to start without.
+ * Declares that lists can be sorted by a column. The table needs an index on it and the id; without, the start fails with an error that
+ * has the statement.
  */
 export function Sortable(): PropertyDecorator {
   return ({ constructor }, name) => {
@@ -21,27 +21,26 @@ export function Sortable(): PropertyDecorator {
   };
 }
 
-/** The properties by which lists of an entity can be sorted, besides the id. */
+/** The properties, without the id, by which lists of an entity can be sorted. */
 export function sortableOf(entity: Type): readonly string[] {
   return (Reflect.getMetadata(SORTABLE, entity) as readonly string[] | undefined) ?? [];
 }
 
-/** What rows are sorted by before their ids. */
+/** Rows are sorted by it before their ids. */
 export interface SortKey {
   readonly column: EntityColumn;
-  /** The expression of SQL that the index has. */
+  /** The SQL expression of the index. */
   readonly expression: string;
-  /** How many characters at the beginning of a text count; `null` for other types. */
+  /** The length of the prefix of a text; `null` for other types. */
   readonly characters: number | null;
-  /** The value of the expression for a parameter of a statement, which is text. */
+  /** Converts a parameter, which is text, to a value of the expression. */
   readonly cast: (parameter: string) => string;
 }
 
 /**
- * Texts have the order of their code points, whatever the collation of the database: it is the same in every database, and an update
- * of the operating system does not change it.
+ * Texts have the order of their code points, in every database and after each update of the operating system.
  *
- * @throws TypeError if the values can be long: neither the entry of an index nor the `Link` can
+ * @throws TypeError if values of a type other than text can be long
  */
 export function sortKeyOf(columns: EntityColumns, property: string): SortKey {
   const column = columns.column(property);
@@ -70,7 +69,6 @@ export function sortKeyOf(columns: EntityColumns, property: string): SortKey {
   };
 }
 
-/** The order of a list. */
 export interface Sort {
   readonly isDescending: boolean;
   /** `undefined`: by id alone. */
@@ -87,7 +85,7 @@ export function parseSort(sort = 'id') {
   return { property: isDescending ? sort.slice(1) : sort, isDescending };
 }
 
-/** The text in SQL of a value in JSON; `undefined` for what is no single value. */
+/** Converts a value in JSON to its text in SQL; `undefined` for arrays, objects and text that is not JSON. */
 export function sqlTextOf(json: string): string | null | undefined {
   let value: unknown;
   try {
@@ -97,7 +95,7 @@ export function sqlTextOf(json: string): string | null | undefined {
   }
   if (value === null) return null;
   if (typeof value === 'object') return undefined;
-  // All digits of a number.
+  // Keeps all digits of a number.
   if (typeof value !== 'string') return json.trim();
   return isStorableText(value) ? value : undefined;
 }
@@ -110,27 +108,21 @@ export function sortOf(columns: EntityColumns, { sort, after, afterValue }: Page
   return { isDescending, by: sortKeyOf(columns, property), after: last };
 }
 
-/** A page in the order of ids. */
-interface PageById<Query> {
-  readonly parameters: Query;
-  /** Whether all rows come before it. */
-  readonly isEmpty: boolean;
-}
-
 /**
- * The same page in the order of ids, if all rows have the same value in the column of the order: a filter has an index in that order. So
- * the next pages are in the order of ids, too, and need no `afterValue`. A request that has one, which no link has, can begin anywhere
- * before or after that value: in the index of the order, PostgreSQL would read the whole table from there.
+ * Sorts by id instead, if all rows have one value in the sorted column: the filter has an index in that order. The next pages are sorted
+ * by id, too, and need no `afterValue`. A request that has one, unlike any link, can begin anywhere before or after the value: in the
+ * index of the sorted column, PostgreSQL would read the whole table from there.
  *
- * @param equal the columns in which all rows have the same value
- * @param compare that value with another one: its sign; `undefined` if there are no rows
+ * @param equal the columns in which all rows have one value
+ * @param compare returns the sign of the comparison of this value with another; `undefined` if there are no rows
+ * @returns `isEmpty`: all rows come before the page
  */
 export async function withoutNeedlessSort<Query extends PageParameters>(
   columns: EntityColumns,
   query: Query,
   equal: readonly string[],
   compare: (by: SortKey, value: string) => Promise<number | undefined>,
-): Promise<PageById<Query>> {
+): Promise<{ readonly parameters: Query; readonly isEmpty: boolean }> {
   const { property, isDescending } = parseSort(query.sort);
   const isNeedless = equal.some((name) => columns.named(name)?.property === property);
   if (!isNeedless) return { parameters: query, isEmpty: false };
@@ -140,7 +132,7 @@ export async function withoutNeedlessSort<Query extends PageParameters>(
   // Rows without a value come last.
   const sign = after.value === null ? undefined : await compare(by, after.value);
   const place = sign === undefined ? -1 : isDescending ? -sign : sign;
-  // All rows come after the beginning.
+  // All rows come after the start.
   if (place > 0) return { parameters: { ...parameters, after: undefined }, isEmpty: false };
   return { parameters, isEmpty: place < 0 };
 }

@@ -4,10 +4,10 @@ import type { PageQuery } from './page-query.js';
 import { MAX_COUNTED } from './page-statement.js';
 import type { PageStatements } from './page-statement.js';
 
-/** What `EXPLAIN (FORMAT JSON)` answers, as far as it is read. */
+/** The result of `EXPLAIN (FORMAT JSON)`. */
 type Plans = readonly [{ readonly Plan: { readonly 'Plan Rows': number } }];
 
-/** How many rows match, on all pages: exactly, or as many as the planner expects. */
+/** Returns the number of matching rows of all pages, or the planner's estimate. */
 export async function totalOf(
   statements: Statements,
   pages: PageStatements,

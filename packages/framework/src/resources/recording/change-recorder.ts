@@ -7,52 +7,51 @@ import type { Statements } from '../../database/statements.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
 
-/** What the recorder of a resource can use. */
 export interface RecordedResource {
   /** The name of the resource in metrics. */
   readonly name: string;
   readonly entity: Type;
-  /** The class with all members. */
+  /** The class with all properties. */
   readonly dto: Type;
   readonly dataSource: DataSource;
-  /** The table of the entity. Known when the database is connected. */
+  /** Known when the database is connected. */
   readonly columns: () => EntityColumns;
   readonly statements: Statements;
   readonly bulkheads: Bulkheads;
   readonly metrics: Metrics;
   readonly config: Config;
   readonly logger: Logger;
-  /** Aborts when the service stops to take requests. */
+  /** Aborts when the service stops taking requests. */
   readonly shutdown: AbortSignal;
 }
 
-/** The rows that a statement has changed. All texts are SQL. */
+/** The rows that a statement has changed. All texts but `kind` are SQL. */
 export interface ChangedRows {
   readonly kind: 'created' | 'replaced' | 'removed';
-  /** The name of the rows in `from`: as they are after the change, or as they were before they were removed. */
+  /** The name of the rows in `from`: after the change, or before the removal. */
   readonly row: string;
-  /** The name in `from` of what has become `row`, if it was replaced. It has all columns. */
+  /** The name in `from` of the previous row, with all columns, if `row` has replaced it. */
   readonly before?: string;
   readonly from: string;
-  /** Which rows of `from` have changed, if not all of them. */
+  /** Selects the changed rows of `from`, if not all of them have changed. */
   readonly condition?: string;
-  /** Expressions of who has changed them, both text: kind and id of the principal with a colon in between, and the id of the request. */
+  /** Expressions of type text for the actor: kind and id of the principal, separated by a colon, and the id of the request. */
   readonly actor: readonly [principal: string, requestId: string];
 }
 
-/** Parts of the statements that change rows, so that there is never a change without its record. They stay the same. */
+/** Constant parts of the statements that change rows, so that there is never a change without its record. */
 export interface RecordStatements {
   /** The columns that {@link insert} reads of a created row, separated by commas. */
   readonly copied: string;
-  /** A statement that adds a record for each row. It is performed once, in the snapshot of the statement that changes the rows. */
+  /** A statement that adds a record for each row. It runs once, in the snapshot of the statement that changes the rows. */
   insert(rows: ChangedRows): string;
 }
 
 /**
- * Records the changes of a resource. Each repository has one of its own.
+ * Records the changes of a resource. Each repository has its own.
  *
  * @example
- * // A list of who has done what, without a feed. Its table has the columns kind, actor and id.
+ * // An audit log without a feed. Its table has the columns kind, actor and id.
  * const audit = (table: string): MakeRecorder<undefined> => ({ columns }) => ({
  *   changes: undefined,
  *   statements: {
@@ -64,12 +63,12 @@ export interface RecordStatements {
  * });
  */
 export interface ChangeRecorder<Changes = unknown> {
-  /** What `changes` of the repository is: how a service reads the records. */
+  /** The `changes` of the repository, with which a service reads the records. */
   readonly changes: Changes;
   /**
-   * `undefined`: changes are not recorded. Asked for at each change.
+   * Read at each change; `undefined`: changes are not recorded.
    *
-   * @throws ServiceException if a change can have no record now: then it is rejected
+   * @throws ServiceException if a change cannot be recorded now: then it is rejected
    */
   readonly statements: RecordStatements | undefined;
   /**
@@ -81,5 +80,5 @@ export interface ChangeRecorder<Changes = unknown> {
   start(signal: AbortSignal): Promise<void>;
 }
 
-/** Makes the recorder of a resource, in the constructor of its repository: what `changes` of its options is. */
+/** The option `changes` of a resource: makes its recorder, in the constructor of its repository. */
 export type MakeRecorder<Changes> = (resource: RecordedResource) => ChangeRecorder<Changes>;

@@ -4,13 +4,13 @@ import type { Request } from 'express';
 import type { Principal } from '../../auth/principal.js';
 import { needingPrincipal, requirePrincipal } from '../../auth/require-principal.js';
 
-/** Where a change comes from. */
+/** The actor of a change, and the request. */
 export interface Origin {
   readonly principal: Principal;
   readonly requestId: string;
 }
 
-/** The {@link Origin} of what the request changes. The service does not start if a `@Public()` route has it. */
+/** The {@link Origin} of the request's changes. The service does not start if a `@Public()` route has it. */
 export const RequestOrigin = needingPrincipal(
   '@RequestOrigin()',
   createParamDecorator((_: unknown, context: ExecutionContext): Origin => {
@@ -21,14 +21,11 @@ export const RequestOrigin = needingPrincipal(
 
 /** @throws TypeError */
 export function requireOrigin(origin: Origin | undefined): Origin {
-  if (origin === undefined)
-    throw new TypeError(
-      'a change that is recorded needs an origin, and so does an idempotency key',
-    );
-  return origin;
+  if (origin !== undefined) return origin;
+  throw new TypeError('a change that is recorded needs an origin, and so does an idempotency key');
 }
 
-/** The values of `actor` in a record. */
+/** The parameters for `actor` of `ChangedRows`. */
 export function originParameters({
   principal,
   requestId,

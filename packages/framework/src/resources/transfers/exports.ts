@@ -5,13 +5,13 @@ import type { Tracer } from '../../observability/tracer.js';
 import type { Pages } from '../reads/pages.js';
 import { retried } from './retried.js';
 
-/** Limits of a page, which is the memory of an export whose client reads slowly. */
+/** Limits of a page, thus of the memory of an export whose client reads slowly. */
 const PAGE = { items: 1_000, bytes: 512 * 1024 } as const;
 
 export interface ExportsOptions<Query extends PageParameters> {
   readonly pages: Pages<Query>;
   readonly bulkheads: Bulkheads;
-  /** How many exports of all resources are open at once. */
+  /** Shared by the exports of all resources. */
   readonly slots: Semaphore;
   readonly tracer: Tracer;
 }
@@ -21,11 +21,10 @@ export class Exports<Query extends PageParameters> {
   constructor(private readonly options: ExportsOptions<Query>) {}
 
   /**
-   * Returns the rows that match the filters as lines of NDJSON, in ascending order of their ids, and an empty line after
-   * the last of them. Each text has the lines of a page. The statements do not appear in traces, because there can be
-   * thousands.
+   * Returns the matching rows as lines of NDJSON, in ascending order of their ids, and an empty line at the end. Each text has the
+   * lines of a page. The statements, of which there can be thousands, do not appear in traces.
    *
-   * @param signal aborts when nothing more may be read. The export fails with its reason
+   * @param signal ends the export, which throws its reason
    * @throws ServiceException `too-many-exports`, `database-unavailable`
    */
   async *run(parameters: ExportParameters<Query>, signal: AbortSignal): AsyncGenerator<string> {
@@ -42,7 +41,7 @@ export class Exports<Query extends PageParameters> {
         if (items.length > 0) yield `${items.join('\n')}\n`;
         after = next;
       } while (after !== undefined);
-      // To a proxy that speaks HTTP/1.0, a connection that a killed process leaves looks like the end of an answer.
+      // To an HTTP/1.0 proxy, the connection of a killed process looks like the end of a response.
       yield '\n';
     } catch (error) {
       signal.throwIfAborted();

@@ -17,19 +17,18 @@ import type { Origin } from '../recording/origin.js';
 import { retried } from './retried.js';
 
 /**
- * The lines of an import that wait for the database at once. Single creates wait behind them, so there are fewer while
- * single creates arrive. All imports fill half of the queue.
+ * Limits of the lines of an import that wait for the database. Single creates wait behind them, so there are fewer while single
+ * creates arrive. All imports fill half of the queue.
  */
 export const WINDOW = { items: 64, besideCreates: 16, bytes: 1024 * 1024 };
 
-/** How long a single create counts as arriving, in milliseconds. */
+/** The age up to which a single create counts as arriving, in milliseconds. */
 const RECENT = 1_000;
 
-interface RefusedLine extends ErrorDto {
+interface RejectedLine extends ErrorDto {
   readonly line: number;
 }
 
-/** A row that is being stored. */
 interface Storing<Content> {
   readonly content: Content;
   readonly stored: Promise<Stored>;
@@ -39,16 +38,14 @@ interface Storing<Content> {
 type StoringById<Content> = Map<bigint, Storing<Content>>;
 
 export interface ImportsOptions<Content extends Identified> {
-  /** The class of a line. */
   readonly dto: Type<Content>;
   readonly creates: GroupCreate<Content>;
-  /** How many imports of all resources run at once. */
+  /** Shared by the imports of all resources. */
   readonly slots: Semaphore;
   readonly tracer: Tracer;
   readonly logger: Logger;
 }
 
-/** Creates the rows of a whole file. */
 export class Imports<Content extends Identified> {
   private readonly window: Window<Line> = {
     items: () => (this.options.creates.sinceCreate < RECENT ? WINDOW.besideCreates : WINDOW.items),
@@ -61,12 +58,12 @@ export class Imports<Content extends Identified> {
   constructor(private readonly options: ImportsOptions<Content>) {}
 
   /**
-   * Creates a row for each line, through the same groups as single creates. Of lines with the same id, the first wins.
-   * The statements do not appear in traces, because there can be thousands.
+   * Creates a row for each line, in groups together with single creates. Of lines with one id, the first wins. The statements, of
+   * which there can be thousands, do not appear in traces.
    *
-   * @param signal aborts when no further line may be stored. If there are any, the import fails with its reason
+   * @param signal ends the import, which throws its reason if lines are left
    * @param origin required if creates are recorded
-   * @returns the lines of the answer, several at a time: each refused line, and at the end a summary
+   * @returns the lines of the response, several at a time: each rejected line, and at the end a summary
    * @throws ServiceException if the import cannot go on
    */
   async *run(
@@ -83,12 +80,12 @@ export class Imports<Content extends Identified> {
     const create = (line: Line) => this.create(line, storing, store);
     try {
       for await (const results of inOrder(lines, this.window, create, signal)) {
-        let refused = '';
+        let rejected = '';
         for (const result of results) {
-          if (typeof result !== 'string') refused += toLine(result);
+          if (typeof result !== 'string') rejected += toLine(result);
           summary[typeof result === 'string' ? result : 'refused'] += 1;
         }
-        if (refused !== '') yield refused;
+        if (rejected !== '') yield rejected;
       }
     } catch (error) {
       signal.throwIfAborted();
@@ -103,7 +100,7 @@ export class Imports<Content extends Identified> {
     line: Line,
     storing: StoringById<Content>,
     store: (content: Content) => Promise<Stored>,
-  ): Promise<Stored | RefusedLine> {
+  ): Promise<Stored | RejectedLine> {
     try {
       const content = lineToDto(this.options.dto, line);
       const { id } = content;
@@ -123,11 +120,11 @@ export class Imports<Content extends Identified> {
     }
   }
 
-  /** A million lines may be refused for one reason. */
-  private report(failure: Error): void {
-    const repeated = this.repeated.note(failure, 'import');
+  /** Not each line: a million may be rejected for one reason. */
+  private report(error: Error): void {
+    const repeated = this.repeated.note(error, 'import');
     if (repeated === undefined) return;
-    const context = { err: failure, ...(repeated > 0 && { repeated }) };
+    const context = { err: error, ...(repeated > 0 && { repeated }) };
     this.options.logger.error(context, 'the database refused a line');
   }
 

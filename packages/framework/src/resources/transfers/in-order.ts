@@ -1,9 +1,9 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Sum } from '../../bounds/sum.js';
 
-/** Limits of the items that are worked on at once. The last item may exceed the size. */
+/** Limits of the items in work. The last item may exceed the size. */
 export interface Window<Item> {
-  /** May change while the items are worked on. */
+  /** May change over time. */
   items(): number;
   readonly size: number;
   sizeOf(item: Item): number;
@@ -17,12 +17,11 @@ interface Work<Result> {
 }
 
 /**
- * Works on several items at once while further items arrive, and yields the results in the order of the items, as many
- * as there are at a time. While the window is full, no item is taken. A failure, of an item or of the source, ends the
- * loop after the results of the items before, and when all work has ended.
+ * Works on several items at once while further items arrive, and yields the available results in the order of the items. While the
+ * window is full, no item is taken. An error, of an item or of the source, is thrown after the results of the items before and
+ * the end of all work.
  *
- * @param perform starts the work on an item
- * @param signal when it aborts, no further item is taken. If any may be left, the loop fails with its reason
+ * @param signal when it aborts, no further item is taken, and its reason is thrown if items may be left
  */
 export async function* inOrder<Item, Result>(
   items: AsyncIterable<readonly Item[]>,
@@ -37,7 +36,7 @@ export async function* inOrder<Item, Result>(
   let taken = 0;
   const works: Work<Result>[] = [];
   const size = new Sum();
-  let failure: PromiseRejectedResult | undefined;
+  let sourceError: PromiseRejectedResult | undefined;
   try {
     for (;;) {
       while (taken < arrived.length && works.length < window.items() && size.value < window.size) {
@@ -61,10 +60,10 @@ export async function* inOrder<Item, Result>(
         yield results;
         const failed = works[0]?.outcome;
         if (failed?.status === 'rejected') throw failed.reason;
-        // Results can be ready as fast as items arrive. Other requests have their turn.
+        // Results can be ready as fast as items arrive: let other requests run.
         await immediate();
       } else if (event.status === 'rejected') {
-        failure = event;
+        sourceError = event;
         next = undefined;
       } else if (event.value.done === true) {
         next = undefined;
@@ -74,7 +73,7 @@ export async function* inOrder<Item, Result>(
         next = read();
       }
     }
-    if (failure !== undefined) throw failure.reason;
+    if (sourceError !== undefined) throw sourceError.reason;
     if (next !== undefined || taken < arrived.length) throw signal.reason;
   } finally {
     // Not awaited: the source may be waiting for an item.
@@ -83,7 +82,7 @@ export async function* inOrder<Item, Result>(
   }
 
   function start(item: Item): Work<Result> {
-    // Promise.allSettled for each line of an import would take twice as long.
+    // Promise.allSettled would take twice as long.
     const work: Work<Result> = {
       size: window.sizeOf(item),
       ended: perform(item).then(

@@ -1,17 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceException } from '../../errors/service.exception.js';
 
-/** How long an outage is waited for, in milliseconds. A failover takes up to 30 s. */
+/** The timeout of retries, in milliseconds. A failover takes up to 30 s. */
 export const RETRY_TIME = 30_000;
 
-/** Between two attempts, in milliseconds. */
 const RETRY_DELAY = 250;
 
-/**
- * Repeats work while it fails temporarily.
- *
- * @param signal ends the repeats
- */
+/** Retries work after temporary errors, until the signal aborts. */
 export async function retried<Result>(
   signal: AbortSignal,
   work: () => Promise<Result>,
@@ -27,6 +22,6 @@ export async function retried<Result>(
   }
 }
 
-function isTemporary(failure: unknown): boolean {
-  return failure instanceof ServiceException && failure.kind.isTemporary;
+function isTemporary(error: unknown): boolean {
+  return error instanceof ServiceException && error.kind.isTemporary;
 }

@@ -6,22 +6,17 @@ import type { Key } from '../properties/key-type.js';
 import { originParameters } from '../recording/origin.js';
 import type { Origin } from '../recording/origin.js';
 
-/** How the changes of a request are recorded. */
 export interface Recording {
   readonly records: RecordStatements;
   readonly origin: Origin;
 }
 
-/** The condition of a statement for {@link replacing}: the row is locked, and what it was before is known. */
+/** The condition of a statement for {@link replacing}: the row is locked, and its previous values are known. */
 export function isLocked({ key: { name } }: EntityColumns): string {
   return `${name} IN (SELECT ${name} FROM rs__before)`;
 }
 
-/**
- * Wraps a statement that replaces a row, and returns it.
- *
- * @param lockWait how long it waits for the lock of the row, in milliseconds; by default as long as for other locks
- */
+/** Wraps a statement that replaces and returns a row, to record the change. */
 export function replacing(
   { text, values = [], types }: Statement,
   { table, key }: EntityColumns,
@@ -41,7 +36,7 @@ export function replacing(
   });
   const isSoon = lockWait === undefined ? '' : ` AND ${rowWait(`${wait}`)}`;
   return {
-    // The lock waits for concurrent changes, and returns what they have left.
+    // The lock waits for concurrent changes, and returns their result.
     text: `WITH rs__before AS MATERIALIZED (SELECT * FROM ${table} WHERE ${key.name} = ${n}${isSoon} FOR UPDATE),
         rs__changed AS (${text}),
         rs__recorded AS (${record})
@@ -56,7 +51,7 @@ export function replacing(
   };
 }
 
-/** Wraps a statement that removes rows, and returns them. */
+/** Wraps a statement that removes and returns rows, to record the removals. */
 export function removing(
   { text, values = [], types }: Statement,
   { records, origin }: Recording,

@@ -19,7 +19,7 @@ import type { ChangeRecorder } from '../recording/change-recorder.js';
 import { withRowErrors } from '../properties/constraints.js';
 import type { RowErrors } from '../properties/constraints.js';
 import { contentOf } from '../properties/entity-columns.js';
-import type { IdFailure } from '../properties/entity-columns.js';
+import type { IdError } from '../properties/entity-columns.js';
 import type { Keyed } from '../properties/key-type.js';
 import { rowKey } from '../locks/locked-rows.js';
 import { requireOrigin } from '../recording/origin.js';
@@ -30,20 +30,18 @@ import type { RowSlots } from '../locks/row-slots.js';
 
 export interface UpdatesOptions<Entity extends Keyed> extends RowErrors {
   readonly entity: Type<Entity>;
-  /** The class whose members make the entity tag. Only these members are changed. */
+  /** The class whose properties make the entity tag. Only these are changed. */
   readonly dto: Type;
-  readonly notFound: IdFailure<Entity['id']>;
+  readonly notFound: IdError<Entity['id']>;
   readonly dataSource: DataSource;
   readonly rowSlots: RowSlots;
   readonly transactions: Transactions;
   readonly statements: Statements;
-  /** Records changes, if they are recorded. */
   readonly recorder?: ChangeRecorder | undefined;
   /** Called with a row that was replaced or patched. */
   readonly onChanged?: (row: Entity) => void;
 }
 
-/** What a change belongs to. */
 export interface ChangeContext {
   /** The request that its record names. Required if changes are recorded. */
   readonly origin?: Origin;
@@ -51,18 +49,16 @@ export interface ChangeContext {
   readonly manager?: EntityManager;
 }
 
-type UpdateQuery<Entity extends object> = UpdateQueryBuilder<Entity> | DeleteQueryBuilder<Entity>;
-
 /**
- * Replaces, patches and removes single rows of an entity. With a precondition, the row is locked while it is checked, so that a
- * concurrent change is either seen by the check or waits for this change (docs/decisions/conditional-changes.md).
+ * Replaces, patches and removes single rows of an entity. A precondition is checked while the row is locked, so that the check
+ * sees a concurrent change, or that change waits (docs/decisions/conditional-changes.md).
  *
  * All methods throw ServiceException `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id.
  */
 export class Updates<Entity extends Keyed> {
   constructor(private readonly options: UpdatesOptions<Entity>) {}
 
-  /** Replaces all members. A member that the body lacks becomes null. */
+  /** Replaces all properties; one that the body lacks becomes null. */
   replace(
     id: Entity['id'],
     body: object,
@@ -72,7 +68,7 @@ export class Updates<Entity extends Keyed> {
     return this.update(id, body, (value) => value ?? null, precondition, context);
   }
 
-  /** Changes the members that a JSON Merge Patch has; null removes one (RFC 7396). */
+  /** Changes the properties that a JSON Merge Patch has; null removes one (RFC 7396). */
   patch(
     id: Entity['id'],
     body: object,
@@ -102,16 +98,16 @@ export class Updates<Entity extends Keyed> {
     precondition: Precondition | undefined,
     context: ChangeContext,
   ): Promise<Entity> {
-    const members = body as Readonly<Record<string, unknown>>;
-    if (members['id'] !== undefined && members['id'] !== id) {
+    const fields = body as Readonly<Record<string, unknown>>;
+    if (fields['id'] !== undefined && fields['id'] !== id) {
       throw new ServiceException(ERRORS.bodyNotValid, `id must be the id in the path, ${id}`);
     }
     const columns = this.options.columns();
     const { changeable, key } = columns;
-    // Columns that are not members of the DTO are hidden from clients.
+    // Columns that the DTO lacks are hidden from clients.
     const values = changeable
       .filter((column) => columns.of(this.options.dto).includes(column))
-      .map((column) => [column, valueOf(members[column.property])] as const)
+      .map((column) => [column, valueOf(fields[column.property])] as const)
       .filter(([, value]) => value !== undefined);
     const prepared: Record<string, unknown> = {};
     const set = values.map(([column, value], at): readonly [string, unknown] => {
@@ -120,7 +116,7 @@ export class Updates<Entity extends Keyed> {
       prepared[`rsPrepared${at}`] = parameter;
       return [column.property, () => `:rsPrepared${at}`];
     });
-    // Without a change, the statement still writes, so that its commit waits for standbys.
+    // The statement writes even without a change, so that its commit waits for standbys.
     const { property, name } = changeable[0] ?? key;
     if (set.length === 0) set.push([property, () => name]);
     const changed = await this.change(id, precondition, context, body, (rows, lockWait) => {
@@ -145,7 +141,6 @@ export class Updates<Entity extends Keyed> {
     return records && { records, origin: requireOrigin(origin) };
   }
 
-  /** Locks a row, and reads all of its columns. */
   private locking(id: Entity['id']): Statement {
     const { table, key, all } = this.options.columns();
     const names = all.map(({ name }) => name).join(', ');
@@ -157,9 +152,8 @@ export class Updates<Entity extends Keyed> {
   }
 
   /**
-   * @param body the values to store
-   * @param statementFor returns the row that it has changed, with all columns. It waits for the lock of the row for so many
-   *   milliseconds; by default as long as for other locks
+   * @param statementFor returns the changed row with all columns. `lockWait` is the timeout for its lock, in milliseconds, by
+   *   default the timeout of other locks
    */
   private async change(
     id: Entity['id'],
@@ -168,8 +162,7 @@ export class Updates<Entity extends Keyed> {
     body: object,
     statementFor: (rows: Repository<Entity>, lockWait?: number) => Statement,
   ): Promise<Entity> {
-    const { entity, dto, notFound, dataSource } = this.options;
-    const { rowSlots, transactions, statements } = this.options;
+    const { entity, dto, notFound, dataSource, rowSlots, transactions, statements } = this.options;
     const columns = this.options.columns();
     const rows = dataSource.getRepository(entity);
     const keys = [rowKey({ table: columns.table, key: columns.key.name }, id)];
@@ -207,13 +200,9 @@ export class Updates<Entity extends Keyed> {
   }
 }
 
-/**
- * The conditions are added to the text: TypeORM would take words in them for properties of that name.
- *
- * @param lockWait how long it waits for the lock of the row, in milliseconds; by default as long as for other locks
- */
+/** Adds the conditions to the text, because TypeORM would take words in them for properties. */
 function statementOf<Entity extends object>(
-  query: UpdateQuery<Entity>,
+  query: UpdateQueryBuilder<Entity> | DeleteQueryBuilder<Entity>,
   lockWait?: number,
   condition?: string,
 ): Statement {
